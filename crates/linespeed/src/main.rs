@@ -1,0 +1,2 @@
+//! linespeed
+fn main() {}

@@ -1,0 +1,118 @@
+//! What a record means: the cache levels found in it, how far each resource is from line speed, and findings.
+//! The types only; the figures come from the `diagnose` crate, which computes them from a record alone.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::Verdict;
+
+/// Everything that follows from a record's figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Diagnosis {
+    /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
+    pub levels: Vec<Level>,
+    /// One entry a resource: its ceiling and what was delivered.
+    pub resources: Vec<Resource>,
+    /// What costs speed, the largest loss first.
+    pub findings: Vec<Finding>,
+}
+
+/// One level of the memory hierarchy as the latency curve shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// `L1`, `L2`, `L3`, `memory`.
+    pub name: String,
+    /// Latency on its plateau, ns.
+    pub latency_ns: f64,
+    /// The same in cycles of the core clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_cycles: Option<f64>,
+    /// Working set at which the curve leaves it, bytes; absent for memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_bytes: Option<u64>,
+    /// What sysfs says that it holds, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advertised_bytes: Option<u64>,
+    /// How the two agree, one sentence.
+    pub judgement: String,
+}
+
+/// Where a ceiling comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CeilingSource {
+    /// From the parts: channels × MT/s × 8 B, the advertised clock.
+    Parts,
+    /// The best ever measured on this machine.
+    Measured,
+}
+
+/// One resource and its distance from line speed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Resource {
+    /// `core`, `memory bandwidth`, `memory latency`, `wake-up`.
+    pub name: String,
+    /// Unit of both figures.
+    pub unit: String,
+    /// The fastest that the hardware could go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<f64>,
+    /// Where the ceiling comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<CeilingSource>,
+    /// What was delivered.
+    pub delivered: f64,
+    /// Share of line speed that is delivered (1 is all of it).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Which figures these are, one sentence.
+    pub meaning: String,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; costs nothing measurable, or only some programs.
+    Note,
+    /// Costs some speed.
+    Warning,
+    /// Costs much speed, or makes figures wrong.
+    Serious,
+}
+
+/// Something that costs speed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The rule's name, stable: `timer-slack`.
+    pub rule: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What, in one line.
+    pub what: String,
+    /// Where: which CPUs, nodes, devices.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The figures behind it, each with its place in the record.
+    pub evidence: Vec<Evidence>,
+    /// What it costs.
+    pub loss: Verdict,
+    /// Whether the loss was measured here or modelled.
+    pub measured: bool,
+    /// What to do: commands to paste, or what to buy or change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remedy: Vec<String>,
+    /// How to undo the remedy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<String>,
+}
+
+/// One figure behind a finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The figure in words and units.
+    pub says: String,
+    /// Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
+    pub from: String,
+}

@@ -1,0 +1,277 @@
+//! The record itself: JSON in and out.
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement};
+
+/// The version of the record's form that this program writes. Within one version fields may be added, and readers
+/// ignore those that they do not know; a meaning that changes takes a new version.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Records above this size are refused rather than read into memory. The largest real ones (1,024 CPUs, `--full`)
+/// stay under 20 MB.
+pub const MAX_RECORD_BYTES: u64 = 256 << 20;
+
+/// Inventory, conditions, measurements and coverage of one machine at one time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema: u32,
+    /// The program that wrote it.
+    pub tool: Tool,
+    /// When the run began, RFC 3339 in UTC.
+    pub started: String,
+    /// How long it took, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// The command line that made it.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// How the run ended.
+    #[serde(default)]
+    pub ended: Ended,
+    /// What the machine is.
+    #[serde(default)]
+    pub machine: Machine,
+    /// The state it was in.
+    #[serde(default)]
+    pub conditions: Conditions,
+    /// What was measured.
+    #[serde(default)]
+    pub measurements: Vec<Measurement>,
+    /// What could be measured and what not.
+    #[serde(default)]
+    pub coverage: Vec<Coverage>,
+    /// What follows from it.
+    #[serde(default)]
+    pub diagnosis: Diagnosis,
+}
+
+/// The program that wrote a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// `linespeed`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "how", rename_all = "kebab-case")]
+pub enum Ended {
+    /// It did all that it was asked for.
+    #[default]
+    Complete,
+    /// A signal ended it early; what was measured before stands in the record.
+    Interrupted {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// An error ended it early.
+    Failed {
+        /// The error.
+        reason: String,
+    },
+}
+
+impl Record {
+    /// An empty record that begins now.
+    pub fn new(tool_version: &str, started: String, command: Vec<String>) -> Self {
+        Self {
+            schema: SCHEMA_VERSION,
+            tool: Tool { name: "linespeed".to_owned(), version: tool_version.to_owned() },
+            started,
+            seconds: None,
+            command,
+            ended: Ended::Complete,
+            machine: Machine::default(),
+            conditions: Conditions::default(),
+            measurements: Vec::new(),
+            coverage: Vec::new(),
+            diagnosis: Diagnosis::default(),
+        }
+    }
+
+    /// The measurements of one metric.
+    pub fn of<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Measurement> {
+        self.measurements.iter().filter(move |m| m.metric == metric)
+    }
+
+    /// As JSON, indented, with a newline at the end.
+    pub fn to_json(&self) -> String {
+        // Maps have text keys and numbers are finite or null, so this cannot fail; an empty object would say so.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned());
+        text.push('\n');
+        text
+    }
+
+    /// Reads a record from JSON text.
+    pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: Option<u32>,
+        }
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Err(ReadError::Empty);
+        }
+        let head: Head = serde_json::from_slice(text).map_err(ReadError::of_json)?;
+        match head.schema {
+            None => return Err(ReadError::NotARecord("it has no \"schema\" number".to_owned())),
+            Some(version) if version > SCHEMA_VERSION => return Err(ReadError::Newer(version)),
+            Some(_) => {}
+        }
+        serde_json::from_slice(text).map_err(ReadError::of_json)
+    }
+
+    /// Reads a record from a file.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let file = std::fs::File::open(path).map_err(ReadError::Io)?;
+        let size = file.metadata().map_err(ReadError::Io)?.len();
+        if size > MAX_RECORD_BYTES {
+            return Err(ReadError::TooLarge(size));
+        }
+        let mut text = Vec::new();
+        // A pipe or a device tells no size: the limit holds there too.
+        file.take(MAX_RECORD_BYTES + 1).read_to_end(&mut text).map_err(ReadError::Io)?;
+        if text.len() as u64 > MAX_RECORD_BYTES {
+            return Err(ReadError::TooLarge(text.len() as u64));
+        }
+        Self::from_json(&text)
+    }
+
+    /// The JSON Schema of a record.
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(Record).to_value()
+    }
+}
+
+/// Why a record could not be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The file could not be read.
+    Io(std::io::Error),
+    /// Nothing in it.
+    Empty,
+    /// It ends in the middle.
+    Truncated,
+    /// Not JSON, with where.
+    NotJson(String),
+    /// JSON, but no record, with why.
+    NotARecord(String),
+    /// Written by a newer linespeed.
+    Newer(u32),
+    /// Larger than any record, in bytes.
+    TooLarge(u64),
+}
+
+impl ReadError {
+    fn of_json(error: serde_json::Error) -> Self {
+        use serde_json::error::Category;
+        match error.classify() {
+            Category::Eof => ReadError::Truncated,
+            Category::Data => ReadError::NotARecord(error.to_string()),
+            Category::Syntax | Category::Io => ReadError::NotJson(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io(error) => write!(f, "cannot be read: {error}"),
+            ReadError::Empty => write!(f, "is empty; a record is the JSON file that linespeed writes"),
+            ReadError::Truncated => {
+                write!(f, "ends in the middle of the JSON; copy it again from where it was written")
+            }
+            ReadError::NotJson(why) => write!(f, "is not JSON ({why}); a record is the JSON file that linespeed writes"),
+            ReadError::NotARecord(why) => write!(f, "is JSON but not a linespeed record: {why}"),
+            ReadError::Newer(version) => write!(
+                f,
+                "is a record of schema {version}, newer than this linespeed reads ({SCHEMA_VERSION}); \
+                 read it with the linespeed that wrote it or a newer one"
+            ),
+            ReadError::TooLarge(size) => write!(
+                f,
+                "has {}, more than any record ({}); is it the right file?",
+                crate::units::bytes(*size),
+                crate::units::bytes(MAX_RECORD_BYTES)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Where;
+    use proptest::prelude::*;
+
+    fn example() -> Record {
+        let mut record = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec!["linespeed".to_owned()]);
+        let place = Where::new().with("cpu", 0u32).with("bytes", 4096u64).with("page", "4KiB");
+        record.measurements.push(Measurement::new("load.latency", place, vec![1.25, 1.5, 1.25]));
+        record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
+        record.ended = Ended::Interrupted { signal: 2 };
+        record
+    }
+
+    #[test]
+    fn a_record_survives_its_file() {
+        let record = example();
+        assert_eq!(Record::from_json(record.to_json().as_bytes()).unwrap(), record);
+    }
+
+    #[test]
+    fn fields_of_the_future_are_tolerated() {
+        let mut value: serde_json::Value = serde_json::from_str(&example().to_json()).unwrap();
+        value["warp"] = 9.into();
+        value["machine"]["flux"] = serde_json::json!({"a": [1]});
+        value["measurements"][0]["colour"] = "red".into();
+        assert_eq!(Record::from_json(value.to_string().as_bytes()).unwrap(), example());
+    }
+
+    #[test]
+    fn each_bad_file_is_named_for_what_it_is() {
+        let whole = example().to_json();
+        let error = |text: &str| Record::from_json(text.as_bytes()).unwrap_err().to_string();
+        assert!(error(&whole[..whole.len() / 2]).contains("ends in the middle"));
+        assert!(error("hello").contains("is not JSON"));
+        assert!(error("").contains("is empty"));
+        assert!(error("{\"a\": 1}").contains("not a linespeed record"));
+        assert!(error(&whole.replace("\"schema\": 1", "\"schema\": 2")).contains("newer"));
+        assert!(error("[1,2]").contains("not a linespeed record"));
+    }
+
+    #[test]
+    fn the_schema_describes_every_field_of_a_record() {
+        let schema = Record::json_schema();
+        let record: serde_json::Value = serde_json::from_str(&example().to_json()).unwrap();
+        for field in record.as_object().unwrap().keys() {
+            assert!(schema["properties"].get(field).is_some(), "{field} is not in the schema");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Record::from_json(&bytes);
+        }
+
+        #[test]
+        fn no_cut_or_change_of_a_record_panics(at in 0usize..2000, byte: u8) {
+            let mut text = example().to_json().into_bytes();
+            let at = at % text.len();
+            let _ = Record::from_json(&text[..at]);
+            text[at] = byte;
+            let _ = Record::from_json(&text);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The types of a linespeed record: what a machine is, the state it was in, what was measured on it and what
+//! could not be. Nothing here touches a machine or prints.
+//!
+//! A record is one JSON file. A figure that the machine does not tell is `None` (absent in JSON), never 0.
+
+pub mod conditions;
+pub mod coverage;
+pub mod cpu_list;
+pub mod diagnosis;
+pub mod document;
+pub mod machine;
+pub mod measurement;
+pub mod metrics;
+pub mod statistics;
+pub mod units;
+pub mod words;
+
+pub use conditions::{Conditions, Snapshot};
+pub use coverage::{Coverage, State};
+pub use cpu_list::CpuList;
+pub use diagnosis::Diagnosis;
+pub use document::{Ended, ReadError, Record, SCHEMA_VERSION, Tool};
+pub use machine::Machine;
+pub use measurement::{Bucket, Key, Mark, Measurement, SampleMark, Where};
+pub use metrics::{Better, Metric};
+pub use statistics::{Summary, Verdict};

@@ -1,0 +1,450 @@
+//! The machine inventory: what a machine is, whatever state it is in.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::CpuList;
+
+/// What a machine is. Every list is in ascending order of its id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Machine {
+    /// Instruction set: `x86_64` or `aarch64`.
+    pub architecture: String,
+    /// The host name, where it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
+    /// System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
+    pub system: System,
+    /// How many of everything.
+    pub counts: Counts,
+    /// The processor's kind.
+    pub processor: Processor,
+    /// Every CPU present, online or not.
+    pub cpus: Vec<Cpu>,
+    /// Every cache, once however many CPUs share it.
+    pub caches: Vec<Cache>,
+    /// Every NUMA node; exactly one on a machine without NUMA.
+    pub nodes: Vec<Node>,
+    /// Every memory slot that the firmware lists, populated or not.
+    pub memory_devices: Vec<MemoryDevice>,
+    /// Memory that the kernel manages, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// CPU idle states, deepest last.
+    pub idle_states: Vec<IdleState>,
+    /// The idle driver and governor.
+    pub idle: Idle,
+    /// The kernel and how it was built and booted.
+    pub kernel: Kernel,
+    /// Hypervisor and container that this ran in.
+    pub virtualization: Virtualization,
+    /// What this process is limited to.
+    pub limits: Limits,
+    /// Parts of the inventory that could not be read, or that contradict each other: one sentence each, naming
+    /// the file.
+    pub notes: Vec<String>,
+}
+
+/// Names from the firmware (DMI) or the device tree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct System {
+    /// Maker of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
+    /// Product name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub product: Option<String>,
+    /// Firmware vendor, version and date.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// Board vendor and name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub board: Option<String>,
+}
+
+/// How many of everything. CPUs online decide packages, dies, clusters and cores.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Counts {
+    /// Packages (sockets) with at least one CPU online.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packages: Option<u32>,
+    /// Dies over all packages; absent where the kernel does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dies: Option<u32>,
+    /// Clusters of cores (a shared L2, for instance) over all packages; absent where the kernel does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<u32>,
+    /// Physical cores over all packages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
+    /// CPUs online.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus_online: Option<u32>,
+    /// CPUs present, online or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus_present: Option<u32>,
+    /// CPUs on which this process may run; absent for another machine's captured tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus_allowed: Option<u32>,
+    /// NUMA nodes online.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u32>,
+}
+
+/// The processor's kind and what it can do. On hybrid machines these are the boot CPU's; [`Cpu::kind`] tells
+/// the kinds apart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Processor {
+    /// Vendor as people call it: `GenuineIntel`, `AuthenticAMD`, `HygonGenuine`, `HiSilicon`, `Phytium`, `ARM`…
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
+    /// Model name from CPUID, or from MIDR by the tables that lscpu knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_name: Option<String>,
+    /// x86 family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub family: Option<u32>,
+    /// x86 model, or Arm part number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<u32>,
+    /// x86 stepping; on Arm the text `rNpM` in `revision`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stepping: Option<u32>,
+    /// Arm variant and revision, `r1p0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// Arm implementer code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implementer: Option<u32>,
+    /// Microcode revision, hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
+    /// Name of the core design where it is known: `Skylake-X/Cascade Lake`, `Zen 2`, `Neoverse N1`…
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microarchitecture: Option<String>,
+    /// Instruction-set features that matter for speed, in a fixed order: `avx2`, `avx512f`, `sve`, `atomics`…
+    pub features: Vec<String>,
+    /// Widest vectors usable here, in bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vector_bits: Option<u32>,
+    /// The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), where the kernel or CPUID tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counter_hz: Option<u64>,
+    /// Whether the cycle counter keeps its rate in every state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counter_invariant: Option<bool>,
+    /// Physical and virtual address bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_bits: Option<(u32, u32)>,
+    /// Nominal (base, sustained) clock in Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_hz: Option<u64>,
+    /// Highest clock in Hz that any core advertises.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_hz: Option<u64>,
+    /// Lowest clock in Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_hz: Option<u64>,
+}
+
+/// One CPU (hardware thread).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Cpu {
+    /// The kernel's CPU number.
+    pub id: u32,
+    /// Whether the kernel runs it.
+    pub online: bool,
+    /// Whether this process may run on it.
+    pub allowed: bool,
+    /// Core number, counted over the machine from 0 in order of the lowest CPU; not the kernel's `core_id`,
+    /// which repeats in every package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core: Option<u32>,
+    /// Cluster, counted over the machine from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<u32>,
+    /// Die, counted over the machine from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub die: Option<u32>,
+    /// Package, counted over the machine from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package: Option<u32>,
+    /// NUMA node id as the kernel numbers it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+    /// The CPUs of the same core, this one included; empty when offline.
+    pub siblings: CpuList,
+    /// Kind of core on a hybrid machine: `performance`, `efficiency`, or by Arm's part (`Cortex-A76`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Highest clock in Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_hz: Option<u64>,
+    /// Lowest clock in Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_hz: Option<u64>,
+    /// Nominal clock in Hz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_hz: Option<u64>,
+    /// The kernel's relative capacity, 1024 for the fastest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<u32>,
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheKind {
+    /// Data only.
+    Data,
+    /// Instructions only.
+    Instruction,
+    /// Both.
+    Unified,
+}
+
+/// One cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cache {
+    /// 1 is nearest to the core.
+    pub level: u32,
+    /// What it holds.
+    pub kind: CacheKind,
+    /// Capacity in bytes; absent where the kernel does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Line size in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Associativity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<u32>,
+    /// The CPUs that share it.
+    pub cpus: CpuList,
+}
+
+/// One NUMA node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Node {
+    /// The kernel's node number; may be sparse.
+    pub id: u32,
+    /// CPUs online on it; empty for a memory-only node.
+    pub cpus: CpuList,
+    /// Memory in bytes; 0 for a node without memory, absent where the kernel does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Free memory in bytes when it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_bytes: Option<u64>,
+    /// The firmware's distances (SLIT) to every node of this list, in the list's order; 10 is local.
+    pub distances: Vec<u32>,
+    /// Whether this process may take memory from it.
+    pub allowed: bool,
+}
+
+/// One memory slot from SMBIOS type 17.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MemoryDevice {
+    /// Slot, for instance `CPU0_DIMMA0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locator: Option<String>,
+    /// Bank, for instance `P0 CHANNEL A`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank: Option<String>,
+    /// Size in bytes; absent for an empty slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// `DDR4`, `DDR5`, `HBM2`…
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Form factor: `DIMM`, `SODIMM`…
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
+    /// Highest speed that the device supports, MT/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rated_mt_s: Option<u32>,
+    /// Speed that it runs at, MT/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configured_mt_s: Option<u32>,
+    /// Data width in bits, 64 for most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_bits: Option<u32>,
+    /// Ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
+    /// Maker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
+    /// Part number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Channel, read from the locators where they tell; devices of one channel carry the same text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// NUMA node or package, read from the locators where they tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+}
+
+/// One idle state of the boot CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct IdleState {
+    /// `POLL`, `C1`, `C6`…
+    pub name: String,
+    /// Time to wake from it, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_ns: Option<u64>,
+    /// Shortest stay for which it pays, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residency_ns: Option<u64>,
+    /// Whether it was switched off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+}
+
+/// Idle driver and governor.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Idle {
+    /// `intel_idle`, `acpi_idle`, `haltpoll`, `none`…
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// `menu`, `teo`, `haltpoll`…
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+}
+
+/// The kernel and how it was built and booted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Kernel {
+    /// `6.1.0-18-amd64`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// The build line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The distribution, from os-release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<String>,
+    /// Options on its command line that matter for speed, as written.
+    pub options: Vec<String>,
+    /// `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` where only that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
+    /// Timer interrupts a second, where the configuration can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hz: Option<u32>,
+    /// CPUs isolated at boot.
+    pub isolated: CpuList,
+    /// CPUs without a tick.
+    pub nohz_full: CpuList,
+    /// Each vulnerability with what the kernel says of it.
+    pub mitigations: BTreeMap<String, String>,
+    /// Base page size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
+}
+
+/// What this ran in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Virtualization {
+    /// `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent where it could not be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<String>,
+    /// `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+}
+
+/// What this process is limited to, below what the machine has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Limits {
+    /// CPUs of the affinity mask.
+    pub affinity: CpuList,
+    /// CPUs of the cpuset.
+    pub cpuset: CpuList,
+    /// Nodes whose memory may be used.
+    pub memory_nodes: CpuList,
+    /// CPU quota of the tightest cgroup, in CPUs (0.5 is half a CPU).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
+    /// Memory limit of the tightest cgroup, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Memory still available under that limit, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_available_bytes: Option<u64>,
+    /// `1` or `2`: which cgroup version set these; absent when none was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cgroup_version: Option<u32>,
+    /// Highest real-time priority that this process may take; 0 when none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rt_priority: Option<u32>,
+    /// Bytes that this process may lock in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locked_bytes: Option<u64>,
+    /// Effective user is root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<bool>,
+}
+
+impl Machine {
+    /// The CPUs on which this process may run.
+    pub fn allowed_cpus(&self) -> CpuList {
+        self.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).map(|cpu| cpu.id).collect()
+    }
+
+    /// The CPU with this number.
+    pub fn cpu(&self, id: u32) -> Option<&Cpu> {
+        self.cpus.iter().find(|cpu| cpu.id == id)
+    }
+
+    /// The data or unified caches of `level` in order of their lowest CPU.
+    pub fn data_caches(&self, level: u32) -> impl Iterator<Item = &Cache> {
+        self.caches.iter().filter(move |cache| cache.level == level && cache.kind != CacheKind::Instruction)
+    }
+
+    /// The data or unified cache of `level` that `cpu` uses.
+    pub fn data_cache_of(&self, cpu: u32, level: u32) -> Option<&Cache> {
+        self.data_caches(level).find(|cache| cache.cpus.contains(cpu))
+    }
+
+    /// The highest cache level that any CPU has; 0 when no cache is known.
+    pub fn last_level(&self) -> u32 {
+        self.caches
+            .iter()
+            .filter(|cache| cache.kind != CacheKind::Instruction)
+            .map(|cache| cache.level)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Bytes of all last-level caches together; 0 when no cache is known.
+    pub fn last_level_bytes(&self) -> u64 {
+        self.data_caches(self.last_level()).filter_map(|cache| cache.bytes).fold(0, u64::saturating_add)
+    }
+
+    /// One CPU of each core among `cpus`, the lowest of each.
+    pub fn one_cpu_a_core(&self, cpus: &CpuList) -> CpuList {
+        let mut seen = std::collections::BTreeSet::new();
+        cpus.iter()
+            .filter(|id| match self.cpu(*id).and_then(|cpu| cpu.core) {
+                Some(core) => seen.insert(core),
+                None => true,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,231 @@
+//! One metric at one place: what was measured, where, the samples and their summary.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::metrics::{self, Better};
+use crate::statistics::Summary;
+
+/// A value of a place: a number, a word or a switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Key {
+    /// `corrected: true`.
+    Switch(bool),
+    /// `cpu: 3`, `bytes: 4096`.
+    Count(u64),
+    /// `share_of_peak: 0.5`.
+    Number(f64),
+    /// `op: "triad"`.
+    Word(String),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Key::Switch(value) => write!(f, "{value}"),
+            Key::Count(value) => write!(f, "{value}"),
+            Key::Number(value) => write!(f, "{value}"),
+            Key::Word(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+impl From<bool> for Key {
+    fn from(value: bool) -> Self {
+        Key::Switch(value)
+    }
+}
+impl From<u64> for Key {
+    fn from(value: u64) -> Self {
+        Key::Count(value)
+    }
+}
+impl From<u32> for Key {
+    fn from(value: u32) -> Self {
+        Key::Count(value.into())
+    }
+}
+impl From<usize> for Key {
+    fn from(value: usize) -> Self {
+        Key::Count(value as u64)
+    }
+}
+impl From<f64> for Key {
+    fn from(value: f64) -> Self {
+        Key::Number(value)
+    }
+}
+impl From<&str> for Key {
+    fn from(value: &str) -> Self {
+        Key::Word(value.to_owned())
+    }
+}
+impl From<String> for Key {
+    fn from(value: String) -> Self {
+        Key::Word(value)
+    }
+}
+
+/// Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are
+/// of the same thing when metric and place are equal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Where(pub BTreeMap<String, Key>);
+
+impl Where {
+    /// Nowhere in particular.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a key.
+    pub fn with(mut self, key: &str, value: impl Into<Key>) -> Self {
+        self.0.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Key> {
+        self.0.get(key)
+    }
+
+    /// The value of `key` as a word.
+    pub fn word(&self, key: &str) -> Option<&str> {
+        match self.0.get(key) {
+            Some(Key::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The value of `key` as a whole number.
+    pub fn count(&self, key: &str) -> Option<u64> {
+        match self.0.get(key) {
+            Some(Key::Count(count)) => Some(*count),
+            Some(Key::Number(number)) if *number >= 0.0 && number.fract() == 0.0 => Some(*number as u64),
+            _ => None,
+        }
+    }
+
+    /// The value of `key` as a number.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        match self.0.get(key) {
+            Some(Key::Count(count)) => Some(*count as f64),
+            Some(Key::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The value of `key` as a switch.
+    pub fn switch(&self, key: &str) -> Option<bool> {
+        match self.0.get(key) {
+            Some(Key::Switch(switch)) => Some(*switch),
+            _ => None,
+        }
+    }
+}
+
+/// What is known to have happened during a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// The core clock before and after differed by over 1 %.
+    ClockMoved,
+    /// The kernel ran something else on the CPU (involuntary switch).
+    Switched,
+    /// The thread found itself on another CPU.
+    Migrated,
+    /// The hypervisor took time.
+    Stolen,
+    /// Heat or power held the clock down.
+    Throttled,
+    /// The cgroup's quota stopped the process.
+    Quota,
+}
+
+/// One marked sample. Marked samples are kept and counted, never hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SampleMark {
+    /// Index into the samples.
+    pub sample: u32,
+    /// What happened.
+    pub mark: Mark,
+}
+
+/// A part of a distribution: how many samples lay in `[from, to)`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bucket {
+    /// Lower bound, in the measurement's unit.
+    pub from: f64,
+    /// Upper bound, in the measurement's unit.
+    pub to: f64,
+    /// Samples in it.
+    pub count: u64,
+}
+
+/// One metric at one place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// The metric's name; one name means one definition for ever.
+    pub metric: String,
+    /// Unit of every value in it.
+    pub unit: String,
+    /// Which direction is better; absent where neither is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+    /// Where it was measured.
+    #[serde(rename = "where")]
+    pub place: Where,
+    /// The summary of the samples.
+    pub summary: Summary,
+    /// Every sample in the order in which it was taken; empty where a distribution is kept instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<f64>,
+    /// Samples during which something happened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<SampleMark>,
+    /// The distribution, where there are too many samples to keep each (wake-up latency, gaps).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distribution: Vec<Bucket>,
+    /// Why the figure should not be leaned on: "too noisy: …", "placed 97 % …". Absent when nothing is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+    /// How it was measured, for the curious: kernel, variant, placement proof, counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub detail: BTreeMap<String, Value>,
+}
+
+impl Measurement {
+    /// A measurement of a metric of [`metrics::METRICS`], whose unit and direction it takes from there.
+    pub fn new(metric: &'static str, place: Where, samples: Vec<f64>) -> Self {
+        let definition = metrics::find(metric);
+        debug_assert!(definition.is_some(), "{metric} is not in the list of metrics");
+        Self {
+            metric: metric.to_owned(),
+            unit: definition.map_or("", |m| m.unit).to_owned(),
+            better: definition.and_then(|m| m.better),
+            place,
+            summary: Summary::of(&samples),
+            samples,
+            marks: Vec::new(),
+            distribution: Vec::new(),
+            doubt: None,
+            detail: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a line of detail.
+    pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.detail.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The median, which stands for the measurement wherever one figure does.
+    pub fn value(&self) -> f64 {
+        self.summary.median
+    }
+}

@@ -1,0 +1,78 @@
+//! The list of metrics. A metric's name means one definition for ever; its words stand in `docs/words.md`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which direction of a figure is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is faster.
+    Higher,
+    /// Less is faster.
+    Lower,
+}
+
+/// A metric's definition.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit: `Hz`, `ns`, `cycles`, `B/s`, `ratio`.
+    pub unit: &'static str,
+    /// Which direction is better.
+    pub better: Option<Better>,
+    /// The keys that its place may carry, in the order in which people read them.
+    pub keys: &'static [&'static str],
+    /// Values outside are physically implausible and are withheld.
+    pub plausible: (f64, f64),
+}
+
+const HIGHER: Option<Better> = Some(Better::Higher);
+const LOWER: Option<Better> = Some(Better::Lower);
+
+/// 1 TB/s a channel group is beyond any node today (HBM parts reach about 1 TB/s a package; 16 packages).
+const MOST_BANDWIDTH: f64 = 1.6e13;
+/// Ten seconds in nanoseconds: nothing timed as one event lasts longer.
+const TEN_SECONDS: f64 = 1e10;
+
+/// Every metric that this version writes.
+pub const METRICS: &[Metric] = &[
+    // 6.5 GHz: above the highest stock boost clock sold (6.2 GHz); overclocked records are not a server's.
+    Metric { name: "core.clock", unit: "Hz", better: HIGHER, keys: &["cpu", "active", "vector"], plausible: (2e7, 6.5e9) },
+    // Below 0.15 ns no load-to-use latency exists: one cycle at 6.5 GHz.
+    Metric { name: "load.latency", unit: "ns", better: LOWER, keys: &["cpu", "node", "bytes", "page"], plausible: (0.15, 1e5) },
+    Metric { name: "load.latency_cycles", unit: "cycles", better: LOWER, keys: &["cpu", "node", "bytes", "page"], plausible: (0.9, 3e5) },
+    Metric { name: "load.parallelism", unit: "ratio", better: HIGHER, keys: &["cpu", "bytes", "chains"], plausible: (0.2, 64.0) },
+    Metric { name: "memory.bandwidth", unit: "B/s", better: HIGHER, keys: &["op", "stores", "bytes_counted", "threads", "cpus", "node"], plausible: (1e6, MOST_BANDWIDTH) },
+    Metric { name: "memory.loaded_latency", unit: "ns", better: LOWER, keys: &["cpu", "bandwidth", "share_of_peak"], plausible: (0.15, 1e6) },
+    Metric { name: "stream.ns_per_element", unit: "ns", better: LOWER, keys: &["op", "cpu", "node"], plausible: (1e-4, 1e5) },
+    Metric { name: "wakeup.latency", unit: "ns", better: LOWER, keys: &["cpu", "policy", "priority", "setting", "corrected"], plausible: (0.0, TEN_SECONDS) },
+    Metric { name: "stolen.share", unit: "ratio", better: LOWER, keys: &["cpu", "cause"], plausible: (0.0, 1.0) },
+    Metric { name: "stolen.gap", unit: "ns", better: LOWER, keys: &["cpu", "cause"], plausible: (0.0, TEN_SECONDS) },
+    Metric { name: "cost.syscall", unit: "ns", better: LOWER, keys: &["cpu"], plausible: (1.0, 1e7) },
+    Metric { name: "cost.clock_read", unit: "ns", better: LOWER, keys: &["cpu", "clocksource"], plausible: (0.5, 1e7) },
+    Metric { name: "cost.context_switch", unit: "ns", better: LOWER, keys: &["cpu", "to_cpu"], plausible: (10.0, 1e8) },
+    Metric { name: "cost.page_fault", unit: "ns", better: LOWER, keys: &["cpu", "page"], plausible: (10.0, TEN_SECONDS) },
+    Metric { name: "cost.mutex_handover", unit: "ns", better: LOWER, keys: &["cpu", "to_cpu"], plausible: (10.0, 1e8) },
+    Metric { name: "cost.branch_mispredict", unit: "ns", better: LOWER, keys: &["cpu"], plausible: (0.1, 1e4) },
+    Metric { name: "cost.spin_hint", unit: "ns", better: LOWER, keys: &["cpu"], plausible: (0.05, 1e5) },
+];
+
+/// The metric with this name.
+pub fn find(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_bounds_ordered() {
+        for (i, metric) in METRICS.iter().enumerate() {
+            assert!(METRICS[..i].iter().all(|other| other.name != metric.name), "{} twice", metric.name);
+            assert!(metric.plausible.0 < metric.plausible.1, "{}", metric.name);
+        }
+    }
+}

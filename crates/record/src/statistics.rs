@@ -1,0 +1,213 @@
+//! Sample statistics: one state summed up (design rule: median with an exact interval; no mean for a time), and
+//! the four verdicts about a difference.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Scale that makes the median absolute deviation estimate the standard deviation of a normal distribution.
+pub const MAD_SCALE: f64 = 1.4826;
+
+/// The summary of the samples of one state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Summary {
+    /// Samples.
+    pub n: u64,
+    /// Least.
+    pub min: f64,
+    /// Median.
+    pub median: f64,
+    /// Median absolute deviation × 1.4826.
+    pub mad: f64,
+    /// Greatest.
+    pub max: f64,
+    /// 95 % interval of the median by order statistics; absent below 6 samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// 95th percentile, where there are at least 20 samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95: Option<f64>,
+    /// 99th percentile, where there are at least 100 samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<f64>,
+    /// 99.9th percentile, where there are at least 1000 samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p999: Option<f64>,
+    /// Mean: only because cyclictest's line and the field's tables carry it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// Standard deviation ÷ mean, because the field's tables use it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variation: Option<f64>,
+}
+
+impl Summary {
+    /// Sums up samples. Values that are not finite are left out.
+    pub fn of(samples: &[f64]) -> Self {
+        let mut sorted: Vec<f64> = samples.iter().copied().filter(|v| v.is_finite()).collect();
+        if sorted.is_empty() {
+            return Self::default();
+        }
+        sorted.sort_by(f64::total_cmp);
+        let n = sorted.len();
+        let median = median_of_sorted(&sorted);
+        let mut deviations: Vec<f64> = sorted.iter().map(|v| (v - median).abs()).collect();
+        deviations.sort_by(f64::total_cmp);
+        let mean = sorted.iter().sum::<f64>() / n as f64;
+        let variation = (n > 1 && mean != 0.0).then(|| {
+            let variance = sorted.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
+            variance.sqrt() / mean.abs()
+        });
+        let at = |share: f64, least: usize| (n >= least).then(|| percentile_of_sorted(&sorted, share));
+        Self {
+            n: n as u64,
+            min: sorted[0],
+            median,
+            mad: median_of_sorted(&deviations) * MAD_SCALE,
+            max: sorted[n - 1],
+            interval: median_interval(&sorted),
+            p95: at(0.95, 20),
+            p99: at(0.99, 100),
+            p999: at(0.999, 1000),
+            mean: Some(mean),
+            variation,
+        }
+    }
+
+    /// Half the interval's width relative to the median; `None` below 6 samples.
+    pub fn relative_half_width(&self) -> Option<f64> {
+        let (low, high) = self.interval?;
+        (self.median != 0.0).then(|| (high - low) / 2.0 / self.median.abs())
+    }
+}
+
+/// The median of ascending values; 0 for none.
+pub fn median_of_sorted(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    match n {
+        0 => 0.0,
+        _ if n % 2 == 1 => sorted[n / 2],
+        _ => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+/// The value below which `share` of the ascending values lie, by the nearest rank; 0 for none.
+pub fn percentile_of_sorted(sorted: &[f64], share: f64) -> f64 {
+    if sorted.is_empty() {
+        return 0.0;
+    }
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+/// The 95 % interval of the median by order statistics: exact for any distribution (binomial with p = ½).
+/// `None` below 6 samples, where no pair of samples encloses the median with 95 % confidence.
+pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
+    let n = sorted.len();
+    if n < 6 {
+        return None;
+    }
+    let rank = interval_rank(n);
+    Some((sorted[rank], sorted[n - 1 - rank]))
+}
+
+/// The largest r (from 0) such that the r-th lowest and r-th highest of n samples enclose the median with at
+/// least 95 % confidence.
+fn interval_rank(n: usize) -> usize {
+    if n > 1000 {
+        // Normal approximation of the binomial; its error is far below one rank here.
+        let n = n as f64;
+        return ((n / 2.0 - 1.96 * n.sqrt() / 2.0).floor() as usize).saturating_sub(1);
+    }
+    let mut tail = 0.0;
+    let mut rank = 0;
+    let log_half = (0.5f64).ln();
+    let mut log_choose = 0.0;
+    for k in 0..n / 2 {
+        tail += (log_choose + n as f64 * log_half).exp();
+        if 2.0 * tail > 0.05 {
+            break;
+        }
+        rank = k;
+        log_choose += ((n - k) as f64).ln() - ((k + 1) as f64).ln();
+    }
+    rank
+}
+
+/// What can be said about a difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It costs this share, with its interval.
+    Costs {
+        /// Share lost (0.1 is 10 %).
+        share: f64,
+        /// 95 % interval of the share.
+        interval: (f64, f64),
+    },
+    /// No difference resolved; if there is one it is smaller than this share.
+    NotResolved {
+        /// The least share that would have been seen.
+        smaller_than: f64,
+    },
+    /// Too noisy to tell.
+    TooNoisy {
+        /// How many more rounds would do, where that can be estimated.
+        rounds_needed: Option<u64>,
+    },
+    /// Not measurable here.
+    NotMeasurable {
+        /// Why.
+        reason: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn six_samples_are_the_fewest_with_an_interval() {
+        assert_eq!(Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).interval, None);
+        assert_eq!(Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).interval, Some((1.0, 6.0)));
+    }
+
+    #[test]
+    fn ranks_agree_with_the_published_table() {
+        // Conover, Practical Nonparametric Statistics, table of the binomial with p = ½: 2.5 % ranks from 1.
+        for (n, rank_from_1) in [(6, 1), (9, 2), (12, 3), (15, 4), (20, 6), (30, 10), (50, 18), (100, 40)] {
+            assert_eq!(interval_rank(n) + 1, rank_from_1, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn the_approximation_meets_the_exact_rank() {
+        assert!((interval_rank(1000) as i64 - interval_rank(1001) as i64).abs() <= 2);
+    }
+
+    #[test]
+    fn percentiles_need_enough_samples() {
+        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
+        let summary = Summary::of(&hundred);
+        assert_eq!((summary.median, summary.p95, summary.p99, summary.p999), (50.5, Some(95.0), Some(99.0), None));
+        assert_eq!(Summary::of(&hundred[..19]).p95, None);
+    }
+
+    #[test]
+    fn values_that_are_not_numbers_are_left_out() {
+        assert_eq!(Summary::of(&[f64::NAN, 1.0, f64::INFINITY]).n, 1);
+        assert_eq!(Summary::of(&[]), Summary::default());
+    }
+
+    proptest! {
+        #[test]
+        fn order_holds(samples in proptest::collection::vec(-1e12f64..1e12, 1..300)) {
+            let s = Summary::of(&samples);
+            prop_assert!(s.min <= s.median && s.median <= s.max && s.mad >= 0.0);
+            if let Some((low, high)) = s.interval {
+                prop_assert!(s.min <= low && low <= s.median && s.median <= high && high <= s.max);
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Figures as people write them: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and sizes and durations as people
+//! type them: `64M`, `64MiB`, `5s`, `2m`.
+
+/// A figure with its unit, with three significant digits and the prefix that suits it.
+///
+/// Units of a record: `Hz`, `B/s` (decimal prefixes, as every bandwidth tool prints), `B` (binary), `ns`, `s`,
+/// `cycles`, `ratio`. Any other unit is printed as it is.
+pub fn figure(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    match unit {
+        "Hz" => scaled(value, &[(1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"), (1.0, "Hz")]),
+        "B/s" => scaled(value, &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
+        "ns" => scaled(value, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]),
+        "s" => scaled(value, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]),
+        "B" => bytes(value.max(0.0) as u64),
+        "ratio" => significant(value),
+        _ => format!("{} {unit}", significant(value)),
+    }
+}
+
+fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
+    let size = value.abs();
+    let last = steps[steps.len() - 1];
+    // 999.6 of a unit rounds to 1000: take the larger prefix from 999.5 on.
+    let step = steps.iter().find(|(scale, _)| size >= scale * 0.9995).unwrap_or(&last);
+    format!("{} {}", significant(value / step.0), step.1)
+}
+
+/// Three significant digits without an exponent: `1234`, `123`, `12.3`, `1.23`, `0.123`.
+pub fn significant(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    let size = value.abs();
+    if size == 0.0 {
+        "0".to_owned()
+    } else if size >= 99.95 {
+        format!("{value:.0}")
+    } else if size >= 9.995 {
+        format!("{value:.1}")
+    } else if size >= 0.9995 {
+        format!("{value:.2}")
+    } else {
+        let digits = (2.0 - size.log10().floor()).clamp(2.0, 12.0) as usize;
+        let text = format!("{value:.digits$}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+/// Bytes with a binary prefix: `512 B`, `32 KiB`, `1.25 MiB`. Exact multiples carry no decimals.
+pub fn bytes(value: u64) -> String {
+    const STEPS: [(u64, &str); 5] =
+        [(1 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    for (scale, unit) in STEPS {
+        if value >= scale {
+            let scaled = value as f64 / scale as f64;
+            if value.is_multiple_of(scale) {
+                return format!("{} {unit}", value / scale);
+            }
+            let text = if scaled >= 100.0 { format!("{scaled:.0}") } else { format!("{scaled:.1}") };
+            return format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text));
+        }
+    }
+    format!("{value} B")
+}
+
+/// A share as a percentage: `3.2 %`, `0.04 %`.
+pub fn percent(share: f64) -> String {
+    format!("{} %", significant(share * 100.0))
+}
+
+/// Reads a size as people type it: `4096`, `64K`, `64M`, `64MiB`, `1.5G`, `10MB` (decimal).
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is not a size; write 64K, 64MiB, 1.5G or a number of bytes");
+    let text_trimmed = text.trim();
+    let split = text_trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text_trimmed.len());
+    let number: f64 = text_trimmed[..split].parse().map_err(|_| wrong())?;
+    let scale: f64 = match text_trimmed[split..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => 1024.0 * 1024.0,
+        "g" | "gib" => 1024.0f64.powi(3),
+        "t" | "tib" => 1024.0f64.powi(4),
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        _ => return Err(wrong()),
+    };
+    let bytes = number * scale;
+    if !bytes.is_finite() || bytes < 0.0 || bytes > 9e18 { Err(wrong()) } else { Ok(bytes as u64) }
+}
+
+/// Reads a duration as people type it: `5s`, `2m`, `500ms`, `1h`, `250us`; a bare number is seconds.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
+    let wrong = || format!("{text:?} is not a duration; write 500ms, 5s or 2m");
+    let text_trimmed = text.trim();
+    let split = text_trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text_trimmed.len());
+    let number: f64 = text_trimmed[..split].parse().map_err(|_| wrong())?;
+    let scale = match text_trimmed[split..].trim() {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "us" | "µs" => 1e-6,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let seconds = number * scale;
+    if seconds.is_finite() && seconds <= 1e7 { Ok(seconds) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn figures_carry_three_digits_and_a_fitting_prefix() {
+        for (value, unit, text) in [
+            (3.4159e9, "Hz", "3.42 GHz"),
+            (98.42, "ns", "98.4 ns"),
+            (1234.0, "ns", "1.23 µs"),
+            (999.7, "ns", "1.00 µs"),
+            (2.13e10, "B/s", "21.3 GB/s"),
+            (5.0, "cycles", "5.00 cycles"),
+            (0.00123, "ratio", "0.00123"),
+            (0.0, "ns", "0 ns"),
+            (f64::NAN, "ns", "-"),
+        ] {
+            assert_eq!(figure(value, unit), text);
+        }
+    }
+
+    #[test]
+    fn sizes_read_and_write_as_people_do() {
+        assert_eq!(parse_bytes("64M"), Ok(64 << 20));
+        assert_eq!(parse_bytes("64MiB"), Ok(64 << 20));
+        assert_eq!(parse_bytes("10MB"), Ok(10_000_000));
+        assert!(parse_bytes("-1").is_err() && parse_bytes("x").is_err() && parse_bytes("1e99T").is_err());
+        assert_eq!(bytes(32 << 10), "32 KiB");
+        assert_eq!(bytes((1 << 20) + (1 << 18)), "1.2 MiB");
+        assert_eq!(parse_seconds("2m"), Ok(120.0));
+        assert!(parse_seconds("2y").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_typed_panics(text in "\\PC{0,30}") {
+            let _ = parse_bytes(&text);
+            let _ = parse_seconds(&text);
+        }
+
+        #[test]
+        fn nothing_measured_panics(value in proptest::num::f64::ANY) {
+            for unit in ["Hz", "B/s", "ns", "s", "B", "ratio", "cycles"] {
+                prop_assert!(!figure(value, unit).is_empty());
+            }
+        }
+    }
+}
