@@ -1,0 +1,439 @@
+//! The folder below which `/proc`, `/sys` and the rest are read: `/` itself, or a tree captured on another
+//! machine. A captured tree is hostile input: no link leads out of it, nothing in it blocks or is unbounded.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+
+use record::CpuList;
+
+/// Longest file read as text. The longest that sysfs writes are CPU lists and maps, of a few pages.
+pub const MAX_TEXT: usize = 1 << 20;
+/// Longest `/proc/cpuinfo` and `/proc/interrupts`: both grow with the number of CPUs, the second with that of
+/// interrupts too.
+pub const MAX_LONG_TEXT: usize = 16 << 20;
+/// Most entries of a folder that are looked at.
+const MAX_ENTRIES: usize = 100_000;
+/// Links followed in one path before it counts as a loop: the kernel's own limit (path_resolution(7)).
+const MAX_LINKS: usize = 40;
+/// Most resolved folders remembered; a machine of 1,024 CPUs has some ten thousand.
+const MAX_REMEMBERED: usize = 200_000;
+
+/// A folder below which a machine's files are read.
+#[derive(Debug)]
+pub struct Root {
+    /// The folder.
+    path: PathBuf,
+    /// Whether it is this machine's own `/`.
+    live: bool,
+    /// Folders of a captured tree by the path asked for, with their links resolved, relative to `path`: the
+    /// files of one folder then cost one look-up each.
+    folders: Mutex<HashMap<String, Result<PathBuf, Why>>>,
+}
+
+/// Why a folder cannot serve as the root of a captured tree.
+#[derive(Debug)]
+pub enum RootError {
+    /// There is nothing at this path.
+    NotFound(PathBuf),
+    /// It is not a folder.
+    NotAFolder(PathBuf),
+    /// It is a folder without `sys` and without `proc`.
+    NotATree(PathBuf),
+    /// It could not be opened.
+    Unreadable(PathBuf, io::Error),
+}
+
+impl fmt::Display for RootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RootError::NotFound(path) => {
+                write!(
+                    f,
+                    "{}: no such folder; give the folder that holds the captured sys and proc",
+                    path.display()
+                )
+            }
+            RootError::NotAFolder(path) => {
+                write!(f, "{}: not a folder; unpack the capture first and give its folder", path.display())
+            }
+            RootError::NotATree(path) => write!(
+                f,
+                "{}: holds neither sys nor proc; give the folder that holds a machine's captured sys and proc",
+                path.display()
+            ),
+            RootError::Unreadable(path, error) => {
+                write!(f, "{}: {error}; make the folder readable", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for RootError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RootError::Unreadable(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Why a file could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// There is no such file.
+    Missing,
+    /// This user may not read it.
+    Denied,
+    /// It is a folder, a pipe, a device or a socket.
+    NotAFile,
+    /// It is longer than this many bytes.
+    TooLong(usize),
+    /// Its links go round in a circle.
+    LinkLoop,
+    /// The system's own words for anything else.
+    Other(String),
+}
+
+impl From<io::Error> for Why {
+    fn from(error: io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => Why::Missing,
+            Some(libc::EACCES | libc::EPERM) => Why::Denied,
+            Some(libc::ELOOP) => Why::LinkLoop,
+            Some(libc::EISDIR | libc::ENXIO) => Why::NotAFile,
+            _ => Why::Other(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Missing => f.write_str("there is no such file"),
+            Why::Denied => f.write_str("permission denied"),
+            Why::NotAFile => f.write_str("not a regular file"),
+            Why::TooLong(limit) => write!(f, "longer than {limit} bytes"),
+            Why::LinkLoop => f.write_str("its links go round in a circle"),
+            Why::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A file that could not be read, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The path as on the machine that is described: `/sys/…`.
+    pub path: String,
+    /// Why not.
+    pub why: Why,
+}
+
+impl Unreadable {
+    /// Whether the file is simply not there, which for most files only means an older kernel.
+    pub fn is_missing(&self) -> bool {
+        self.why == Why::Missing
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.why)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl Root {
+    /// This machine.
+    pub fn live() -> Self {
+        Self { path: PathBuf::from("/"), live: true, folders: Mutex::default() }
+    }
+
+    /// A tree captured on a machine: a folder that holds its `sys` or `proc` (or both), or that holds one folder
+    /// which does, as archives unpack.
+    pub fn captured(path: impl AsRef<Path>) -> Result<Self, RootError> {
+        let path = path.as_ref();
+        let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => RootError::NotFound(path.to_owned()),
+            _ => RootError::Unreadable(path.to_owned(), error),
+        })?;
+        if !metadata.is_dir() {
+            return Err(RootError::NotAFolder(path.to_owned()));
+        }
+        let is_tree = |folder: &Path| ["sys", "proc"].iter().any(|name| is_real_folder(&folder.join(name)));
+        let tree = if is_tree(path) {
+            path.to_owned()
+        } else {
+            let entries = std::fs::read_dir(path).map_err(|e| RootError::Unreadable(path.to_owned(), e))?;
+            let mut inner =
+                entries.flatten().take(MAX_ENTRIES).map(|e| e.path()).filter(|p| is_real_folder(p));
+            match (inner.next(), inner.next()) {
+                (Some(only), None) if is_tree(&only) => only,
+                _ => return Err(RootError::NotATree(path.to_owned())),
+            }
+        };
+        Ok(Self { path: tree, live: false, folders: Mutex::default() })
+    }
+
+    /// Whether this is the running machine, so that system calls may complete what files tell.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The text of the file `path` (as on the machine, `/sys/…`; the leading slash may be left out), without
+    /// white space at its ends, invalid UTF-8 replaced. `None` if it cannot be read. See [`Root::try_text`].
+    pub fn text(&self, path: &str) -> Option<String> {
+        self.try_text(path).ok()
+    }
+
+    /// As [`Root::text`], and says why not. Only regular files of at most [`MAX_TEXT`] bytes are read
+    /// ([`MAX_LONG_TEXT`] for `/proc/cpuinfo` and `/proc/interrupts`); nothing blocks.
+    pub fn try_text(&self, path: &str) -> Result<String, Unreadable> {
+        let long = path.ends_with("proc/cpuinfo") || path.ends_with("proc/interrupts");
+        let bytes = self.read(path, if long { MAX_LONG_TEXT } else { MAX_TEXT })?;
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        Ok(if trimmed.len() == text.len() { text } else { trimmed.to_owned() })
+    }
+
+    /// The bytes of a file of at most `max` bytes.
+    pub fn bytes(&self, path: &str, max: usize) -> Option<Vec<u8>> {
+        self.read(path, max).ok()
+    }
+
+    /// The number that a file consists of.
+    pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// The CPU (or node) list that a file consists of, as in `online`.
+    pub fn cpu_list(&self, path: &str) -> Option<CpuList> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// Names in a folder in natural order (`cpu2` before `cpu10`); empty if it cannot be read.
+    pub fn list(&self, folder: &str) -> Vec<String> {
+        let Ok(real) = self.locate(folder).map(|(real, _)| real) else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(real) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .take(MAX_ENTRIES)
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort_by(|a, b| natural(a, b));
+        names
+    }
+
+    /// The numbers `N` of the entries `prefixN` in a folder, ascending: the CPUs of `/sys/devices/system/cpu`.
+    /// Numbers above [`record::cpu_list::MAX_CPU`] are left out.
+    pub fn numbered(&self, folder: &str, prefix: &str) -> CpuList {
+        let number = |name: &String| -> Option<u32> {
+            let digits = name.strip_prefix(prefix)?;
+            let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+            if plain { digits.parse().ok() } else { None }
+        };
+        self.list(folder).iter().filter_map(number).collect()
+    }
+
+    /// Whether there is anything at `path`.
+    pub fn exists(&self, path: &str) -> bool {
+        self.locate(path).is_ok()
+    }
+
+    fn read(&self, path: &str, max: usize) -> Result<Vec<u8>, Unreadable> {
+        self.read_inner(path, max)
+            .map_err(|why| Unreadable { path: format!("/{}", path.trim_start_matches('/')), why })
+    }
+
+    fn read_inner(&self, path: &str, max: usize) -> Result<Vec<u8>, Why> {
+        // O_NONBLOCK: opening a pipe returns at once. It changes nothing for a regular file.
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC);
+        let file = if self.live {
+            let file = options.open(absolute(path))?;
+            if !file.metadata()?.is_file() {
+                return Err(Why::NotAFile);
+            }
+            file
+        } else {
+            // Looked at before it is opened: opening a device node may already do something.
+            let (real, metadata) = self.locate(path)?;
+            if !metadata.is_file() {
+                return Err(Why::NotAFile);
+            }
+            options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC).open(real)?
+        };
+        // A file of procfs may come in pieces; the others are at their end when a read is short.
+        let in_pieces = self.live && !absolute(path).starts_with("/sys");
+        read_all(file, max, in_pieces)
+    }
+
+    /// Where `path` lies, links resolved, and what is there.
+    fn locate(&self, path: &str) -> Result<(PathBuf, Metadata), Why> {
+        if self.live {
+            let path = absolute(path);
+            let metadata = std::fs::metadata(&path)?;
+            return Ok((path, metadata));
+        }
+        let path = path.trim_matches('/');
+        let (real, metadata) = match path.rsplit_once('/') {
+            Some((folder, name)) => self.resolve(self.folder(folder)?, name)?,
+            None => self.resolve(PathBuf::new(), path)?,
+        };
+        Ok((self.path.join(real), metadata))
+    }
+
+    /// A folder of a captured tree, links resolved, relative to the root.
+    fn folder(&self, path: &str) -> Result<PathBuf, Why> {
+        // A poisoned lock only means that another reader panicked; what is remembered is still right.
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = folders.get(path) {
+            return known.clone();
+        }
+        if path.len() > libc::PATH_MAX as usize {
+            return Err(Why::Missing);
+        }
+        let mut real = PathBuf::new();
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        let mut from = 0;
+        for end in ends {
+            let here = match folders.get(&path[..end]) {
+                Some(known) => known.clone(),
+                None => {
+                    let found = self.resolve(real, &path[from..end]).map(|(real, _)| real);
+                    if folders.len() < MAX_REMEMBERED {
+                        folders.insert(path[..end].to_owned(), found.clone());
+                    }
+                    found
+                }
+            };
+            real = here?;
+            from = end + 1;
+        }
+        Ok(real)
+    }
+
+    /// Walks `path` from the folder `from` (relative to the root, without links), following links as a process
+    /// that has this root would: an absolute link starts at the root, and `..` does not leave it.
+    fn resolve(&self, from: PathBuf, path: &str) -> Result<(PathBuf, Metadata), Why> {
+        let mut real = from;
+        let mut metadata = None;
+        let mut links = 0;
+        let mut pending: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        while let Some(part) = pending.pop() {
+            match part.as_str() {
+                "" | "." => continue,
+                ".." => {
+                    real.pop();
+                    metadata = None;
+                    continue;
+                }
+                _ => {}
+            }
+            let here = self.path.join(&real).join(&part);
+            let found = std::fs::symlink_metadata(&here)?;
+            if found.file_type().is_symlink() {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(Why::LinkLoop);
+                }
+                let target = std::fs::read_link(&here)?;
+                let target = target.to_string_lossy();
+                if target.starts_with('/') {
+                    real = PathBuf::new();
+                }
+                pending.extend(target.split('/').rev().map(str::to_owned));
+                metadata = None;
+            } else {
+                if !found.is_dir() && pending.iter().any(|part| !part.is_empty()) {
+                    return Err(Why::Missing);
+                }
+                real.push(&part);
+                metadata = Some(found);
+            }
+        }
+        let metadata = match metadata {
+            Some(metadata) => metadata,
+            None => std::fs::symlink_metadata(self.path.join(&real))?,
+        };
+        Ok((real, metadata))
+    }
+}
+
+/// Whether there is a folder, and not merely a link to one, at `path`.
+fn is_real_folder(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// The path from `/` on.
+fn absolute(path: &str) -> PathBuf {
+    Path::new("/").join(path.trim_start_matches('/'))
+}
+
+/// The rest of `file`, at most `max` bytes.
+fn read_all(mut file: File, max: usize, in_pieces: bool) -> Result<Vec<u8>, Why> {
+    // A page and one byte: an attribute of sysfs fits, so one read tells all of it.
+    let mut bytes = Vec::with_capacity(4097);
+    loop {
+        let start = bytes.len();
+        let room = if start == 0 { 4097 } else { start.min(1 << 20) };
+        bytes.resize(start + room, 0);
+        let read = loop {
+            match file.read(&mut bytes[start..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        bytes.truncate(start + read);
+        if bytes.len() > max {
+            return Err(Why::TooLong(max));
+        }
+        if read == 0 || (!in_pieces && read < 4096.min(room)) {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// The order of `cpu2` before `cpu10`: runs of digits by their number, everything else by its bytes.
+fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+    let (mut a_rest, mut b_rest) = (a.as_bytes(), b.as_bytes());
+    loop {
+        let (Some(x), Some(y)) = (a_rest.first(), b_rest.first()) else {
+            return a_rest.len().cmp(&b_rest.len()).then_with(|| a.cmp(b));
+        };
+        if x.is_ascii_digit() && y.is_ascii_digit() {
+            let (x, x_rest) = digits(a_rest);
+            let (y, y_rest) = digits(b_rest);
+            let order = x.len().cmp(&y.len()).then_with(|| x.cmp(y));
+            if order.is_ne() {
+                return order;
+            }
+            (a_rest, b_rest) = (x_rest, y_rest);
+        } else if x != y {
+            return x.cmp(y);
+        } else {
+            (a_rest, b_rest) = (&a_rest[1..], &b_rest[1..]);
+        }
+    }
+}
+
+/// The leading digits without their leading zeros, and what follows them.
+fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let end = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(bytes.len());
+    let start = bytes[..end].iter().position(|b| *b != b'0').unwrap_or(end);
+    (&bytes[start..end], &bytes[end..])
+}
