@@ -189,7 +189,9 @@ impl fmt::Display for ReadError {
             ReadError::Truncated => {
                 write!(f, "ends in the middle of the JSON; copy it again from where it was written")
             }
-            ReadError::NotJson(why) => write!(f, "is not JSON ({why}); a record is the JSON file that linespeed writes"),
+            ReadError::NotJson(why) => {
+                write!(f, "is not JSON ({why}); a record is the JSON file that linespeed writes")
+            }
             ReadError::NotARecord(why) => write!(f, "is JSON but not a linespeed record: {why}"),
             ReadError::Newer(version) => write!(
                 f,
@@ -215,7 +217,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn example() -> Record {
-        let mut record = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec!["linespeed".to_owned()]);
+        let mut record =
+            Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec!["linespeed".to_owned()]);
         let place = Where::new().with("cpu", 0u32).with("bytes", 4096u64).with("page", "4KiB");
         record.measurements.push(Measurement::new("load.latency", place, vec![1.25, 1.5, 1.25]));
         record.coverage.push(Coverage::skipped("wakeup", "not asked for"));

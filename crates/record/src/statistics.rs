@@ -190,7 +190,10 @@ mod tests {
     fn percentiles_need_enough_samples() {
         let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
         let summary = Summary::of(&hundred);
-        assert_eq!((summary.median, summary.p95, summary.p99, summary.p999), (50.5, Some(95.0), Some(99.0), None));
+        assert_eq!(
+            (summary.median, summary.p95, summary.p99, summary.p999),
+            (50.5, Some(95.0), Some(99.0), None)
+        );
         assert_eq!(Summary::of(&hundred[..19]).p95, None);
     }
 

@@ -2,19 +2,24 @@
 //! documentation; this reads it.
 //!
 //! Form: `## Group`, then for each word `### name`, a paragraph that says what it is, and the lines
-//! `How: …`, `Usual: …`, `Moves: …` (each may be absent, each may run over several lines).
+//! `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may be absent, each may run over several lines).
 
 use std::sync::OnceLock;
 
 const TEXT: &str = include_str!("../../../docs/words.md");
 
+/// Labels that begin a part of a word's text.
+const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
+
 /// The words about one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
-    /// The name as in a record: `load.latency`, `wakeup`, `machine.nodes`.
+    /// The name as in a record: `load.latency`, `wakeup`, `governor`.
     pub name: &'static str,
-    /// The group that it stands in: `Metrics`, `Measurements`, `Inventory`.
+    /// The group that it stands in: `Metrics`, `Measurements`, `Inventory`, `Words`.
     pub group: &'static str,
+    /// Other names that lead to it: keys of the record, names of other tools.
+    pub also: Vec<String>,
     /// What it is.
     pub what: String,
     /// How it is measured or read.
@@ -31,9 +36,66 @@ pub fn all() -> &'static [Word] {
     WORDS.get_or_init(|| read(TEXT))
 }
 
-/// The words about `name`.
+/// The words about `name`: a word's own name, one of its other names, or a path in the record that ends in one
+/// (`conditions.before.thp`). Upper and lower case, `_`, `-` and blanks make no difference.
 pub fn find(name: &str) -> Option<&'static Word> {
-    all().iter().find(|word| word.name.eq_ignore_ascii_case(name))
+    let wanted = folded(name);
+    let by = |wanted: &str| {
+        all()
+            .iter()
+            .find(|word| folded(word.name) == wanted)
+            .or_else(|| all().iter().find(|word| word.also.iter().any(|other| folded(other) == wanted)))
+    };
+    by(&wanted).or_else(|| by(wanted.rsplit_once('.')?.1))
+}
+
+/// The name that is nearest to `name` by edit distance, for a person who mistyped one; `None` when nothing is near.
+pub fn nearest(name: &str) -> Option<&str> {
+    let names =
+        all().iter().flat_map(|word| std::iter::once(word.name).chain(word.also.iter().map(String::as_str)));
+    nearest_of(name, names)
+}
+
+/// The one of `names` that is nearest to `name`: at most a third of its letters (and at least one) may differ.
+/// `None` when none is that near.
+pub fn nearest_of<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A name longer than any that exists is not a slip of the finger, and the distance takes quadratic time.
+    const LONGEST: usize = 64;
+    let wanted: Vec<char> = folded(name).chars().take(LONGEST + 1).collect();
+    if wanted.is_empty() || wanted.len() > LONGEST {
+        return None;
+    }
+    let most = (wanted.len() / 3).max(1);
+    names
+        .into_iter()
+        .map(|candidate| (distance(&wanted, &folded(candidate).chars().collect::<Vec<_>>()), candidate))
+        .filter(|(far, _)| *far <= most)
+        .min_by_key(|(far, _)| *far)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Lower case, with `_` and blanks as `-`.
+fn folded(name: &str) -> String {
+    name.trim().to_lowercase().replace(['_', ' '], "-")
+}
+
+/// Letters to add, leave out, change or swap with their neighbour to get from `a` to `b` (optimal string alignment).
+fn distance(a: &[char], b: &[char]) -> usize {
+    let width = b.len() + 1;
+    let mut two_up: Vec<usize> = vec![0; width];
+    let mut up: Vec<usize> = (0..width).collect();
+    for (i, from) in a.iter().enumerate() {
+        let mut row = vec![i + 1; width];
+        for (j, to) in b.iter().enumerate() {
+            let mut best = (up[j] + usize::from(from != to)).min(up[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *from == b[j - 1] && a[i - 1] == *to {
+                best = best.min(two_up[j - 1] + 1);
+            }
+            row[j + 1] = best;
+        }
+        two_up = std::mem::replace(&mut up, row);
+    }
+    up[b.len()]
 }
 
 fn read(text: &'static str) -> Vec<Word> {
@@ -43,21 +105,8 @@ fn read(text: &'static str) -> Vec<Word> {
         if let Some(rest) = section.strip_prefix("## ") {
             let (name, body) = rest.split_once('\n').unwrap_or((rest, ""));
             let mut word = Word { name: name.trim(), group, ..Word::default() };
-            for paragraph in body.split("\n\n").flat_map(labelled).filter(|p| !p.is_empty()) {
-                let labels = [("How: ", &mut word.how), ("Usual: ", &mut word.usual), ("Moves: ", &mut word.moves)];
-                let mut taken = false;
-                for (label, slot) in labels {
-                    if let Some(rest) = paragraph.strip_prefix(label) {
-                        *slot = Some(rest.to_owned());
-                        taken = true;
-                    }
-                }
-                if !taken {
-                    if !word.what.is_empty() {
-                        word.what.push(' ');
-                    }
-                    word.what.push_str(&paragraph);
-                }
+            for part in body.split("\n\n").flat_map(labelled) {
+                word.take(&part);
             }
             words.push(word);
         } else if let Some(rest) = section.strip_prefix("# ") {
@@ -67,13 +116,35 @@ fn read(text: &'static str) -> Vec<Word> {
     words
 }
 
+impl Word {
+    /// Puts one part of the text where it belongs.
+    fn take(&mut self, part: &str) {
+        if let Some(names) = part.strip_prefix("Also: ") {
+            self.also =
+                names.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+            return;
+        }
+        let slots = [("How: ", &mut self.how), ("Usual: ", &mut self.usual), ("Moves: ", &mut self.moves)];
+        for (label, slot) in slots {
+            if let Some(rest) = part.strip_prefix(label) {
+                *slot = Some(rest.to_owned());
+                return;
+            }
+        }
+        if !self.what.is_empty() {
+            self.what.push(' ');
+        }
+        self.what.push_str(part);
+    }
+}
+
 /// Splits a paragraph at lines that begin with a label, and joins each part's lines.
 fn labelled(paragraph: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for line in paragraph.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let labelled = ["How: ", "Usual: ", "Moves: "].iter().any(|label| line.starts_with(label));
+        let begins = LABELS.iter().any(|label| line.starts_with(label));
         match parts.last_mut() {
-            Some(last) if !labelled => {
+            Some(last) if !begins => {
                 last.push(' ');
                 last.push_str(line);
             }
@@ -86,11 +157,14 @@ fn labelled(paragraph: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn every_metric_has_words_in_full() {
         for metric in crate::metrics::METRICS {
             let word = find(metric.name).unwrap_or_else(|| panic!("docs/words.md has no {}", metric.name));
+            assert_eq!(word.name, metric.name);
             assert!(!word.what.is_empty(), "{}: what it is", metric.name);
             assert!(word.how.is_some(), "{}: how it is measured", metric.name);
             assert!(word.usual.is_some(), "{}: what is usual", metric.name);
@@ -99,11 +173,108 @@ mod tests {
     }
 
     #[test]
+    fn every_word_says_what_it_is_and_every_name_leads_to_one_word() {
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        for word in all() {
+            assert!(!word.what.is_empty(), "{} says nothing", word.name);
+            for name in std::iter::once(word.name).chain(word.also.iter().map(String::as_str)) {
+                let other = seen.insert(folded(name), word.name);
+                assert!(other.is_none(), "{name} stands in {} and in {other:?}", word.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_inventory_and_the_conditions_has_words() {
+        // Keys that need no words: a number in a list, or the name of what it stands in.
+        let plain = BTreeSet::from(["id", "name", "bytes", "cpus"]);
+        let schemas = [
+            serde_json::to_value(schemars::schema_for!(crate::Machine)),
+            serde_json::to_value(schemars::schema_for!(crate::Conditions)),
+        ];
+        let mut missing = BTreeSet::new();
+        for schema in schemas {
+            keys(&schema.unwrap(), &mut |key| {
+                if !plain.contains(key) && find(key).is_none() {
+                    missing.insert(key.to_owned());
+                }
+            });
+        }
+        assert_eq!(missing, BTreeSet::new(), "docs/words.md explains no such key");
+    }
+
+    fn keys(schema: &serde_json::Value, seen: &mut impl FnMut(&str)) {
+        match schema {
+            serde_json::Value::Object(map) => {
+                for (name, inner) in map {
+                    if let ("properties", serde_json::Value::Object(properties)) = (name.as_str(), inner) {
+                        properties.keys().for_each(|key| seen(key));
+                    }
+                    keys(inner, seen);
+                }
+            }
+            serde_json::Value::Array(items) => items.iter().for_each(|item| keys(item, seen)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn names_are_found_as_people_type_them() {
+        for (typed, name) in [
+            ("THP", "thp"),
+            ("working-set", "working set"),
+            ("Timer_Slack", "timer slack"),
+            ("conditions.before.thp", "thp"),
+            ("turbo", "boost"),
+            ("load.latency", "load.latency"),
+            (" L3 ", "cache"),
+        ] {
+            assert_eq!(find(typed).map(|word| word.name), Some(name), "{typed}");
+        }
+        assert_eq!(find("nonsense.nonsense"), None);
+        assert_eq!(find(""), None);
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
+        for (typed, name) in [
+            ("load.latancy", "load.latency"),
+            ("governer", "governor"),
+            ("wakup", "wakeup"),
+            ("core.clokc", "core.clock"),
+            ("numa_balancin", "numa_balancing"),
+        ] {
+            assert_eq!(nearest(typed), Some(name), "{typed}");
+        }
+        assert_eq!(nearest("xyzzyplugh"), None);
+        assert_eq!(nearest(""), None);
+        assert_eq!(nearest(&"a".repeat(1 << 20)), None);
+    }
+
+    #[test]
     fn sections_read_into_their_parts() {
-        let words = read("\n## Group\n\n### a.b\nOne\ntwo.\n\nHow: x\ny.\nUsual: z.\n\n### c\nThree.\n");
+        let words = read(
+            "\n## Group\n\n### a.b\nOne\ntwo.\nAlso: c d, e\n\nHow: x\ny.\nUsual: z.\n\n### c\nThree.\n",
+        );
         assert_eq!(words.len(), 2);
         assert_eq!((words[0].name, words[0].group, words[0].what.as_str()), ("a.b", "Group", "One two."));
+        assert_eq!(words[0].also, ["c d", "e"]);
         assert_eq!((words[0].how.as_deref(), words[0].usual.as_deref()), (Some("x y."), Some("z.")));
         assert_eq!(words[1].what, "Three.");
+    }
+
+    proptest! {
+        #[test]
+        fn the_distance_is_one(a in "[a-z]{0,12}", b in "[a-z]{0,12}") {
+            let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+            prop_assert_eq!(distance(&a, &b), distance(&b, &a));
+            prop_assert_eq!(distance(&a, &b) == 0, a == b);
+            prop_assert!(distance(&a, &b) <= a.len().max(b.len()));
+        }
+
+        #[test]
+        fn nothing_typed_panics(text in "\\PC{0,40}") {
+            let _ = (find(&text), nearest(&text));
+        }
     }
 }
