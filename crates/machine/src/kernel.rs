@@ -1,0 +1,407 @@
+//! The kernel: release, build line, distribution, boot options that matter for speed, preemption model, timer rate,
+//! isolated CPUs, page size.
+
+use std::io::Read;
+
+use record::{Coverage, Machine};
+
+use crate::Root;
+use crate::text::{self, assignment, field};
+
+/// Longest build line kept, in characters; real ones have up to some 300.
+const MAX_VERSION: usize = 500;
+/// Most boot options kept.
+const MAX_OPTIONS: usize = 100;
+/// Longest kernel configuration read, packed and unpacked. Distributions' have some 300 kB.
+const MAX_CONFIG: u64 = 4 << 20;
+
+/// Boot options that matter for speed or steadiness, without the part after `=` (Linux, kernel-parameters.txt).
+/// `-` and `_` are the same to the kernel and here.
+const OPTIONS: &[&str] = &[
+    // Which CPUs do what.
+    "isolcpus",
+    "nohz_full",
+    "nohz",
+    "rcu_nocbs",
+    "rcu_nocb_poll",
+    "irqaffinity",
+    "kthread_cpus",
+    "maxcpus",
+    "nr_cpus",
+    "possible_cpus",
+    "nosmp",
+    "nosmt",
+    "noapic",
+    "nox2apic",
+    "x2apic_phys",
+    "skew_tick",
+    "highres",
+    "preempt",
+    "threadirqs",
+    "sched_rt_runtime_us",
+    // Mitigations.
+    "mitigations",
+    "nopti",
+    "pti",
+    "kpti",
+    "nospectre_v1",
+    "nospectre_v2",
+    "nospectre_bhb",
+    "nospec_store_bypass_disable",
+    "spec_store_bypass_disable",
+    "spectre_v2",
+    "spectre_v2_user",
+    "spectre_bhi",
+    "ssbd",
+    "l1tf",
+    "l1d_flush",
+    "mds",
+    "tsx_async_abort",
+    "tsx",
+    "mmio_stale_data",
+    "reg_file_data_sampling",
+    "gather_data_sampling",
+    "retbleed",
+    "spec_rstack_overflow",
+    "srbds",
+    "indirect_target_selection",
+    "tsa",
+    "vmscape",
+    "noibrs",
+    "noibpb",
+    // Clocks and idling.
+    "intel_pstate",
+    "amd_pstate",
+    "cpufreq.default_governor",
+    "cpufreq.off",
+    "cpuidle.off",
+    "cpuidle.governor",
+    "cpuidle_haltpoll.force",
+    "haltpoll.guest_halt_poll_ns",
+    "intel_idle.max_cstate",
+    "processor.max_cstate",
+    "processor.nocst",
+    "idle",
+    "nohlt",
+    "pcie_aspm",
+    // Time.
+    "clocksource",
+    "tsc",
+    "notsc",
+    "hpet",
+    "no_timer_check",
+    "lapic",
+    "lapic_timer_c2_ok",
+    // Memory.
+    "transparent_hugepage",
+    "thp_anon",
+    "thp_shmem",
+    "hugepages",
+    "hugepagesz",
+    "default_hugepagesz",
+    "hugetlb_cma",
+    "hugetlb_free_vmemmap",
+    "numa",
+    "numa_balancing",
+    "numa_zonelist_order",
+    "memory_hotplug.memmap_on_memory",
+    "mem",
+    "memmap",
+    "movablecore",
+    "kernelcore",
+    "init_on_alloc",
+    "init_on_free",
+    "page_poison",
+    "page_alloc.shuffle",
+    "page_reporting.page_reporting_order",
+    "slab_nomerge",
+    "slub_debug",
+    "slab_debug",
+    "kasan",
+    "kfence.sample_interval",
+    "debug_pagealloc",
+    "randomize_kstack_offset",
+    "nokaslr",
+    "norandmaps",
+    "no5lvl",
+    "la57",
+    "zswap.enabled",
+    "cgroup_disable",
+    "psi",
+    // Devices that translate every access.
+    "iommu",
+    "iommu.passthrough",
+    "iommu.strict",
+    "intel_iommu",
+    "amd_iommu",
+    // Watchdogs and what runs beside.
+    "nowatchdog",
+    "nosoftlockup",
+    "nmi_watchdog",
+    "watchdog",
+    "mce",
+    "audit",
+    "selinux",
+    "lockdown",
+    "nopvspin",
+    "no_steal_acc",
+    "kvm.halt_poll_ns",
+    "arm64.nosve",
+    "arm64.nosme",
+    "arm64.nopauth",
+    "arm64.nobti",
+    "clearcpuid",
+    "noxsave",
+    "workqueue.power_efficient",
+    "rcupdate.rcu_expedited",
+    "rcupdate.rcu_normal",
+    "sched_vcpu_pack",
+];
+
+/// Fills [`Machine::kernel`] except its mitigations.
+pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+    let kernel = &mut machine.kernel;
+    let uname = root.text("/proc/hwloc-nofile-info").unwrap_or_default();
+    let line =
+        root.text("/proc/version").map(|line| text::clean_to(&line, MAX_VERSION)).filter(|l| !l.is_empty());
+    let release_in_line =
+        || line.as_deref()?.strip_prefix("Linux version ")?.split(' ').next().and_then(text::name);
+    kernel.release = root
+        .text("/proc/sys/kernel/osrelease")
+        .as_deref()
+        .and_then(text::name)
+        .or_else(|| field(&uname, "OSRelease").and_then(text::name))
+        .or_else(release_in_line);
+    kernel.version = line.or_else(|| field(&uname, "OSVersion").and_then(text::name));
+    kernel.distribution = distribution(root);
+    let cmdline = root.text("/proc/cmdline").unwrap_or_default();
+    kernel.options = options(&cmdline);
+    let config = config(root, kernel.release.as_deref()).unwrap_or_default();
+    kernel.preemption = preemption(root, kernel.version.as_deref(), &cmdline, &config).map(str::to_owned);
+    kernel.hz = assignment(&config, "CONFIG_HZ")
+        .and_then(|hz| hz.parse().ok())
+        .filter(|hz| (1..=100_000).contains(hz));
+    kernel.isolated = text::cpu_list(root.text("/sys/devices/system/cpu/isolated"));
+    kernel.nohz_full = text::cpu_list(root.text("/sys/devices/system/cpu/nohz_full"));
+    kernel.page_bytes = page_bytes(root, &machine.architecture, &uname);
+}
+
+fn distribution(root: &Root) -> Option<String> {
+    let file = root.text("/etc/os-release").or_else(|| root.text("/usr/lib/os-release"))?;
+    let value = assignment(&file, "PRETTY_NAME").or_else(|| assignment(&file, "NAME"))?;
+    text::name(value)
+}
+
+/// The options of a kernel command line that matter for speed, as written, in their order. What follows `--` is
+/// for init.
+fn options(cmdline: &str) -> Vec<String> {
+    words(cmdline)
+        .take_while(|word| *word != "--")
+        .filter(|word| {
+            let name = word.trim_start_matches('"').split('=').next().unwrap_or("").replace('-', "_");
+            OPTIONS.contains(&name.as_str())
+        })
+        .filter_map(text::name)
+        .take(MAX_OPTIONS)
+        .collect()
+}
+
+/// Words separated by spaces outside double quotes, as the kernel separates them.
+fn words(cmdline: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    cmdline
+        .split(move |c: char| {
+            quoted ^= c == '"';
+            c.is_ascii_whitespace() && !quoted
+        })
+        .filter(|word| !word.is_empty())
+}
+
+/// The value of the last option `name=value`: the kernel takes the last.
+fn option<'a>(cmdline: &'a str, name: &str) -> Option<&'a str> {
+    words(cmdline)
+        .take_while(|word| *word != "--")
+        .filter_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+        .last()
+}
+
+/// The kernel's configuration: what it carries itself, or what its package left in `/boot`.
+fn config(root: &Root, release: Option<&str>) -> Option<String> {
+    if let Some(packed) = root.bytes("/proc/config.gz", MAX_CONFIG as usize) {
+        let mut unpacked = Vec::new();
+        // Bounded: a packed file of megabytes may claim to unpack to gigabytes.
+        let read =
+            flate2::read::GzDecoder::new(packed.as_slice()).take(MAX_CONFIG).read_to_end(&mut unpacked);
+        if read.is_ok() {
+            return Some(String::from_utf8_lossy(&unpacked).into_owned());
+        }
+    }
+    let release = release.filter(|release| !release.contains('/'))?;
+    let places = [
+        format!("/boot/config-{release}"),
+        format!("/lib/modules/{release}/config"),
+        format!("/usr/lib/modules/{release}/config"),
+    ];
+    places.iter().find_map(|place| root.text(place))
+}
+
+/// The preemption model in force, from the surest source that can be read.
+fn preemption(root: &Root, version: Option<&str>, cmdline: &str, config: &str) -> Option<&'static str> {
+    let model = |word: &str| ["none", "voluntary", "full", "lazy"].into_iter().find(|model| *model == word);
+    if root.text("/sys/kernel/realtime").is_some_and(|text| text == "1") {
+        return Some("rt");
+    }
+    // `none voluntary (full) lazy`, for root where debugfs is mounted.
+    if let Some(text) = root.text("/sys/kernel/debug/sched/preempt") {
+        let chosen = text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        if let Some(model) = chosen.and_then(|(word, _)| model(word)) {
+            return Some(model);
+        }
+    }
+    // The build line says `#1 SMP PREEMPT_DYNAMIC …`; what stands before the `#` is the builder's.
+    let build = version.and_then(|line| line.split_once('#')).map_or("", |(_, build)| build);
+    let says = |flag: &str| build.split(' ').any(|word| word == flag);
+    let set = |option: &str| assignment(config, option) == Some("y");
+    if says("PREEMPT_RT") || set("CONFIG_PREEMPT_RT") {
+        return Some("rt");
+    }
+    let configured = if set("CONFIG_PREEMPT_LAZY") {
+        Some("lazy")
+    } else if set("CONFIG_PREEMPT") {
+        Some("full")
+    } else if set("CONFIG_PREEMPT_VOLUNTARY") {
+        Some("voluntary")
+    } else if set("CONFIG_PREEMPT_NONE") {
+        Some("none")
+    } else {
+        None
+    };
+    if says("PREEMPT_DYNAMIC") || set("CONFIG_PREEMPT_DYNAMIC") {
+        // The configured one is only the default of what the boot option may choose.
+        return option(cmdline, "preempt").and_then(model).or(configured).or(Some("dynamic"));
+    }
+    configured.or(says("PREEMPT").then_some("full"))
+}
+
+fn page_bytes(root: &Root, architecture: &str, uname: &str) -> Option<u64> {
+    if root.is_live() {
+        // SAFETY: sysconf takes a number and touches no memory of ours.
+        let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        return u64::try_from(bytes).ok().filter(|bytes| *bytes > 0);
+    }
+    match architecture {
+        "x86_64" => Some(4096), // The architecture has no other base page.
+        _ => field(uname, "PageSize")
+            .and_then(|size| size.parse::<u64>().ok())
+            .filter(|size| size.is_power_of_two() && (1024..=1 << 20).contains(size)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    fn read_tree(tree: &Tree) -> record::machine::Kernel {
+        let mut machine = Machine::default();
+        read(&tree.root(), &mut machine, &mut Vec::new());
+        machine.kernel
+    }
+
+    fn packed(text: &str) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_tuned_kernel_is_told_by_its_options() {
+        let tree = Tree::new()
+            .file(
+                "proc/cmdline",
+                "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet isolcpus=domain,2-7 nohz_full=2-7 mitigations=off \
+                 intel_idle.max-cstate=1 dyndbg=\"file drivers +p\" hugepagesz=1G hugepages=8 -- nosmt\n",
+            )
+            .file("proc/version", "Linux version 6.1.0-18-rt-amd64 (x@y) (gcc) #1 SMP PREEMPT_RT Debian 6.1.76-1\n")
+            .file("sys/devices/system/cpu/isolated", "2-7\n")
+            .file("sys/devices/system/cpu/nohz_full", "(null)\n")
+            .file("etc/os-release", "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n")
+            .file("boot/config-6.1.0-18-rt-amd64", "# CONFIG_HZ_100 is not set\nCONFIG_HZ=250\n");
+        let kernel = read_tree(&tree);
+        assert_eq!(
+            kernel.options,
+            [
+                "isolcpus=domain,2-7",
+                "nohz_full=2-7",
+                "mitigations=off",
+                "intel_idle.max-cstate=1",
+                "hugepagesz=1G",
+                "hugepages=8"
+            ]
+        );
+        assert_eq!(kernel.release.as_deref(), Some("6.1.0-18-rt-amd64"));
+        assert_eq!(kernel.preemption.as_deref(), Some("rt"));
+        assert_eq!(kernel.hz, Some(250));
+        assert_eq!(kernel.isolated.to_string(), "2-7");
+        assert!(kernel.nohz_full.is_empty());
+        assert_eq!(kernel.distribution.as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+    }
+
+    #[test]
+    fn dynamic_preemption_is_what_was_chosen_at_boot() {
+        let version = "Linux version 6.8.0 (b@c) (gcc) #45-Ubuntu SMP PREEMPT_DYNAMIC Fri Aug 30\n";
+        let tree = || Tree::new().file("proc/version", version);
+        assert_eq!(read_tree(&tree()).preemption.as_deref(), Some("dynamic"));
+        let config = packed("CONFIG_PREEMPT_BUILD=y\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_HZ=1000\n");
+        let kernel = read_tree(&tree().file("proc/config.gz", &config));
+        assert_eq!((kernel.preemption.as_deref(), kernel.hz), (Some("voluntary"), Some(1000)));
+        let chosen =
+            tree().file("proc/config.gz", &config).file("proc/cmdline", "preempt=none quiet preempt=full");
+        assert_eq!(read_tree(&chosen).preemption.as_deref(), Some("full"));
+        let told = chosen.file("sys/kernel/debug/sched/preempt", "none voluntary full (lazy)\n");
+        assert_eq!(read_tree(&told).preemption.as_deref(), Some("lazy"));
+    }
+
+    #[test]
+    fn preemption_is_not_guessed_from_the_builder_s_name() {
+        let tree = Tree::new()
+            .file("proc/version", "Linux version 4.18.0 (PREEMPT PREEMPT_RT x) (gcc) #1 SMP Mon\n");
+        assert_eq!(read_tree(&tree).preemption, None);
+        let tree =
+            Tree::new().file("proc/version", "Linux version 5.15.0 (root@x) (gcc) #313 SMP PREEMPT Sun\n");
+        assert_eq!(read_tree(&tree).preemption.as_deref(), Some("full"));
+    }
+
+    #[test]
+    fn a_packed_configuration_cannot_fill_memory() {
+        let bomb = packed(&"\0".repeat(64 << 20));
+        assert!((bomb.len() as u64) < MAX_CONFIG);
+        let tree = Tree::new().file("proc/config.gz", &bomb);
+        let unpacked = config(&tree.root(), None).expect("the first part of it");
+        assert!(unpacked.len() as u64 <= MAX_CONFIG);
+        let broken = Tree::new().file("proc/config.gz", [0x1f, 0x8b, 8, 0, 1]);
+        assert_eq!(config(&broken.root(), Some("../../etc/passwd")), None);
+    }
+
+    #[test]
+    fn the_page_of_a_capture_is_that_machine_s() {
+        let tree = Tree::new().file("proc/hwloc-nofile-info", "Architecture: aarch64\nPageSize: 65536\n");
+        let mut machine = Machine { architecture: "aarch64".into(), ..Machine::default() };
+        read(&tree.root(), &mut machine, &mut Vec::new());
+        assert_eq!(machine.kernel.page_bytes, Some(65536));
+        assert_eq!(page_bytes(&Tree::new().root(), "aarch64", ""), None);
+        assert_eq!(page_bytes(&Tree::new().root(), "x86_64", "PageSize: 3"), Some(4096));
+    }
+
+    proptest! {
+        #[test]
+        fn no_command_line_panics(cmdline in "(isolcpus=|preempt=|\"|mitigations=off| |--|\\PC){0,30}", line in "\\PC{0,60}",
+            bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let tree = Tree::new().file("proc/cmdline", &cmdline).file("proc/version", &line).file("proc/config.gz", &bytes);
+            let kernel = read_tree(&tree);
+            prop_assert!(kernel.options.len() <= MAX_OPTIONS);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! A machine's tree made up for a unit test: files below a temporary folder.
+
+use std::path::Path;
+
+use crate::Root;
+
+/// A tree that goes away with its value.
+pub(crate) struct Tree(tempfile::TempDir);
+
+impl Tree {
+    /// A tree with empty `proc` and `sys`.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for name in ["proc", "sys"] {
+            std::fs::create_dir(folder.path().join(name)).expect("a folder in it");
+        }
+        Self(folder)
+    }
+
+    /// Adds a file (and its folders), or replaces it.
+    pub(crate) fn file(self, path: &str, contents: impl AsRef<[u8]>) -> Self {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the file's folder");
+        std::fs::write(&path, contents).expect("the file");
+        self
+    }
+
+    /// Adds several files of one folder.
+    pub(crate) fn files(self, folder: &str, files: &[(&str, &str)]) -> Self {
+        files.iter().fold(self, |tree, (name, contents)| tree.file(&format!("{folder}/{name}"), contents))
+    }
+
+    /// The folder.
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The tree as a root to read below.
+    pub(crate) fn root(&self) -> Root {
+        Root::captured(self.path()).expect("a tree")
+    }
+}

@@ -1,0 +1,38 @@
+//! What the kernel does about each processor vulnerability that it knows.
+
+use record::{Coverage, Machine};
+
+use crate::{Root, text};
+
+const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
+
+/// Most vulnerabilities read; Linux 6.18 lists twenty-odd.
+const MAX: usize = 128;
+
+/// Fills the mitigations of [`Machine::kernel`].
+pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+    for file in root.list(FOLDER).into_iter().take(MAX) {
+        let Some(value) = root.text(&format!("{FOLDER}/{file}")) else { continue };
+        if let (Some(name), Some(value)) = (text::name(&file), text::name(&value)) {
+            machine.kernel.mitigations.insert(name, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+
+    #[test]
+    fn each_vulnerability_keeps_the_kernel_s_words() {
+        let tree = Tree::new().files(
+            "sys/devices/system/cpu/vulnerabilities",
+            &[("meltdown", "Mitigation: PTI\n"), ("retbleed", "Not affected\n"), ("mds", "\n")],
+        );
+        let mut machine = Machine::default();
+        read(&tree.root(), &mut machine, &mut Vec::new());
+        let told: Vec<_> = machine.kernel.mitigations.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(told, [("meltdown", "Mitigation: PTI"), ("retbleed", "Not affected")]);
+    }
+}

@@ -1,0 +1,298 @@
+//! The processor's kind: names, numbers, features, cycle counter. From `/proc/cpuinfo`, so that a captured tree of
+//! either architecture reads on either; the running machine's own registers complete it.
+
+use record::machine::Processor;
+use record::{Coverage, Machine};
+
+use crate::midr::{self, Midr};
+use crate::text::{self, field};
+use crate::{Root, features, x86_names};
+
+/// Fills [`Machine::architecture`] and [`Machine::processor`] except its clocks.
+pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+    let cpuinfo = match root.try_text("/proc/cpuinfo") {
+        Ok(text) => text,
+        Err(unreadable) => {
+            machine.notes.push(format!("{unreadable}: the processor's name and features are not known"));
+            String::new()
+        }
+    };
+    machine.architecture = architecture(root, &cpuinfo);
+    machine.processor = match machine.architecture.as_str() {
+        "x86_64" => x86_64(first_block(&cpuinfo)),
+        "aarch64" => aarch64(root, &cpuinfo),
+        _ => Processor::default(),
+    };
+    if root.is_live() {
+        native::complete(&mut machine.processor);
+    }
+}
+
+/// `x86_64` or `aarch64`; the kernel's word for any other; empty where nothing tells.
+fn architecture(root: &Root, cpuinfo: &str) -> String {
+    if root.is_live() {
+        return std::env::consts::ARCH.to_owned();
+    }
+    // hwloc's captures carry what uname said.
+    if let Some(uname) = root.text("/proc/hwloc-nofile-info") {
+        if let Some(name) = field(&uname, "Architecture").and_then(text::name) {
+            return if name == "arm64" { "aarch64".to_owned() } else { name };
+        }
+    }
+    if let Some(name) = root.text("/proc/sys/kernel/arch").as_deref().and_then(text::name) {
+        return name;
+    }
+    if field(cpuinfo, "CPU implementer").is_some()
+        || root.exists("/sys/devices/system/cpu/cpu0/regs/identification")
+    {
+        "aarch64".to_owned()
+    } else if field(cpuinfo, "vendor_id").is_some() {
+        let flags = field(cpuinfo, "flags").unwrap_or("");
+        // `lm` is long mode: a 32-bit-only processor is none of ours.
+        if flags.split_ascii_whitespace().any(|flag| flag == "lm") { "x86_64" } else { "i686" }.to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// The lines of the first CPU: up to the first empty line.
+fn first_block(cpuinfo: &str) -> &str {
+    cpuinfo.find("\n\n").map_or(cpuinfo, |end| &cpuinfo[..end])
+}
+
+fn x86_64(block: &str) -> Processor {
+    let word = |key: &str| field(block, key).and_then(text::name).filter(|value| value != "unknown");
+    let number = |key: &str| field(block, key).and_then(|value| value.parse::<u32>().ok());
+    let flags = field(block, "flags").unwrap_or("");
+    let mut processor = Processor {
+        // Zhaoxin pads its vendor id with spaces, which the cleaning takes off.
+        vendor: word("vendor_id"),
+        model_name: word("model name"),
+        family: number("cpu family"),
+        model: number("model"),
+        stepping: number("stepping"),
+        microcode: word("microcode"),
+        features: features::select("x86_64", flags),
+        address_bits: field(block, "address sizes").and_then(address_bits),
+        ..Processor::default()
+    };
+    if let (Some(vendor), Some(family), Some(model)) = (&processor.vendor, processor.family, processor.model)
+    {
+        let identity =
+            x86_names::Identity { vendor, family, model, stepping: processor.stepping.unwrap_or(0), flags };
+        processor.microarchitecture = x86_names::microarchitecture(&identity).map(str::to_owned);
+    }
+    processor.vector_bits = features::vector_bits("x86_64", &processor.features);
+    if !flags.is_empty() {
+        let has = |name: &str| processor.features.iter().any(|feature| feature == name);
+        processor.counter_invariant = Some(has("constant_tsc") && has("nonstop_tsc"));
+    }
+    processor
+}
+
+/// `46 bits physical, 48 bits virtual`.
+fn address_bits(value: &str) -> Option<(u32, u32)> {
+    let (physical, virtual_) = value.split_once(',')?;
+    let bits = |part: &str, kind: &str| -> Option<u32> {
+        part.trim()
+            .strip_suffix(kind)?
+            .trim()
+            .strip_suffix("bits")?
+            .trim()
+            .parse()
+            .ok()
+            .filter(|bits| *bits <= 64)
+    };
+    Some((bits(physical, "physical")?, bits(virtual_, "virtual")?))
+}
+
+fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
+    let block = first_block(cpuinfo);
+    let number = |key: &str| field(block, key).and_then(text::number).and_then(|n| u32::try_from(n).ok());
+    let from_cpuinfo = match (number("CPU implementer"), number("CPU part")) {
+        (Some(implementer), Some(part)) => Some(Midr {
+            implementer,
+            part,
+            variant: number("CPU variant").unwrap_or(0),
+            revision: number("CPU revision").unwrap_or(0),
+        }),
+        _ => None,
+    };
+    let register = || {
+        let file = "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
+        root.text(file).as_deref().and_then(text::number).map(Midr::from_register)
+    };
+    let midr = from_cpuinfo.or_else(register);
+    let features = features::select("aarch64", field(block, "Features").unwrap_or(""));
+    let sve_bits = || {
+        let bytes = root.number::<u32>("/proc/sys/abi/sve_default_vector_length")?;
+        (16..=256).contains(&bytes).then_some(bytes * 8)
+    };
+    let sve = features.iter().any(|feature| feature == "sve");
+    let vector_bits = if sve { sve_bits() } else { features::vector_bits("aarch64", &features) };
+    Processor {
+        vendor: midr.and_then(|midr| midr::vendor(midr.implementer)).map(str::to_owned),
+        model_name: midr.and_then(|midr| midr::name(midr.implementer, midr.part)).map(str::to_owned),
+        model: midr.map(|midr| midr.part),
+        revision: midr.map(|midr| midr.revision_name()),
+        implementer: midr.map(|midr| midr.implementer),
+        microarchitecture: midr.and_then(|midr| midr::microarchitecture(midr.implementer, midr.part)),
+        features,
+        vector_bits,
+        counter_hz: field(block, "BogoMIPS").and_then(counter_hz),
+        // The generic timer counts at one rate in every state (Arm Architecture Reference Manual, D12.1).
+        counter_invariant: Some(true),
+        ..Processor::default()
+    }
+}
+
+/// The generic timer's rate from BogoMIPS: on arm64 the kernel does not calibrate its delay loop but takes the
+/// timer, so BogoMIPS is the rate ÷ 500,000 (`arch/arm64/kernel/time.c`, `init/calibrate.c`).
+fn counter_hz(bogomips: &str) -> Option<u64> {
+    let value: f64 = bogomips.parse().ok()?;
+    // CNTFRQ_EL0 has 32 bits; below 1 MHz no such timer exists.
+    let hz = (value * 500_000.0).round();
+    (1e6..=u32::MAX as f64).contains(&hz).then_some(hz as u64)
+}
+
+/// What only the running processor's registers tell.
+#[cfg(target_arch = "x86_64")]
+mod native {
+    use record::machine::Processor;
+
+    pub(super) fn complete(processor: &mut Processor) {
+        let cpuid = raw_cpuid::CpuId::new();
+        // A hypervisor that knows the guest's rate tells it here, in kHz (VMware's and KVM's timing leaf); on bare
+        // metal leaf 0x15 gives crystal × ratio. A crystal of 0 means that the CPU does not tell.
+        let told = cpuid
+            .get_hypervisor_info()
+            .and_then(|info| info.tsc_frequency())
+            .map(|khz| u64::from(khz) * 1000);
+        let ratio = || cpuid.get_tsc_info().and_then(|info| info.tsc_frequency());
+        processor.counter_hz = told.filter(|hz| *hz > 0).or_else(ratio);
+        if let Some(power) = cpuid.get_advanced_power_mgmt_info() {
+            processor.counter_invariant = Some(power.has_invariant_tsc());
+        }
+        // Detection by the standard library asks XCR0 too: registers that the kernel does not save are unusable.
+        processor.vector_bits = Some(if std::is_x86_feature_detected!("avx512f") {
+            512
+        } else if std::is_x86_feature_detected!("avx") {
+            256
+        } else {
+            128
+        });
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod native {
+    use record::machine::Processor;
+
+    /// `prctl(2)`: the SVE vector length of this thread, in bytes, in the lower 16 bits.
+    const PR_SVE_GET_VL: libc::c_int = 51;
+
+    pub(super) fn complete(processor: &mut Processor) {
+        let rate: u64;
+        // SAFETY: CNTFRQ_EL0 is readable at EL0 on Linux and reading it changes nothing.
+        unsafe {
+            std::arch::asm!("mrs {}, cntfrq_el0", out(reg) rate, options(nomem, nostack, preserves_flags))
+        };
+        if rate > 0 {
+            processor.counter_hz = Some(rate);
+        }
+        if processor.features.iter().any(|feature| feature == "sve") {
+            // SAFETY: this prctl takes no pointer and changes nothing.
+            let length = unsafe { libc::prctl(PR_SVE_GET_VL) };
+            if length > 0 {
+                processor.vector_bits = Some((length as u32 & 0xffff) * 8);
+            }
+        }
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod native {
+    pub(super) fn complete(_: &mut record::machine::Processor) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+    use proptest::prelude::*;
+
+    fn processor(tree: &Tree) -> (Machine, Processor) {
+        let mut machine = Machine::default();
+        read(&tree.root(), &mut machine, &mut Vec::new());
+        (machine.clone(), machine.processor)
+    }
+
+    #[test]
+    fn an_x86_capture_reads_the_same_on_any_machine() {
+        let tree = Tree::new().file(
+            "proc/cpuinfo",
+            "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: 49\n\
+             model name\t: AMD EPYC 7742 64-Core Processor\nstepping\t: 0\nmicrocode\t: 0x8301034\n\
+             flags\t\t: fpu lm constant_tsc nonstop_tsc sse4_2 avx fma avx2 sha_ni clzero\n\
+             address sizes\t: 43 bits physical, 48 bits virtual\n\nprocessor\t: 1\nvendor_id\t: Other\n",
+        );
+        let (machine, processor) = processor(&tree);
+        assert_eq!(machine.architecture, "x86_64");
+        assert_eq!(processor.vendor.as_deref(), Some("AuthenticAMD"));
+        assert_eq!(processor.model_name.as_deref(), Some("AMD EPYC 7742 64-Core Processor"));
+        assert_eq!((processor.family, processor.model, processor.stepping), (Some(23), Some(49), Some(0)));
+        assert_eq!(processor.microcode.as_deref(), Some("0x8301034"));
+        assert_eq!(processor.microarchitecture.as_deref(), Some("Zen 2"));
+        assert_eq!(processor.address_bits, Some((43, 48)));
+        assert_eq!(processor.vector_bits, Some(256));
+        assert_eq!(processor.counter_invariant, Some(true));
+        // This machine's own counter must not be told as the captured machine's.
+        assert_eq!(processor.counter_hz, None);
+    }
+
+    #[test]
+    fn an_arm_capture_reads_the_same_on_any_machine() {
+        let tree = Tree::new().file(
+            "proc/cpuinfo",
+            "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd atomics sve\nCPU implementer\t: 0x41\n\
+             CPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: 0xd40\nCPU revision\t: 1\n",
+        );
+        let (machine, processor) = processor(&tree);
+        assert_eq!(machine.architecture, "aarch64");
+        assert_eq!(processor.vendor.as_deref(), Some("ARM"));
+        assert_eq!(processor.model_name.as_deref(), Some("Neoverse-V1"));
+        assert_eq!(processor.revision.as_deref(), Some("r1p1"));
+        assert_eq!(processor.counter_hz, Some(25_000_000));
+        assert_eq!(processor.vector_bits, None, "the flags do not tell SVE's width");
+        let tree = tree.file("proc/sys/abi/sve_default_vector_length", "32\n");
+        assert_eq!(super::tests::processor(&tree).1.vector_bits, Some(256));
+    }
+
+    #[test]
+    fn a_core_that_cpuinfo_hides_is_named_by_its_register() {
+        let file = "sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
+        let (machine, processor) = processor(&Tree::new().file(file, "0x00000000481fd010\n"));
+        assert_eq!(machine.architecture, "aarch64");
+        assert_eq!(processor.model_name.as_deref(), Some("Kunpeng-920"));
+        assert_eq!(machine.notes.len(), 1, "{:?}", machine.notes);
+    }
+
+    #[test]
+    fn a_missing_cpuinfo_is_said_and_guessed_nothing() {
+        let (machine, processor) = processor(&Tree::new().file("proc/version", "x"));
+        assert_eq!(processor, Processor::default());
+        assert!(machine.notes[0].contains("/proc/cpuinfo"), "{:?}", machine.notes);
+    }
+
+    proptest! {
+        #[test]
+        fn no_cpuinfo_panics(lines in proptest::collection::vec(("[a-zA-Z ]{0,16}|vendor_id|cpu family|model|stepping|flags|\
+            CPU implementer|CPU part|BogoMIPS|address sizes", "\\PC{0,24}|[0-9]{0,20}|0x[0-9a-f]{0,20}"), 0..24)) {
+            let text: String = lines.iter().map(|(key, value)| format!("{key}\t: {value}\n")).collect();
+            let tree = Tree::new().file("proc/cpuinfo", &text);
+            let (_, processor) = processor(&tree);
+            prop_assert!(processor.vector_bits.is_none_or(|bits| bits <= 2048));
+            prop_assert!(processor.address_bits.is_none_or(|(p, v)| p <= 64 && v <= 64));
+        }
+    }
+}

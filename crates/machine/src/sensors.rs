@@ -1,0 +1,220 @@
+//! What the machine's sensors say now: temperatures, throttling for heat, and the power supply.
+
+use std::collections::BTreeMap;
+
+use crate::{Root, text};
+
+/// Most temperatures kept, and most of one chip: a CPU with 64 cores has a sensor for each.
+const MAX_TEMPERATURES: usize = 64;
+const MAX_OF_A_CHIP: usize = 16;
+/// Most chips, zones and supplies looked at.
+const MAX_DEVICES: usize = 64;
+
+/// Chips that say nothing about the processor and are slow to ask: a disk or a memory module answers over its own
+/// bus in milliseconds.
+const SLOW_CHIPS: [&str; 14] = [
+    "nvme",
+    "drivetemp",
+    "jc42",
+    "spd5118",
+    "iwlwifi",
+    "mlx5",
+    "i350",
+    "ixgbe",
+    "bnxt",
+    "amdgpu",
+    "nouveau",
+    "ucsi",
+    "BAT",
+    "AC",
+];
+
+/// Temperatures in °C by chip and label (`coretemp Package id 0`), from hwmon, and from the thermal zones where
+/// hwmon has none.
+pub fn temperatures(root: &Root) -> BTreeMap<String, f64> {
+    let mut temperatures = BTreeMap::new();
+    for chip in root.numbered("/sys/class/hwmon", "hwmon").iter().take(MAX_DEVICES) {
+        let folder = format!("/sys/class/hwmon/hwmon{chip}");
+        let name = root.text(&format!("{folder}/name")).as_deref().and_then(text::name);
+        let name = name.unwrap_or_else(|| format!("hwmon{chip}"));
+        if SLOW_CHIPS.iter().any(|slow| name.starts_with(slow)) {
+            continue;
+        }
+        let inputs: Vec<String> = root.list(&folder);
+        let sensors =
+            inputs.iter().filter_map(|file| file.strip_suffix("_input").filter(|s| s.starts_with("temp")));
+        for sensor in sensors.take(MAX_OF_A_CHIP) {
+            let Some(celsius) = celsius(root, &format!("{folder}/{sensor}_input")) else { continue };
+            let label = root.text(&format!("{folder}/{sensor}_label")).as_deref().and_then(text::name);
+            add(&mut temperatures, format!("{name} {}", label.as_deref().unwrap_or(sensor)), celsius);
+        }
+    }
+    if temperatures.is_empty() {
+        for zone in root.numbered("/sys/class/thermal", "thermal_zone").iter().take(MAX_DEVICES) {
+            let folder = format!("/sys/class/thermal/thermal_zone{zone}");
+            let Some(celsius) = celsius(root, &format!("{folder}/temp")) else { continue };
+            let kind = root.text(&format!("{folder}/type")).as_deref().and_then(text::name);
+            add(&mut temperatures, kind.unwrap_or_else(|| format!("thermal_zone{zone}")), celsius);
+        }
+    }
+    temperatures
+}
+
+/// Keeps a temperature under its name, or that name and a number where two sensors share it.
+fn add(temperatures: &mut BTreeMap<String, f64>, name: String, celsius: f64) {
+    if temperatures.len() >= MAX_TEMPERATURES {
+        return;
+    }
+    let unused = (2..=MAX_TEMPERATURES).map(|n| format!("{name} #{n}"));
+    if let Some(name) =
+        std::iter::once(name.clone()).chain(unused).find(|name| !temperatures.contains_key(name))
+    {
+        temperatures.insert(name, celsius);
+    }
+}
+
+/// A file in thousandths of a degree. What no processor survives is a broken sensor.
+fn celsius(root: &Root, file: &str) -> Option<f64> {
+    let thousandths: i64 = root.number(file)?;
+    (-50_000..=200_000).contains(&thousandths).then_some(thousandths as f64 / 1000.0)
+}
+
+/// Times that cores and packages were throttled for heat since boot, over all CPUs; `None` where the kernel does
+/// not count.
+pub fn throttled(root: &Root) -> Option<u64> {
+    // Each CPU counts its core's and its package's events; before Linux 2.6.31 there was one count.
+    const FILES: [&str; 3] = ["core_throttle_count", "package_throttle_count", "count"];
+    let cpus = root.numbered("/sys/devices/system/cpu", "cpu");
+    let folder = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
+    let mut total: Option<u64> = None;
+    for (index, cpu) in cpus.iter().enumerate() {
+        // Where the first CPUs have no counts, none has.
+        if index >= 4 && total.is_none() {
+            return None;
+        }
+        let folder = folder(cpu);
+        if !root.exists(&folder) {
+            continue;
+        }
+        for file in FILES {
+            if let Some(count) = root.number::<u64>(&format!("{folder}/{file}")) {
+                total = Some(total.unwrap_or(0).saturating_add(count));
+            }
+        }
+    }
+    total
+}
+
+/// `mains` or `battery`; `None` where there is nothing to ask.
+pub fn power_supply(root: &Root) -> Option<String> {
+    let folder = "/sys/class/power_supply";
+    let mut on_battery = None;
+    for supply in root.list(folder).into_iter().take(MAX_DEVICES) {
+        let file = |name: &str| root.text(&format!("{folder}/{supply}/{name}"));
+        // The battery of a mouse does not feed the machine.
+        if file("scope").is_some_and(|scope| scope == "Device") {
+            continue;
+        }
+        match file("type").as_deref() {
+            Some("Mains" | "USB" | "USB_PD") if file("online").as_deref() == Some("1") => {
+                return Some("mains".to_owned());
+            }
+            Some("Battery") => {
+                let discharging = file("status").is_some_and(|status| status == "Discharging");
+                on_battery = Some(on_battery.unwrap_or(false) || discharging);
+            }
+            _ => {}
+        }
+    }
+    on_battery.map(|discharging| if discharging { "battery" } else { "mains" }.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sensors_are_named_by_chip_and_label() {
+        let tree = Tree::new()
+            .files(
+                "sys/class/hwmon/hwmon1",
+                &[
+                    ("name", "coretemp\n"),
+                    ("temp1_input", "47500\n"),
+                    ("temp1_label", "Package id 0\n"),
+                    ("temp2_input", "x"),
+                ],
+            )
+            .files(
+                "sys/class/hwmon/hwmon2",
+                &[("name", "coretemp"), ("temp1_input", "51000"), ("temp1_label", "Package id 0")],
+            )
+            .files("sys/class/hwmon/hwmon3", &[("name", "k10temp\n"), ("temp1_input", "999999999\n")])
+            .files("sys/class/hwmon/hwmon4", &[("name", "nvme\n"), ("temp1_input", "35000\n")]);
+        let told: Vec<_> = temperatures(&tree.root()).into_iter().collect();
+        assert_eq!(
+            told,
+            [("coretemp Package id 0".to_owned(), 47.5), ("coretemp Package id 0 #2".to_owned(), 51.0)]
+        );
+    }
+
+    #[test]
+    fn zones_stand_in_where_there_is_no_chip() {
+        let tree = Tree::new()
+            .files("sys/class/thermal/thermal_zone0", &[("type", "cpu-thermal\n"), ("temp", "61000\n")]);
+        assert_eq!(temperatures(&tree.root()).get("cpu-thermal"), Some(&61.0));
+    }
+
+    #[test]
+    fn a_thousand_sensors_do_not_fill_the_record() {
+        let mut tree = Tree::new();
+        for chip in 0..10 {
+            for sensor in 1..100 {
+                tree = tree.file(&format!("sys/class/hwmon/hwmon{chip}/temp{sensor}_input"), "40000");
+            }
+        }
+        assert!(temperatures(&tree.root()).len() <= MAX_TEMPERATURES);
+    }
+
+    #[test]
+    fn throttling_is_counted_over_all_cpus() {
+        let folder = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
+        let tree = Tree::new()
+            .files(&folder(0), &[("core_throttle_count", "3\n"), ("package_throttle_count", "5\n")])
+            .files(&folder(1), &[("core_throttle_count", "4\n"), ("package_throttle_count", "5\n")]);
+        assert_eq!(throttled(&tree.root()), Some(17));
+        assert_eq!(throttled(&Tree::new().root()), None);
+        let huge =
+            Tree::new().files(&folder(0), &[("core_throttle_count", &u64::MAX.to_string()), ("count", "9")]);
+        assert_eq!(throttled(&huge.root()), Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_laptop_off_the_mains_says_so() {
+        let supply = |name: &str, files: &[(&str, &str)]| {
+            Tree::new().files(&format!("sys/class/power_supply/{name}"), files)
+        };
+        let battery = |status: &str| supply("BAT0", &[("type", "Battery\n"), ("status", status)]);
+        assert_eq!(power_supply(&battery("Discharging\n").root()).as_deref(), Some("battery"));
+        assert_eq!(power_supply(&battery("Not charging\n").root()).as_deref(), Some("mains"));
+        let both = battery("Discharging\n")
+            .files("sys/class/power_supply/AC", &[("type", "Mains"), ("online", "1")]);
+        assert_eq!(power_supply(&both.root()).as_deref(), Some("mains"));
+        let mouse = supply("hid-1", &[("type", "Battery"), ("scope", "Device"), ("status", "Discharging")]);
+        assert_eq!(power_supply(&mouse.root()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_contents_panic(value in "[-0-9]{0,22}|\\PC{0,8}", label in "\\PC{0,20}") {
+            let tree = Tree::new()
+                .files("sys/class/hwmon/hwmon0", &[("name", &label), ("temp1_input", &value), ("temp1_label", &label)])
+                .files("sys/class/power_supply/x", &[("type", &label), ("status", &value)])
+                .files("sys/devices/system/cpu/cpu0/thermal_throttle", &[("core_throttle_count", &value)]);
+            let root = tree.root();
+            let _ = (temperatures(&root), power_supply(&root), throttled(&root));
+        }
+    }
+}

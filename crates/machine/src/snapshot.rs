@@ -1,0 +1,274 @@
+//! The state that a machine is in at one moment, as the conditions around a measurement record it.
+
+use std::collections::BTreeMap;
+
+use record::Snapshot;
+use record::conditions::HugePages;
+
+use crate::clocks::{self, Policies};
+use crate::text::{self, field};
+use crate::{Root, sensors};
+
+/// Ticks a second of the times in `/proc/stat`: USER_HZ, 100 on every architecture that this runs on (proc(5)).
+const USER_HZ: f64 = 100.0;
+/// Names of the times in `/proc/stat` (proc(5)).
+const TIMES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+const MM: &str = "/sys/kernel/mm";
+
+/// Reads everything of the present state.
+pub fn read(root: &Root, policies: &Policies) -> Snapshot {
+    let word = |path: &str| root.text(path).as_deref().and_then(text::name);
+    let boost = clocks::boost(root);
+    let clocksource = "/sys/devices/system/clocksource/clocksource0";
+    let loadavg = root.text("/proc/loadavg").unwrap_or_default();
+    let cpu_seconds = cpu_seconds(&root.text("/proc/stat").unwrap_or_default());
+    let meminfo = root.text("/proc/meminfo").unwrap_or_default();
+    let kib = |key: &str| field(&meminfo, key).and_then(kib);
+    let swap_bytes = kib("SwapTotal");
+    Snapshot {
+        clocks: clocks::settings(root, policies),
+        boost: boost.as_ref().map(|(on, _)| *on),
+        boost_source: boost.map(|(_, file)| file),
+        smt: word("/sys/devices/system/cpu/smt/control"),
+        clocksource: word(&format!("{clocksource}/current_clocksource")),
+        clocksources: words(root.text(&format!("{clocksource}/available_clocksource"))),
+        thp: chosen(root, &format!("{MM}/transparent_hugepage/enabled")),
+        thp_defrag: chosen(root, &format!("{MM}/transparent_hugepage/defrag")),
+        huge_pages: huge_pages(root),
+        numa_balancing: root.number("/proc/sys/kernel/numa_balancing"),
+        aslr: root.number("/proc/sys/kernel/randomize_va_space"),
+        perf_event_paranoid: root.number("/proc/sys/kernel/perf_event_paranoid"),
+        ksm: root.number(&format!("{MM}/ksm/run")),
+        zone_reclaim: root.number("/proc/sys/vm/zone_reclaim_mode"),
+        load: load(&loadavg),
+        running: running(&loadavg),
+        pressure: pressure(root),
+        steal_share: steal_share(&cpu_seconds),
+        cpu_seconds,
+        memory_available_bytes: kib("MemAvailable"),
+        swap_used_bytes: swap_bytes.zip(kib("SwapFree")).map(|(all, free)| all.saturating_sub(free)),
+        swap_bytes,
+        swapped_pages: swapped_pages(&root.text("/proc/vmstat").unwrap_or_default()),
+        temperatures: sensors::temperatures(root),
+        throttled: sensors::throttled(root),
+        quota_throttled: quota_throttled(root),
+        power_supply: sensors::power_supply(root),
+        uptime_seconds: seconds(
+            root.text("/proc/uptime").unwrap_or_default().split(' ').next().unwrap_or(""),
+        ),
+    }
+}
+
+/// The word in brackets of a file that lists its choices: `always [madvise] never`.
+fn chosen(root: &Root, path: &str) -> Option<String> {
+    let text = root.text(path)?;
+    let (_, rest) = text.split_once('[')?;
+    text::name(rest.split_once(']')?.0)
+}
+
+fn words(text: Option<String>) -> Vec<String> {
+    text.unwrap_or_default().split_ascii_whitespace().take(32).filter_map(text::name).collect()
+}
+
+/// Bytes from a value such as `16384 kB`.
+fn kib(value: &str) -> Option<u64> {
+    value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// A number of seconds that is one.
+fn seconds(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+}
+
+/// Reserved huge pages of each size that the kernel knows, smallest first.
+fn huge_pages(root: &Root) -> Vec<HugePages> {
+    let folder = format!("{MM}/hugepages");
+    let size = |name: &String| -> Option<HugePages> {
+        let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
+        Some(HugePages {
+            page_bytes: kib.checked_mul(1024)?,
+            total: root.number(&format!("{folder}/{name}/nr_hugepages"))?,
+            free: root.number(&format!("{folder}/{name}/free_hugepages")).unwrap_or(0),
+        })
+    };
+    let mut sizes: Vec<HugePages> = root.list(&folder).iter().take(32).filter_map(size).collect();
+    sizes.sort_by_key(|pages| pages.page_bytes);
+    sizes
+}
+
+/// The three averages of `/proc/loadavg`.
+fn load(loadavg: &str) -> Option<[f64; 3]> {
+    let mut averages = loadavg.split(' ').map(seconds);
+    Some([averages.next()??, averages.next()??, averages.next()??])
+}
+
+/// Tasks runnable: before the slash of `1/234` in `/proc/loadavg`.
+fn running(loadavg: &str) -> Option<u32> {
+    loadavg.split(' ').nth(3)?.split_once('/')?.0.parse().ok()
+}
+
+/// Share of the last 10 s in which some task waited for each resource (Documentation/accounting/psi.rst).
+fn pressure(root: &Root) -> BTreeMap<String, f64> {
+    ["cpu", "memory", "io"]
+        .into_iter()
+        .filter_map(|resource| {
+            let text = root.text(&format!("/proc/pressure/{resource}"))?;
+            let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+            let percent = line.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
+            let share = seconds(percent).filter(|percent| *percent <= 100.0)? / 100.0;
+            Some((resource.to_owned(), share))
+        })
+        .collect()
+}
+
+/// CPU time by kind in seconds, from the first line of `/proc/stat`.
+fn cpu_seconds(stat: &str) -> BTreeMap<String, f64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or("");
+    let ticks = line.split_ascii_whitespace().map_while(|word| word.parse::<u64>().ok());
+    TIMES.iter().zip(ticks).map(|(name, ticks)| ((*name).to_owned(), ticks as f64 / USER_HZ)).collect()
+}
+
+/// Share of all CPU time since boot that the hypervisor took.
+fn steal_share(cpu_seconds: &BTreeMap<String, f64>) -> Option<f64> {
+    let all: f64 = cpu_seconds.values().sum();
+    let steal = *cpu_seconds.get("steal")?;
+    (all > 0.0).then(|| steal / all)
+}
+
+/// Pages swapped in and out since boot.
+fn swapped_pages(vmstat: &str) -> Option<(u64, u64)> {
+    let count = |key: &str| {
+        vmstat.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse::<u64>().ok())
+    };
+    Some((count("pswpin")?, count("pswpout")?))
+}
+
+/// Periods in which a quota held this process's cgroup, or one above it, back: the most of any on the way up.
+fn quota_throttled(root: &Root) -> Option<u64> {
+    let cgroups = root.text("/proc/self/cgroup")?;
+    let mut most = None;
+    for line in cgroups.lines().take(64) {
+        // `0::/path` in version 2, `4:cpu,cpuacct:/path` in version 1.
+        let mut parts = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        let folders: &[&str] = if controllers.is_empty() {
+            &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
+        } else if controllers.split(',').any(|name| name == "cpu") {
+            &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]
+        } else {
+            continue;
+        };
+        // PATH_MAX: nothing longer is a cgroup.
+        if path.len() > 4096 {
+            continue;
+        }
+        for folder in folders {
+            // A namespace or a bind mount may show this cgroup itself as the folder.
+            let mut path = path.trim_end_matches('/');
+            loop {
+                let stat = root.text(&format!("{folder}{path}/cpu.stat")).unwrap_or_default();
+                let count = stat
+                    .lines()
+                    .find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse::<u64>().ok());
+                most = most.max(count);
+                match path.rfind('/') {
+                    Some(end) => path = &path[..end],
+                    None => break,
+                }
+            }
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+    use proptest::prelude::*;
+
+    fn snapshot(tree: &Tree) -> Snapshot {
+        let root = tree.root();
+        read(&root, &clocks::policies(&root))
+    }
+
+    #[test]
+    fn the_state_of_a_busy_machine_is_told() {
+        let tree = Tree::new()
+            .file("proc/loadavg", "3.50 2.25 1.00 4/512 12345\n")
+            .file("proc/stat", "cpu  1000 0 500 8000 100 0 100 300 50 0\ncpu0 1 2 3\n")
+            .file(
+                "proc/meminfo",
+                "MemTotal: 16384 kB\nMemAvailable:    8192 kB\nSwapTotal: 4096 kB\nSwapFree: 1024 kB\n",
+            )
+            .file("proc/vmstat", "nr_free_pages 7\npswpin 12\npswpout 34\n")
+            .file("proc/uptime", "1234.56 99.0\n")
+            .file("proc/pressure/cpu", "some avg10=12.50 avg60=1.0 avg300=0.1 total=5\nfull avg10=0.0\n")
+            .file("proc/sys/kernel/randomize_va_space", "2\n")
+            .file("proc/sys/kernel/perf_event_paranoid", "-1\n")
+            .file("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
+            .file("sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "1\n")
+            .file("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "512\n")
+            .file("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "500\n")
+            .file("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n")
+            .file("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm \n")
+            .file("sys/devices/system/cpu/smt/control", "notsupported\n");
+        let state = snapshot(&tree);
+        assert_eq!(state.load, Some([3.5, 2.25, 1.0]));
+        assert_eq!(state.running, Some(4));
+        assert_eq!(state.cpu_seconds["user"], 10.0);
+        assert_eq!(state.cpu_seconds["steal"], 3.0);
+        assert_eq!(state.steal_share, Some(0.03));
+        assert_eq!(state.memory_available_bytes, Some(8 << 20));
+        assert_eq!((state.swap_bytes, state.swap_used_bytes), (Some(4 << 20), Some(3 << 20)));
+        assert_eq!(state.swapped_pages, Some((12, 34)));
+        assert_eq!(state.uptime_seconds, Some(1234.56));
+        assert_eq!(state.pressure["cpu"], 0.125);
+        assert_eq!(state.perf_event_paranoid, Some(-1));
+        assert_eq!(state.thp.as_deref(), Some("madvise"));
+        assert_eq!(state.huge_pages[0], HugePages { page_bytes: 2 << 20, total: 512, free: 500 });
+        assert_eq!(state.huge_pages[1].page_bytes, 1 << 30);
+        assert_eq!(state.clocksources, ["tsc", "hpet", "acpi_pm"]);
+        assert_eq!(state.smt.as_deref(), Some("notsupported"));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_tell_is_absent_and_not_zero() {
+        assert_eq!(snapshot(&Tree::new()), Snapshot::default());
+        // No steal column before Linux 2.6.11.
+        let old = Tree::new().file("proc/stat", "cpu  1 2 3 4\n");
+        assert_eq!(snapshot(&old).steal_share, None);
+    }
+
+    #[test]
+    fn a_quota_is_seen_in_either_version_and_above() {
+        let second = Tree::new()
+            .file("proc/self/cgroup", "0::/a/b\n")
+            .file("sys/fs/cgroup/a/cpu.stat", "usage_usec 1\nnr_periods 9\nnr_throttled 7\n")
+            .file("sys/fs/cgroup/a/b/cpu.stat", "nr_throttled 2\n");
+        assert_eq!(snapshot(&second).quota_throttled, Some(7));
+        let first = Tree::new()
+            .file("proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/docker/1\n0::/\n")
+            .file("sys/fs/cgroup/cpu,cpuacct/docker/1/cpu.stat", "nr_periods 3\nnr_throttled 1\n");
+        assert_eq!(snapshot(&first).quota_throttled, Some(1));
+    }
+
+    proptest! {
+        #[test]
+        fn no_contents_panic(texts in proptest::collection::vec("[0-9. /:cpu\n]{0,40}|\\PC{0,40}", 7)) {
+            let tree = Tree::new()
+                .file("proc/loadavg", &texts[0])
+                .file("proc/stat", format!("cpu  {}", texts[1]))
+                .file("proc/meminfo", format!("SwapTotal: {}", texts[2]))
+                .file("proc/self/cgroup", &texts[3])
+                .file("proc/uptime", &texts[4])
+                .file("proc/pressure/cpu", format!("some avg10={}", texts[5]))
+                .file("proc/vmstat", format!("pswpin {}", texts[6]));
+            let state = snapshot(&tree);
+            prop_assert!(state.steal_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+            prop_assert!(state.pressure.values().all(|share| (0.0..=1.0).contains(share)));
+        }
+    }
+}

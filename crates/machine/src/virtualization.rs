@@ -1,0 +1,327 @@
+//! Which hypervisor the machine runs below, and which container this process runs in.
+
+use record::machine::Virtualization;
+use record::{Coverage, Machine};
+
+use crate::Root;
+use crate::system::DMI;
+use crate::text::{self, field};
+
+/// Fills [`Machine::virtualization`]. The architecture must be known already.
+pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+    machine.virtualization = Virtualization {
+        hypervisor: hypervisor(root, &machine.architecture),
+        container: container(root).map(str::to_owned),
+    };
+}
+
+/// The hypervisor's word, `none`, or `unknown` where there is one that does not say which.
+fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
+    if root.is_live() {
+        if let Some(found) = native::hypervisor() {
+            return Some(found);
+        }
+    }
+    if let Some(kind) = root.text("/sys/hypervisor/type").as_deref().and_then(text::name) {
+        // The machine's owner, Xen's first domain, runs beside the hypervisor on bare metal.
+        let owner = root.text("/proc/xen/capabilities").is_some_and(|text| text.contains("control_d"));
+        return Some(if owner { "none".to_owned() } else { kind });
+    }
+    let by_firmware = from_firmware(root).or_else(|| from_device_tree(root)).map(str::to_owned);
+    if architecture == "x86_64" {
+        // The CPU itself says whether there is one.
+        let cpuinfo = root.text("/proc/cpuinfo")?;
+        let flags = field(&cpuinfo, "flags")?;
+        if !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
+            return Some("none".to_owned());
+        }
+        return by_firmware.filter(|found| found != "none").or_else(|| Some("unknown".to_owned()));
+    }
+    by_firmware
+}
+
+/// What virtual firmware calls itself. `none` where it is a real machine's.
+fn from_firmware(root: &Root) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 24] = [
+        ("KVM", "kvm"),
+        ("OpenStack", "kvm"),
+        ("KubeVirt", "kvm"),
+        ("oVirt", "kvm"),
+        ("RHEV Hypervisor", "kvm"),
+        ("Nutanix AHV", "kvm"),
+        ("Google Compute Engine", "kvm"),
+        ("Alibaba Cloud ECS", "kvm"),
+        ("Tencent Cloud", "kvm"),
+        ("CVM", "kvm"),
+        ("DigitalOcean", "kvm"),
+        ("Hetzner", "kvm"),
+        ("Firecracker", "kvm"),
+        ("Cloud Hypervisor", "kvm"),
+        ("VMware", "vmware"),
+        ("VMW", "vmware"),
+        ("innotek GmbH", "virtualbox"),
+        ("VirtualBox", "virtualbox"),
+        ("Xen", "xen"),
+        ("Parallels", "parallels"),
+        ("BHYVE", "bhyve"),
+        ("Apple Virtualization", "apple"),
+        ("Bochs", "bochs"),
+        ("QEMU", "qemu"),
+    ];
+    let file = |name: &str| root.text(&format!("{DMI}/{name}")).unwrap_or_default();
+    let (vendor, product) = (file("sys_vendor"), file("product_name"));
+    if vendor.is_empty() && product.is_empty() {
+        return None;
+    }
+    // Amazon's and Microsoft's real and virtual machines share the vendor's name.
+    if vendor == "Amazon EC2" {
+        return Some(if product.ends_with(".metal") || product.contains(".metal-") { "none" } else { "kvm" });
+    }
+    if vendor == "Microsoft Corporation" && product == "Virtual Machine" {
+        return Some("hyperv");
+    }
+    let strings = [product, vendor, file("board_vendor"), file("bios_vendor")];
+    let named = |(name, _): &&(&str, &str)| strings.iter().any(|text| text.starts_with(name));
+    Some(NAMES.iter().find(named).map_or("none", |(_, word)| word))
+}
+
+fn from_device_tree(root: &Root) -> Option<&'static str> {
+    if let Some(compatible) = root.text("/proc/device-tree/hypervisor/compatible") {
+        return Some(if compatible.contains("xen") {
+            "xen"
+        } else if compatible.contains("kvm") {
+            "kvm"
+        } else if compatible.contains("vmware") {
+            "vmware"
+        } else {
+            "unknown"
+        });
+    }
+    let compatible = root.text("/proc/device-tree/compatible")?;
+    // QEMU's virtual board, and Firecracker's and Cloud Hypervisor's, which took its name.
+    Some(if compatible.contains("linux,dummy-virt") || compatible.contains("qemu") { "kvm" } else { "none" })
+}
+
+#[cfg(target_arch = "x86_64")]
+mod native {
+    use raw_cpuid::{CpuId, Hypervisor};
+
+    /// The hypervisor's own signature; `None` where the CPU says that there is none, or it does not sign.
+    pub(super) fn hypervisor() -> Option<String> {
+        let kind = CpuId::new().get_hypervisor_info()?.identify();
+        Some(match kind {
+            Hypervisor::Xen => "xen".to_owned(),
+            Hypervisor::VMware => "vmware".to_owned(),
+            Hypervisor::HyperV => "hyperv".to_owned(),
+            Hypervisor::KVM => "kvm".to_owned(),
+            Hypervisor::QEMU => "qemu".to_owned(),
+            Hypervisor::Bhyve => "bhyve".to_owned(),
+            Hypervisor::QNX => "qnx".to_owned(),
+            Hypervisor::ACRN => "acrn".to_owned(),
+            Hypervisor::Unknown(ebx, ecx, edx) => signed(ebx, ecx, edx),
+        })
+    }
+
+    fn signed(ebx: u32, ecx: u32, edx: u32) -> String {
+        let bytes: Vec<u8> = [ebx, ecx, edx].into_iter().flat_map(u32::to_le_bytes).collect();
+        match bytes.as_slice() {
+            b"VBoxVBoxVBox" => "virtualbox".to_owned(),
+            b" lrpepyh  vr" => "parallels".to_owned(),
+            b"SRESRESRESRE" => "sre".to_owned(),
+            b"Apple VZ\0\0\0\0" => "apple".to_owned(),
+            _ => crate::text::name(&String::from_utf8_lossy(&bytes)).unwrap_or_else(|| "unknown".to_owned()),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #[test]
+        fn an_unknown_signature_is_told_as_it_is() {
+            let register = |text: &[u8; 4]| u32::from_le_bytes(*text);
+            assert_eq!(super::signed(register(b"VBox"), register(b"VBox"), register(b"VBox")), "virtualbox");
+            assert_eq!(
+                super::signed(register(b"NEWH"), register(b"YPER"), register(b"\x1b\0\0\0")),
+                "NEWHYPER"
+            );
+            assert_eq!(super::signed(0, 0, 0), "unknown");
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod native {
+    pub(super) fn hypervisor() -> Option<String> {
+        None
+    }
+}
+
+/// The container's word, `none`, or `None` where nothing could tell.
+fn container(root: &Root) -> Option<&'static str> {
+    let release = root.text("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let version = root.text("/proc/version").unwrap_or_default();
+    let is_wsl = |text: &str| text.contains("microsoft") || text.contains("WSL");
+    if is_wsl(&release.to_lowercase()) || is_wsl(&version) {
+        return Some("wsl");
+    }
+    // gVisor answers for the kernel with one fixed build line.
+    if version.starts_with("Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016") {
+        return Some("gvisor");
+    }
+    if let Some(word) = root.text("/run/systemd/container") {
+        return Some(match word.as_str() {
+            "docker" => "docker",
+            "podman" => "podman",
+            "lxc" | "lxc-libvirt" => "lxc",
+            "systemd-nspawn" => "systemd-nspawn",
+            "rkt" => "rkt",
+            _ => "unknown",
+        });
+    }
+    let cgroup = root.text("/proc/self/cgroup");
+    let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
+    let in_cgroup =
+        |parts: &[&str]| cgroup.as_deref().is_some_and(|text| parts.iter().any(|part| text.contains(part)));
+    if in_cgroup(&["/kubepods"]) || of_a_pod(root, &mounts) {
+        return Some("kubernetes");
+    }
+    if in_cgroup(&["/libpod-", "/libpod_"]) || root.exists("/run/.containerenv") {
+        return Some("podman");
+    }
+    if in_cgroup(&["/docker/", "/docker-", "/ecs/"]) || (root.exists("/.dockerenv") && !first_processes(root))
+    {
+        return Some("docker");
+    }
+    if in_cgroup(&["/lxc/", "/lxc.payload"]) {
+        return Some("lxc");
+    }
+    if root.exists("/.singularity.d") {
+        return Some("apptainer");
+    }
+    cgroup.map(|_| "none")
+}
+
+/// Whether a pod's own files are mounted here: the cgroup's path may be hidden by a namespace. A node that runs
+/// pods has their folders mounted too, but not over its `/etc/hosts`.
+fn of_a_pod(root: &Root, mounts: &str) -> bool {
+    let from_pod = |line: &str| {
+        let (source, point) = (line.split(' ').nth(3).unwrap_or(""), line.split(' ').nth(4).unwrap_or(""));
+        ["/etc/hosts", "/dev/termination-log"].contains(&point) && source.contains("/pods/")
+    };
+    mounts.lines().any(from_pod) || root.exists("/run/secrets/kubernetes.io")
+}
+
+/// Whether this process runs among the machine's first processes: then a `/.dockerenv` is only left over in an
+/// image that was booted as a machine.
+fn first_processes(root: &Root) -> bool {
+    /// `PROC_PID_INIT_INO` (`include/linux/proc_ns.h`).
+    const FIRST: &str = "pid:[4026531836]";
+    // A link of the running kernel that leads nowhere, so not a file to read below the root.
+    root.is_live() && std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == FIRST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+    use proptest::prelude::*;
+
+    fn found(tree: &Tree, architecture: &str) -> Virtualization {
+        let mut machine = Machine { architecture: architecture.into(), ..Machine::default() };
+        read(&tree.root(), &mut machine, &mut Vec::new());
+        machine.virtualization
+    }
+
+    fn dmi(vendor: &str, product: &str) -> Tree {
+        Tree::new().files("sys/class/dmi/id", &[("sys_vendor", vendor), ("product_name", product)])
+    }
+
+    #[test]
+    fn real_machines_are_not_called_virtual() {
+        let cpuinfo = "flags\t: fpu lm vmx\n";
+        let dell = dmi("Dell Inc.\n", "PowerEdge R740\n").file("proc/cpuinfo", cpuinfo);
+        assert_eq!(found(&dell, "x86_64").hypervisor.as_deref(), Some("none"));
+        assert_eq!(found(&dmi("Huawei", "TaiShan 200"), "aarch64").hypervisor.as_deref(), Some("none"));
+        assert_eq!(found(&dmi("Amazon EC2", "c6g.metal"), "aarch64").hypervisor.as_deref(), Some("none"));
+        // A Surface is Microsoft's too.
+        assert_eq!(
+            found(&dmi("Microsoft Corporation", "Surface Pro X"), "aarch64").hypervisor.as_deref(),
+            Some("none")
+        );
+        let dom0 =
+            Tree::new().file("sys/hypervisor/type", "xen\n").file("proc/xen/capabilities", "control_d\n");
+        assert_eq!(found(&dom0, "x86_64").hypervisor.as_deref(), Some("none"));
+    }
+
+    #[test]
+    fn guests_are_told_by_their_firmware() {
+        let guest = "flags\t: fpu lm hypervisor\n";
+        for (vendor, product, word) in [
+            ("QEMU", "Standard PC (Q35 + ICH9, 2009)", "qemu"),
+            ("OpenStack Foundation", "OpenStack Nova", "kvm"),
+            ("VMware, Inc.", "VMware7,1", "vmware"),
+            ("Microsoft Corporation", "Virtual Machine", "hyperv"),
+            ("Amazon EC2", "m6i.large", "kvm"),
+            ("Google", "Google Compute Engine", "kvm"),
+            ("innotek GmbH", "VirtualBox", "virtualbox"),
+            ("Acme", "Cloud 9", "unknown"),
+        ] {
+            let tree = dmi(vendor, product).file("proc/cpuinfo", guest);
+            assert_eq!(found(&tree, "x86_64").hypervisor.as_deref(), Some(word), "{vendor} {product}");
+        }
+        assert_eq!(found(&dmi("Amazon EC2", "c7g.large"), "aarch64").hypervisor.as_deref(), Some("kvm"));
+        let tree = Tree::new().file("proc/device-tree/hypervisor/compatible", "linux,kvm\0");
+        assert_eq!(found(&tree, "aarch64").hypervisor.as_deref(), Some("kvm"));
+        assert_eq!(found(&Tree::new(), "aarch64").hypervisor, None);
+        assert_eq!(found(&Tree::new(), "x86_64").hypervisor, None);
+    }
+
+    #[test]
+    fn containers_are_told_by_what_they_leave() {
+        let cgroup = |text: &str| Tree::new().file("proc/self/cgroup", text);
+        for (tree, word) in [
+            (cgroup("0::/\n"), "none"),
+            (cgroup("0::/user.slice/user-1000.slice/session-2.scope\n"), "none"),
+            (cgroup("4:memory:/docker/0123abcd\n"), "docker"),
+            (cgroup("0::/system.slice/docker-0123.scope\n"), "docker"),
+            (cgroup("0::/\n").file(".dockerenv", ""), "docker"),
+            (cgroup("0::/\n").file("run/.containerenv", ""), "podman"),
+            (cgroup("0::/machine.slice/libpod-0123.scope\n"), "podman"),
+            (cgroup("0::/kubepods.slice/kubepods-burstable.slice/cri-containerd-1.scope\n"), "kubernetes"),
+            (cgroup("0::/lxc.payload.web/init.scope\n"), "lxc"),
+            (cgroup("0::/\n").file("run/systemd/container", "systemd-nspawn\n"), "systemd-nspawn"),
+            (
+                cgroup("0::/\n").file("proc/sys/kernel/osrelease", "5.15.90.1-microsoft-standard-WSL2\n"),
+                "wsl",
+            ),
+        ] {
+            assert_eq!(found(&tree, "x86_64").container.as_deref(), Some(word));
+        }
+        assert_eq!(found(&Tree::new(), "x86_64").container, None);
+    }
+
+    #[test]
+    fn a_node_that_runs_pods_is_not_a_pod() {
+        let pod = "/var/lib/kubelet/pods/1-2/volumes";
+        let node = Tree::new().file("proc/self/cgroup", "0::/user.slice\n").file(
+            "proc/self/mountinfo",
+            format!("1 2 0:3 / {pod}/kubernetes.io~projected/x rw - tmpfs tmpfs rw\n"),
+        );
+        assert_eq!(found(&node, "x86_64").container.as_deref(), Some("none"));
+        let inside = Tree::new().file("proc/self/cgroup", "0::/\n").file(
+            "proc/self/mountinfo",
+            "1 2 8:1 /var/lib/kubelet/pods/1-2/etc-hosts /etc/hosts rw - ext4 /dev/sda1 rw\n",
+        );
+        assert_eq!(found(&inside, "x86_64").container.as_deref(), Some("kubernetes"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_contents_panic(texts in proptest::collection::vec("\\PC{0,40}", 5)) {
+            let tree = dmi(&texts[0], &texts[1])
+                .file("proc/self/cgroup", &texts[2])
+                .file("proc/self/mountinfo", &texts[3])
+                .file("proc/cpuinfo", format!("flags: {}", texts[4]));
+            let _ = (found(&tree, "x86_64"), found(&tree, "aarch64"));
+        }
+    }
+}
