@@ -4,7 +4,30 @@
 //! A part is one file with a function `read(root, machine, coverage)` and its line in [`inspect`]. What a file
 //! does not tell stays `None`; what it tells wrongly becomes a note that names the file.
 
+pub mod caches;
+pub mod cgroups;
+pub mod clocks;
+pub mod cpus;
+pub mod features;
+pub mod idle;
+pub mod kernel;
+pub mod kinds;
+pub mod limits;
+#[cfg(test)]
+mod made_up;
+pub mod midr;
+pub mod mitigations;
+pub mod nodes;
+mod notes;
+pub mod processor;
 pub mod root;
+pub mod sensors;
+mod snapshot;
+pub mod system;
+pub mod text;
+pub mod topology;
+pub mod virtualization;
+pub mod x86_names;
 
 use record::{Coverage, Machine, Snapshot};
 
@@ -27,15 +50,29 @@ pub fn inspect(root: &Root) -> Inspection {
     let mut inspection = Inspection::default();
     let Inspection { machine, snapshot: state, coverage } = &mut inspection;
     // The shape of the machine comes first: everything after may look CPUs and nodes up.
+    cpus::read(root, machine, coverage);
+    topology::read(root, machine, coverage);
+    caches::read(root, machine, coverage);
+    nodes::read(root, machine, coverage);
+    limits::read(root, machine, coverage);
+    cpus::count(root, machine);
     // The processor's identity and the kernel.
+    processor::read(root, machine, coverage);
+    system::read(root, machine, coverage);
+    idle::read(root, machine, coverage);
+    kernel::read(root, machine, coverage);
+    mitigations::read(root, machine, coverage);
+    virtualization::read(root, machine, coverage);
     // Conditions.
-    *state = snapshot(root);
-    let _ = (machine, coverage);
+    let policies = clocks::policies(root);
+    clocks::fill(root, &policies, machine);
+    // Kinds of cores show in their caches and clocks.
+    kinds::read(root, machine, coverage);
+    *state = snapshot::read(root, &policies);
     inspection
 }
 
 /// Reads the present conditions alone, as after a run.
 pub fn snapshot(root: &Root) -> Snapshot {
-    let _ = root;
-    Snapshot::default()
+    snapshot::read(root, &clocks::policies(root))
 }

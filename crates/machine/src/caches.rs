@@ -1,0 +1,193 @@
+//! Caches with the CPUs that share them, from `/sys/devices/system/cpu/cpuN/cache/indexK`
+//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read once, at the first CPU
+//! that shares it, and stands once in the machine.
+
+use std::collections::{HashMap, HashSet};
+
+use record::machine::{Cache, CacheKind};
+use record::{Coverage, CpuList, Machine};
+
+use crate::cpus::{CPUS, online_of};
+use crate::notes::{Notes, shown};
+use crate::root::Root;
+
+/// More caches than any CPU has: today four, or five with a cache on the memory side.
+const MAX_INDEX: u32 = 15;
+/// Deepest level believed; today's deepest is 4.
+const MAX_LEVEL: u32 = 8;
+/// No cache is larger (1 TiB); the largest today is about 1 GiB.
+const MAX_BYTES: u64 = 1 << 40;
+
+/// Fills [`Machine::caches`], in order of level, kind and lowest CPU.
+pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+    let online = online_of(machine);
+    let mut reader = Reader { root, online: &online, notes: Notes::default(), taken: HashMap::new() };
+    let mut last = online
+        .iter()
+        .find_map(|cpu| root.numbered(&format!("{CPUS}/cpu{cpu}/cache"), "index").iter().next_back())
+        .map(|index| index.min(MAX_INDEX));
+    let mut caches: Vec<Cache> = Vec::new();
+    let mut known: HashSet<(u32, u32)> = HashSet::new();
+    for cpu in &online {
+        let mut index = 0;
+        // One further than any CPU before: cores of another kind may have one cache more.
+        while let Some(end) = last
+            && index <= (end + 1).min(MAX_INDEX)
+        {
+            if !known.contains(&(cpu, index))
+                && let Some(cache) = reader.cache(cpu, index)
+            {
+                // A sharer numbers the same cache the same way, so it need not be read there again.
+                known.extend(cache.cpus.iter().map(|sharer| (sharer, index)));
+                last = Some(end.max(index));
+                caches.push(cache);
+            }
+            index += 1;
+        }
+    }
+    caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
+    if caches.is_empty() && !online.is_empty() {
+        machine.notes.push(format!("{CPUS}/cpu0/cache: no cache is described"));
+        coverage.push(
+            Coverage::impossible("caches", "the kernel describes none (common in virtual machines on Arm)")
+                .with_remedy("have the hypervisor pass the cache topology on; measured latency shows the levels anyway"),
+        );
+    }
+    machine.caches = caches;
+    reader.notes.finish(&mut machine.notes);
+}
+
+struct Reader<'a> {
+    root: &'a Root,
+    online: &'a CpuList,
+    notes: Notes,
+    /// The CPUs that already have a cache of this level and kind.
+    taken: HashMap<(u32, CacheKind), HashSet<u32>>,
+}
+
+impl Reader<'_> {
+    /// The cache `index` of `cpu`, with those sharers that have none of its level and kind yet.
+    fn cache(&mut self, cpu: u32, index: u32) -> Option<Cache> {
+        let folder = format!("{CPUS}/cpu{cpu}/cache/index{index}");
+        let level = self.file(&folder, "level", |text| {
+            text.parse::<u32>().ok().filter(|level| (1..=MAX_LEVEL).contains(level))
+        })?;
+        let kind = self.file(&folder, "type", kind)?;
+        let cpus = self.sharers(cpu, &folder, level, kind)?;
+        let bytes = self.file(&folder, "size", bytes).filter(|bytes| *bytes > 0);
+        let line = self.file(&folder, "coherency_line_size", count).filter(|line| *line > 0);
+        // 0 ways: the kernel does not know, or any line may lie anywhere.
+        let ways = self.file(&folder, "ways_of_associativity", count).filter(|ways| *ways > 0);
+        Some(Cache { level, kind, bytes, line, ways, cpus })
+    }
+
+    fn file<T>(&mut self, folder: &str, name: &'static str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let path = format!("{folder}/{name}");
+        match self.root.try_text(&path) {
+            Ok(text) => {
+                let value = parse(&text);
+                if value.is_none() {
+                    self.notes.add(name, &path, format_args!("{} makes no sense for a cache", shown(&text)));
+                }
+                value
+            }
+            Err(error) => {
+                if !error.is_missing() {
+                    self.notes.add(name, &path, error.why);
+                }
+                None
+            }
+        }
+    }
+
+    fn sharers(&mut self, cpu: u32, folder: &str, level: u32, kind: CacheKind) -> Option<CpuList> {
+        let listed = self.file(folder, "shared_cpu_list", |text| text.parse::<CpuList>().ok());
+        let listed = match listed {
+            Some(list) => Some(list),
+            None => self.file(folder, "shared_cpu_map", |text| CpuList::from_mask(text).ok()),
+        };
+        let path = format!("{folder}/shared_cpu_list");
+        let mut cpus = match listed {
+            Some(list) => list.intersection(self.online),
+            None => {
+                self.notes.add(
+                    "sharers unknown",
+                    &path,
+                    "no sharers are told; the cache is taken to be private",
+                );
+                CpuList::new()
+            }
+        };
+        if !cpus.contains(cpu) {
+            if !cpus.is_empty() {
+                self.notes.add(
+                    "not shared with itself",
+                    &path,
+                    format_args!("does not hold CPU {cpu} itself"),
+                );
+            }
+            cpus.insert(cpu);
+        }
+        let taken = self.taken.entry((level, kind)).or_default();
+        let twice: CpuList = cpus.iter().filter(|cpu| taken.contains(cpu)).collect();
+        if let Some(first) = twice.first() {
+            let what = format!("CPU {first} would have two level {level} caches of one kind");
+            self.notes.add("two of a kind", &path, what);
+            cpus = cpus.difference(&twice);
+        }
+        taken.extend(cpus.iter());
+        if cpus.is_empty() { None } else { Some(cpus) }
+    }
+}
+
+fn kind(text: &str) -> Option<CacheKind> {
+    match text {
+        "Data" => Some(CacheKind::Data),
+        "Instruction" => Some(CacheKind::Instruction),
+        "Unified" => Some(CacheKind::Unified),
+        _ => None,
+    }
+}
+
+/// A size as the kernel writes it: `48K`; `M` and `G` are believed too.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(scale).filter(|bytes| *bytes <= MAX_BYTES)
+}
+
+/// A line size or a number of ways.
+fn count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| *number <= 65_536)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_read_as_the_kernel_writes_them_and_no_absurd_ones() {
+        assert_eq!(bytes("48K"), Some(48 << 10));
+        assert_eq!(bytes("1M"), Some(1 << 20));
+        assert_eq!(bytes("0"), Some(0));
+        for absurd in ["-32K", "99999999999999K", "99999999999999999999K", "K", "", "32KB", "0x20K", "3 2K"] {
+            assert_eq!(bytes(absurd), None, "{absurd:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,20}|-?[0-9]{0,25}[KMGé]{0,2}") {
+            prop_assert!(bytes(&text).is_none_or(|bytes| bytes <= MAX_BYTES));
+            prop_assert!(count(&text).is_none_or(|count| count <= 65_536));
+            let _ = kind(&text);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Where the cgroups of this process lie: from `/proc/self/cgroup` (which group in which hierarchy) and
+//! `/proc/self/mountinfo` (where each hierarchy is mounted), for version 1, version 2 and both together
+//! (cgroups(7)).
+
+use crate::root::Root;
+
+/// The version of a hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// One hierarchy a controller, or a few.
+    V1,
+    /// The unified hierarchy.
+    V2,
+}
+
+/// The cgroups of this process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cgroups {
+    hierarchies: Vec<Hierarchy>,
+    /// Whether `/proc/self/cgroup` names a group; then a hierarchy that is not mounted here may still limit.
+    named: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hierarchy {
+    version: Version,
+    /// Version 1: the controllers; version 2: empty.
+    controllers: Vec<String>,
+    /// The folder of the process's own group, then of each parent up to where the hierarchy is mounted.
+    folders: Vec<String>,
+}
+
+/// A mount of a hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mount {
+    version: Version,
+    /// Version 1: the controllers, from the options of the superblock.
+    options: Vec<String>,
+    /// The group that is mounted, `/` for the whole hierarchy.
+    group: String,
+    /// Where.
+    point: String,
+}
+
+/// A line of `/proc/self/cgroup`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Membership {
+    version: Version,
+    controllers: Vec<String>,
+    group: String,
+}
+
+/// Groups nest a handful deep; this bounds what a corrupt path costs.
+const MAX_DEPTH: usize = 64;
+
+impl Cgroups {
+    /// Finds them. Nothing is found where no hierarchy is mounted or procfs does not tell.
+    pub fn read(root: &Root) -> Self {
+        let memberships = root.text("/proc/self/cgroup").map(|text| memberships(&text)).unwrap_or_default();
+        let mounts = match root.text("/proc/self/mountinfo") {
+            Some(text) => mounts_in_mountinfo(&text),
+            None => {
+                let mounts = root.text("/proc/self/mounts").or_else(|| root.text("/proc/mounts"));
+                mounts.map(|text| mounts_in_mounts(&text)).unwrap_or_default()
+            }
+        };
+        let hierarchies = memberships
+            .iter()
+            .filter_map(|membership| {
+                let mount = mounts.iter().find(|mount| mount.carries(membership))?;
+                let folders = mount.folders(&membership.group, |folder| root.exists(folder));
+                Some(Hierarchy {
+                    version: membership.version,
+                    controllers: membership.controllers.clone(),
+                    folders,
+                })
+            })
+            .collect();
+        Self { hierarchies, named: !memberships.is_empty() }
+    }
+
+    /// The folders in which `controller` (`cpu`, `memory`, `cpuset`…) may have its files, the process's own group
+    /// first, then each parent. Version 1 comes before version 2 where both are mounted; the version-2 folders
+    /// are always among them, whether or not that hierarchy has the controller.
+    pub fn folders<'a>(&'a self, controller: &'a str) -> impl Iterator<Item = (Version, &'a str)> + 'a {
+        let of = move |version: Version| {
+            self.hierarchies
+                .iter()
+                .filter(move |hierarchy| hierarchy.version == version)
+                .filter(move |hierarchy| {
+                    version == Version::V2 || hierarchy.controllers.iter().any(|name| name == controller)
+                })
+                .flat_map(move |hierarchy| {
+                    hierarchy.folders.iter().map(move |folder| (version, folder.as_str()))
+                })
+        };
+        of(Version::V1).chain(of(Version::V2))
+    }
+
+    /// Whether the process is in a group of which no folder can be seen, so that its limits stay unknown.
+    pub fn hidden(&self) -> bool {
+        self.named && self.hierarchies.iter().all(|hierarchy| hierarchy.folders.is_empty())
+    }
+}
+
+impl Mount {
+    fn carries(&self, membership: &Membership) -> bool {
+        self.version == membership.version
+            && membership.controllers.iter().all(|controller| self.options.contains(controller))
+    }
+
+    /// The folders of `group` and its parents below this mount, as far as they exist. A group that lies outside
+    /// of what is mounted (a container's own view) leaves the mount point itself.
+    fn folders(&self, group: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+        let below = if self.group == "/" {
+            group
+        } else {
+            match group.strip_prefix(self.group.as_str()) {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
+                _ => "",
+            }
+        };
+        let parts: Vec<&str> = below.split('/').filter(|part| !part.is_empty()).take(MAX_DEPTH).collect();
+        let outside = parts.contains(&"..");
+        let depth = if outside { 0 } else { parts.len() };
+        let point = self.point.trim_end_matches('/');
+        (0..=depth)
+            .rev()
+            .map(|depth| {
+                std::iter::once(point).chain(parts.iter().take(depth).copied()).collect::<Vec<_>>().join("/")
+            })
+            .skip_while(|folder| !exists(folder))
+            .collect()
+    }
+}
+
+/// Reads `/proc/self/cgroup`: `4:memory:/a/b` or, for version 2, `0::/a/b`.
+fn memberships(text: &str) -> Vec<Membership> {
+    text.lines()
+        .filter_map(|line| {
+            let mut fields = line.splitn(3, ':');
+            let (id, controllers, group) = (fields.next()?, fields.next()?, fields.next()?);
+            id.parse::<u32>().ok()?;
+            let version = if controllers.is_empty() { Version::V2 } else { Version::V1 };
+            let group = if group.starts_with('/') { group.to_owned() } else { return None };
+            Some(Membership { version, controllers: names(controllers), group })
+        })
+        .take(MAX_DEPTH)
+        .collect()
+}
+
+/// Reads `/proc/self/mountinfo` (proc_pid_mountinfo(5)); the last mount at a place hides those before.
+fn mounts_in_mountinfo(text: &str) -> Vec<Mount> {
+    let mount = |line: &str| -> Option<Mount> {
+        let (mounted, file_system) = line.split_once(" - ")?;
+        let mut mounted = mounted.split(' ');
+        let (group, point) = (mounted.nth(3)?, mounted.next()?);
+        let mut file_system = file_system.split(' ');
+        let version = version(file_system.next()?)?;
+        let options = file_system.nth(1).map(names).unwrap_or_default();
+        Some(Mount { version, options, group: unescape(group), point: unescape(point) })
+    };
+    text.lines().rev().filter_map(mount).collect()
+}
+
+/// Reads `/proc/mounts`, which does not tell the mounted group.
+fn mounts_in_mounts(text: &str) -> Vec<Mount> {
+    let mount = |line: &str| -> Option<Mount> {
+        let mut fields = line.split(' ');
+        let (point, kind, options) = (fields.nth(1)?, fields.next()?, fields.next()?);
+        let version = version(kind)?;
+        Some(Mount { version, options: names(options), group: "/".to_owned(), point: unescape(point) })
+    };
+    text.lines().rev().filter_map(mount).collect()
+}
+
+fn version(file_system: &str) -> Option<Version> {
+    match file_system {
+        "cgroup" => Some(Version::V1),
+        "cgroup2" => Some(Version::V2),
+        _ => None,
+    }
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Undoes the octal escapes of mount tables: a space is `\040`.
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = match after {
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] if *first == b'\\' => {
+                Some((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'))
+            }
+            _ => None,
+        };
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const V1: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
+        32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
+        35 31 0:32 /docker/ab /sys/fs/cgroup/me\\040mory rw - cgroup cgroup rw,memory\n\
+        41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+
+    fn folders(cgroups: &[Membership], mounts: &[Mount], controller: &str) -> Vec<String> {
+        let membership =
+            cgroups.iter().find(|m| m.controllers.iter().any(|name| name == controller)).unwrap();
+        let mount = mounts.iter().find(|mount| mount.carries(membership)).unwrap();
+        mount.folders(&membership.group, |_| true)
+    }
+
+    #[test]
+    fn a_group_and_its_parents_are_found_below_the_mount() {
+        let groups = memberships("4:memory:/docker/ab/c\n2:cpu,cpuacct:/x/y\n0::/z\n");
+        let mounts = mounts_in_mountinfo(V1);
+        let cpu =
+            ["/sys/fs/cgroup/cpu,cpuacct/x/y", "/sys/fs/cgroup/cpu,cpuacct/x", "/sys/fs/cgroup/cpu,cpuacct"];
+        assert_eq!(folders(&groups, &mounts, "cpu"), cpu);
+        assert_eq!(
+            folders(&groups, &mounts, "memory"),
+            ["/sys/fs/cgroup/me mory/c", "/sys/fs/cgroup/me mory"]
+        );
+    }
+
+    #[test]
+    fn a_group_outside_of_the_mount_leaves_the_mount_point() {
+        let mounts = mounts_in_mountinfo(V1);
+        for group in ["/docker/abc", "/elsewhere", "/", "/docker/ab/../../x"] {
+            let groups = memberships(&format!("4:memory:{group}"));
+            assert_eq!(folders(&groups, &mounts, "memory"), ["/sys/fs/cgroup/me mory"], "{group}");
+        }
+    }
+
+    #[test]
+    fn folders_that_are_not_there_are_left_out_from_the_deepest() {
+        let mount =
+            Mount { version: Version::V2, options: Vec::new(), group: "/".into(), point: "/m".into() };
+        assert_eq!(mount.folders("/a/b/c", |folder| folder.len() < 6), ["/m/a", "/m"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,80}|([0-9 /:,.\\\\-]|cgroup2?| - ){0,40}", group in "/[a./]{0,300}") {
+            let _ = (memberships(&text), mounts_in_mounts(&text), unescape(&text));
+            for mount in mounts_in_mountinfo(&text) {
+                prop_assert!(mount.folders(&group, |_| true).len() <= MAX_DEPTH + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Which CPUs there are and which of them the kernel runs.
+
+use record::machine::Cpu;
+use record::{Coverage, CpuList, Machine};
+
+use crate::notes::Notes;
+use crate::root::Root;
+
+/// The folder of the CPUs.
+pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
+
+/// Fills [`Machine::cpus`] with every CPU present, their number and whether they are online.
+pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+    let mut notes = Notes::default();
+    let present = present(root, &mut notes);
+    let online = online(root, &present, &mut notes);
+    machine.cpus = present
+        .iter()
+        .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
+        .collect();
+    if machine.cpus.is_empty() {
+        coverage.push(
+            Coverage::impossible(
+                "cpus",
+                format!("neither {CPUS} nor /proc/cpuinfo tells which CPUs there are"),
+            )
+            .with_remedy("run where sysfs and procfs are mounted, or capture them with the tree"),
+        );
+    }
+    notes.finish(&mut machine.notes);
+}
+
+/// Counts everything once the CPUs know their places. `allowed` stays absent for a captured tree.
+pub fn count(root: &Root, machine: &mut Machine) {
+    let distinct = |of: fn(&Cpu) -> Option<u32>| {
+        let mut numbers: Vec<u32> = machine.cpus.iter().filter(|cpu| cpu.online).filter_map(of).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        count_of(numbers.len())
+    };
+    let packages = distinct(|cpu| cpu.package);
+    let dies = distinct(|cpu| cpu.die);
+    let clusters = distinct(|cpu| cpu.cluster);
+    let cores = distinct(|cpu| cpu.core);
+    let online = machine.cpus.iter().filter(|cpu| cpu.online).count();
+    let allowed = if root.is_live() { count_of(machine.allowed_cpus().len()) } else { None };
+    let counts = &mut machine.counts;
+    (counts.packages, counts.dies, counts.clusters, counts.cores) = (packages, dies, clusters, cores);
+    counts.cpus_present = count_of(machine.cpus.len());
+    counts.cpus_online = count_of(online);
+    counts.nodes = count_of(machine.nodes.len());
+    counts.cpus_allowed = allowed;
+}
+
+/// A count, absent where nothing was found: what the machine does not tell is not 0.
+fn count_of(number: usize) -> Option<u32> {
+    u32::try_from(number).ok().filter(|number| *number > 0)
+}
+
+/// The CPUs online, ascending.
+pub(crate) fn online_of(machine: &Machine) -> CpuList {
+    machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect()
+}
+
+/// The CPU with this number, found by its place: [`Machine::cpus`] is in ascending order.
+pub(crate) fn cpu_mut(cpus: &mut [Cpu], id: u32) -> Option<&mut Cpu> {
+    let index = cpus.binary_search_by_key(&id, |cpu| cpu.id).ok()?;
+    cpus.get_mut(index)
+}
+
+/// Reads a list such as `present`; a file that is there but tells nothing is noted.
+pub(crate) fn listed(root: &Root, path: &str, notes: &mut Notes) -> Option<CpuList> {
+    match root.try_text(path) {
+        Err(error) if error.is_missing() => None,
+        Err(error) => {
+            notes.add("unreadable list", path, error.why);
+            None
+        }
+        Ok(text) => match text.parse::<CpuList>() {
+            Ok(list) => Some(list),
+            Err(error) => {
+                notes.add("not a list", path, error);
+                None
+            }
+        },
+    }
+}
+
+fn present(root: &Root, notes: &mut Notes) -> CpuList {
+    let path = format!("{CPUS}/present");
+    let folders = root.numbered(CPUS, "cpu");
+    let listed = listed(root, &path, notes).filter(|list| !list.is_empty());
+    match listed {
+        Some(listed) if folders.is_empty() => listed,
+        Some(listed) => {
+            let without = listed.difference(&folders);
+            if without.is_empty() {
+                return listed;
+            }
+            // The kernel makes a folder for each CPU present: a list that goes beyond them is wrong.
+            notes.add("no folder", &path, format_args!("lists {} CPUs that have no folder", without.len()));
+            let both = listed.intersection(&folders);
+            if both.is_empty() { folders } else { both }
+        }
+        None if !folders.is_empty() => folders,
+        None => from_procfs(root),
+    }
+}
+
+fn online(root: &Root, present: &CpuList, notes: &mut Notes) -> CpuList {
+    let path = format!("{CPUS}/online");
+    if let Some(listed) = listed(root, &path, notes) {
+        let online = listed.intersection(present);
+        if online.len() < listed.len() && !present.is_empty() {
+            let strange = listed.len() - online.len();
+            notes.add(
+                "online, not present",
+                &path,
+                format_args!("lists {strange} CPUs that are not present"),
+            );
+        }
+        if !online.is_empty() {
+            return online;
+        }
+    }
+    // Each CPU says so itself; the boot CPU often cannot be taken offline and then has no such file.
+    let is_online = |cpu: &u32| root.text(&format!("{CPUS}/cpu{cpu}/online")).is_none_or(|text| text != "0");
+    let online: CpuList = present.iter().filter(is_online).collect();
+    if online.is_empty() && !present.is_empty() {
+        notes.add("none online", &path, "no CPU is said to be online; all that are present are taken to be");
+        return present.clone();
+    }
+    online
+}
+
+/// The CPUs in `/proc/cpuinfo` or `/proc/stat`, which list those online: all that is left without sysfs.
+fn from_procfs(root: &Root) -> CpuList {
+    let from_cpuinfo = root.text("/proc/cpuinfo").map(|text| cpus_in_cpuinfo(&text)).unwrap_or_default();
+    if !from_cpuinfo.is_empty() {
+        return from_cpuinfo;
+    }
+    root.text("/proc/stat").map(|text| cpus_in_stat(&text)).unwrap_or_default()
+}
+
+fn cpus_in_cpuinfo(text: &str) -> CpuList {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(key, _)| key.trim() == "processor")
+        .filter_map(|(_, value)| value.trim().parse::<u32>().ok())
+        .collect()
+}
+
+fn cpus_in_stat(text: &str) -> CpuList {
+    text.lines()
+        .filter_map(|line| line.split_ascii_whitespace().next()?.strip_prefix("cpu")?.parse::<u32>().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn procfs_alone_tells_the_cpus() {
+        assert_eq!(cpus_in_cpuinfo("processor\t: 0\nmodel : x\n\nprocessor\t: 2\n").to_string(), "0,2");
+        assert_eq!(cpus_in_stat("cpu  1 2 3\ncpu0 1 2\ncpu3 4 5\nintr 1\n").to_string(), "0,3");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,80}|(cpu|processor)[: 0-9\n]{0,40}") {
+            let _ = (cpus_in_cpuinfo(&text), cpus_in_stat(&text));
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Which kind of core each CPU is, on machines that mix them. On all others nothing is said.
+//!
+//! Intel's kernels list the CPUs of each kind beside their counters, Arm's cores carry their own name (MIDR). For
+//! the rest the design shows: cores whose first-level caches differ, or (AMD's dense cores, which have the same
+//! caches) whose highest clocks lie far apart, are of different kinds.
+
+use std::collections::BTreeMap;
+
+use record::machine::{CacheKind, Cpu};
+use record::{Coverage, CpuList, Machine};
+
+use crate::cpus::{CPUS, cpu_mut, online_of};
+use crate::midr::{self, Midr};
+use crate::root::Root;
+use crate::text::number;
+
+/// The counters' folders with a list of their CPUs, and what Intel calls the kind.
+const INTEL: [(&str, &str); 3] = [
+    ("/sys/devices/cpu_core/cpus", "performance"),
+    ("/sys/devices/cpu_atom/cpus", "efficiency"),
+    ("/sys/devices/cpu_lowpower/cpus", "low-power"),
+];
+
+/// Highest clocks that differ by this factor belong to different designs. Favoured cores of one design differ by
+/// up to a tenth (Intel's Turbo Boost Max 3.0, AMD's preferred cores); dense cores run a quarter slower or more
+/// (3.5 against 4.9 GHz on a Ryzen 5 7545U, 3.3 against 5.1 GHz on a Ryzen AI 9 HX 370, by AMD's tables).
+const FAR_APART: f64 = 1.25;
+
+/// Fills the kinds and the kernel's relative capacities. Caches and clocks must have been read.
+pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+    let online = online_of(machine);
+    capacities(root, &online, &mut machine.cpus);
+    let kinds = from_intel(root, &online)
+        .or_else(|| from_midr(root, &online))
+        .or_else(|| from_first_level(machine, &online))
+        .or_else(|| from_clocks(machine, &online));
+    for (cpu, kind) in kinds.unwrap_or_default() {
+        if let Some(cpu) = cpu_mut(&mut machine.cpus, cpu) {
+            cpu.kind = Some(kind);
+        }
+    }
+}
+
+/// The kind of each CPU, where there are at least two kinds.
+type Kinds = Option<BTreeMap<u32, String>>;
+
+fn capacities(root: &Root, online: &CpuList, cpus: &mut [Cpu]) {
+    let capacity = |cpu: u32| {
+        let capacity: u32 = root.number(&format!("{CPUS}/cpu{cpu}/cpu_capacity"))?;
+        if (1..=1024).contains(&capacity) { Some(capacity) } else { None }
+    };
+    // Where the first two CPUs have none, none has.
+    if online.iter().take(2).all(|cpu| capacity(cpu).is_none()) {
+        return;
+    }
+    for cpu in online {
+        if let Some(cpu) = cpu_mut(cpus, cpu) {
+            cpu.capacity = capacity(cpu.id);
+        }
+    }
+}
+
+fn from_intel(root: &Root, online: &CpuList) -> Kinds {
+    let mut kinds = BTreeMap::new();
+    let mut groups = 0;
+    for (path, kind) in INTEL {
+        let cpus = root.cpu_list(path).unwrap_or_default().intersection(online);
+        groups += usize::from(!cpus.is_empty());
+        // The first list that names a CPU counts.
+        for cpu in &cpus {
+            kinds.entry(cpu).or_insert_with(|| kind.to_owned());
+        }
+    }
+    // A guest may see one kind only, and then is not hybrid.
+    if groups >= 2 { Some(kinds) } else { None }
+}
+
+fn from_midr(root: &Root, online: &CpuList) -> Kinds {
+    // x86 has no such register, and its cpuinfo is long and slow to make.
+    if root.is_live() && !cfg!(target_arch = "aarch64") {
+        return None;
+    }
+    let mut midrs = midrs_in_cpuinfo(&root.text("/proc/cpuinfo").unwrap_or_default());
+    if midrs.is_empty() {
+        let register = |cpu: u32| {
+            let path = format!("{CPUS}/cpu{cpu}/regs/identification/midr_el1");
+            let midr = Midr::from_register(number(&root.text(&path)?)?);
+            Some((cpu, (midr.implementer, midr.part)))
+        };
+        // Where the first CPU has no such file, none has.
+        register(online.first()?)?;
+        midrs = online.iter().filter_map(register).collect();
+    }
+    midrs.retain(|cpu, _| online.contains(*cpu));
+    let mut distinct: Vec<(u32, u32)> = midrs.values().copied().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if distinct.len() < 2 {
+        return None;
+    }
+    let name = |(implementer, part): (u32, u32)| match midr::name(implementer, part) {
+        Some(name) => name.to_owned(),
+        None => format!("{implementer:#04x}:{part:#05x}"),
+    };
+    Some(midrs.into_iter().map(|(cpu, midr)| (cpu, name(midr))).collect())
+}
+
+/// Implementer and part of each processor in `/proc/cpuinfo` of an arm64 kernel.
+fn midrs_in_cpuinfo(text: &str) -> BTreeMap<u32, (u32, u32)> {
+    let mut midrs = BTreeMap::new();
+    let (mut cpu, mut implementer) = (None, None);
+    for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        let value = || number(value).and_then(|number| u32::try_from(number).ok());
+        match key.trim() {
+            "processor" => (cpu, implementer) = (value(), None),
+            "CPU implementer" => implementer = value(),
+            "CPU part" => {
+                if let (Some(cpu), Some(implementer), Some(part)) = (cpu, implementer, value()) {
+                    midrs.insert(cpu, (implementer, part));
+                }
+            }
+            _ => {}
+        }
+    }
+    midrs
+}
+
+/// Size and ways of the first-level data and instruction caches: the mark of a core's design.
+type FirstLevel = [(u64, u32); 2];
+
+fn from_first_level(machine: &Machine, online: &CpuList) -> Kinds {
+    let mut first: BTreeMap<u32, FirstLevel> = BTreeMap::new();
+    for cache in machine.caches.iter().filter(|cache| cache.level == 1) {
+        let slot = usize::from(cache.kind == CacheKind::Instruction);
+        for cpu in &cache.cpus {
+            first.entry(cpu).or_default()[slot] = (cache.bytes?, cache.ways.unwrap_or(0));
+        }
+    }
+    if first.len() < online.len() {
+        return None;
+    }
+    name_by_clock(machine, online, |cpu| first.get(&cpu.id).copied())
+}
+
+fn from_clocks(machine: &Machine, online: &CpuList) -> Kinds {
+    let clocks: Vec<u64> =
+        machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.max_hz).collect::<Option<_>>()?;
+    let (low, high) = (clocks.iter().min()?, clocks.iter().max()?);
+    if (*high as f64) < *low as f64 * FAR_APART {
+        return None;
+    }
+    // Nearer to the fast ones or to the slow ones.
+    let middle = low / 2 + high / 2;
+    name_by_clock(machine, online, |cpu| cpu.max_hz.map(|hz| hz > middle))
+}
+
+/// Names classes of CPUs: the one with the highest clock `performance`, the others `efficiency`. Nothing where
+/// there is one class, or where no clock tells which is the fast one.
+fn name_by_clock<C: Ord>(machine: &Machine, online: &CpuList, class: impl Fn(&Cpu) -> Option<C>) -> Kinds {
+    let mut classes: BTreeMap<C, (u64, CpuList)> = BTreeMap::new();
+    for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
+        let entry = classes.entry(class(cpu)?).or_default();
+        entry.0 = entry.0.max(cpu.max_hz.or(cpu.base_hz).unwrap_or(0));
+        entry.1.insert(cpu.id);
+    }
+    let fastest = classes.values().map(|(hz, _)| *hz).max()?;
+    let slowest = classes.values().map(|(hz, _)| *hz).min()?;
+    if classes.len() < 2 || slowest == fastest {
+        return None;
+    }
+    let kind = |hz: u64| if hz == fastest { "performance" } else { "efficiency" };
+    let kinds: BTreeMap<u32, String> =
+        classes.values().flat_map(|(hz, cpus)| cpus.iter().map(|cpu| (cpu, kind(*hz).to_owned()))).collect();
+    if kinds.len() == online.len() { Some(kinds) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use record::machine::Cache;
+
+    const GHZ: u64 = 1_000_000_000;
+
+    fn machine(max_hz: &[u64]) -> Machine {
+        let cpu = |(id, hz): (u32, &u64)| Cpu { id, online: true, max_hz: Some(*hz), ..Cpu::default() };
+        Machine { cpus: (0u32..).zip(max_hz).map(cpu).collect(), ..Machine::default() }
+    }
+
+    fn kinds(machine: &Machine) -> Vec<String> {
+        let online = online_of(machine);
+        let kinds = from_first_level(machine, &online).or_else(|| from_clocks(machine, &online));
+        kinds.unwrap_or_default().into_values().collect()
+    }
+
+    #[test]
+    fn favoured_cores_of_one_design_are_not_a_kind_of_their_own() {
+        assert!(kinds(&machine(&[5 * GHZ, 5_200_000_000, 5 * GHZ])).is_empty());
+    }
+
+    #[test]
+    fn dense_cores_differ_by_their_clock_alone() {
+        assert_eq!(kinds(&machine(&[5_100_000_000, 3_300_000_000])), ["performance", "efficiency"]);
+    }
+
+    #[test]
+    fn cores_with_other_first_level_caches_are_another_kind() {
+        let mut machine = machine(&[3_900_000_000, 5 * GHZ]);
+        for (cpu, kib) in [(0, 32), (1, 48)] {
+            let cpus = CpuList::from_iter([cpu]);
+            machine.caches.push(Cache {
+                level: 1,
+                kind: CacheKind::Data,
+                bytes: Some(kib << 10),
+                line: Some(64),
+                ways: Some(8),
+                cpus,
+            });
+        }
+        assert_eq!(kinds(&machine), ["efficiency", "performance"]);
+    }
+
+    #[test]
+    fn arm_cores_are_told_apart_by_their_part() {
+        let text = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n\nprocessor\t: 1\n\
+                    CPU implementer\t: 0x41\nCPU part\t: 0xd0b\n";
+        let midrs = midrs_in_cpuinfo(text);
+        assert_eq!(midrs.into_iter().collect::<Vec<_>>(), [(0, (0x41, 0xd05)), (1, (0x41, 0xd0b))]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_cpuinfo_panics(text in "((processor|CPU implementer|CPU part)\t: (0x)?[0-9a-f]{0,12}\n){0,10}|\\PC{0,60}") {
+            let _ = midrs_in_cpuinfo(&text);
+        }
+    }
+}

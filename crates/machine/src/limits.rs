@@ -1,0 +1,246 @@
+//! What this process is limited to: affinity, cpuset, cgroup quota and memory limit, real-time priority, locked
+//! memory. Only what is below the machine itself counts as a limit.
+
+use record::{Coverage, CpuList, Machine};
+
+use crate::cgroups::{Cgroups, Version};
+use crate::cpus::online_of;
+use crate::root::Root;
+use crate::text::{field, number};
+
+/// Bits of the capability masks in `/proc/self/status` (capabilities(7), linux/capability.h).
+const CAP_IPC_LOCK: u32 = 14;
+const CAP_SYS_NICE: u32 = 23;
+/// The highest priority of SCHED_FIFO (sched(7)).
+const MAX_PRIORITY: u32 = 99;
+
+/// Fills [`Machine::limits`], and which CPUs and nodes are allowed.
+pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+    let online = online_of(machine);
+    let status = root.text("/proc/self/status").unwrap_or_default();
+    let cgroups = Cgroups::read(root);
+    let nodes: CpuList = machine.nodes.iter().map(|node| node.id).collect();
+    let limits = &mut machine.limits;
+
+    let listed = |key: &str| field(&status, key).and_then(|text| text.parse::<CpuList>().ok());
+    let affinity = if root.is_live() { affinity() } else { None };
+    // The kernel lists CPUs that are possible, online or not.
+    let affinity = affinity.or_else(|| listed("Cpus_allowed_list")).map(|list| list.intersection(&online));
+    limits.affinity = affinity.filter(|list| !list.is_empty()).unwrap_or_default();
+    let cpuset = effective(root, &cgroups, ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"]);
+    limits.cpuset = cpuset.map(|list| list.intersection(&online)).unwrap_or_default();
+    let mems = effective(root, &cgroups, ["cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems"]);
+    let allowed_nodes = match (listed("Mems_allowed_list"), mems) {
+        (Some(status), Some(cpuset)) => Some(status.intersection(&cpuset)),
+        (status, cpuset) => status.or(cpuset),
+    };
+    limits.memory_nodes = allowed_nodes.map(|list| list.intersection(&nodes)).unwrap_or_default();
+
+    let quota = tightest_quota(root, &cgroups).filter(|(cpus, _)| *cpus < online.len() as f64);
+    let memory = tightest_memory(root, &cgroups);
+    let machine_bytes = machine.memory_bytes.unwrap_or(u64::MAX);
+    let memory = memory.filter(|memory| memory.limit < machine_bytes);
+    limits.cpu_quota = quota.map(|(cpus, _)| cpus);
+    limits.memory_bytes = memory.as_ref().map(|memory| memory.limit);
+    limits.memory_available_bytes = memory.as_ref().map(|memory| memory.available);
+    let version = quota.map(|(_, version)| version).or(memory.map(|memory| memory.version));
+    limits.cgroup_version = version.map(|version| match version {
+        Version::V1 => 1,
+        Version::V2 => 2,
+    });
+
+    let rlimits = root.text("/proc/self/limits").unwrap_or_default();
+    let capabilities = field(&status, "CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok());
+    let capable = |bit: u32| capabilities.is_some_and(|mask| mask & (1 << bit) != 0);
+    // Uid: real, effective, saved, of the file system.
+    limits.root =
+        field(&status, "Uid").and_then(|ids| ids.split_ascii_whitespace().nth(1)).map(|id| id == "0");
+    limits.rt_priority = match soft_limit(&rlimits, "Max realtime priority") {
+        _ if capable(CAP_SYS_NICE) => Some(MAX_PRIORITY),
+        Some(Soft::Unlimited) => Some(MAX_PRIORITY),
+        Some(Soft::At(priority)) => Some(u32::try_from(priority).unwrap_or(MAX_PRIORITY).min(MAX_PRIORITY)),
+        None => None,
+    };
+    // Nobody can lock more than there is.
+    limits.locked_bytes = match soft_limit(&rlimits, "Max locked memory") {
+        _ if capable(CAP_IPC_LOCK) => machine.memory_bytes,
+        Some(Soft::Unlimited) => machine.memory_bytes,
+        Some(Soft::At(bytes)) => Some(bytes.min(machine_bytes)),
+        None => None,
+    };
+
+    if cgroups.hidden() && root.is_live() {
+        coverage.push(
+            Coverage::degraded(
+                "cgroup limits",
+                "no cgroup file system is mounted here, so a quota or a memory limit stays unseen",
+            )
+            .with_remedy("mount it (in a container: run with /sys/fs/cgroup mounted read-only)"),
+        );
+    }
+    allow(machine);
+}
+
+/// Marks the CPUs and nodes that affinity and cpuset leave.
+fn allow(machine: &mut Machine) {
+    let limits = &machine.limits;
+    let within = |limit: &CpuList, id: u32| limit.is_empty() || limit.contains(id);
+    for cpu in &mut machine.cpus {
+        cpu.allowed = cpu.online && within(&limits.affinity, cpu.id) && within(&limits.cpuset, cpu.id);
+    }
+    for node in &mut machine.nodes {
+        node.allowed = within(&limits.memory_nodes, node.id);
+    }
+}
+
+/// The affinity mask of this thread. `None` where a sandbox denies the question.
+fn affinity() -> Option<CpuList> {
+    // One bit for every CPU number that a list may hold: the kernel refuses a mask that is shorter than its own.
+    let mut mask = [0u64; (record::cpu_list::MAX_CPU as usize + 1) / 64];
+    // SAFETY: the pointer and the size are those of `mask`, which is plain data, large and aligned enough for the
+    // array of words that the call fills; the call keeps nothing.
+    let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) };
+    if result != 0 {
+        return None;
+    }
+    let bits = (0u32..).step_by(64).zip(mask);
+    Some(
+        bits.flat_map(|(base, word)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| base + bit)
+        })
+        .collect(),
+    )
+}
+
+/// The list in the first file that holds one, from the process's own group upwards.
+fn effective(root: &Root, cgroups: &Cgroups, names: [&str; 3]) -> Option<CpuList> {
+    cgroups
+        .folders("cpuset")
+        .flat_map(|(_, folder)| names.iter().map(move |name| format!("{folder}/{name}")))
+        .find_map(|path| root.cpu_list(&path).filter(|list| !list.is_empty()))
+}
+
+/// The lowest quota in CPUs among the group and its parents.
+fn tightest_quota(root: &Root, cgroups: &Cgroups) -> Option<(f64, Version)> {
+    cgroups
+        .folders("cpu")
+        .filter_map(|(version, folder)| {
+            let quota = match version {
+                Version::V1 => {
+                    let quota = root.text(&format!("{folder}/cpu.cfs_quota_us"))?;
+                    quota_of(&quota, &root.text(&format!("{folder}/cpu.cfs_period_us"))?)
+                }
+                Version::V2 => {
+                    let text = root.text(&format!("{folder}/cpu.max"))?;
+                    let (quota, period) = text.split_once(' ')?;
+                    quota_of(quota, period)
+                }
+            }?;
+            Some((quota, version))
+        })
+        .min_by(|(a, _), (b, _)| a.total_cmp(b))
+}
+
+/// Microseconds of CPU time in a period, over the period: CPUs. `max` and -1 are no quota.
+fn quota_of(quota: &str, period: &str) -> Option<f64> {
+    let quota = quota.trim().parse::<i64>().ok().filter(|quota| *quota > 0)?;
+    let period = period.trim().parse::<i64>().ok().filter(|period| *period > 0)?;
+    Some(quota as f64 / period as f64)
+}
+
+/// A memory limit and what it leaves.
+#[derive(Debug, PartialEq)]
+struct Memory {
+    limit: u64,
+    available: u64,
+    version: Version,
+}
+
+/// The lowest limit among the group and its parents; and the least that any of them leaves, which need not be the
+/// same one: a parent is shared.
+fn tightest_memory(root: &Root, cgroups: &Cgroups) -> Option<Memory> {
+    let mut tightest: Option<Memory> = None;
+    for (version, folder) in cgroups.folders("memory") {
+        let bytes = |name: &str| root.text(&format!("{folder}/{name}")).and_then(|text| limit_of(&text));
+        // memory.high does not kill, but beyond it a process crawls: it limits what can be measured all the same.
+        let (limits, used, reclaimable) = match version {
+            Version::V1 => (&["memory.limit_in_bytes"][..], "memory.usage_in_bytes", "total_inactive_file"),
+            Version::V2 => (&["memory.max", "memory.high"][..], "memory.current", "inactive_file"),
+        };
+        let Some(limit) = limits.iter().filter_map(|name| bytes(name)).min() else { continue };
+        let statistics = root.text(&format!("{folder}/memory.stat")).unwrap_or_default();
+        let cache = statistics.lines().find_map(|line| line.strip_prefix(reclaimable)?.trim().parse().ok());
+        let used = bytes(used).unwrap_or(0).saturating_sub(cache.unwrap_or(0));
+        let available = limit.saturating_sub(used);
+        tightest = Some(match tightest {
+            Some(other) => Memory {
+                available: available.min(other.available),
+                version: if limit < other.limit { version } else { other.version },
+                limit: limit.min(other.limit),
+            },
+            None => Memory { limit, available, version },
+        });
+    }
+    tightest
+}
+
+/// Bytes of a limit. `max` is none, nor are the 2^63 less a page that version 1 writes for none.
+fn limit_of(text: &str) -> Option<u64> {
+    text.trim().parse::<u64>().ok().filter(|bytes| *bytes < 1 << 60)
+}
+
+/// A soft limit of `/proc/self/limits`.
+#[derive(Debug, PartialEq)]
+enum Soft {
+    At(u64),
+    Unlimited,
+}
+
+fn soft_limit(text: &str, name: &str) -> Option<Soft> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?;
+    if value == "unlimited" { Some(Soft::Unlimited) } else { number(value).map(Soft::At) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quotas_are_cpus_and_no_quota_is_none() {
+        assert_eq!(quota_of("50000", "100000"), Some(0.5));
+        for none in [("max", "100000"), ("-1", "100000"), ("0", "100000"), ("5", "0"), ("", "")] {
+            assert_eq!(quota_of(none.0, none.1), None);
+        }
+    }
+
+    #[test]
+    fn the_giant_of_version_1_is_no_limit() {
+        assert_eq!(limit_of("9223372036854771712"), None);
+        assert_eq!(limit_of("max"), None);
+        assert_eq!(limit_of("268435456\n"), Some(256 << 20));
+    }
+
+    #[test]
+    fn soft_limits_are_the_first_column() {
+        let text = "Limit  Soft Limit  Hard Limit Units\nMax locked memory  8388608  unlimited  bytes\n\
+                    Max realtime priority  0  99\n";
+        assert_eq!(soft_limit(text, "Max locked memory"), Some(Soft::At(8_388_608)));
+        assert_eq!(soft_limit(text, "Max realtime priority"), Some(Soft::At(0)));
+        assert_eq!(soft_limit(text, "Max nice priority"), None);
+    }
+
+    #[test]
+    fn this_process_runs_somewhere() {
+        // A sandbox may deny the call; where it answers, the answer holds a CPU.
+        assert!(affinity().is_none_or(|cpus| !cpus.is_empty()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(a in "\\PC{0,40}|-?[0-9]{0,25}", b in "\\PC{0,40}|-?[0-9]{0,25}") {
+            prop_assert!(quota_of(&a, &b).is_none_or(|cpus| cpus > 0.0 && cpus.is_finite()));
+            let _ = (limit_of(&a), soft_limit(&a, &b));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! NUMA nodes: their CPUs, memory and distances, from `/sys/devices/system/node`
+//! (Documentation/ABI/stable/sysfs-devices-node of the kernel). A machine without NUMA is one node.
+
+use record::machine::Node;
+use record::{Coverage, CpuList, Machine};
+
+use crate::cpus::{cpu_mut, listed, online_of};
+use crate::notes::{Notes, shown};
+use crate::root::Root;
+use crate::text::field;
+
+/// The folder of the nodes.
+const NODES: &str = "/sys/devices/system/node";
+/// The firmware's table holds bytes; 255 is "cannot be reached" (ACPI 6.5, 5.2.17).
+const MAX_DISTANCE: u32 = 255;
+
+/// Fills [`Machine::nodes`], the CPUs' nodes and [`Machine::memory_bytes`].
+pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+    let mut notes = Notes::default();
+    let online = online_of(machine);
+    let meminfo = root.text("/proc/meminfo").unwrap_or_default();
+    let ids = ids(root, &mut notes);
+    let mut taken = CpuList::new();
+    machine.nodes = ids
+        .iter()
+        .map(|id| {
+            let cpus = cpus_of(root, id, &online, &mut taken, &mut notes);
+            let (bytes, free_bytes) = memory_of(root, id, &mut notes);
+            Node { id, cpus, bytes, free_bytes, distances: Vec::new(), allowed: true }
+        })
+        .collect();
+    for node in &mut machine.nodes {
+        node.distances = distances_of(root, node.id, ids.len(), &mut notes);
+    }
+    if machine.nodes.is_empty() && !online.is_empty() {
+        machine.nodes.push(Node {
+            id: 0,
+            cpus: online.clone(),
+            bytes: kilobytes(&meminfo, "MemTotal"),
+            free_bytes: kilobytes(&meminfo, "MemFree"),
+            distances: Vec::new(),
+            allowed: true,
+        });
+        coverage.push(
+            Coverage::degraded("numa", format!("{NODES} is missing: the machine is taken to be one node"))
+                .with_remedy(
+                    "on a machine with several nodes boot a kernel with CONFIG_NUMA, without numa=off",
+                ),
+        );
+    }
+    let nodes_bytes = machine.nodes.iter().filter_map(|node| node.bytes).reduce(u64::saturating_add);
+    let total = kilobytes(&meminfo, "MemTotal");
+    if let (Some(total), Some(nodes)) = (total, nodes_bytes)
+        && total.abs_diff(nodes) > total / 8
+    {
+        // Seen in guests whose balloon gives memory back on demand: only /proc/meminfo counts that memory.
+        let what = format!("{nodes} bytes on all nodes, but {total} in /proc/meminfo");
+        notes.add("memory of nodes", NODES, what);
+    }
+    machine.memory_bytes = total.or(nodes_bytes);
+    for node in &machine.nodes {
+        for cpu in &node.cpus {
+            if let Some(cpu) = cpu_mut(&mut machine.cpus, cpu) {
+                cpu.node = Some(node.id);
+            }
+        }
+    }
+    notes.finish(&mut machine.notes);
+}
+
+/// The nodes online; without that list (old kernels) those with a folder.
+fn ids(root: &Root, notes: &mut Notes) -> CpuList {
+    let path = format!("{NODES}/online");
+    let folders = root.numbered(NODES, "node");
+    let Some(listed) = listed(root, &path, notes).filter(|list| !list.is_empty()) else { return folders };
+    let without = listed.difference(&folders);
+    if without.is_empty() {
+        return listed;
+    }
+    notes.add("no folder", &path, format_args!("lists {} nodes that have no folder", without.len()));
+    let both = listed.intersection(&folders);
+    if both.is_empty() { folders } else { both }
+}
+
+/// The CPUs online of a node that no node before has claimed.
+fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &mut Notes) -> CpuList {
+    let path = format!("{NODES}/node{id}/cpulist");
+    let cpus = match listed(root, &path, notes) {
+        Some(list) => list,
+        None => {
+            let path = format!("{NODES}/node{id}/cpumap");
+            match root.text(&path).map(|text| CpuList::from_mask(&text)) {
+                Some(Ok(list)) => list,
+                Some(Err(error)) => {
+                    notes.add("not a CPU mask", &path, error);
+                    CpuList::new()
+                }
+                None => {
+                    notes.add("no CPUs told", &path, "neither cpulist nor cpumap can be read");
+                    CpuList::new()
+                }
+            }
+        }
+    };
+    let cpus = cpus.intersection(online);
+    let twice = cpus.intersection(taken);
+    if let Some(first) = twice.first() {
+        notes.add("on two nodes", &path, format_args!("CPU {first} is on another node already"));
+    }
+    let cpus = cpus.difference(&twice);
+    *taken = taken.union(&cpus);
+    cpus
+}
+
+/// The memory of a node and what of it is free, in bytes.
+fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u64>) {
+    let path = format!("{NODES}/node{id}/meminfo");
+    let text = match root.try_text(&path) {
+        Ok(text) => text,
+        Err(error) => {
+            notes.add("node memory unreadable", &path, error.why);
+            return (None, None);
+        }
+    };
+    // Each line begins with the node: "Node 0 MemTotal: 131732940 kB".
+    let start = format!("Node {id} ");
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.trim_start().strip_prefix(&start)).collect();
+    let lines = lines.join("\n");
+    let total = kilobytes(&lines, "MemTotal");
+    if total.is_none() {
+        notes.add("no MemTotal", &path, "does not tell the node's memory");
+    }
+    let free = kilobytes(&lines, "MemFree");
+    (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
+}
+
+/// A line of a meminfo file in bytes. Machines have at most 2^57 bytes (the widest physical addresses are 52 bits,
+/// five-level page tables reach 57); more is a corrupt file.
+fn kilobytes(text: &str, key: &str) -> Option<u64> {
+    let value = field(text, key)?.strip_suffix("kB")?.trim();
+    value.parse::<u64>().ok()?.checked_mul(1024).filter(|bytes| *bytes <= 1 << 57)
+}
+
+/// The distances to all nodes in their order; empty where they are not told for each of them.
+fn distances_of(root: &Root, id: u32, nodes: usize, notes: &mut Notes) -> Vec<u32> {
+    let path = format!("{NODES}/node{id}/distance");
+    let text = match root.try_text(&path) {
+        Ok(text) => text,
+        Err(error) => {
+            if !error.is_missing() {
+                notes.add("distances unreadable", &path, error.why);
+            }
+            return Vec::new();
+        }
+    };
+    match distances(&text) {
+        Some(row) if row.len() == nodes => row,
+        Some(row) => {
+            notes.add("row length", &path, format_args!("has {} distances for {nodes} nodes", row.len()));
+            Vec::new()
+        }
+        None => {
+            notes.add("not distances", &path, format_args!("{} is not a row of distances", shown(&text)));
+            Vec::new()
+        }
+    }
+}
+
+fn distances(text: &str) -> Option<Vec<u32>> {
+    text.split_ascii_whitespace()
+        .map(|number| number.parse::<u32>().ok().filter(|distance| *distance <= MAX_DISTANCE))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn memory_reads_in_bytes_and_absurd_memory_not_at_all() {
+        assert_eq!(
+            kilobytes("MemTotal:       32489480 kB\nMemFree: 1 kB", "MemTotal"),
+            Some(32_489_480 << 10)
+        );
+        for absurd in ["MemTotal: -1 kB", "MemTotal: 99999999999999999 kB", "MemTotal: 12", "MemTotal:", ""] {
+            assert_eq!(kilobytes(absurd, "MemTotal"), None, "{absurd:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,60}|(MemTotal:? *-?[0-9]{0,22} ?k?B?\n?){0,3}|[0-9 -]{0,60}") {
+            prop_assert!(kilobytes(&text, "MemTotal").is_none_or(|bytes| bytes <= 1 << 57));
+            prop_assert!(distances(&text).is_none_or(|row| row.iter().all(|distance| *distance <= 255)));
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! How CPUs lie on packages, dies, clusters and cores: from the sibling lists of
+//! `/sys/devices/system/cpu/cpuN/topology` (Documentation/admin-guide/cputopology.rst of the kernel), or from
+//! `/proc/cpuinfo` where there are none.
+//!
+//! The kernel's ids of packages and cores have gaps and repeat, so they serve only to tell "unknown"; groups are
+//! counted over the whole machine from 0 in order of their lowest CPU.
+
+use std::collections::{BTreeMap, HashMap};
+
+use record::machine::Cpu;
+use record::{Coverage, CpuList, Machine};
+
+use crate::cpus::{CPUS, cpu_mut, online_of};
+use crate::notes::Notes;
+use crate::root::Root;
+
+/// A level of the hierarchy: the files that list the CPUs of one group, newest name first (the ones without
+/// `_list` hold a mask), and the file with the kernel's id of the group.
+struct Level {
+    lists: &'static [&'static str],
+    id: Option<&'static str>,
+}
+
+const CORE: Level =
+    Level { lists: &["core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings"], id: None };
+const CLUSTER: Level = Level { lists: &["cluster_cpus_list", "cluster_cpus"], id: Some("cluster_id") };
+const DIE: Level = Level { lists: &["die_cpus_list", "die_cpus"], id: Some("die_id") };
+const PACKAGE: Level = Level {
+    lists: &["package_cpus_list", "core_siblings_list", "package_cpus", "core_siblings"],
+    id: Some("physical_package_id"),
+};
+
+/// After this many CPUs without a word about a level, and none with one, the kernel does not know the level.
+const ENOUGH_MISSES: usize = 8;
+
+/// Fills the places of every CPU online. Offline CPUs have none.
+pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+    let online = online_of(machine);
+    if online.is_empty() {
+        return;
+    }
+    let mut notes = Notes::default();
+    let mut reader = Reader { root, online: &online, notes: &mut notes };
+    let mut cores = reader.groups(&CORE, true);
+    let mut packages = if cores.is_empty() { Vec::new() } else { reader.packages() };
+    let dies = reader.groups(&DIE, false);
+    let mut clusters = reader.groups(&CLUSTER, false);
+    // A kernel that knows no clusters gives the core's siblings under the cluster's name.
+    if clusters == cores {
+        clusters.clear();
+    }
+    if cores.is_empty() {
+        let text = root.text("/proc/cpuinfo").unwrap_or_default();
+        (packages, cores) = groups_in_cpuinfo(&text, &online);
+        coverage.push(missing(&cores));
+    }
+    for core in &cores {
+        if !packages.is_empty() && !packages.iter().any(|package| core.is_subset(package)) {
+            let first = core.first().unwrap_or_default();
+            let path = format!("{CPUS}/cpu{first}/topology");
+            notes.add(
+                "core across packages",
+                &path,
+                format_args!("the core of CPUs {core} lies on two packages"),
+            );
+        }
+    }
+    place(&mut machine.cpus, &packages, |cpu, number| cpu.package = Some(number));
+    place(&mut machine.cpus, &dies, |cpu, number| cpu.die = Some(number));
+    place(&mut machine.cpus, &clusters, |cpu, number| cpu.cluster = Some(number));
+    place(&mut machine.cpus, &cores, |cpu, number| cpu.core = Some(number));
+    for core in &cores {
+        for id in core {
+            if let Some(cpu) = cpu_mut(&mut machine.cpus, id) {
+                cpu.siblings = core.clone();
+            }
+        }
+    }
+    notes.finish(&mut machine.notes);
+}
+
+/// The coverage where `topology` folders are missing.
+fn missing(cores: &[CpuList]) -> Coverage {
+    let reason = format!("{CPUS}/cpuN/topology cannot be read");
+    let remedy = "run where sysfs is mounted, or capture /sys/devices/system/cpu with the tree";
+    if cores.is_empty() {
+        Coverage::impossible(
+            "topology",
+            format!("{reason}, and /proc/cpuinfo does not tell cores and packages"),
+        )
+        .with_remedy(remedy)
+    } else {
+        Coverage::degraded("topology", format!("{reason}; cores and packages are from /proc/cpuinfo"))
+            .with_remedy(remedy)
+    }
+}
+
+/// Numbers the groups in their order.
+fn place(cpus: &mut [Cpu], groups: &[CpuList], set: impl Fn(&mut Cpu, u32)) {
+    for (number, group) in (0u32..).zip(groups) {
+        for id in group {
+            if let Some(cpu) = cpu_mut(cpus, id) {
+                set(cpu, number);
+            }
+        }
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Root,
+    online: &'a CpuList,
+    notes: &'a mut Notes,
+}
+
+impl Reader<'_> {
+    /// The groups of a level in order of their lowest CPU; CPUs without a word about it are in none. The list of
+    /// one CPU tells the whole group; with `verify` the others' lists are held against it.
+    fn groups(&mut self, level: &Level, verify: bool) -> Vec<CpuList> {
+        let mut partition = Partition::default();
+        let mut preferred = 0;
+        let mut misses = 0;
+        for cpu in self.online {
+            if partition.is_empty() && misses >= ENOUGH_MISSES {
+                break;
+            }
+            let placed = partition.group_of(cpu).is_some();
+            if placed && !verify {
+                continue;
+            }
+            if let Some(file) = level.id
+                && !self.is_known(cpu, file)
+            {
+                misses += 1;
+                continue;
+            }
+            let Some((list, path)) = self.list(cpu, level, &mut preferred) else {
+                misses += 1;
+                continue;
+            };
+            if let Err(complaint) = partition.add(cpu, &list, self.online) {
+                self.notes.add(level.lists[0], &path, complaint);
+            }
+        }
+        partition.groups
+    }
+
+    /// The packages. A kernel that does not know them says -1: then the CPUs concerned are one package.
+    fn packages(&mut self) -> Vec<CpuList> {
+        let mut packages = self.groups(&PACKAGE, false);
+        let placed = packages.iter().fold(CpuList::new(), |all, package| all.union(package));
+        let rest = self.online.difference(&placed);
+        if !rest.is_empty() {
+            packages.push(rest);
+            packages.sort_by_key(CpuList::first);
+        }
+        packages
+    }
+
+    /// Whether the kernel's id of a group says anything: -1 (Arm) and 65535 (x86) mean unknown. A missing id is an
+    /// older kernel and leaves the decision to the lists.
+    fn is_known(&self, cpu: u32, file: &str) -> bool {
+        match self.root.text(&format!("{CPUS}/cpu{cpu}/topology/{file}")) {
+            Some(text) => text.parse::<i64>().is_ok_and(|id| id >= 0 && id != 65_535),
+            None => true,
+        }
+    }
+
+    /// The list of a level at one CPU with the path it came from. `preferred` is the file that served last.
+    fn list(&mut self, cpu: u32, level: &Level, preferred: &mut usize) -> Option<(CpuList, String)> {
+        let others = (0..level.lists.len()).filter(|index| index != preferred);
+        for index in std::iter::once(*preferred).chain(others.collect::<Vec<_>>()) {
+            let name = *level.lists.get(index)?;
+            let path = format!("{CPUS}/cpu{cpu}/topology/{name}");
+            let text = match self.root.try_text(&path) {
+                Ok(text) => text,
+                Err(error) if error.is_missing() => continue,
+                Err(error) => {
+                    self.notes.add("unreadable", &path, error.why);
+                    continue;
+                }
+            };
+            let list = if name.ends_with("_list") { text.parse() } else { CpuList::from_mask(&text) };
+            match list {
+                Ok(list) => {
+                    *preferred = index;
+                    return Some((list, path));
+                }
+                Err(error) => self.notes.add("not a CPU list", &path, error),
+            }
+        }
+        None
+    }
+}
+
+/// Sets of CPUs of which no two share one.
+#[derive(Debug, Default)]
+struct Partition {
+    groups: Vec<CpuList>,
+    of: HashMap<u32, usize>,
+}
+
+impl Partition {
+    fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    fn group_of(&self, cpu: u32) -> Option<&CpuList> {
+        self.of.get(&cpu).and_then(|index| self.groups.get(*index))
+    }
+
+    /// Adds what `cpu` says of its group, as far as the CPUs are online and in no group yet. The error says what
+    /// contradicts what was said before.
+    fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), String> {
+        let mut members = list.intersection(online);
+        let mut complaint = None;
+        if !members.contains(cpu) {
+            complaint = Some(format!("the list does not hold CPU {cpu} itself"));
+            members.insert(cpu);
+        }
+        match self.group_of(cpu) {
+            Some(group) if *group == members => {}
+            Some(group) => {
+                let text = format!("says CPUs {}, but these said {}", short(list), short(group));
+                complaint = complaint.or(Some(text));
+            }
+            None => {
+                let taken: CpuList = members.iter().filter(|cpu| self.of.contains_key(cpu)).collect();
+                if let Some(first) = taken.first() {
+                    members = members.difference(&taken);
+                    complaint = Some(format!("claims CPU {first}, which belongs to another group"));
+                }
+                let index = self.groups.len();
+                self.of.extend(members.iter().map(|cpu| (cpu, index)));
+                self.groups.push(members);
+            }
+        }
+        complaint.map_or(Ok(()), Err)
+    }
+}
+
+/// A list in at most some dozen characters.
+fn short(list: &CpuList) -> String {
+    let text = list.to_string();
+    if text.len() <= 40 { text } else { format!("{}…", text.chars().take(40).collect::<String>()) }
+}
+
+/// Packages and cores by the `physical id` and `core id` lines that x86 kernels write.
+fn groups_in_cpuinfo(text: &str, online: &CpuList) -> (Vec<CpuList>, Vec<CpuList>) {
+    let mut packages: BTreeMap<u32, CpuList> = BTreeMap::new();
+    let mut cores: BTreeMap<(u32, u32), CpuList> = BTreeMap::new();
+    let mut seen = CpuList::new();
+    for block in text.split("\n\n") {
+        let field = |name: &str| -> Option<u32> {
+            let (_, value) =
+                block.lines().filter_map(|l| l.split_once(':')).find(|(key, _)| key.trim() == name)?;
+            value.trim().parse().ok()
+        };
+        let Some(cpu) = field("processor").filter(|cpu| online.contains(*cpu) && !seen.contains(*cpu)) else {
+            continue;
+        };
+        if let (Some(package), Some(core)) = (field("physical id"), field("core id")) {
+            seen.insert(cpu);
+            packages.entry(package).or_default().insert(cpu);
+            cores.entry((package, core)).or_default().insert(cpu);
+        }
+    }
+    let ordered = |groups: Vec<CpuList>| {
+        let mut groups = groups;
+        groups.sort_by_key(CpuList::first);
+        groups
+    };
+    (ordered(packages.into_values().collect()), ordered(cores.into_values().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list(text: &str) -> CpuList {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn lists_that_chase_each_other_end_in_one_core_a_cpu() {
+        // 0 says 0-1, 1 says 1-2, 2 says 2,0.
+        let online = list("0-2");
+        let mut partition = Partition::default();
+        assert!(partition.add(0, &list("0-1"), &online).is_ok());
+        assert!(partition.add(1, &list("1-2"), &online).is_err());
+        assert!(partition.add(2, &list("0,2"), &online).is_err());
+        assert_eq!(partition.groups, [list("0-1"), list("2")]);
+    }
+
+    #[test]
+    fn cpuinfo_of_old_kernels_tells_cores_whose_ids_repeat() {
+        let text = "processor: 0\nphysical id: 0\ncore id: 0\n\nprocessor: 1\nphysical id: 3\ncore id: 0\n\n\
+                    processor: 2\nphysical id: 0\ncore id: 0\n";
+        let (packages, cores) = groups_in_cpuinfo(text, &list("0-2"));
+        assert_eq!(packages, [list("0,2"), list("1")]);
+        assert_eq!(cores, [list("0,2"), list("1")]);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_lists_say_each_cpu_is_in_one_group(
+            lists in proptest::collection::vec(proptest::collection::btree_set(0u32..24, 0..6), 1..20),
+        ) {
+            let online: CpuList = (0..lists.len() as u32).collect();
+            let mut partition = Partition::default();
+            for (cpu, said) in (0u32..).zip(&lists) {
+                let _ = partition.add(cpu, &said.iter().copied().collect(), &online);
+            }
+            let total: usize = partition.groups.iter().map(CpuList::len).sum();
+            let union = partition.groups.iter().fold(CpuList::new(), |all, group| all.union(group));
+            prop_assert_eq!(total, union.len());
+            prop_assert_eq!(union, online);
+        }
+
+        #[test]
+        fn no_cpuinfo_panics(text in "((processor|physical id|core id)[ \t]*: -?[0-9]{0,11}\n{1,2}){0,12}|\\PC{0,60}") {
+            let online: CpuList = (0..8).collect();
+            let (packages, cores) = groups_in_cpuinfo(&text, &online);
+            prop_assert_eq!(packages.iter().map(CpuList::len).sum::<usize>(), cores.iter().map(CpuList::len).sum::<usize>());
+        }
+    }
+}
