@@ -1,1 +1,45 @@
-//! kernels
+//! The timed loops themselves. Nothing here reads a file, allocates, starts a thread or looks at a clock on
+//! its own: a caller that knows how to measure runs a kernel a known number of times and divides.
+//!
+//! Every loop is written in assembly, x86-64 and aarch64 side by side in one file, so that no compiler can
+//! fold, reorder or vectorise it, and starts on a 64-byte boundary, so that its speed does not hang on where
+//! the linker put it. Beside each loop stands its [`Work`]: how many instructions one iteration has, how many
+//! bytes it loads and stores and how many operations it does. Figures (IPC, bytes a second, flops) derive
+//! from that declaration alone, and the tests hold it against two independent instruction counters on x86-64
+//! and one on aarch64.
+//!
+//! A declaration is about one iteration. What stands around the loop (loading constants, the call) is not in
+//! it: run a kernel with N and with 2 N iterations and take the difference, or make N large.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`chain`] | dependent adds and multiplies: the clock; independent adds and nops: the width; the empty loop |
+//! | [`heavy`] | fused multiply-adds on every vector width: peak arithmetic, and the clock under it |
+//! | [`chase`] | dependent loads, alone and up to 16 at once: load latency and memory-level parallelism |
+//! | [`stream`] | read, write, copy, scale, add, triad and mixes: bandwidth |
+//! | [`counter`] | the cycle or system counter, and the loop that looks for gaps in it |
+//! | [`branch`] | one conditional branch an item: what a mispredict costs |
+//! | [`hint`] | the instruction that spin loops wait with |
+//! | [`inventory()`] | all of them, as one list |
+//!
+//! To add a kernel: write it in the file of its family, for both instruction sets, with its `Work`; put it
+//! into that file's list; the tests then count it and, for a stream, check what it computes.
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("linespeed's kernels exist for x86-64 and aarch64 only");
+
+pub mod branch;
+pub mod chain;
+pub mod chase;
+mod counted;
+pub mod counter;
+pub mod heavy;
+pub mod hint;
+mod inventory;
+pub mod stream;
+mod variant;
+mod work;
+
+pub use inventory::{Entry, Kernel, inventory};
+pub use variant::Variant;
+pub use work::Work;

@@ -1,0 +1,92 @@
+//! Chains of integer operations: a dependent chain takes a known number of cycles, so its time tells the core
+//! clock; independent ones tell how many instructions a core issues in a cycle.
+
+use crate::Work;
+
+/// A loop that touches no memory and takes no argument.
+#[derive(Clone, Copy, Debug)]
+pub struct Chain {
+    /// Its name.
+    pub name: &'static str,
+    /// What one iteration is; `operations` are the unrolled instructions, without the two of the loop.
+    pub work: Work,
+    /// Runs this many iterations; none when 0.
+    pub run: fn(iterations: u64),
+}
+
+/// 64 dependent register-to-register adds an iteration: one cycle each on every core since the Pentium but
+/// POWER's, so adds a second are the core clock in Hz. Both operands are registers because some cores (Golden
+/// Cove and later) execute a chain of adds of an immediate two or more a cycle, which makes 4 GHz look like
+/// 8. The loop counter is no part of the chain.
+pub const ADD: Chain = Chain { name: "add", work: Work::of(64 + 2, 64), run: loops::add };
+
+/// 32 dependent 64-bit multiplies an iteration. Their latency is a whole number of cycles on every core
+/// ([`MULTIPLY_CYCLES`]), so this is a second reading of the clock that shares no execution unit with
+/// [`ADD`]: the two times an operation must stand in a whole-number ratio.
+pub const MULTIPLY: Chain = Chain { name: "multiply", work: Work::of(32 + 2, 32), run: loops::multiply };
+
+/// Cycles of one link of [`MULTIPLY`] where the whole instruction set agrees on it.
+///
+/// x86-64: 3 for `imul r64, r64` on Intel's server and client cores since Nehalem and on AMD's since Zen 2
+/// (measured tables of uops.info and Agner Fog). It is not so on AMD cores before Zen 2 and on Intel's small
+/// (Atom-derived) cores, where it is a larger whole number: a measured ratio near another whole number is
+/// that core's latency and not an error of the clock. Round the ratio, and distrust the clock only if it is
+/// no whole number within the tolerance.
+///
+/// aarch64: `None`, as it differs from core to core (2 to 5).
+pub const MULTIPLY_CYCLES: Option<u32> = if cfg!(target_arch = "x86_64") { Some(3) } else { None };
+
+/// 64 adds an iteration that do not wait for each other (8 chains on x86-64, 16 on aarch64): how many adds a
+/// cycle. As many chains bound what can be seen: no core of either set has that many adders.
+pub const INDEPENDENT_ADDS: Chain =
+    Chain { name: "independent-adds", work: Work::of(64 + 2, 64), run: loops::independent_adds };
+
+/// 64 instructions an iteration that do nothing: how many instructions a cycle a core takes in. On x86-64 the
+/// 4-byte form, because single-byte ones overfill the decoded-instruction cache of Intel cores and would show
+/// the width of the decoders.
+pub const NOPS: Chain = Chain { name: "nops", work: Work::of(64 + 2, 64), run: loops::nops };
+
+/// The loop alone: what to subtract from the others.
+pub const EMPTY: Chain = Chain { name: "empty", work: Work::of(2, 0), run: loops::empty };
+
+/// Every chain.
+pub fn all() -> &'static [Chain] {
+    &[ADD, MULTIPLY, INDEPENDENT_ADDS, NOPS, EMPTY]
+}
+
+#[cfg(target_arch = "x86_64")]
+mod loops {
+    use crate::counted::{count_down, counted_loop};
+
+    counted_loop! { [] pub(super) fn add; setup []; body [".rept 64", "add {a}, {b}", ".endr"]; finish [];
+    with a = inout(reg) 1u64 => _, b = in(reg) 3u64, }
+    // An odd multiplier and an odd start keep the product odd, so it never sinks to 0.
+    counted_loop! { [] pub(super) fn multiply; setup []; body [".rept 32", "imul {a}, {b}", ".endr"]; finish [];
+    with a = inout(reg) 3u64 => _, b = in(reg) 0x9e37_79b9_7f4a_7c15u64, }
+    counted_loop! { [] pub(super) fn independent_adds; setup [];
+    body [".rept 8", ".irp r, rax, rcx, rdx, rsi, r8, r9, r10, r11", "add \\r, {b}", ".endr", ".endr"]; finish [];
+    with b = in(reg) 3u64, out("rax") _, out("rcx") _, out("rdx") _, out("rsi") _, out("r8") _, out("r9") _,
+        out("r10") _, out("r11") _, }
+    // nop dword ptr [rax + 0]
+    counted_loop! { [] pub(super) fn nops; setup []; body [".rept 64", ".byte 0x0f, 0x1f, 0x40, 0x00", ".endr"]; finish []; with }
+    counted_loop! { [] pub(super) fn empty; setup []; body []; finish []; with }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod loops {
+    use crate::counted::{count_down, counted_loop};
+
+    counted_loop! { [] pub(super) fn add; setup []; body [".rept 64", "add {a}, {a}, {b}", ".endr"]; finish [];
+    with a = inout(reg) 1u64 => _, b = in(reg) 3u64, }
+    // An odd multiplier and an odd start keep the product odd, so it never sinks to 0.
+    counted_loop! { [] pub(super) fn multiply; setup []; body [".rept 32", "mul {a}, {a}, {b}", ".endr"]; finish [];
+    with a = inout(reg) 3u64 => _, b = in(reg) 0x9e37_79b9_7f4a_7c15u64, }
+    counted_loop! { [] pub(super) fn independent_adds; setup [];
+    body [".rept 4", ".irp r, x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15",
+        "add \\r, \\r, {b}", ".endr", ".endr"]; finish [];
+    with b = in(reg) 3u64, out("x0") _, out("x1") _, out("x2") _, out("x3") _, out("x4") _, out("x5") _,
+        out("x6") _, out("x7") _, out("x8") _, out("x9") _, out("x10") _, out("x11") _, out("x12") _,
+        out("x13") _, out("x14") _, out("x15") _, }
+    counted_loop! { [] pub(super) fn nops; setup []; body [".rept 64", "nop", ".endr"]; finish []; with }
+    counted_loop! { [] pub(super) fn empty; setup []; body []; finish []; with }
+}

@@ -1,0 +1,193 @@
+//! The counter that every CPU reads in user mode: the time-stamp counter on x86-64, the virtual counter on
+//! aarch64.
+//!
+//! Both run at a constant rate on today's machines whatever the core's clock does, so they tell time, not
+//! cycles. [`next_gap`] stands outside of the [`crate::inventory()`]: how often it goes round is what it
+//! finds out, so no figure derives from its instructions.
+
+use std::arch::asm;
+
+/// The counter now, not ordered against what stands before and after: the CPU may read it some tens of
+/// instructions early or late. For long intervals and for spinning.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (low, high): (u64, u64);
+        // SAFETY: reads the counter into two registers. Linux leaves it readable unless a process asks
+        // otherwise of itself (PR_SET_TSC), which nothing here does. No `nomem`: the compiler must not move
+        // loads and stores across.
+        unsafe {
+            asm!("rdtsc", out("rax") low, out("rdx") high, options(nostack, preserves_flags));
+        }
+        high << 32 | low
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let now: u64;
+        // SAFETY: reads the counter into a register; Linux lets user mode read it. No `nomem`, as above.
+        unsafe {
+            asm!("mrs {}, cntvct_el0", out(reg) now, options(nostack, preserves_flags));
+        }
+        now
+    }
+}
+
+/// The counter after everything before it in the program has been executed (LFENCE or ISB first). For short
+/// intervals.
+#[inline(always)]
+pub fn ticks_ordered() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (low, high): (u64, u64);
+        // SAFETY: as in `ticks`; LFENCE has no operand.
+        unsafe {
+            asm!("lfence", "rdtsc", out("rax") low, out("rdx") high, options(nostack, preserves_flags));
+        }
+        high << 32 | low
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let now: u64;
+        // SAFETY: as in `ticks`; ISB has no operand.
+        unsafe {
+            asm!("isb", "mrs {}, cntvct_el0", out(reg) now, options(nostack, preserves_flags));
+        }
+        now
+    }
+}
+
+/// The counter's rate in Hz where the architecture tells it to user mode: CNTFRQ_EL0 on aarch64, unless the
+/// firmware left it 0. On x86-64 `None`: calibrate against a clock.
+pub fn architectural_hz() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        None
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let hz: u64;
+        // SAFETY: reads a register that user mode may read wherever it may read the counter.
+        unsafe {
+            asm!("mrs {}, cntfrq_el0", out(reg) hz, options(nomem, nostack, preserves_flags));
+        }
+        (hz != 0).then_some(hz)
+    }
+}
+
+/// Reads the counter over and over, beginning with `last` as the reading before the first, and returns two
+/// consecutive readings `(before, after)`: the first that are more than `threshold` ticks apart, or the first
+/// with `after >= until`. Call it again with `after` as `last` and nothing is missed between.
+///
+/// The finest gap it can tell is the time of one round: about as long as one reading, 20 to 40 cycles on
+/// x86-64 (microseconds where a hypervisor traps the reading); on aarch64 one tick, 1 to 40 ns. A counter
+/// that steps back, as after a migration between CPUs whose counters differ, is no gap. Thresholds count up
+/// to 2⁶³ − 1.
+pub fn next_gap(last: u64, threshold: u64, until: u64) -> (u64, u64) {
+    // The comparison is signed, for the steps back.
+    let threshold = threshold.min(i64::MAX as u64);
+    let mut before = last;
+    let after: u64;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads the counter, as in `ticks`, and otherwise touches only the registers named. It ends, as
+    // the counter goes on and `until` is reached.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            "rdtsc",
+            "shl rdx, 32",
+            "or rax, rdx",
+            "mov rdx, rax",
+            "sub rdx, {before}",
+            "cmp rdx, {threshold}",
+            "jg 3f",
+            "cmp rax, {until}",
+            "jae 3f",
+            "mov {before}, rax",
+            "jmp 2b",
+            "3:",
+            before = inout(reg) before,
+            threshold = in(reg) threshold,
+            until = in(reg) until,
+            out("rax") after,
+            out("rdx") _,
+            options(nostack)
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as on x86-64.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            "mrs {after}, cntvct_el0",
+            "sub {gap}, {after}, {before}",
+            "cmp {gap}, {threshold}",
+            "b.gt 3f",
+            "cmp {after}, {until}",
+            "b.hs 3f",
+            "mov {before}, {after}",
+            "b 2b",
+            "3:",
+            before = inout(reg) before,
+            after = out(reg) after,
+            gap = out(reg) _,
+            threshold = in(reg) threshold,
+            until = in(reg) until,
+            options(nostack)
+        );
+    }
+    (before, after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counter_goes_on() {
+        let mut last = ticks();
+        for _ in 0..1000 {
+            let now = ticks_ordered();
+            assert!(now >= last, "{now} after {last}: every interval would be garbage");
+            last = now;
+        }
+        let start = ticks();
+        while ticks() == start {}
+    }
+
+    #[test]
+    fn a_gap_search_ends_when_its_time_is_over() {
+        let last = ticks_ordered();
+        let until = last + 10_000;
+        // No gap is that long, so only the end remains.
+        let (before, after) = next_gap(last, u64::MAX, until);
+        assert!(after >= until, "{after} before {until}");
+        assert!(before >= last && before < until, "{before} is the reading before the end");
+    }
+
+    #[test]
+    fn a_gap_is_told_by_the_readings_on_its_two_sides() {
+        // From the epoch to now is a gap by any threshold below it.
+        let (before, after) = next_gap(1, 1000, u64::MAX);
+        assert_eq!(before, 1);
+        assert!(after - before > 1000);
+    }
+
+    #[test]
+    fn a_counter_that_steps_back_is_no_gap() {
+        let ahead = ticks_ordered() + 1_000_000_000_000;
+        let until = ticks_ordered() + 10_000;
+        let (before, after) = next_gap(ahead, i64::MAX as u64, until);
+        assert!(before < ahead && after >= until, "({before}, {after})");
+    }
+
+    #[test]
+    fn the_rate_is_told_on_aarch64_alone() {
+        let hz = architectural_hz();
+        assert_eq!(hz.is_some(), cfg!(target_arch = "aarch64"), "{hz:?}");
+        // The architecture asks for 1 MHz to 1 GHz: outside of it every time would be wrong.
+        assert!(hz.is_none_or(|hz| (1_000_000..=1_000_000_000).contains(&hz)), "{hz:?}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Every kernel of this instruction set as one list, for those that walk them all.
+
+use std::fmt;
+
+use crate::branch::{BRANCHES, Branches};
+use crate::chain::{self, Chain};
+use crate::heavy::{self, Heavy};
+use crate::stream::{self, Stream};
+use crate::{Variant, Work, chase, hint};
+
+/// A kernel, with what one needs to run it.
+#[derive(Clone, Copy, Debug)]
+pub enum Kernel {
+    /// A chain or a hint: runs alone.
+    Chain(&'static Chain),
+    /// A heavy loop: runs alone.
+    Heavy(&'static Heavy),
+    /// A chase along so many chains; one iteration is [`chase::UNROLL`] hops of each.
+    Chase(usize),
+    /// A stream: needs its arrays.
+    Stream(&'static Stream),
+    /// The branches: need their bits; one iteration is one item.
+    Branches(&'static Branches),
+}
+
+/// One kernel of the list.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The instruction set extension that it needs.
+    pub variant: Variant,
+    /// What one iteration is.
+    pub work: Work,
+}
+
+/// A name that no other kernel has: `add`, `heavy.avx2`, `chase.4`, `stream.triad.streaming.avx512`.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kernel {
+            Kernel::Chain(chain) => f.write_str(chain.name),
+            Kernel::Heavy(heavy) => write!(f, "{}.{}", heavy.name, heavy.variant),
+            Kernel::Chase(chains) => write!(f, "chase.{chains}"),
+            Kernel::Stream(stream) => write!(f, "stream.{}.{}.{}", stream.op, stream.stores, stream.variant),
+            Kernel::Branches(branches) => f.write_str(branches.name),
+        }
+    }
+}
+
+/// Every kernel that has a declaration, usable on this CPU or not.
+pub fn inventory() -> impl Iterator<Item = Entry> {
+    static BRANCHES_LIST: [Branches; 1] = [BRANCHES];
+    let scalar = |kernel, work| Entry { kernel, variant: Variant::Scalar, work };
+    let chains =
+        chain::all().iter().chain(hint::all()).map(move |chain| scalar(Kernel::Chain(chain), chain.work));
+    let heavy = heavy::all().iter().map(|heavy| Entry {
+        kernel: Kernel::Heavy(heavy),
+        variant: heavy.variant,
+        work: heavy.work,
+    });
+    let chases = (1..=chase::MAX_CHAINS)
+        .filter_map(move |chains| chase::work(chains).map(|work| scalar(Kernel::Chase(chains), work)));
+    let streams = stream::all().iter().map(|stream| Entry {
+        kernel: Kernel::Stream(stream),
+        variant: stream.variant,
+        work: stream.work,
+    });
+    let branches =
+        BRANCHES_LIST.iter().map(move |branches| scalar(Kernel::Branches(branches), branches.work));
+    chains.chain(heavy).chain(chases).chain(streams).chain(branches)
+}

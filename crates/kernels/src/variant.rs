@@ -1,0 +1,93 @@
+//! The instruction set extension that a kernel is written for.
+
+use std::fmt;
+
+/// The vectors that a kernel uses, narrowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variant {
+    /// General-purpose registers only.
+    Scalar,
+    /// 128-bit vectors of x86-64; every x86-64 CPU has them.
+    Sse2,
+    /// 256-bit vectors of x86-64, with fused multiply-add: the two came together in all but a few old parts.
+    Avx2,
+    /// 512-bit vectors of x86-64 (AVX512F).
+    Avx512,
+    /// 128-bit vectors of aarch64; every aarch64 CPU that runs Linux programs has them.
+    Neon,
+}
+
+impl Variant {
+    /// All of them, narrowest first within an instruction set.
+    pub const ALL: [Variant; 5] =
+        [Variant::Scalar, Variant::Sse2, Variant::Avx2, Variant::Avx512, Variant::Neon];
+
+    /// Whether this CPU has it and the kernel saves its registers. Asks the CPU itself, so it is right under
+    /// emulators and hypervisors that hide extensions.
+    pub fn usable(self) -> bool {
+        match self {
+            Variant::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Variant::Sse2 => true,
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx512 => is_x86_feature_detected!("avx512f"),
+            #[cfg(target_arch = "aarch64")]
+            Variant::Neon => true,
+            _ => false,
+        }
+    }
+
+    /// Width of a register in bits.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Variant::Scalar => 64,
+            Variant::Sse2 | Variant::Neon => 128,
+            Variant::Avx2 => 256,
+            Variant::Avx512 => 512,
+        }
+    }
+
+    /// Its name in a record and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variant::Scalar => "scalar",
+            Variant::Sse2 => "sse2",
+            Variant::Avx2 => "avx2",
+            Variant::Avx512 => "avx512",
+            Variant::Neon => "neon",
+        }
+    }
+
+    /// The vector variants that are usable here, widest last; never empty.
+    pub fn usable_vectors() -> impl Iterator<Item = Variant> {
+        Variant::ALL.into_iter().filter(|variant| *variant != Variant::Scalar && variant.usable())
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_always_a_vector_and_the_widest_is_last() {
+        let bits: Vec<u32> = Variant::usable_vectors().map(Variant::bits).collect();
+        assert!(!bits.is_empty(), "bandwidth would have no kernel to run");
+        assert!(bits.is_sorted(), "{bits:?}: callers take the last as the widest");
+    }
+
+    #[test]
+    fn variants_of_the_other_instruction_set_are_not_usable() {
+        // Running one would be an illegal instruction.
+        assert_ne!(Variant::Neon.usable(), cfg!(target_arch = "x86_64"));
+        assert_ne!(Variant::Sse2.usable(), cfg!(target_arch = "aarch64"));
+        assert!(!(cfg!(target_arch = "aarch64") && Variant::Avx2.usable()));
+    }
+}
