@@ -1,1 +1,25 @@
-//! measure
+//! How kernels are run honestly: pinning, page placement, start deadlines, clocks, repetition. One file a
+//! measurement, below `measurements/`; nothing here interprets a figure.
+//!
+//! Every measurement is a [`Measure`] in [`list::MEASUREMENTS`]. It declares its time and memory before it starts,
+//! pushes [`record::Measurement`]s into its [`Context`] as they are ready (so that an interrupted run keeps them)
+//! and says in the coverage what it could not do.
+
+pub mod budget;
+pub mod context;
+pub mod cycle;
+pub mod interrupts;
+pub mod list;
+pub mod mapping;
+pub mod measurements;
+pub mod pin;
+pub mod placement;
+pub mod repeat;
+pub mod sys;
+pub mod team;
+pub mod watch;
+pub mod window;
+
+pub use budget::{Budget, Depth};
+pub use context::{Context, Halt, Progress, Stop};
+pub use list::{Measure, MEASUREMENTS, find};

@@ -1,0 +1,70 @@
+//! What a measurement may spend: seconds and bytes, known before it starts.
+
+use record::Machine;
+
+/// How thorough a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// About 10 seconds in all.
+    Quick,
+    /// About a minute in all.
+    Normal,
+    /// Minutes.
+    Full,
+}
+
+impl Depth {
+    /// One of three values, by depth.
+    pub fn pick<T>(self, quick: T, normal: T, full: T) -> T {
+        match self {
+            Depth::Quick => quick,
+            Depth::Normal => normal,
+            Depth::Full => full,
+        }
+    }
+}
+
+/// The most that a measurement takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Bytes of arrays alive at once.
+    pub bytes: u64,
+}
+
+/// Arrays may take this share of the memory that is available, so that neither the kernel's out-of-memory killer
+/// nor the machine's other programs notice.
+const SHARE_OF_AVAILABLE: f64 = 0.5;
+
+/// Left aside before the share is taken: the tool itself, its threads' stacks and page tables.
+const SET_ASIDE: u64 = 48 << 20;
+
+/// Bytes that arrays may take in all, given what the kernel says is available and what the cgroup leaves.
+/// The lesser of the two counts; neither known, a cautious 64 MiB.
+pub fn memory_allowance(available: Option<u64>, cgroup_available: Option<u64>) -> u64 {
+    let least = match (available, cgroup_available) {
+        (Some(a), Some(b)) => a.min(b),
+        (Some(a), None) | (None, Some(a)) => a,
+        (None, None) => return 64 << 20,
+    };
+    (least.saturating_sub(SET_ASIDE) as f64 * SHARE_OF_AVAILABLE) as u64
+}
+
+/// The working set that is beyond all caches: four times the sum of the last-level caches (STREAM's rule), at least
+/// 64 MiB where caches are small or unknown.
+pub fn beyond_caches(machine: &Machine) -> u64 {
+    machine.last_level_bytes().saturating_mul(4).max(64 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_cgroup_is_never_filled() {
+        let all = memory_allowance(Some(64 << 30), Some(256 << 20));
+        assert!(all <= 128 << 20, "{all}");
+        assert_eq!(memory_allowance(Some(20 << 20), None), 0);
+    }
+}

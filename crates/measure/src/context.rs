@@ -1,0 +1,233 @@
+//! What a measurement is given, and where it leaves its results.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+use record::{Coverage, CpuList, Machine, Measurement, Snapshot};
+
+use crate::budget::{Depth, memory_allowance};
+use crate::cycle::Cycle;
+
+/// The signal that asked to stop, 0 while none has. Signal handlers store into it; loops look at it.
+#[derive(Debug, Default)]
+pub struct Stop(AtomicI32);
+
+impl Stop {
+    /// Nobody has asked.
+    pub const fn new() -> Self {
+        Self(AtomicI32::new(0))
+    }
+
+    /// Asks to stop because of `signal`. Async-signal-safe.
+    pub fn ask(&self, signal: i32) {
+        self.0.store(signal, Ordering::Relaxed);
+    }
+
+    /// The signal, when one came.
+    pub fn signal(&self) -> Option<i32> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            signal => Some(signal),
+        }
+    }
+}
+
+/// Why a measurement ended before it had done everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// A signal came.
+    Interrupted,
+    /// It cannot be done here, with why.
+    Impossible(String),
+}
+
+/// Hears how far a run is.
+pub trait Progress {
+    /// A measurement begins; it expects to take `seconds`.
+    fn begin(&mut self, measurement: &str, seconds: f64);
+    /// It has done this share of its work (0 to 1).
+    fn at(&mut self, share: f64);
+    /// It ended.
+    fn end(&mut self);
+}
+
+/// A progress that nobody looks at.
+#[derive(Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&mut self, _: &str, _: f64) {}
+    fn at(&mut self, _: f64) {}
+    fn end(&mut self) {}
+}
+
+/// What a measurement is given, and where it leaves its results.
+pub struct Context<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Its state before the run.
+    pub snapshot: &'a Snapshot,
+    /// How thorough to be.
+    pub depth: Depth,
+    /// Who asked to stop.
+    pub stop: &'a Stop,
+    /// The CPUs to use: online, allowed, and chosen by the user.
+    pub cpus: CpuList,
+    /// Results so far.
+    pub measurements: Vec<Measurement>,
+    /// Coverage so far.
+    pub coverage: Vec<Coverage>,
+    /// The random cycle of the last latency measurement, kept for those that need the same.
+    pub(crate) kept_cycle: Option<Cycle>,
+    progress: &'a mut (dyn Progress + Send + Sync),
+    deadline: Instant,
+}
+
+impl<'a> Context<'a> {
+    /// A context with nothing measured yet.
+    pub fn new(
+        machine: &'a Machine,
+        snapshot: &'a Snapshot,
+        depth: Depth,
+        cpus: CpuList,
+        stop: &'a Stop,
+        progress: &'a mut (dyn Progress + Send + Sync),
+    ) -> Self {
+        Self {
+            machine,
+            snapshot,
+            depth,
+            stop,
+            cpus,
+            measurements: Vec::new(),
+            coverage: Vec::new(),
+            kept_cycle: None,
+            progress,
+            deadline: Instant::now(),
+        }
+    }
+
+    /// Starts the clock of a measurement.
+    pub(crate) fn begin(&mut self, name: &str, seconds: f64) {
+        self.deadline = Instant::now() + Duration::from_secs_f64(seconds);
+        self.progress.begin(name, seconds);
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&mut self) {
+        self.progress.end();
+    }
+
+    /// Tells how far the measurement is.
+    pub fn at(&mut self, share: f64) {
+        self.progress.at(share);
+    }
+
+    /// Whether the measurement's time is over.
+    pub fn out_of_time(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// Seconds left of the measurement's budget.
+    pub fn seconds_left(&self) -> f64 {
+        self.deadline.saturating_duration_since(Instant::now()).as_secs_f64()
+    }
+
+    /// `Err` when a signal asked to stop.
+    pub fn check(&self) -> Result<(), Halt> {
+        if self.stop.signal().is_some() { Err(Halt::Interrupted) } else { Ok(()) }
+    }
+
+    /// Takes a finished measurement. A figure outside its metric's physical bounds is withheld, and the coverage
+    /// says so.
+    pub fn push(&mut self, measurement: Measurement) {
+        if measurement.summary.n == 0 {
+            return;
+        }
+        if let Some(metric) = record::metrics::find(&measurement.metric) {
+            let (low, high) = metric.plausible;
+            let value = measurement.value();
+            if !(low..=high).contains(&value) {
+                self.coverage.push(Coverage::skipped(
+                    measurement.metric.clone(),
+                    format!(
+                        "{} at {} is outside what any hardware can do ({} to {}), so it is withheld",
+                        record::units::figure(value, metric.unit),
+                        describe(&measurement),
+                        record::units::figure(low, metric.unit),
+                        record::units::figure(high, metric.unit),
+                    ),
+                ));
+                return;
+            }
+        }
+        self.measurements.push(measurement);
+    }
+
+    /// Bytes that arrays may take now. The kernel's estimate is read afresh: others allocate too.
+    pub fn memory_allowance(&self) -> u64 {
+        let available = crate::sys::memory_available().or(self.snapshot.memory_available_bytes);
+        memory_allowance(available, self.machine.limits.memory_available_bytes)
+    }
+
+    /// The CPU for measurements on one: of the fastest kind, the first sibling of its core, and the last such of its
+    /// package, since interrupts and daemons favour the low numbers.
+    pub fn lead_cpu(&self) -> Option<u32> {
+        let fastest = |id: u32| self.machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)));
+        let firsts = self.machine.one_cpu_a_core(&self.cpus);
+        let best = firsts.iter().map(fastest).max()?;
+        let fast: Vec<u32> = firsts.iter().filter(|id| fastest(*id) == best).collect();
+        let package = fast.first().and_then(|id| self.machine.cpu(*id)).and_then(|cpu| cpu.package);
+        fast.iter().rev().copied().find(|id| self.machine.cpu(*id).and_then(|cpu| cpu.package) == package)
+    }
+
+    /// The node of `cpu`.
+    pub fn node_of(&self, cpu: u32) -> Option<u32> {
+        self.machine.cpu(cpu).and_then(|cpu| cpu.node)
+    }
+}
+
+/// A measurement's place on one line: `cpu=1 bytes=4096`.
+fn describe(measurement: &Measurement) -> String {
+    measurement.place.0.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+
+    #[test]
+    fn an_impossible_figure_is_withheld_and_named() {
+        let (machine, snapshot, stop) = (Machine::default(), Snapshot::default(), Stop::new());
+        let mut silent = Silent;
+        let mut context =
+            Context::new(&machine, &snapshot, Depth::Quick, CpuList::new(), &stop, &mut silent);
+        context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![7e9; 6]));
+        context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![3e9; 6]));
+        assert_eq!(context.measurements.len(), 1);
+        assert!(context.coverage[0].reason.as_deref().unwrap().contains("7.00 GHz at cpu=0"));
+    }
+
+    #[test]
+    fn the_lead_cpu_is_a_fast_first_sibling_away_from_cpu_0() {
+        let mut machine = Machine::default();
+        for id in 0..8u32 {
+            let core = id / 2;
+            machine.cpus.push(record::machine::Cpu {
+                id,
+                online: true,
+                allowed: true,
+                core: Some(core),
+                package: Some(0),
+                max_hz: Some(if core < 3 { 5_000_000_000 } else { 3_000_000_000 }),
+                ..Default::default()
+            });
+        }
+        let (snapshot, stop) = (Snapshot::default(), Stop::new());
+        let mut silent = Silent;
+        let context =
+            Context::new(&machine, &snapshot, Depth::Quick, machine.allowed_cpus(), &stop, &mut silent);
+        assert_eq!(context.lead_cpu(), Some(4));
+    }
+}

@@ -1,0 +1,186 @@
+//! One random Hamiltonian cycle through the lines of a working set, for dependent loads.
+
+use std::io;
+
+use crate::mapping::{Mapping, Page};
+
+/// Distance of the loads: one cache line of every machine since 2000. On parts with 128-byte lines (POWER, Apple)
+/// two loads share a line, which the curve's first octaves show.
+pub const LINE: usize = 64;
+
+/// A cycle that grows: every line of the first `lines` is on it once, in an order drawn uniformly from all cyclic
+/// orders, so that no prefetcher finds a stride and no short cycle can be learnt.
+///
+/// Growing by a line inserts it after a line drawn at random. By induction each cyclic order of n + 1 lines comes
+/// from exactly one order of n lines and one place, all equally likely, so the result is as random as Sattolo's
+/// shuffle of the whole; but a curve over many sizes costs one pass over the largest instead of one for each.
+#[derive(Debug)]
+pub struct Cycle {
+    mapping: Mapping,
+    lines: usize,
+    random: Random,
+}
+
+impl Cycle {
+    /// A cycle of one line in a mapping that can hold `bytes`; on `node` if given (an error of the kernel is
+    /// returned beside the cycle, which then takes memory where first touched).
+    pub fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
+        let mapping = Mapping::new(bytes, page)?;
+        let bound = node.and_then(|node| crate::sys::bind_to_node(mapping.start(), mapping.len(), node).err());
+        let mut cycle = Self { mapping, lines: 0, random: Random::new(0x9E37_79B9_7F4A_7C15) };
+        cycle.grow_to(LINE);
+        Ok((cycle, bound))
+    }
+
+    /// Bytes on the cycle.
+    pub fn bytes(&self) -> usize {
+        self.lines * LINE
+    }
+
+    /// Bytes it can grow to.
+    pub fn capacity(&self) -> usize {
+        self.mapping.len()
+    }
+
+    /// The mapping.
+    pub fn mapping(&self) -> &Mapping {
+        &self.mapping
+    }
+
+    /// Where a chase may begin.
+    pub fn start(&self) -> *const u8 {
+        self.mapping.start()
+    }
+
+    /// `count` starting points drawn from the whole cycle.
+    pub fn starts(&mut self, count: usize) -> Vec<*const u8> {
+        (0..count)
+            .map(|_| {
+                let line = self.random.below(self.lines);
+                self.line(line).cast_const().cast()
+            })
+            .collect()
+    }
+
+    fn line(&self, index: usize) -> *mut *mut u8 {
+        debug_assert!(index * LINE < self.mapping.len());
+        // SAFETY: indices are below `lines`, or the line being added, which `grow_to` keeps within the mapping.
+        unsafe { self.mapping.start().add(index * LINE).cast() }
+    }
+
+    /// Grows the cycle to `bytes` (at most its capacity).
+    pub fn grow_to(&mut self, bytes: usize) {
+        let wanted = bytes.min(self.capacity()) / LINE;
+        while self.lines < wanted {
+            let new = self.line(self.lines);
+            // The first line points to itself.
+            let place = if self.lines == 0 { 0 } else { self.random.below(self.lines) };
+            let after = self.line(place);
+            // SAFETY: both lines lie within the mapping, are aligned to 64 bytes, and only this thread has them.
+            unsafe {
+                let next = if self.lines == 0 { new.cast() } else { *after };
+                *new = next;
+                *after = new.cast();
+            }
+            self.lines += 1;
+        }
+    }
+
+    /// Reads each line once, in address order: brings the set into whatever caches hold it.
+    pub fn sweep(&self) {
+        let mut sum = 0usize;
+        for index in 0..self.lines {
+            // SAFETY: the line is within the mapping and was written when it joined the cycle.
+            sum = sum.wrapping_add(unsafe { self.line(index).read_volatile() } as usize);
+        }
+        std::hint::black_box(sum);
+    }
+
+    /// Follows `hops` links from `at` and returns where it ends.
+    pub fn chase(&self, at: *const u8, hops: u64) -> *const u8 {
+        // SAFETY: every line on the cycle holds the address of a line on the cycle; `at` is one of them.
+        unsafe { kernels::chase::chase(at, hops) }
+    }
+}
+
+/// splitmix64 (Steele, Lea, Flood 2014): a few cycles a number, good enough to defeat prefetchers.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// A sequence from a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound` (Lemire's multiplication; the bias is below 2⁻³² for any set that fits in memory).
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// The order of the lines along the cycle, from line 0.
+    fn order(cycle: &Cycle) -> Vec<usize> {
+        let start = cycle.start() as usize;
+        let mut at = cycle.start();
+        let mut seen = Vec::new();
+        loop {
+            seen.push((at as usize - start) / LINE);
+            // SAFETY: `at` is a line of the cycle, which holds the next one's address.
+            at = unsafe { *at.cast::<*const u8>() };
+            if at == cycle.start() || seen.len() > cycle.lines {
+                return seen;
+            }
+        }
+    }
+
+    #[test]
+    fn every_line_is_on_the_cycle_once_at_every_size() {
+        let (mut cycle, _) = Cycle::new(1 << 20, Page::Base, None).unwrap();
+        for bytes in [64, 128, 4096, 40_000, 1 << 20] {
+            cycle.grow_to(bytes);
+            let mut order = order(&cycle);
+            assert_eq!(order.len(), bytes / LINE);
+            order.sort_unstable();
+            assert!(order.iter().enumerate().all(|(i, line)| i == *line));
+        }
+    }
+
+    #[test]
+    fn all_cyclic_orders_of_four_lines_come_equally_often() {
+        let mut counts: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+        for seed in 0..6000 {
+            let (mut cycle, _) = Cycle::new(4096, Page::Base, None).unwrap();
+            cycle.random = Random::new(seed);
+            cycle.grow_to(4 * LINE);
+            *counts.entry(order(&cycle)).or_default() += 1;
+        }
+        // Six orders, 1000 expected of each; five standard deviations are 150.
+        assert_eq!(counts.len(), 6);
+        assert!(counts.values().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn steps_have_no_stride() {
+        let (mut cycle, _) = Cycle::new(1 << 20, Page::Base, None).unwrap();
+        cycle.grow_to(1 << 20);
+        let order = order(&cycle);
+        let short = order.windows(2).filter(|w| w[0].abs_diff(w[1]) <= 2).count();
+        // Of 16,384 steps about 4 in 16,384 land within two lines.
+        assert!(short < 30, "{short} steps are to a neighbour");
+    }
+}

@@ -1,0 +1,173 @@
+//! The list of measurements. A new one is one file below `measurements/` and its line here.
+
+use record::{Coverage, CpuList, Machine, Snapshot};
+
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt, Progress, Stop};
+use crate::measurements as m;
+
+/// Something that linespeed can measure.
+pub trait Measure: Sync {
+    /// The name people type: `latency`. Its words stand in `docs/words.md`.
+    fn name(&self) -> &'static str;
+
+    /// The metrics that it writes.
+    fn metrics(&self) -> &'static [&'static str];
+
+    /// What it can do here, before anything runs: [`Coverage::measured`], degraded with what will be missing, or
+    /// impossible.
+    fn outlook(&self, machine: &Machine, snapshot: &Snapshot) -> Coverage {
+        let _ = (machine, snapshot);
+        Coverage::measured(self.name())
+    }
+
+    /// The most that it takes on `cpus` of this machine.
+    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget;
+
+    /// Measures. Results are pushed into the context as they are ready.
+    fn run(&self, context: &mut Context) -> Result<(), Halt>;
+}
+
+/// Every measurement, in the order in which they run.
+pub const MEASUREMENTS: &[&dyn Measure] = &[
+    &m::clock::Clock,
+    &m::latency::Latency,
+    &m::parallelism::Parallelism,
+    &m::loaded_latency::LoadedLatency,
+    &m::bandwidth::Bandwidth,
+    &m::wakeup::Wakeup,
+    &m::stolen::Stolen,
+    &m::costs::Costs,
+];
+
+/// The measurement with this name.
+pub fn find(name: &str) -> Option<&'static dyn Measure> {
+    MEASUREMENTS.iter().copied().find(|measurement| measurement.name() == name)
+}
+
+/// What a run left.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// What was measured.
+    pub measurements: Vec<record::Measurement>,
+    /// What could be measured and what not.
+    pub coverage: Vec<Coverage>,
+    /// The signal that ended it early.
+    pub interrupted: Option<i32>,
+}
+
+/// Runs `chosen` in the list's order and leaves out the rest with a word in the coverage.
+pub fn run(
+    chosen: &[&dyn Measure],
+    machine: &Machine,
+    snapshot: &Snapshot,
+    depth: Depth,
+    cpus: &CpuList,
+    stop: &Stop,
+    progress: &mut (dyn Progress + Send + Sync),
+) -> Results {
+    let mut context = Context::new(machine, snapshot, depth, cpus.clone(), stop, progress);
+    let mut interrupted = None;
+    for measurement in MEASUREMENTS {
+        let name = measurement.name();
+        if !chosen.iter().any(|c| c.name() == name) {
+            context.coverage.push(Coverage::skipped(name, "not asked for"));
+            continue;
+        }
+        if let Some(signal) = stop.signal() {
+            interrupted = Some(signal);
+            context.coverage.push(Coverage::skipped(name, "the run was interrupted before it"));
+            continue;
+        }
+        let outlook = measurement.outlook(machine, snapshot);
+        if outlook.state == record::State::Impossible {
+            context.coverage.push(outlook);
+            continue;
+        }
+        let had = context.coverage.len();
+        context.begin(name, measurement.budget(machine, cpus, depth).seconds);
+        let ended = measurement.run(&mut context);
+        context.end();
+        match ended {
+            Ok(()) => {
+                // A part that was lost speaks for itself; the outlook's loss, when there was one, still holds.
+                if outlook.state == record::State::Degraded || context.coverage.len() == had {
+                    context.coverage.insert(had, outlook);
+                }
+            }
+            Err(Halt::Impossible(why)) => context.coverage.push(Coverage::impossible(name, why)),
+            Err(Halt::Interrupted) => {
+                interrupted = stop.signal();
+                context.coverage.push(Coverage::degraded(name, "the run was interrupted during it"));
+            }
+        }
+    }
+    Results { measurements: context.measurements, coverage: context.coverage, interrupted }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_metrics_known() {
+        let mut metrics = Vec::new();
+        for (i, measurement) in MEASUREMENTS.iter().enumerate() {
+            assert!(MEASUREMENTS[..i].iter().all(|other| other.name() != measurement.name()));
+            for metric in measurement.metrics() {
+                assert!(record::metrics::find(metric).is_some(), "{metric} of {}", measurement.name());
+                metrics.push(*metric);
+            }
+        }
+        for metric in record::metrics::METRICS {
+            assert!(metrics.contains(&metric.name), "nobody measures {}", metric.name);
+        }
+    }
+
+    #[test]
+    fn every_measurement_has_words() {
+        for measurement in MEASUREMENTS {
+            assert!(record::words::find(measurement.name()).is_some(), "no words about {}", measurement.name());
+        }
+    }
+
+    /// A made-up machine of two packages with SMT and 1.5 GB of last-level cache.
+    fn large() -> Machine {
+        let mut machine = Machine::default();
+        for id in 0..512u32 {
+            machine.cpus.push(record::machine::Cpu {
+                id,
+                online: true,
+                allowed: true,
+                core: Some(id % 256),
+                package: Some(id % 256 / 128),
+                node: Some(id % 256 / 128),
+                ..Default::default()
+            });
+        }
+        for package in 0..2u32 {
+            machine.caches.push(record::machine::Cache {
+                level: 3,
+                kind: record::machine::CacheKind::Unified,
+                bytes: Some(768 << 20),
+                line: Some(64),
+                ways: None,
+                cpus: (0..512).filter(|id| id % 256 / 128 == package).collect(),
+            });
+        }
+        machine
+    }
+
+    #[test]
+    fn the_budgets_of_512_cpus_stay_within_what_is_promised() {
+        let machine = large();
+        let cpus = machine.allowed_cpus();
+        let total = |depth| MEASUREMENTS.iter().map(|m| m.budget(&machine, &cpus, depth).seconds).sum::<f64>();
+        assert!(total(Depth::Quick) <= 10.0, "quick: {} s", total(Depth::Quick));
+        assert!(total(Depth::Normal) <= 88.0, "normal: {} s", total(Depth::Normal));
+        let small: CpuList = (0..2).collect();
+        let total = |depth| MEASUREMENTS.iter().map(|m| m.budget(&machine, &small, depth).seconds).sum::<f64>();
+        assert!(total(Depth::Normal) <= 57.0, "normal on 2: {} s", total(Depth::Normal));
+        assert!(total(Depth::Quick) <= 9.0, "quick on 2: {} s", total(Depth::Quick));
+    }
+}

@@ -1,0 +1,205 @@
+//! Memory for arrays: anonymous mappings with a page size that was asked for and is then checked.
+
+use std::io;
+
+/// The size of a transparent huge page on x86-64 and on aarch64 with 4 KiB base pages.
+pub const HUGE: usize = 2 << 20;
+
+/// Which pages back a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Page {
+    /// Base pages (4 KiB on x86-64; 4, 16 or 64 KiB on aarch64).
+    Base,
+    /// Huge pages: transparent ones, or reserved ones where those are off.
+    Huge,
+    /// Whatever the kernel gives, asked for as huge: for bandwidth, where it hardly matters.
+    Any,
+}
+
+impl Page {
+    /// The word for a record's `page` key.
+    pub fn word(self) -> String {
+        match self {
+            Page::Base => size_word(base_page()),
+            Page::Huge => size_word(HUGE as u64),
+            Page::Any => "any".to_owned(),
+        }
+    }
+}
+
+/// `4KiB`, `2MiB`: sizes as the record's `page` key writes them.
+pub fn size_word(bytes: u64) -> String {
+    record::units::bytes(bytes).replace(' ', "")
+}
+
+/// The kernel's base page size in bytes.
+pub fn base_page() -> u64 {
+    // SAFETY: sysconf takes a number and returns one.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// An anonymous private mapping, aligned to 2 MiB, unmapped when dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    start: *mut u8,
+    bytes: usize,
+    base: *mut u8,
+    whole: usize,
+    page: Page,
+}
+
+// SAFETY: a mapping is plain memory; who writes where is settled by those who split it among threads.
+unsafe impl Send for Mapping {}
+// SAFETY: shared access hands out the address only.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `bytes` (rounded up to 2 MiB) of zero memory, not yet touched.
+    pub fn new(bytes: usize, page: Page) -> io::Result<Self> {
+        let bytes = bytes.max(1).checked_next_multiple_of(HUGE).ok_or(io::ErrorKind::InvalidInput)?;
+        if page == Page::Huge && !transparent_huge_pages_allowed() {
+            return Self::reserved_huge(bytes);
+        }
+        let whole = bytes.checked_add(HUGE).ok_or(io::ErrorKind::InvalidInput)?;
+        let base = map(whole, 0)?;
+        let start = base.map_addr(|address| address.next_multiple_of(HUGE));
+        let advice = if page == Page::Base { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
+        // SAFETY: the range lies within the fresh mapping. A kernel built without huge pages refuses with EINVAL, and
+        // then there are none, which `huge_share` will tell.
+        unsafe { libc::madvise(start.cast(), bytes, advice) };
+        Ok(Self { start, bytes, base, whole, page })
+    }
+
+    /// From the pool of reserved huge pages: all of them are taken at once, or this fails.
+    fn reserved_huge(bytes: usize) -> io::Result<Self> {
+        let base = map(bytes, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB | libc::MAP_POPULATE)?;
+        Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge })
+    }
+
+    /// First byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Size in bytes.
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Never: a mapping has at least one huge page's size.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// What was asked for.
+    pub fn page(&self) -> Page {
+        self.page
+    }
+
+    /// Writes one byte to every base page, so that the first `bytes` are backed by memory of the caller's node.
+    pub fn touch(&self, bytes: usize) {
+        let step = base_page() as usize;
+        for offset in (0..bytes.min(self.bytes)).step_by(step) {
+            // SAFETY: the offset lies within the mapping; volatile so that the write is not dropped.
+            unsafe { self.start.add(offset).write_volatile(1) };
+        }
+    }
+
+    /// The share of the touched memory that lies on huge pages, by /proc/self/smaps; `None` where that cannot be
+    /// read.
+    pub fn huge_share(&self) -> Option<f64> {
+        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        huge_share_in(&smaps, self.start as u64, self.bytes as u64)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, whole, and nobody holds its address any longer.
+        unsafe { libc::munmap(self.base.cast(), self.whole) };
+    }
+}
+
+fn map(bytes: usize, flags: i32) -> io::Result<*mut u8> {
+    // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing that exists.
+    let address = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | flags,
+            -1,
+            0,
+        )
+    };
+    if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address.cast()) }
+}
+
+/// Whether the kernel gives transparent huge pages to those that ask.
+pub fn transparent_huge_pages_allowed() -> bool {
+    std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
+        .is_ok_and(|text| !text.contains("[never]"))
+}
+
+/// Sums Rss and huge memory of the areas of `smaps` that begin within the range.
+fn huge_share_in(smaps: &str, start: u64, bytes: u64) -> Option<f64> {
+    let (mut inside, mut rss, mut huge, mut reserved) = (false, 0u64, 0u64, 0u64);
+    for line in smaps.lines() {
+        let Some((key, rest)) = line.split_once(' ') else { continue };
+        if let Some((from, to)) = key.split_once('-') {
+            if let (Ok(from), Ok(to)) = (u64::from_str_radix(from, 16), u64::from_str_radix(to, 16)) {
+                inside = from < start.saturating_add(bytes) && to > start;
+            }
+            continue;
+        }
+        if !inside {
+            continue;
+        }
+        let kib = || rest.split_whitespace().next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+        match key {
+            "Rss:" => rss += kib(),
+            "AnonHugePages:" => huge += kib(),
+            "Private_Hugetlb:" | "Shared_Hugetlb:" => reserved += kib(),
+            _ => {}
+        }
+    }
+    let all = rss + reserved;
+    (all > 0).then(|| (huge + reserved) as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn base_pages_are_base_pages() {
+        let mapping = Mapping::new(8 << 20, Page::Base).unwrap();
+        mapping.touch(8 << 20);
+        assert_eq!(mapping.start() as usize % HUGE, 0);
+        if let Some(share) = mapping.huge_share() {
+            assert_eq!(share, 0.0);
+        }
+    }
+
+    #[test]
+    fn smaps_counts_the_area_of_the_mapping_alone() {
+        let smaps = "10000-20000 rw-p 0 00:00 0\nRss:    64 kB\nAnonHugePages:  0 kB\n\
+                     200000-600000 rw-p 0 00:00 0\nRss:  4096 kB\nAnonHugePages:  2048 kB\n";
+        assert_eq!(huge_share_in(smaps, 0x200000, 0x400000), Some(0.5));
+        assert_eq!(huge_share_in(smaps, 0x10000, 0x1000), Some(0.0));
+        assert_eq!(huge_share_in("", 0, 4096), None);
+    }
+
+    #[test]
+    fn an_absurd_size_is_an_error() {
+        assert!(Mapping::new(usize::MAX - 5, Page::Base).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_smaps_panics(text in "[ -~\n]{0,400}") {
+            let _ = huge_share_in(&text, 0x1000, u64::MAX);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The effective core clock: a chain of dependent adds, checked by a chain of multiplies; one CPU alone, then all
+//! at once; scalar, and right after heavy vector work of each width.
+
+use std::time::{Duration, Instant};
+
+use kernels::{chain, heavy};
+use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use serde_json::json;
+
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt};
+use crate::list::Measure;
+use crate::repeat::judge;
+use crate::team::{self, Member};
+use crate::{sys, watch};
+
+/// See the module.
+pub struct Clock;
+
+/// Two chains that differ by more do not both show the clock.
+const AGREEMENT: f64 = 0.01;
+
+/// Half-width of the interval beyond which a clock counts as too noisy.
+const TARGET: f64 = 0.01;
+
+/// Length of one timed chain. Long beside the clock's reading (25 ns), short beside a timer tick (1 to 4 ms).
+const CHAIN_SECONDS: f64 = 150e-6;
+
+/// Length of a burst of heavy vector work before each look. Intel cores keep the lower licence clock for about
+/// 650 µs after the last heavy instruction, so the look right after it still sees it.
+const BURST_SECONDS: f64 = 400e-6;
+
+/// The samples of one CPU.
+#[derive(Clone, Debug, Default)]
+struct Taken {
+    add: Vec<f64>,
+    multiply: Vec<f64>,
+    marks: Vec<SampleMark>,
+}
+
+impl Measure for Clock {
+    fn name(&self) -> &'static str {
+        "clock"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["core.clock"]
+    }
+
+    fn budget(&self, _: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        Budget { seconds: depth.pick(0.9, 4.0, 20.0) + cpus.len() as f64 * 1e-3, bytes: 0 }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let cpus: Vec<u32> = context.cpus.iter().collect();
+        let vectors: Vec<&'static heavy::Heavy> =
+            heavy::all().iter().filter(|h| h.variant.usable() && h.variant.bits() > 128 || cfg!(target_arch = "aarch64") && h.variant.usable()).collect();
+        // Scalar and each width, one CPU and all.
+        let parts = 2.0 * (1.0 + vectors.len() as f64);
+        let seconds = context.depth.pick(0.6, 3.0, 16.0) / parts;
+
+        let ramp = team::run_on(lead, |_| ramp()).unwrap_or_default();
+        let mut done = 0.0;
+        for (active, group) in [("one", vec![lead]), ("all", cpus)] {
+            if active == "all" && group.len() < 2 {
+                context.coverage.push(Coverage::degraded("clock all", "only one CPU may be used"));
+                continue;
+            }
+            context.check()?;
+            let taken = team::run(&group, |member| sample(member, seconds, None));
+            for (cpu, taken) in group.iter().zip(taken) {
+                let Some((pinned, taken)) = taken else { continue };
+                if !pinned {
+                    context.coverage.push(not_pinned(*cpu));
+                }
+                let mut m = summed(*cpu, active, "scalar", taken);
+                if active == "one" && !ramp.is_empty() {
+                    m.detail.insert("ramp_ms_hz".to_owned(), json!(ramp));
+                }
+                context.push(m);
+            }
+            done += 1.0;
+            context.at(done / parts);
+            for vector in &vectors {
+                context.check()?;
+                let taken = team::run(&group, |member| sample(member, seconds, Some(vector)));
+                for (cpu, taken) in group.iter().zip(taken) {
+                    if let Some((_, taken)) = taken {
+                        context.push(summed(*cpu, active, width_word(vector), taken));
+                    }
+                }
+                done += 1.0;
+                context.at(done / parts);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn not_pinned(cpu: u32) -> Coverage {
+    Coverage::degraded("clock", format!("the thread for CPU {cpu} could not be pinned there"))
+        .with_remedy("allow sched_setaffinity (a seccomp filter denies it), or put the CPU online")
+}
+
+fn width_word(vector: &heavy::Heavy) -> &'static str {
+    match vector.variant.bits() {
+        512 => "512",
+        256 => "256",
+        _ if cfg!(target_arch = "aarch64") => "neon",
+        _ => "128",
+    }
+}
+
+/// The clock each millisecond for the first 30 ms after 50 ms of idleness: (ms, Hz).
+fn ramp() -> Vec<(f64, f64)> {
+    std::thread::sleep(Duration::from_millis(50));
+    let from = Instant::now();
+    let mut points = Vec::new();
+    for step in 0..30 {
+        while from.elapsed() < Duration::from_millis(step) {
+            (chain::ADD.run)(64);
+        }
+        let hz = watch::look_at_clock();
+        points.push(((from.elapsed().as_secs_f64() * 1e5).round() / 100.0, hz.round()));
+    }
+    points
+}
+
+/// Samples both chains for `seconds`; after a burst of `vector` work each time, if given.
+fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool, Taken) {
+    let hz = watch::look_at_clock();
+    let iterations = |chain: &chain::Chain, cycles_each: f64, wanted: f64| {
+        ((wanted * hz) / (f64::from(chain.work.operations) * cycles_each)).ceil().max(1.0) as u64
+    };
+    let adds = iterations(&chain::ADD, 1.0, CHAIN_SECONDS);
+    let latency = chain::MULTIPLY_CYCLES.map_or(3.0, f64::from);
+    let multiplies = iterations(&chain::MULTIPLY, latency, CHAIN_SECONDS);
+    let burst = vector.map(|v| {
+        let from = Instant::now();
+        // SAFETY: `run` asked only for variants that are usable here.
+        unsafe { (v.run)(1000) };
+        (v, (BURST_SECONDS / (from.elapsed().as_secs_f64() / 1000.0).max(1e-9)).ceil().max(1.0) as u64)
+    });
+    member.wait();
+    // All go on for the same time, so that each is measured while the others work.
+    let end = member.start + Duration::from_secs_f64(seconds);
+    let mut taken = Taken::default();
+    let mut last = f64::NAN;
+    while Instant::now() < end || taken.add.len() < 6 {
+        let switches = sys::switches();
+        if let Some((vector, iterations)) = burst {
+            // SAFETY: as above.
+            unsafe { (vector.run)(iterations) };
+            // Only the add chain: it must follow at once, while the licence still holds.
+            let n = 20_000 / u64::from(chain::ADD.work.operations);
+            taken.add.push(watch::chain_rate(&chain::ADD, n));
+        } else {
+            taken.add.push(watch::chain_rate(&chain::ADD, adds));
+            taken.multiply.push(watch::chain_rate(&chain::MULTIPLY, multiplies));
+        }
+        let index = (taken.add.len() - 1) as u32;
+        let now = taken.add[index as usize];
+        let mut mark = |mark| taken.marks.push(SampleMark { sample: index, mark });
+        if (now / last - 1.0).abs() > AGREEMENT {
+            mark(Mark::ClockMoved);
+        }
+        if let (Some((before, _)), Some((after, _))) = (switches, sys::switches())
+            && after > before
+        {
+            mark(Mark::Switched);
+        }
+        if sys::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+            mark(Mark::Migrated);
+        }
+        last = now;
+        if taken.add.len() > 200_000 {
+            break;
+        }
+    }
+    (member.pinned, taken)
+}
+
+fn summed(cpu: u32, active: &str, vector: &str, taken: Taken) -> Measurement {
+    // An interruption that falls into t(N) makes t(2N) − t(N) too small or negative: no clock at all.
+    let (samples, kept): (Vec<f64>, Vec<usize>) = taken
+        .add
+        .iter()
+        .enumerate()
+        .filter(|(_, hz)| hz.is_finite() && **hz > 0.0)
+        .map(|(index, hz)| (*hz, index))
+        .unzip();
+    let place = Where::new().with("cpu", cpu).with("active", active).with("vector", vector);
+    let mut m = Measurement::new("core.clock", place, samples)
+        .with_detail("kernel", chain::ADD.name)
+        .with_detail("method", "t(2N) - t(N)");
+    m.marks = taken
+        .marks
+        .iter()
+        .filter_map(|mark| {
+            let sample = kept.binary_search(&(mark.sample as usize)).ok()? as u32;
+            Some(SampleMark { sample, mark: mark.mark })
+        })
+        .collect();
+    if taken.add.len() > m.samples.len() {
+        m.detail.insert("samples_cut_by_interruption".to_owned(), json!(taken.add.len() - m.samples.len()));
+    }
+    judge(&mut m, TARGET);
+    if !taken.multiply.is_empty() && m.summary.n > 0 {
+        let rate = record::Summary::of(&taken.multiply).median;
+        let cycles = m.summary.median / rate;
+        let latency = chain::MULTIPLY_CYCLES.map_or(cycles.round(), f64::from);
+        let second = rate * latency;
+        let apart = (second / m.summary.median - 1.0).abs();
+        m.detail.insert("multiply_chain_hz".to_owned(), json!(second.round()));
+        m.detail.insert("multiply_cycles".to_owned(), json!(latency));
+        m.detail.insert("chains_differ".to_owned(), json!((apart * 1e5).round() / 1e5));
+        if apart > AGREEMENT {
+            m.doubt = Some(format!(
+                "the chain of adds says {}, the chain of multiplies {}: they should agree within 1 %",
+                record::units::figure(m.summary.median, "Hz"),
+                record::units::figure(second, "Hz")
+            ));
+        }
+    }
+    m
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_that_disagree_cast_doubt() {
+        let latency = chain::MULTIPLY_CYCLES.map_or(3.0, f64::from);
+        let taken = |factor: f64| Taken {
+            add: vec![3e9; 10],
+            multiply: vec![3e9 / latency * factor; 10],
+            marks: Vec::new(),
+        };
+        assert_eq!(summed(0, "one", "scalar", taken(1.0)).doubt, None);
+        assert!(summed(0, "one", "scalar", taken(1.02)).doubt.unwrap().contains("agree within 1 %"));
+    }
+
+    #[test]
+    fn samples_without_a_clock_are_left_out_and_counted_and_marks_move_with_them() {
+        let taken = Taken {
+            add: vec![-1.0, 3e9, 3e9, 3e9, 3e9, 3e9, 3e9],
+            multiply: vec![],
+            marks: vec![
+                SampleMark { sample: 0, mark: Mark::Switched },
+                SampleMark { sample: 2, mark: Mark::Switched },
+            ],
+        };
+        let m = summed(0, "one", "scalar", taken);
+        assert_eq!(m.summary.n, 6);
+        assert_eq!(m.detail["samples_cut_by_interruption"], json!(1));
+        assert_eq!(m.marks, [SampleMark { sample: 1, mark: Mark::Switched }]);
+    }
+}

@@ -1,0 +1,331 @@
+//! Load latency against working set: a dependent chase round one random cycle, on huge pages and on base pages,
+//! interleaved size by size. The difference between the two curves is the page walk.
+
+use record::{Coverage, CpuList, Machine, Mark, Measurement, Where};
+use serde_json::json;
+
+use crate::budget::{Budget, Depth, beyond_caches, memory_allowance};
+use crate::context::{Context, Halt};
+use crate::cycle::Cycle;
+use crate::list::Measure;
+use crate::mapping::Page;
+use crate::placement::Placement;
+use crate::repeat::{Effort, judge, measurement};
+use crate::team;
+use crate::watch::{Watch, Watched, steal_ticks};
+
+/// See the module.
+pub struct Latency;
+
+/// The smallest working set: one base page, in every L1.
+const SMALLEST: usize = 4096;
+
+/// Half-width of the interval beyond which a point counts as too noisy.
+const TARGET: f64 = 0.03;
+
+/// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
+const SAMPLE_NS: f64 = 300_000.0;
+
+/// Up to this size a set is warmed by chasing it twice; beyond, by one sweep in address order, which brings it into
+/// the same caches at bandwidth instead of latency.
+const CHASE_WARM_UP: usize = 2 << 20;
+
+/// A set on huge pages with a smaller share of them is not "on huge pages".
+const LEAST_HUGE: f64 = 0.99;
+
+impl Measure for Latency {
+    fn name(&self) -> &'static str {
+        "latency"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["load.latency", "load.latency_cycles"]
+    }
+
+    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot) -> Coverage {
+        let wanted = beyond_caches(machine);
+        let allowed =
+            memory_allowance(snapshot.memory_available_bytes, machine.limits.memory_available_bytes) / 2;
+        if allowed < wanted {
+            let words = record::units::bytes;
+            return Coverage::degraded(
+                self.name(),
+                format!(
+                    "memory allows working sets up to {} only; four times the last-level caches would be {}",
+                    words(allowed),
+                    words(wanted)
+                ),
+            )
+            .with_remedy("raise the memory limit or free memory");
+        }
+        Coverage::measured(self.name())
+    }
+
+    fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
+        Budget { seconds: depth.pick(3.2, 17.0, 60.0), bytes: beyond_caches(machine).saturating_mul(2) }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        // Two cycles stand side by side, so that each size is measured on both kinds of page in turn.
+        let most = (context.memory_allowance() / 2).min(usize::MAX as u64) as usize;
+        if most < SMALLEST * 2 {
+            return Err(Halt::Impossible("no memory is left for a working set".to_owned()));
+        }
+        let largest = usize::try_from(beyond_caches(context.machine)).unwrap_or(most).min(most);
+        let sizes = sizes(largest, context.depth.pick(2, 8, 8));
+        let node = context.node_of(lead);
+        let inside = &mut *context;
+        team::run_on(lead, move |member| curve(inside, lead, member.pinned, node, &sizes))
+            .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".to_owned())))
+    }
+}
+
+/// Working sets from [`SMALLEST`] to `largest`, `steps` an octave, whole lines, `largest` itself included.
+pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    for step in 0.. {
+        let size = SMALLEST as f64 * 2f64.powf(f64::from(step) / f64::from(steps));
+        if size >= largest as f64 * 0.97 {
+            break;
+        }
+        sizes.push((size as usize).next_multiple_of(crate::cycle::LINE));
+    }
+    sizes.push(largest / crate::cycle::LINE * crate::cycle::LINE);
+    sizes.dedup();
+    sizes
+}
+
+/// One kind of page's curve while it is taken.
+struct Curve {
+    page: Page,
+    cycle: Cycle,
+    at: *const u8,
+    points: Vec<Point>,
+}
+
+struct Point {
+    bytes: usize,
+    hops: u64,
+    samples: Vec<Watched>,
+}
+
+fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
+    let what = format!("latency {}", page.word());
+    let unhuge = |reason: &str| {
+        Coverage::impossible(what.clone(), reason.to_owned())
+            .with_remedy("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages")
+    };
+    match Cycle::new(largest, page, node) {
+        Err(error) if page == Page::Huge => {
+            context.coverage.push(unhuge(&format!("no huge pages: {error}")));
+            None
+        }
+        Err(error) => {
+            context.coverage.push(Coverage::impossible(what, format!("the memory could not be mapped: {error}")));
+            None
+        }
+        Ok((mut cycle, bound)) => {
+            if let Some(error) = bound
+                && context.machine.nodes.len() > 1
+            {
+                context.coverage.push(
+                    Coverage::degraded(what.clone(), format!("mbind is refused ({error}); memory lies where it is first touched"))
+                        .with_remedy("allow mbind: a seccomp filter denies it"),
+                );
+            }
+            cycle.grow_to(SMALLEST);
+            if page == Page::Huge && cycle.mapping().huge_share().is_some_and(|share| share < LEAST_HUGE) {
+                context.coverage.push(unhuge("the kernel gave no huge page when asked for one"));
+                return None;
+            }
+            let at = cycle.start();
+            Some(Curve { page, cycle, at, points: Vec::new() })
+        }
+    }
+}
+
+fn curve(
+    context: &mut Context,
+    cpu: u32,
+    pinned: bool,
+    node: Option<u32>,
+    sizes: &[usize],
+) -> Result<(), Halt> {
+    if !pinned {
+        context.coverage.push(Coverage::degraded("latency", format!("the thread could not be pinned to CPU {cpu}")));
+    }
+    let largest = sizes.last().copied().unwrap_or(SMALLEST);
+    let mut curves: Vec<Curve> =
+        [Page::Huge, Page::Base].into_iter().filter_map(|page| open(context, page, largest, node)).collect();
+    let effort = Effort { least: context.depth.pick(6, 9, 25), most: context.depth.pick(12, 40, 120), target: 0.01 };
+    let mut watch = Watch::new(cpu);
+    let mut ended = Ok(());
+    let mut reached = 0;
+    'sizes: for (step, &bytes) in sizes.iter().enumerate() {
+        // What is left must do for the largest set of all: it is the memory's latency and everyone's first question.
+        // When time runs short, the sizes between are passed over.
+        let share_left = 1.0 - step as f64 / sizes.len() as f64;
+        let short = context.seconds_left() < 0.25 * share_left * context.depth.pick(3.2, 17.0, 60.0);
+        if context.out_of_time() || (short && bytes != largest && step % 4 != 0) {
+            continue;
+        }
+        for curve in &mut curves {
+            if let Err(halt) = context.check() {
+                ended = Err(halt);
+                break 'sizes;
+            }
+            point(curve, bytes, cpu, effort, context, &mut watch);
+        }
+        reached = bytes;
+        context.at((step + 1) as f64 / sizes.len() as f64);
+    }
+    if ended.is_ok() && reached < largest {
+        context.coverage.push(Coverage::degraded(
+            "latency",
+            format!("time ended at {}; {} was planned", record::units::bytes(reached as u64), record::units::bytes(largest as u64)),
+        ).with_remedy("linespeed run latency --full"));
+    }
+    for curve in curves {
+        let kept = close(context, curve, cpu, node);
+        if let Some(cycle) = kept {
+            context.kept_cycle = Some(cycle);
+        }
+    }
+    ended
+}
+
+fn point(curve: &mut Curve, bytes: usize, cpu: u32, effort: Effort, context: &Context, watch: &mut Watch) {
+    curve.cycle.grow_to(bytes);
+    let lines = (curve.cycle.bytes() / crate::cycle::LINE) as u64;
+    if bytes <= CHASE_WARM_UP {
+        curve.at = curve.cycle.chase(curve.at, 2 * lines);
+    } else {
+        // Beyond twice all caches nothing of a sweep is left to find.
+        if bytes as u64 <= context.machine.last_level_bytes().saturating_mul(2) {
+            curve.cycle.sweep();
+        }
+        curve.at = curve.cycle.chase(curve.at, lines.min(4_000));
+    }
+    // A short chase tells how many hops last as long as a sample should.
+    let trial = 2_048;
+    watch.refresh();
+    let mut at = curve.at;
+    let taken = watch.sample(|| at = curve.cycle.chase(at, trial));
+    let hops = ((SAMPLE_NS / (taken.ns / trial as f64).max(0.1)) as u64).next_multiple_of(kernels::chase::UNROLL).max(1_024);
+    let stolen = steal_before(context, cpu);
+    let mut samples = effort.samples(
+        || context.out_of_time(),
+        || watch.sample(|| at = curve.cycle.chase(at, hops)),
+    );
+    curve.at = at;
+    if let (Some(before), Some(after)) = (stolen, steal_before(context, cpu))
+        && after > before
+    {
+        mark_stolen(&mut samples);
+    }
+    curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples });
+}
+
+/// Reading /proc/stat takes milliseconds on hundreds of CPUs: there the run's own conditions tell the steal.
+fn steal_before(context: &Context, cpu: u32) -> Option<u64> {
+    (context.machine.cpus.len() <= 64).then(|| steal_ticks(cpu)).flatten()
+}
+
+/// The kernel counts stolen time by 10 ms ticks, so it cannot name the sample: those well above the median are taken.
+fn mark_stolen(samples: &mut [Watched]) {
+    let median = record::Summary::of(&samples.iter().map(|s| s.ns).collect::<Vec<_>>()).median;
+    for sample in samples.iter_mut().filter(|sample| sample.ns > 1.1 * median) {
+        sample.marks.push(Mark::Stolen);
+    }
+}
+
+/// Turns a finished curve into measurements after checking its pages and its placement; returns the cycle when others
+/// can use it.
+fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Option<Cycle> {
+    let word = curve.page.word();
+    let what = format!("latency {word}");
+    let huge = curve.cycle.mapping().huge_share();
+    match (curve.page, huge) {
+        (_, None) => context.coverage.push(Coverage::degraded(
+            what.clone(),
+            "the page size is not verified: /proc/self/smaps cannot be read",
+        )),
+        (Page::Huge, Some(share)) if share < LEAST_HUGE => context.coverage.push(
+            Coverage::degraded(
+                what.clone(),
+                format!("only {} of the memory lies on huge pages", record::units::percent(share)),
+            )
+            .with_remedy("echo 1 > /proc/sys/vm/compact_memory, or reserve huge pages with vm.nr_hugepages"),
+        ),
+        _ => {}
+    }
+    let mut proof = "not asked: the machine tells no nodes".to_owned();
+    if let Some(node) = node {
+        let placement = Placement::of(curve.cycle.mapping(), curve.cycle.bytes(), node);
+        proof = placement.words(node);
+        if !placement.acceptable() {
+            context.coverage.push(
+                Coverage::skipped(what, format!("refused: {proof}"))
+                    .with_remedy("free memory on that node: numactl --hardware shows how much it has"),
+            );
+            return None;
+        }
+        if let Placement::Unknown(why) = &placement
+            && context.machine.nodes.len() > 1
+        {
+            context.coverage.push(Coverage::degraded(what, format!("placement is not verified: {why}")));
+        }
+    }
+    for point in &curve.points {
+        let mut place =
+            Where::new().with("cpu", cpu).with("bytes", point.bytes).with("page", word.as_str());
+        if let Some(node) = node {
+            place = place.with("node", node);
+        }
+        let hops = point.hops as f64;
+        let mut ns: Measurement = measurement("load.latency", place.clone(), &point.samples, |s| s.ns / hops);
+        let mut cycles =
+            measurement("load.latency_cycles", place, &point.samples, |s| s.ns / hops * s.clock_hz / 1e9);
+        judge(&mut ns, TARGET);
+        judge(&mut cycles, TARGET);
+        ns = ns
+            .with_detail("hops_per_sample", point.hops)
+            .with_detail("placement", proof.as_str())
+            .with_detail("huge_share", json!(huge));
+        context.push(ns);
+        context.push(cycles);
+    }
+    (curve.page == Page::Huge).then_some(curve.cycle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_eight_an_octave_and_end_at_the_largest() {
+        let sizes = sizes(64 << 20, 8);
+        assert_eq!(sizes.first(), Some(&4096));
+        assert_eq!(sizes.last(), Some(&(64 << 20)));
+        assert_eq!(sizes.len(), 14 * 8 + 1);
+        assert!(sizes.windows(2).all(|w| w[0] < w[1]));
+        assert!(sizes.iter().all(|size| size % 64 == 0));
+    }
+
+    #[test]
+    fn a_tiny_allowance_still_gives_sizes() {
+        assert_eq!(sizes(8192, 2).last(), Some(&8192));
+        assert_eq!(sizes(4096, 8), [4096]);
+    }
+
+    #[test]
+    fn stolen_ticks_mark_the_slow_samples_alone() {
+        let mut samples: Vec<Watched> = [10.0, 10.0, 10.0, 30.0]
+            .iter()
+            .map(|ns| Watched { ns: *ns, clock_hz: 1e9, marks: vec![] })
+            .collect();
+        mark_stolen(&mut samples);
+        assert_eq!(samples.iter().filter(|s| s.marks.contains(&Mark::Stolen)).count(), 1);
+    }
+}

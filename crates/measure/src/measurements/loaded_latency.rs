@@ -1,0 +1,257 @@
+//! Load latency while the other CPUs load the memory at a rising rate.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use kernels::chain;
+use kernels::stream::{self, Op, Stores};
+use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use serde_json::json;
+
+use crate::budget::{Budget, Depth, beyond_caches};
+use crate::context::{Context, Halt};
+use crate::list::Measure;
+use crate::mapping::{Mapping, Page};
+use crate::measurements::parallelism::memory_cycle;
+use crate::repeat::judge;
+use crate::team;
+use crate::watch::ns_since;
+use crate::window::{self, Log};
+
+/// See the module.
+pub struct LoadedLatency;
+
+/// Cycles (chained adds) that a loader waits after each 16 KiB: from all but idle down to none. None, then factors of
+/// two to three, closest where the knee usually lies.
+const WAITS: [Option<u64>; 11] = [
+    None,
+    Some(120_000),
+    Some(40_000),
+    Some(16_000),
+    Some(8_000),
+    Some(4_000),
+    Some(2_000),
+    Some(1_000),
+    Some(500),
+    Some(200),
+    Some(0),
+];
+
+/// Bytes that a loader reads between waits.
+const BURST: usize = 16 << 10;
+
+/// Hops of a latency sample: some 50 µs from memory.
+const HOPS: u64 = 512;
+
+impl Measure for LoadedLatency {
+    fn name(&self) -> &'static str {
+        "loaded-latency"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["memory.loaded_latency"]
+    }
+
+    fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
+        match machine.allowed_cpus().len() {
+            0 | 1 => Coverage::impossible(self.name(), "it needs two CPUs: one to measure, others to load")
+                .with_remedy("allow more CPUs (taskset, cpuset)"),
+            2 => Coverage::degraded(self.name(), "one CPU is left to load the memory, which may not reach its limit"),
+            _ => Coverage::measured(self.name()),
+        }
+    }
+
+    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        let starting = cpus.len() as f64 * WAITS.len() as f64 * 0.1e-3;
+        Budget { seconds: depth.pick(1.0, 4.5, 20.0) + starting, bytes: beyond_caches(machine).saturating_mul(2) }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let loaders: Vec<u32> = context.cpus.iter().filter(|cpu| *cpu != lead).collect();
+        if loaders.is_empty() {
+            return Err(Halt::Impossible("it needs two CPUs: one to measure, others to load".to_owned()));
+        }
+        let cycle = memory_cycle(context, lead, "loaded-latency")?;
+        // Each loader reads its own part, together as large as the caches allow to be beyond, in what memory is left.
+        let wanted = beyond_caches(context.machine).min(context.memory_allowance() / 2);
+        let each = ((wanted / loaders.len() as u64) as usize / BURST * BURST).max(BURST);
+        let made: Option<Vec<Mapping>> = team::run(&loaders, |_| {
+            let part = Mapping::new(each, Page::Any).ok()?;
+            part.touch(each);
+            Some(part)
+        })
+        .into_iter()
+        .map(Option::flatten)
+        .collect();
+        let Some(parts) = made else {
+            return Err(Halt::Impossible("the loaders' memory could not be mapped".to_owned()));
+        };
+        let Some(read) = kernels::Variant::usable_vectors()
+            .filter_map(|variant| stream::find(Op::Read, Stores::Regular, variant))
+            .last()
+        else {
+            return Err(Halt::Impossible("no read kernel is usable here".to_owned()));
+        };
+
+        let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
+        let seconds = (context.seconds_left() / WAITS.len() as f64 * 0.85).clamp(0.03, 1.0);
+        let mut points: Vec<(f64, Vec<f64>, bool)> = Vec::new();
+        for (step, wait) in WAITS.into_iter().enumerate() {
+            context.check()?;
+            if context.out_of_time() && points.len() > 2 {
+                context.coverage.push(Coverage::degraded("loaded-latency", "time ended before the highest rates"));
+                break;
+            }
+            let over = AtomicBool::new(false);
+            let logs = team::run(&cpus, |member| {
+                let end = member.start + Duration::from_secs_f64(seconds);
+                if member.index == 0 {
+                    // The chase goes on until its window ends; loaders go on until it has.
+                    let taken = chase_samples(&cycle, member.start, end);
+                    over.store(true, Ordering::Relaxed);
+                    let moved = crate::sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+                    return (Log::default(), taken, moved);
+                }
+                let log = load(read, &parts[member.index - 1], each, wait, member.start, &over);
+                (log, Vec::new(), false)
+            });
+            let mut all: Vec<_> = logs.into_iter().flatten().collect();
+            if all.len() < cpus.len() {
+                return Err(Halt::Impossible("a thread could not be started".to_owned()));
+            }
+            let (_, samples, moved) = all.remove(0);
+            let logs: Vec<Log> = all.into_iter().map(|(log, _, _)| log).collect();
+            let loaded = record::Summary::of(&window::rates(&logs, 6)).median;
+            // The chase's own lines are traffic too.
+            let own = 64.0 / record::Summary::of(&samples).median.max(1e-3) * 1e9;
+            points.push((loaded + own, samples, moved));
+            context.at((step + 1) as f64 / WAITS.len() as f64);
+        }
+        push_all(context, lead, &points, &loaders);
+        context.kept_cycle = Some(cycle);
+        Ok(())
+    }
+}
+
+/// Latency samples (ns a hop) of a chase from `start` to `end`.
+fn chase_samples(cycle: &crate::cycle::Cycle, start: Instant, end: Instant) -> Vec<f64> {
+    let mut samples = Vec::new();
+    let mut at = cycle.start();
+    while Instant::now() < start {
+        std::hint::spin_loop();
+    }
+    // A tenth of the window lets the loaders reach their rate.
+    let settle = start + (end - start) / 10;
+    while Instant::now() < end {
+        let from = Instant::now();
+        at = cycle.chase(at, HOPS);
+        let ns = ns_since(from) / HOPS as f64;
+        if from > settle {
+            samples.push(ns);
+        }
+    }
+    samples
+}
+
+fn load(
+    read: &stream::Stream,
+    part: &Mapping,
+    bytes: usize,
+    wait: Option<u64>,
+    start: Instant,
+    over: &AtomicBool,
+) -> Log {
+    let mut log = Log::with_capacity(1 << 16);
+    while Instant::now() < start {
+        std::hint::spin_loop();
+    }
+    log.note(start, 0.0);
+    let (mut done, mut offset) = (0.0, 0);
+    let adds = u64::from(chain::ADD.work.operations);
+    while !over.load(Ordering::Relaxed) {
+        if let Some(cycles) = wait {
+            // SAFETY: the burst lies within the part, which is aligned to 2 MiB and was touched; read loads only.
+            unsafe {
+                let from = part.start().add(offset).cast::<f64>();
+                (read.run)(from, from, from, BURST);
+            }
+            offset += BURST;
+            if offset + BURST > bytes {
+                offset = 0;
+            }
+            done += BURST as f64;
+            if cycles > 0 {
+                (chain::ADD.run)(cycles / adds + 1);
+            }
+        } else {
+            (chain::ADD.run)(100);
+        }
+        log.note(start, done);
+    }
+    log
+}
+
+fn push_all(context: &mut Context, cpu: u32, points: &[(f64, Vec<f64>, bool)], loaders: &[u32]) {
+    let peak = points.iter().map(|(bandwidth, _, _)| *bandwidth).fold(0.0, f64::max);
+    let curve: Vec<(f64, f64)> =
+        points.iter().map(|(bandwidth, samples, _)| (*bandwidth, record::Summary::of(samples).median)).collect();
+    let list: CpuList = loaders.iter().copied().collect();
+    for (bandwidth, samples, moved) in points {
+        let place = Where::new()
+            .with("cpu", cpu)
+            .with("bandwidth", bandwidth.round())
+            .with("share_of_peak", (bandwidth / peak * 1e4).round() / 1e4);
+        let mut m = Measurement::new("memory.loaded_latency", place, samples.clone())
+            .with_detail("loaders", list.to_string())
+            .with_detail("load", "read")
+            .with_detail("idle_ns", curve.first().map_or(json!(null), |first| json!(first.1)))
+            .with_detail("knee_bytes_per_second", json!(knee(&curve)))
+            .with_detail("ns_at_half_of_peak", json!(at_share(&curve, peak, 0.5)))
+            .with_detail("ns_at_80_percent_of_peak", json!(at_share(&curve, peak, 0.8)));
+        if *moved {
+            m.marks = (0..samples.len() as u32).map(|sample| SampleMark { sample, mark: Mark::Migrated }).collect();
+        }
+        judge(&mut m, 0.05);
+        context.push(m);
+    }
+}
+
+/// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None`
+/// where it never does.
+fn knee(curve: &[(f64, f64)]) -> Option<f64> {
+    let twice = curve.first()?.1 * 2.0;
+    curve.windows(2).find(|w| w[0].1 < twice && w[1].1 >= twice).map(|w| {
+        let share = (twice - w[0].1) / (w[1].1 - w[0].1);
+        w[0].0 + (w[1].0 - w[0].0) * share
+    })
+}
+
+/// Latency where the curve first reaches a share of the peak bandwidth.
+fn at_share(curve: &[(f64, f64)], peak: f64, share: f64) -> Option<f64> {
+    let wanted = peak * share;
+    curve.windows(2).find(|w| w[0].0 < wanted && w[1].0 >= wanted).map(|w| {
+        let share = (wanted - w[0].0) / (w[1].0 - w[0].0);
+        w[0].1 + (w[1].1 - w[0].1) * share
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_knee_is_where_latency_is_twice_idle() {
+        let curve = [(1.0, 100.0), (10.0, 120.0), (20.0, 280.0), (21.0, 600.0)];
+        assert_eq!(knee(&curve), Some(15.0));
+        assert_eq!(knee(&curve[..2]), None);
+        assert_eq!(knee(&[]), None);
+    }
+
+    #[test]
+    fn shares_of_peak_lie_on_the_curve() {
+        let curve = [(0.0, 100.0), (10.0, 120.0), (20.0, 300.0)];
+        assert_eq!(at_share(&curve, 20.0, 0.5), Some(120.0));
+        assert_eq!(at_share(&curve, 20.0, 0.8), Some(228.0));
+    }
+}

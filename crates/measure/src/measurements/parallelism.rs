@@ -1,0 +1,124 @@
+//! Memory-level parallelism: how many loads one core keeps in flight, by 1 to 16 chases at once.
+
+use std::time::Instant;
+
+use record::{Coverage, CpuList, Machine, Measurement, Where};
+
+use crate::budget::{Budget, Depth, beyond_caches};
+use crate::context::{Context, Halt};
+use crate::cycle::Cycle;
+use crate::list::Measure;
+use crate::mapping::Page;
+use crate::repeat::judge;
+use crate::team;
+use crate::watch::{ns_since, reading_cost_ns};
+
+/// See the module.
+pub struct Parallelism;
+
+/// Numbers of chases, 1 first: it is what the others are held against.
+const CHAINS: [usize; 9] = [1, 2, 3, 4, 6, 8, 10, 12, 16];
+
+/// Hops of each chase in a sample: about 0.4 ms from memory.
+const HOPS: u64 = 4_096;
+
+impl Measure for Parallelism {
+    fn name(&self) -> &'static str {
+        "parallelism"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["load.parallelism"]
+    }
+
+    fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
+        Budget { seconds: depth.pick(0.6, 2.5, 10.0), bytes: beyond_caches(machine) }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let mut cycle = memory_cycle(context, lead, "parallelism")?;
+        let inside = &mut *context;
+        let shared = &mut cycle;
+        let ended = team::run_on(lead, move |_| rounds(inside, lead, shared))
+            .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".to_owned())));
+        context.kept_cycle = Some(cycle);
+        ended
+    }
+}
+
+/// The cycle kept by the latency measurement, or a new one beyond all caches, on huge pages where there are any.
+pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Result<Cycle, Halt> {
+    let allowed = usize::try_from(context.memory_allowance()).unwrap_or(usize::MAX);
+    if let Some(cycle) = context.kept_cycle.take() {
+        return Ok(cycle);
+    }
+    let wanted = usize::try_from(beyond_caches(context.machine)).unwrap_or(usize::MAX).min(allowed / 2);
+    if wanted < 1 << 20 {
+        return Err(Halt::Impossible("no memory is left for a working set".to_owned()));
+    }
+    let node = context.node_of(cpu);
+    let built = team::run_on(cpu, move |_| {
+        let (mut cycle, _) =
+            Cycle::new(wanted, Page::Huge, node).or_else(|_| Cycle::new(wanted, Page::Base, node))?;
+        cycle.grow_to(wanted);
+        Ok::<_, std::io::Error>(cycle)
+    });
+    match built {
+        Some(Ok(cycle)) => {
+            if cycle.mapping().page() == Page::Base {
+                context.coverage.push(Coverage::degraded(what, "on base pages: there are no huge ones"));
+            }
+            Ok(cycle)
+        }
+        Some(Err(error)) => Err(Halt::Impossible(format!("the memory could not be mapped: {error}"))),
+        None => Err(Halt::Impossible("its thread could not be started".to_owned())),
+    }
+}
+
+/// Interleaved rounds over all numbers of chases; each round's single chase is what its others are held against.
+fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt> {
+    let least = context.depth.pick(7, 15, 40);
+    let cost = reading_cost_ns();
+    let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); CHAINS.len()];
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); CHAINS.len()];
+    let mut round = 0;
+    while round < least || (round < 4 * least && context.seconds_left() > 0.3 && !settled(&ratios)) {
+        if context.check().is_err() || (context.out_of_time() && round >= 6) {
+            break;
+        }
+        let mut single = 0.0;
+        for (index, &chains) in CHAINS.iter().enumerate() {
+            let mut pointers = cycle.starts(chains);
+            let from = Instant::now();
+            // SAFETY: each pointer is a line of the cycle, whose lines hold addresses of its lines.
+            unsafe { kernels::chase::chase_parallel(&mut pointers, HOPS) };
+            let ns = (ns_since(from) - cost).max(1.0);
+            if chains == 1 {
+                single = ns;
+            }
+            times[index].push(ns / HOPS as f64);
+            ratios[index].push(single * chains as f64 / ns);
+        }
+        round += 1;
+        context.at((round as f64 / least as f64).min(1.0));
+    }
+    for (index, &chains) in CHAINS.iter().enumerate() {
+        let place = Where::new().with("cpu", cpu).with("bytes", cycle.bytes()).with("chains", chains);
+        let mut m = Measurement::new("load.parallelism", place, ratios[index].clone())
+            .with_detail("ns_per_hop_of_all", record::Summary::of(&times[index]).median)
+            .with_detail("page", cycle.mapping().page().word());
+        if chains > 1 {
+            judge(&mut m, 0.05);
+        }
+        context.push(m);
+    }
+    context.check()
+}
+
+/// Whether the widest ratio is known to 2 %.
+fn settled(ratios: &[Vec<f64>]) -> bool {
+    ratios
+        .last()
+        .is_some_and(|values| record::Summary::of(values).relative_half_width().is_some_and(|width| width < 0.02))
+}

@@ -1,0 +1,283 @@
+//! Time stolen from a thread that never stops working: each CPU spins on the cycle counter; a gap in it is time that
+//! somebody else took. A gap with no interrupt and no context switch behind it came from below: firmware or
+//! hypervisor.
+
+use std::time::{Duration, Instant};
+
+use kernels::counter;
+use record::{Bucket, Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt, Stop};
+use crate::interrupts::Interrupts;
+use crate::list::Measure;
+use crate::repeat::judge;
+use crate::{sys, team};
+
+/// See the module.
+pub struct Stolen;
+
+/// A shorter gap is the loop itself, a cache miss or an SMT sibling's doing. rtla's osnoise takes 5 µs, oslat 1 µs.
+const THRESHOLD_NS: f64 = 1_000.0;
+
+/// The share is taken over parts of this length: each is a sample.
+const PART: Duration = Duration::from_millis(50);
+
+/// When reading /proc/interrupts takes longer (hundreds of CPUs), it is read once a part instead of after each gap.
+const SLOW_READING: Duration = Duration::from_micros(300);
+
+/// Gaps kept for each CPU at most; beyond, they are still counted in the share.
+const MOST_GAPS: usize = 200_000;
+
+/// Above so many CPUs their gaps' distributions are not kept for each.
+const DISTRIBUTIONS: usize = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Os,
+    Below,
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    ns: f64,
+    cause: Cause,
+}
+
+/// One part's spinning.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    watched_ns: f64,
+    gaps: Vec<Gap>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    parts: Vec<Part>,
+    causes_told: bool,
+    pinned: bool,
+    moved: bool,
+}
+
+impl Measure for Stolen {
+    fn name(&self) -> &'static str {
+        "stolen"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["stolen.share", "stolen.gap"]
+    }
+
+    fn budget(&self, _: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        Budget { seconds: depth.pick(0.6, 3.2, 30.0) + cpus.len() as f64 * 0.5e-3, bytes: 0 }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        let cpus: Vec<u32> = context.cpus.iter().collect();
+        if cpus.is_empty() {
+            return Err(Halt::Impossible("no CPU may be used".to_owned()));
+        }
+        let rate = ticks_a_ns();
+        let duration = Duration::from_secs_f64(context.depth.pick(0.5, 3.0, 30.0));
+        let seen = team::run(&cpus, |member| spin(member, rate, duration, context.stop));
+        context.at(1.0);
+        let untold = seen.iter().flatten().filter(|s| !s.causes_told).count();
+        if untold > 0 {
+            context.coverage.push(
+                Coverage::degraded("stolen", "whose the gaps are is not told: /proc/interrupts cannot be read")
+                    .with_remedy("make /proc/interrupts readable (a sandbox or container hides it)"),
+            );
+        }
+        if seen.iter().flatten().any(|s| !s.pinned || s.moved) {
+            context.coverage.push(Coverage::degraded("stolen", "threads did not stay on their CPUs"));
+        }
+        for (cpu, seen) in cpus.iter().zip(seen) {
+            if let Some(seen) = seen {
+                publish(context, *cpu, &seen, cpus.len() <= DISTRIBUTIONS);
+            }
+        }
+        context.check()
+    }
+}
+
+/// The counter's rate in ticks a ns, against the monotonic clock over 20 ms.
+fn ticks_a_ns() -> f64 {
+    if let Some(hz) = counter::architectural_hz() {
+        return hz as f64 / 1e9;
+    }
+    let (from, ticks) = (Instant::now(), counter::ticks_ordered());
+    while from.elapsed() < Duration::from_millis(20) {
+        std::hint::spin_loop();
+    }
+    let (elapsed, ticks) = (from.elapsed(), counter::ticks_ordered().wrapping_sub(ticks));
+    ticks as f64 / elapsed.as_nanos() as f64
+}
+
+fn spin(member: team::Member, rate: f64, duration: Duration, stop: &Stop) -> Seen {
+    let mut seen = Seen { pinned: member.pinned, ..Seen::default() };
+    let mut interrupts = Interrupts::of_cpu(member.cpu);
+    let timed = Instant::now();
+    let mut events = events(interrupts.as_mut());
+    let each_gap = timed.elapsed() < SLOW_READING;
+    seen.causes_told = events.is_some();
+    let threshold = (THRESHOLD_NS * rate) as u64;
+    let mut gaps_kept = 0;
+    member.wait();
+    let end = member.start + duration;
+    while Instant::now() < end && stop.signal().is_none() {
+        let mut part = Part::default();
+        let until = counter::ticks() + (PART.as_nanos() as f64 * rate) as u64;
+        let mut last = counter::ticks();
+        let mut from = last;
+        loop {
+            let (before, after) = counter::next_gap(last, threshold, until);
+            if after.wrapping_sub(before) > threshold && gaps_kept < MOST_GAPS {
+                gaps_kept += 1;
+                let ns = after.wrapping_sub(before) as f64 / rate;
+                let mut cause = Cause::Unknown;
+                part.watched_ns += after.wrapping_sub(from) as f64 / rate;
+                if each_gap && seen.causes_told {
+                    let now = self::events(interrupts.as_mut());
+                    cause = match (events, now) {
+                        (Some(before), Some(now)) if now > before => Cause::Os,
+                        (Some(_), Some(_)) => Cause::Below,
+                        _ => Cause::Unknown,
+                    };
+                    events = now;
+                }
+                part.gaps.push(Gap { ns, cause });
+                // What reading the evidence took is nobody's theft.
+                from = counter::ticks();
+                last = from;
+            } else {
+                last = after;
+            }
+            if after >= until {
+                part.watched_ns += after.saturating_sub(from) as f64 / rate;
+                break;
+            }
+        }
+        if !each_gap && seen.causes_told {
+            let now = self::events(interrupts.as_mut());
+            if let (Some(before), Some(now)) = (events, now) {
+                settle(&mut part.gaps, now.saturating_sub(before));
+            }
+            events = now;
+        }
+        seen.moved |= sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        seen.parts.push(part);
+    }
+    seen
+}
+
+/// Interrupts of this CPU and involuntary switches of this thread so far.
+fn events(interrupts: Option<&mut Interrupts>) -> Option<u64> {
+    let (involuntary, _) = sys::switches()?;
+    Some(interrupts?.read()? + involuntary)
+}
+
+/// Where only a part's count of events is known: as many gaps as there were events are the kernel's, the shortest
+/// ones, since an interrupt takes microseconds and a preempted virtual CPU milliseconds; the rest came from below.
+fn settle(gaps: &mut [Gap], events: u64) {
+    let mut order: Vec<usize> = (0..gaps.len()).collect();
+    order.sort_by(|a, b| gaps[*a].ns.total_cmp(&gaps[*b].ns));
+    for (rank, index) in order.into_iter().enumerate() {
+        gaps[index].cause = if (rank as u64) < events { Cause::Os } else { Cause::Below };
+    }
+}
+
+fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
+    let told = seen.causes_told && !seen.parts.iter().flat_map(|p| &p.gaps).any(|gap| gap.cause == Cause::Unknown);
+    let kinds: &[(Option<&str>, Option<Cause>)] = if told {
+        &[(None, None), (Some("os"), Some(Cause::Os)), (Some("below"), Some(Cause::Below))]
+    } else {
+        &[(None, None)]
+    };
+    for (word, cause) in kinds {
+        let mut place = Where::new().with("cpu", cpu);
+        if let Some(word) = word {
+            place = place.with("cause", *word);
+        }
+        let of = |part: &Part| -> f64 {
+            part.gaps.iter().filter(|gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns).sum()
+        };
+        let shares: Vec<f64> = seen
+            .parts
+            .iter()
+            .filter(|part| part.watched_ns > 0.0)
+            .map(|part| (of(part) / part.watched_ns).min(1.0))
+            .collect();
+        let gaps: Vec<f64> = seen
+            .parts
+            .iter()
+            .flat_map(|part| &part.gaps)
+            .filter(|gap| cause.is_none_or(|c| gap.cause == c))
+            .map(|gap| gap.ns)
+            .collect();
+        let watched: f64 = seen.parts.iter().map(|part| part.watched_ns).sum();
+        let mut share = Measurement::new("stolen.share", place.clone(), shares)
+            .with_detail("threshold_ns", THRESHOLD_NS)
+            .with_detail("watched_seconds", watched / 1e9)
+            .with_detail("gaps", gaps.len())
+            .with_detail("gaps_per_second", gaps.len() as f64 / (watched / 1e9).max(1e-9))
+            .with_detail("share_of_all", gaps.iter().sum::<f64>() / watched.max(1.0));
+        if seen.moved {
+            share.marks = (0..share.samples.len() as u32).map(|sample| SampleMark { sample, mark: Mark::Migrated }).collect();
+            judge(&mut share, f64::INFINITY);
+        }
+        context.push(share);
+        let mut gap = Measurement::new("stolen.gap", place, gaps);
+        if distributions {
+            gap.distribution = octaves(&gap.samples);
+        }
+        gap.samples.clear();
+        context.push(gap);
+    }
+}
+
+/// Four buckets an octave from 1 µs.
+fn octaves(gaps: &[f64]) -> Vec<Bucket> {
+    let mut counts: std::collections::BTreeMap<i32, u64> = std::collections::BTreeMap::new();
+    for gap in gaps {
+        *counts.entry((gap.max(1.0).log2() * 4.0).floor() as i32).or_default() += 1;
+    }
+    let bound = |step: i32| (2f64.powf(f64::from(step) / 4.0) * 10.0).round() / 10.0;
+    counts.into_iter().map(|(step, count)| Bucket { from: bound(step), to: bound(step + 1), count }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(ns: f64) -> Gap {
+        Gap { ns, cause: Cause::Unknown }
+    }
+
+    #[test]
+    fn gaps_beyond_the_events_came_from_below_the_longest_first() {
+        let mut gaps = [gap(5_000.0), gap(3_000_000.0), gap(2_000.0)];
+        settle(&mut gaps, 2);
+        assert_eq!(gaps.map(|g| g.cause), [Cause::Os, Cause::Below, Cause::Os]);
+    }
+
+    #[test]
+    fn spinning_watches_as_long_as_asked() {
+        let cpu = sys::current_cpu().unwrap();
+        let (rate, stop) = (ticks_a_ns(), Stop::new());
+        let seen = team::run(&[cpu], |m| spin(m, rate, Duration::from_millis(200), &stop));
+        let seen = seen[0].clone().unwrap();
+        let watched: f64 = seen.parts.iter().map(|p| p.watched_ns).sum();
+        let gaps: f64 = seen.parts.iter().flat_map(|p| &p.gaps).map(|g| g.ns).sum();
+        assert!(watched > 0.0 && gaps <= watched, "{gaps} of {watched}");
+    }
+
+    #[test]
+    fn octaves_hold_every_gap() {
+        let gaps = [1_000.0, 1_100.0, 4_000.0, 4e6];
+        assert_eq!(octaves(&gaps).iter().map(|b| b.count).sum::<u64>(), 4);
+        for value in gaps {
+            assert!(octaves(&gaps).iter().any(|b| b.from <= value && value <= b.to));
+        }
+    }
+}

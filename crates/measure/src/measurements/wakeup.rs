@@ -1,0 +1,371 @@
+//! Wake-up latency as cyclictest measures it: absolute timers, one thread a CPU; as the machine is and tuned, under
+//! SCHED_OTHER and, where allowed, SCHED_FIFO. Missed periods are counted, and a second set of percentiles is
+//! corrected for them.
+
+use std::fs::File;
+use std::io::Write;
+use std::time::Duration;
+
+use record::{Bucket, Coverage, CpuList, Machine, Measurement, Where};
+use serde_json::json;
+
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt, Stop};
+use crate::list::Measure;
+use crate::{sys, team};
+
+/// See the module.
+pub struct Wakeup;
+
+/// cyclictest's default interval.
+const INTERVAL_NS: i64 = 1_000_000;
+
+/// The priority that cyclictest's manual and most reports use.
+const PRIORITY: i32 = 80;
+
+/// Above so many CPUs their distributions are kept together, not for each.
+const DISTRIBUTIONS: usize = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Setting {
+    fifo: bool,
+    tuned: bool,
+}
+
+impl Setting {
+    const ALL: [Setting; 4] = [
+        Setting { fifo: false, tuned: false },
+        Setting { fifo: false, tuned: true },
+        Setting { fifo: true, tuned: false },
+        Setting { fifo: true, tuned: true },
+    ];
+
+    fn place(self) -> Where {
+        Where::new()
+            .with("policy", if self.fifo { "fifo" } else { "other" })
+            .with("priority", if self.fifo { PRIORITY as u32 } else { 0 })
+            .with("setting", if self.tuned { "tuned" } else { "as-is" })
+    }
+}
+
+/// What one thread saw.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    thread: i32,
+    latencies: Vec<f64>,
+    missed: u64,
+    last: f64,
+    moved: u64,
+    fifo_refused: Option<String>,
+    slack_refused: Option<String>,
+    pinned: bool,
+}
+
+impl Seen {
+    fn join(&mut self, other: Seen) {
+        self.thread = other.thread;
+        self.latencies.extend(other.latencies);
+        self.missed += other.missed;
+        self.last = other.last;
+        self.moved += other.moved;
+        self.fifo_refused = self.fifo_refused.take().or(other.fifo_refused);
+        self.slack_refused = self.slack_refused.take().or(other.slack_refused);
+        self.pinned = other.pinned;
+    }
+}
+
+impl Measure for Wakeup {
+    fn name(&self) -> &'static str {
+        "wakeup"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["wakeup.latency"]
+    }
+
+    fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
+        if machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32) {
+            return Coverage::degraded(self.name(), "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only")
+                .with_remedy("run as root, or raise RLIMIT_RTPRIO: ulimit -r 80");
+        }
+        Coverage::measured(self.name())
+    }
+
+    fn budget(&self, _: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        Budget { seconds: depth.pick(1.4, 8.5, 60.0) + cpus.len() as f64 * 2e-3, bytes: 0 }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        let cpus: Vec<u32> = context.cpus.iter().collect();
+        if cpus.is_empty() {
+            return Err(Halt::Impossible("no CPU may be used".to_owned()));
+        }
+        let mut settings: Vec<Setting> = Setting::ALL.to_vec();
+        let rounds = context.depth.pick(1, 2, 4);
+        let seconds = context.depth.pick(1.2, 8.0, 58.0) / (settings.len() * rounds) as f64;
+        let cycles = (seconds * 1e9 / INTERVAL_NS as f64) as usize;
+        let mut seen: Vec<Vec<Seen>> = vec![vec![Seen::default(); cpus.len()]; settings.len()];
+        let mut dma = Dma::NotTried;
+        let mut ended = Ok(());
+        let mut done = 0;
+        'rounds: for round in 0..rounds {
+            let mut order: Vec<usize> = (0..settings.len()).collect();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for index in order {
+                let setting = settings[index];
+                if setting.fifo && seen[index].iter().any(|s| s.fifo_refused.is_some()) {
+                    continue;
+                }
+                if let Err(halt) = context.check() {
+                    ended = Err(halt);
+                    break 'rounds;
+                }
+                // Held for as long as the file is open; closing it, even by dying, ends the request.
+                let held = setting.tuned.then(|| hold_c_states(&mut dma));
+                let taken = team::run(&cpus, |member| cyclic(member, setting, cycles, context.stop));
+                drop(held);
+                for (one, taken) in seen[index].iter_mut().zip(taken) {
+                    if let Some(taken) = taken {
+                        one.join(taken);
+                    }
+                }
+                done += 1;
+                context.at(done as f64 / (rounds * settings.len()) as f64);
+            }
+        }
+        said(context, &settings, &seen, &dma);
+        settings.retain(|s| !s.fifo || !seen.iter().flatten().any(|one| one.fifo_refused.is_some()));
+        for (setting, seen) in settings.into_iter().zip(seen) {
+            publish(context, setting, &cpus, &seen);
+        }
+        ended
+    }
+}
+
+/// Whether idle states could be held off.
+enum Dma {
+    NotTried,
+    Held,
+    Refused(String),
+}
+
+/// Holds idle states off by a latency request of 0 µs, as cyclictest does.
+fn hold_c_states(state: &mut Dma) -> Option<File> {
+    let opened = File::options().write(true).open("/dev/cpu_dma_latency").and_then(|mut file| {
+        file.write_all(&0i32.to_ne_bytes())?;
+        Ok(file)
+    });
+    match opened {
+        Ok(file) => {
+            *state = Dma::Held;
+            Some(file)
+        }
+        Err(error) => {
+            *state = Dma::Refused(error.to_string());
+            None
+        }
+    }
+}
+
+/// What was refused, once each.
+fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &Dma) {
+    if let Some(why) = seen.iter().flatten().find_map(|s| s.fifo_refused.clone())
+        && !context.machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32)
+    {
+        context.coverage.push(
+            Coverage::degraded("wakeup fifo", format!("SCHED_FIFO is refused: {why}"))
+                .with_remedy("run as root, raise RLIMIT_RTPRIO, or allow sched_setscheduler in the container's seccomp filter"),
+        );
+    }
+    if let Dma::Refused(why) = dma {
+        context.coverage.push(
+            Coverage::degraded("wakeup tuned", format!("idle states cannot be held off: /dev/cpu_dma_latency: {why}"))
+                .with_remedy("run as root, or allow the device to this user"),
+        );
+    }
+    if let Some(why) = seen.iter().flatten().find_map(|s| s.slack_refused.clone()) {
+        context.coverage.push(Coverage::degraded("wakeup tuned", format!("timer slack cannot be set: {why}")));
+    }
+    let unpinned = seen.iter().flatten().any(|s| !s.latencies.is_empty() && !s.pinned);
+    let moved: u64 = seen.iter().flatten().map(|s| s.moved).sum();
+    if unpinned || moved > 0 {
+        context.coverage.push(Coverage::degraded(
+            "wakeup",
+            format!("threads did not stay on their CPUs ({moved} wake-ups elsewhere)"),
+        ));
+    }
+    debug_assert_eq!(settings.len(), seen.len());
+}
+
+fn now_ns() -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the timespec, which outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    i64::from(time.tv_sec) * 1_000_000_000 + i64::from(time.tv_nsec)
+}
+
+fn sleep_until(ns: i64) {
+    let time =
+        libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: ns % 1_000_000_000 };
+    // SAFETY: the timespec outlives the call; with TIMER_ABSTIME nothing is written back. A signal ends the sleep
+    // early, and then the loop asks again.
+    while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut()) }
+        == libc::EINTR
+    {}
+}
+
+/// One thread's cycles: sleep until the next absolute time, see how late it is.
+fn cyclic(member: team::Member, setting: Setting, cycles: usize, stop: &Stop) -> Seen {
+    let mut seen = Seen { thread: sys::thread_id(), pinned: member.pinned, ..Seen::default() };
+    if setting.fifo
+        && let Err(error) = sys::set_fifo(PRIORITY)
+    {
+        seen.fifo_refused = Some(error.to_string());
+        return seen;
+    }
+    if setting.tuned
+        && let Err(error) = sys::set_timer_slack(1)
+    {
+        seen.slack_refused = Some(error.to_string());
+    }
+    seen.latencies.reserve(cycles);
+    // Not Instant: the kernel's timer and this reading must be of the same clock, to the nanosecond.
+    let mut next = now_ns() + INTERVAL_NS;
+    let end = now_ns() + cycles as i64 * INTERVAL_NS + Duration::from_millis(50).as_nanos() as i64;
+    for _ in 0..cycles {
+        sleep_until(next);
+        let now = now_ns();
+        let late = (now - next).max(0) as f64;
+        seen.latencies.push(late);
+        seen.last = late;
+        if sys::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+            seen.moved += 1;
+        }
+        next += INTERVAL_NS;
+        while now > next {
+            // cyclictest drops these without a word; each is a wake-up that never came.
+            next += INTERVAL_NS;
+            seen.missed += 1;
+        }
+        if now > end || stop.signal().is_some() {
+            break;
+        }
+    }
+    seen
+}
+
+fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen]) {
+    let together = cpus.len() > DISTRIBUTIONS;
+    let mut all: Vec<f64> = Vec::new();
+    for (cpu, seen) in cpus.iter().zip(seen) {
+        if seen.latencies.is_empty() {
+            continue;
+        }
+        for corrected in [false, true] {
+            let values = if corrected { correct(&seen.latencies) } else { seen.latencies.clone() };
+            let place = setting.place().with("cpu", *cpu).with("corrected", corrected);
+            let mut m = Measurement::new("wakeup.latency", place, values);
+            if !together {
+                m.distribution = distribution(&m.samples);
+            }
+            m.samples.clear();
+            m = m
+                .with_detail("interval_us", INTERVAL_NS / 1000)
+                .with_detail("cycles", seen.latencies.len())
+                .with_detail("missed", seen.missed)
+                .with_detail("act_ns", seen.last)
+                .with_detail("thread", seen.thread);
+            if seen.moved * 2 > seen.latencies.len() as u64 {
+                m.doubt = Some(format!("{} wake-ups were on another CPU", seen.moved));
+            }
+            context.push(m);
+        }
+        if together {
+            all.extend(&seen.latencies);
+        }
+    }
+    if together && !all.is_empty() {
+        let missed: u64 = seen.iter().map(|s| s.missed).sum();
+        let mut m = Measurement::new("wakeup.latency", setting.place().with("corrected", false), all)
+            .with_detail("cpus", json!(cpus.iter().copied().collect::<CpuList>().to_string()))
+            .with_detail("missed", missed);
+        m.distribution = distribution(&m.samples);
+        m.samples.clear();
+        context.push(m);
+    }
+}
+
+/// Adds the wake-ups that a late one kept from happening (jHiccup's correction): each latency above the interval T
+/// stands for others of v − T, v − 2 T, ….
+fn correct(latencies: &[f64]) -> Vec<f64> {
+    let interval = INTERVAL_NS as f64;
+    let mut all = Vec::with_capacity(latencies.len());
+    for &latency in latencies {
+        let mut value = latency;
+        loop {
+            all.push(value);
+            value -= interval;
+            if value <= 0.0 || all.len() > 10_000_000 {
+                break;
+            }
+        }
+    }
+    all
+}
+
+/// Buckets of at most 3 % of their value: two significant digits of an HDR histogram.
+fn distribution(values: &[f64]) -> Vec<Bucket> {
+    let Ok(mut histogram) = hdrhistogram::Histogram::<u64>::new(2) else { return Vec::new() };
+    for value in values {
+        histogram.saturating_record(value.round() as u64);
+    }
+    histogram
+        .iter_recorded()
+        .map(|step| {
+            let value = step.value_iterated_to();
+            Bucket {
+                from: histogram.lowest_equivalent(value) as f64,
+                to: (histogram.highest_equivalent(value) + 1) as f64,
+                count: step.count_at_value(),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_late_wake_up_stands_for_those_it_kept_away() {
+        assert_eq!(correct(&[5.0]), [5.0]);
+        assert_eq!(correct(&[3_500_000.0]), [3_500_000.0, 2_500_000.0, 1_500_000.0, 500_000.0]);
+        assert_eq!(correct(&[1_000_000.0]), [1_000_000.0]);
+    }
+
+    #[test]
+    fn a_thread_wakes_as_often_as_asked() {
+        let cpu = sys::current_cpu().unwrap();
+        let stop = Stop::new();
+        let seen = team::run(&[cpu], |m| cyclic(m, Setting { fifo: false, tuned: true }, 20, &stop));
+        let seen = seen[0].clone().unwrap();
+        assert!(seen.latencies.len() as u64 + seen.missed >= 20 || !seen.latencies.is_empty());
+        assert_eq!(seen.slack_refused, None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_distribution_holds_every_value_once(values in proptest::collection::vec(0.0f64..1e9, 1..200)) {
+            let buckets = distribution(&values);
+            prop_assert_eq!(buckets.iter().map(|b| b.count).sum::<u64>(), values.len() as u64);
+            for value in values {
+                let value = value.round();
+                prop_assert!(buckets.iter().any(|b| b.from <= value && value < b.to));
+            }
+            prop_assert!(buckets.windows(2).all(|w| w[0].to <= w[1].from));
+        }
+    }
+}

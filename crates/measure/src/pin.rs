@@ -1,0 +1,86 @@
+//! Keeping a thread on its CPU, and knowing whether it was.
+
+use std::io;
+
+use record::CpuList;
+
+use crate::sys;
+
+/// The calling thread's CPUs are set back to what they were when this is dropped.
+#[derive(Debug)]
+pub struct Pinned {
+    before: Vec<u64>,
+}
+
+fn mask_of(cpus: &CpuList) -> Vec<u64> {
+    let words = cpus.iter().max().map_or(1, |cpu| cpu as usize / 64 + 1);
+    let mut mask = vec![0u64; words];
+    for cpu in cpus {
+        mask[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+    mask
+}
+
+fn affinity() -> io::Result<Vec<u64>> {
+    // 65,536 CPUs: more than the kernel can be built for, so that its mask always fits.
+    let mut mask = vec![0u64; 1024];
+    // SAFETY: the kernel writes at most the given number of bytes.
+    let bytes = unsafe {
+        libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr())
+    };
+    if bytes < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    mask.truncate((bytes as usize).div_ceil(8));
+    Ok(mask)
+}
+
+fn set_affinity(mask: &[u64]) -> io::Result<()> {
+    // SAFETY: the kernel reads the given number of bytes from a live slice.
+    let code = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len() * 8, mask.as_ptr()) };
+    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+impl Pinned {
+    /// Pins the calling thread to `cpu` and checks with getcpu that it runs there.
+    pub fn to(cpu: u32) -> io::Result<Self> {
+        let before = affinity()?;
+        set_affinity(&mask_of(&[cpu].into_iter().collect()))?;
+        let pinned = Self { before };
+        match sys::current_cpu() {
+            Some(now) if now != cpu => {
+                Err(io::Error::other(format!("pinned to CPU {cpu}, but getcpu says CPU {now}")))
+            }
+            _ => Ok(pinned),
+        }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // The CPUs of before may be gone offline since; the kernel then keeps the thread where it can run.
+        let _ = set_affinity(&self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_gets_its_cpus_back() {
+        let before = affinity().unwrap();
+        let cpu = sys::current_cpu().unwrap();
+        {
+            let _pinned = Pinned::to(cpu).unwrap();
+            assert_eq!(sys::current_cpu(), Some(cpu));
+            assert_ne!(affinity().unwrap().iter().map(|w| w.count_ones()).sum::<u32>(), 0);
+        }
+        assert_eq!(affinity().unwrap(), before);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_an_error() {
+        assert!(Pinned::to(60_000).is_err());
+    }
+}

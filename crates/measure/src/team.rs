@@ -1,0 +1,95 @@
+//! Threads on several CPUs that begin together: a start deadline rather than a barrier, and a common window.
+
+use std::time::{Duration, Instant};
+
+use crate::pin::Pinned;
+
+/// Time given for threads to start and pin themselves, before the deadline: 3 ms and 60 µs a thread.
+fn lead_time(threads: usize) -> Duration {
+    Duration::from_micros(3_000 + 60 * threads as u64)
+}
+
+/// One member of a team.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Its place in the team, from 0.
+    pub index: usize,
+    /// Its CPU.
+    pub cpu: u32,
+    /// Whether it could be pinned there.
+    pub pinned: bool,
+    /// When all begin. Spin until then with [`Member::wait`].
+    pub start: Instant,
+}
+
+impl Member {
+    /// Spins until the team's start. Spinning keeps the core's clock up, which sleeping would not.
+    pub fn wait(&self) {
+        while Instant::now() < self.start {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Runs `work` on one thread pinned to each of `cpus`, all at once, and returns what each returned, in order.
+/// A thread that could not be started or that panicked leaves `None`.
+pub fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
+    let start = Instant::now() + lead_time(cpus.len());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = cpus
+            .iter()
+            .enumerate()
+            .map(|(index, &cpu)| {
+                let work = &work;
+                std::thread::Builder::new()
+                    .name(format!("linespeed/{cpu}"))
+                    .stack_size(256 << 10)
+                    .spawn_scoped(scope, move || {
+                        let pin = Pinned::to(cpu);
+                        work(Member { index, cpu, pinned: pin.is_ok(), start })
+                    })
+                    .ok()
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.and_then(|t| t.join().ok())).collect()
+    })
+}
+
+/// Runs `work` on a thread pinned to `cpu`; the caller sleeps until it is done, so that it disturbs nothing.
+pub fn run_on<T: Send>(cpu: u32, work: impl FnOnce(Member) -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name(format!("linespeed/{cpu}"))
+            .spawn_scoped(scope, move || {
+                let pin = Pinned::to(cpu);
+                work(Member { index: 0, cpu, pinned: pin.is_ok(), start: Instant::now() })
+            })
+            .ok()?;
+        thread.join().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_back_in_the_order_of_the_cpus() {
+        let cpu = crate::sys::current_cpu().unwrap();
+        let results = run(&[cpu, cpu, cpu], |member| {
+            member.wait();
+            (member.index, Instant::now() >= member.start)
+        });
+        assert_eq!(results, [Some((0, true)), Some((1, true)), Some((2, true))]);
+    }
+
+    #[test]
+    fn a_thread_that_panics_costs_only_its_own_result() {
+        let cpu = crate::sys::current_cpu().unwrap();
+        let results = run(&[cpu, cpu], |member| {
+            assert!(member.index != 0, "expected by this test");
+            member.index
+        });
+        assert_eq!(results, [None, Some(1)]);
+    }
+}

@@ -1,0 +1,139 @@
+//! What is watched beside every sample: the effective core clock, context switches, the CPU itself.
+
+use std::time::Instant;
+
+use kernels::chain;
+use record::Mark;
+
+use crate::sys;
+
+/// Adds timed for one look at the clock: about 10 µs, short beside any sample.
+const LOOK_ADDS: u64 = 32_768;
+
+/// Looks of which the fastest counts: an interrupt inside one must not read as a slow clock.
+const LOOKS: usize = 3;
+
+/// A clock that differs by more before and after a sample has moved.
+const CLOCK_MOVED: f64 = 0.01;
+
+/// Nanoseconds since `from`.
+pub fn ns_since(from: Instant) -> f64 {
+    from.elapsed().as_nanos() as f64
+}
+
+/// The time that a pair of clock readings adds to what lies between them, in ns: the least of many.
+pub fn reading_cost_ns() -> f64 {
+    (0..200).map(|_| ns_since(Instant::now())).fold(f64::INFINITY, f64::min)
+}
+
+/// The core's effective clock now, in Hz, by a chain of dependent adds: the best of a few looks of 10 µs.
+pub fn look_at_clock() -> f64 {
+    let iterations = LOOK_ADDS / u64::from(chain::ADD.work.operations);
+    let adds = (iterations * u64::from(chain::ADD.work.operations)) as f64;
+    let mut least = f64::INFINITY;
+    for _ in 0..LOOKS {
+        let from = Instant::now();
+        (chain::ADD.run)(iterations);
+        least = least.min(ns_since(from));
+    }
+    adds / least * 1e9
+}
+
+/// The effective clock by t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N.
+pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> f64 {
+    let time = |n: u64| {
+        let from = Instant::now();
+        (chain.run)(n);
+        ns_since(from)
+    };
+    let (one, two) = (time(iterations), time(2 * iterations));
+    (iterations * u64::from(chain.work.operations)) as f64 / (two - one) * 1e9
+}
+
+/// A sample with what was seen beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Watched {
+    /// Nanoseconds it took.
+    pub ns: f64,
+    /// The core clock around it, Hz: the mean of before and after.
+    pub clock_hz: f64,
+    /// What happened during it.
+    pub marks: Vec<Mark>,
+}
+
+/// Watches samples of one thread on one CPU.
+#[derive(Debug)]
+pub struct Watch {
+    cpu: u32,
+    reading_cost: f64,
+    last_clock: f64,
+}
+
+impl Watch {
+    /// A watch for the calling thread, pinned to `cpu`.
+    pub fn new(cpu: u32) -> Self {
+        Self { cpu, reading_cost: reading_cost_ns(), last_clock: look_at_clock() }
+    }
+
+    /// Times `work` and looks at the clock after it (the look before is that of the last sample).
+    pub fn sample(&mut self, work: impl FnOnce()) -> Watched {
+        let switches = sys::switches();
+        let before = self.last_clock;
+        let from = Instant::now();
+        work();
+        let ns = (ns_since(from) - self.reading_cost).max(0.0);
+        let after = look_at_clock();
+        self.last_clock = after;
+        let mut marks = Vec::new();
+        if (after / before - 1.0).abs() > CLOCK_MOVED {
+            marks.push(Mark::ClockMoved);
+        }
+        if let (Some((before, _)), Some((after, _))) = (switches, sys::switches())
+            && after > before
+        {
+            marks.push(Mark::Switched);
+        }
+        if sys::current_cpu().is_some_and(|cpu| cpu != self.cpu) {
+            marks.push(Mark::Migrated);
+        }
+        Watched { ns, clock_hz: (before + after) / 2.0, marks }
+    }
+
+    /// Looks at the clock afresh, after work that was not sampled.
+    pub fn refresh(&mut self) {
+        self.last_clock = look_at_clock();
+    }
+}
+
+/// The time that the hypervisor has taken from `cpu` since boot, in ticks of 10 ms, by /proc/stat.
+pub fn steal_ticks(cpu: u32) -> Option<u64> {
+    steal_ticks_in(&std::fs::read_to_string("/proc/stat").ok()?, cpu)
+}
+
+fn steal_ticks_in(stat: &str, cpu: u32) -> Option<u64> {
+    let name = format!("cpu{cpu}");
+    let line = stat.lines().find(|line| line.split(' ').next() == Some(&name))?;
+    line.split_whitespace().nth(8)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_the_eighth_figure_of_the_cpus_own_line() {
+        let stat = "cpu  1 2 3 4 5 6 7 80 9 10\ncpu1 1 2 3 4 5 6 7 11 9 10\ncpu11 1 2 3 4 5 6 7 12 9 10\n";
+        assert_eq!(steal_ticks_in(stat, 1), Some(11));
+        assert_eq!(steal_ticks_in(stat, 2), None);
+        assert_eq!(steal_ticks_in("cpu1 1 2", 1), None);
+    }
+
+    #[test]
+    fn a_sleep_inside_a_sample_is_counted_in_it() {
+        let cpu = sys::current_cpu().unwrap();
+        let mut watch = Watch::new(cpu);
+        let slept = watch.sample(|| std::thread::sleep(std::time::Duration::from_millis(5)));
+        assert!(slept.ns >= 5e6);
+        assert!(slept.clock_hz > 0.0);
+    }
+}
