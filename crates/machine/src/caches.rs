@@ -17,11 +17,19 @@ const MAX_INDEX: u32 = 15;
 const MAX_LEVEL: u32 = 8;
 /// No cache is larger (1 TiB); the largest today is about 1 GiB.
 const MAX_BYTES: u64 = 1 << 40;
+/// Most ways believed; the most today are some hundred.
+const MAX_WAYS: u32 = 65_536;
 
 /// Fills [`Machine::caches`], in order of level, kind and lowest CPU.
 pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
-    let mut reader = Reader { root, online: &online, notes: Notes::default(), taken: HashMap::new() };
+    let mut reader = Reader {
+        root,
+        online: &online,
+        notes: Notes::default(),
+        taken: HashMap::new(),
+        ways: HashMap::new(),
+    };
     let mut last = online
         .iter()
         .find_map(|cpu| root.numbered(&format!("{CPUS}/cpu{cpu}/cache"), "index").iter().next_back())
@@ -63,6 +71,8 @@ struct Reader<'a> {
     notes: Notes,
     /// The CPUs that already have a cache of this level and kind.
     taken: HashMap<(u32, CacheKind), HashSet<u32>>,
+    /// Ways by size, line and the ways told.
+    ways: HashMap<(u64, u32, u32), u32>,
 }
 
 impl Reader<'_> {
@@ -78,7 +88,30 @@ impl Reader<'_> {
         let line = self.file(&folder, "coherency_line_size", count).filter(|line| *line > 0);
         // 0 ways: the kernel does not know, or any line may lie anywhere.
         let ways = self.file(&folder, "ways_of_associativity", count).filter(|ways| *ways > 0);
+        let ways = match (bytes, line, ways) {
+            (Some(bytes), Some(line), Some(ways)) => Some(self.true_ways(&folder, (bytes, line, ways))),
+            _ => ways,
+        };
         Some(Cache { level, kind, bytes, line, ways, cpus })
+    }
+
+    /// The ways that size, line size and number of sets leave. Firmware may put a number into a field that is too
+    /// narrow for it: Kunpeng 920's last level has 2,048 sets of 128 ways and tells 15.
+    fn true_ways(&mut self, folder: &str, shape: (u64, u32, u32)) -> u32 {
+        if let Some(known) = self.ways.get(&shape) {
+            return *known;
+        }
+        let (bytes, line, told) = shape;
+        let sets = self.root.number::<u32>(&format!("{folder}/number_of_sets")).unwrap_or(0);
+        let sectors =
+            self.root.number::<u32>(&format!("{folder}/physical_line_partition")).unwrap_or(1).max(1);
+        let one_way = u64::from(sets).saturating_mul(u64::from(line)).saturating_mul(u64::from(sectors));
+        let ways = match bytes.checked_div(one_way).and_then(|ways| u32::try_from(ways).ok()) {
+            Some(ways) if ways > told && ways <= MAX_WAYS && bytes % one_way == 0 => ways,
+            _ => told,
+        };
+        self.ways.insert(shape, ways);
+        ways
     }
 
     fn file<T>(&mut self, folder: &str, name: &'static str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {

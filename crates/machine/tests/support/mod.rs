@@ -1,0 +1,32 @@
+//! What the tests of the crate share: captured machines, hwloc's reading of them, made-up machines.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+pub mod console;
+pub mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The captured machines, by the name that their files carry.
+pub const MACHINES: [&str; 4] =
+    ["128arm-2pa2n8cluster4co", "16amd64-8n2c", "16em64t-4s2c2t-offlines", "20em64t-hybrid-1p6c2t+2ca4co1t"];
+
+/// The folder with the captures.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines")
+}
+
+/// Unpacks a captured machine into a folder that goes when the test ends.
+pub fn unpack(name: &str) -> tempfile::TempDir {
+    let target = tempfile::tempdir().unwrap();
+    let archive = folder().join(format!("{name}.tar.bz2"));
+    let done = Command::new("tar").arg("xjf").arg(&archive).arg("-C").arg(target.path()).status().unwrap();
+    assert!(done.success(), "tar could not unpack {}", archive.display());
+    target
+}
+
+/// What hwloc says of a captured machine.
+pub fn hwloc_says(name: &str) -> console::Console {
+    let text = std::fs::read_to_string(folder().join(format!("{name}.console"))).unwrap();
+    console::Console::read(&text)
+}
