@@ -1,1 +1,25 @@
-//! diagnose
+//! Records into meaning: the levels of the memory hierarchy, each resource's distance from line speed, and
+//! findings. Pure functions of a record: nothing here reads a file or measures.
+//!
+//! A new rule is one new file in `findings/` and its line in [`findings::RULES`].
+
+pub mod curve;
+pub mod figures;
+pub mod findings;
+pub mod levels;
+pub mod parts;
+pub mod resources;
+#[cfg(test)]
+mod samples;
+
+use record::{Diagnosis, Record};
+
+/// Everything that follows from a record's figures. Inputs that are missing leave their part out.
+pub fn diagnose(record: &Record) -> Diagnosis {
+    let levels = levels::levels(record);
+    Diagnosis {
+        resources: resources::resources(record),
+        findings: findings::findings(record, &levels),
+        levels,
+    }
+}

@@ -18,7 +18,7 @@ pub mod words;
 pub use conditions::{Conditions, Snapshot};
 pub use coverage::{Coverage, State};
 pub use cpu_list::CpuList;
-pub use diagnosis::Diagnosis;
+pub use diagnosis::{Diagnosis, Level};
 pub use document::{Ended, ReadError, Record, SCHEMA_VERSION, Tool};
 pub use machine::Machine;
 pub use measurement::{Bucket, Key, Mark, Measurement, SampleMark, Where};

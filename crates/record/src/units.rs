@@ -90,7 +90,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => return Err(wrong()),
     };
     let bytes = number * scale;
-    if !bytes.is_finite() || bytes < 0.0 || bytes > 9e18 { Err(wrong()) } else { Ok(bytes as u64) }
+    if (0.0..=9e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
 /// Reads a duration as people type it: `5s`, `2m`, `500ms`, `1h`, `250us`; a bare number is seconds.

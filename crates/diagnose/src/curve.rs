@@ -1,0 +1,322 @@
+//! One latency curve: its points made robust against noise, and the edges at which it climbs from one plateau to
+//! the next. Knows nothing of caches.
+
+use record::statistics::{MAD_SCALE, median_of_sorted};
+
+/// Half the span in octaves over which a slope is taken: two steps to each side at eight sizes an octave.
+const HALF_SPAN: f64 = 0.25;
+/// Rise below which a step is no level of its own. The smallest ratio between neighbouring levels published is
+/// about 1.5 (L3 to memory under load); a TLB's reach shows as 1.1 to 1.25.
+const LEAST_RISE: f64 = 1.25;
+/// Two climbs are two edges when the curve between them is flatter than this share of the gentler one.
+const VALLEY: f64 = 0.5;
+/// A plateau is a run of points within this share of each other, or more where the curve is noisier.
+const FLAT: f64 = 0.04;
+/// Share of the (logarithmic) climb to the next plateau at which the curve has left the one before.
+const LEFT: f64 = 0.15;
+
+/// A latency curve: working sets ascending and distinct, in bytes; latency in ns, as measured and made monotone.
+#[derive(Clone, Debug, Default)]
+pub struct Curve {
+    bytes: Vec<u64>,
+    raw: Vec<f64>,
+    /// Base-2 logarithm of `bytes`.
+    x: Vec<f64>,
+    /// Natural logarithm of the latency, never falling: a larger working set cannot be faster.
+    y: Vec<f64>,
+    /// Spread of the measured points around `y`, as a share.
+    noise: f64,
+}
+
+/// A run of points between two edges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plateau {
+    /// Latency: the median over its flattest part, ns.
+    pub latency: f64,
+    /// Largest working set at which the curve is still on it, bytes; `None` for the last plateau.
+    pub left_at: Option<u64>,
+    /// Smallest and largest working set of its flattest part, bytes.
+    pub flat: (u64, u64),
+}
+
+impl Curve {
+    /// A curve of (bytes, ns) points in any order. Points that are not positive numbers are left out; of several at
+    /// one size the median counts.
+    pub fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
+        let mut points: Vec<(u64, f64)> =
+            points.into_iter().filter(|(bytes, ns)| *bytes > 0 && ns.is_finite() && *ns > 0.0).collect();
+        points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let (mut bytes, mut raw) = (Vec::new(), Vec::new());
+        for same in points.chunk_by(|a, b| a.0 == b.0) {
+            let values: Vec<f64> = same.iter().map(|point| point.1).collect();
+            bytes.push(same[0].0);
+            raw.push(median_of_sorted(&values));
+        }
+        let x = bytes.iter().map(|b| (*b as f64).log2()).collect();
+        let logs: Vec<f64> = raw.iter().map(|ns| ns.ln()).collect();
+        let y = never_falling(&running_median(&logs));
+        let mut deviations: Vec<f64> = logs.iter().zip(&y).map(|(a, b)| (a - b).abs()).collect();
+        deviations.sort_by(f64::total_cmp);
+        let noise = median_of_sorted(&deviations) * MAD_SCALE;
+        Self { bytes, raw, x, y, noise }
+    }
+
+    /// How many sizes it has.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether it has no point.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Smallest and largest working set, bytes.
+    pub fn range(&self) -> Option<(u64, u64)> {
+        Some((*self.bytes.first()?, *self.bytes.last()?))
+    }
+
+    /// Latency in ns at a working set in bytes, between the points by the logarithms; beyond the ends, the end's.
+    pub fn at(&self, bytes: f64) -> Option<f64> {
+        if self.is_empty() || bytes.is_nan() || bytes <= 0.0 {
+            return None;
+        }
+        Some(self.log_at(bytes.log2()).exp())
+    }
+
+    /// The climbs that lead from one plateau to another, in order.
+    pub fn edges(&self) -> Vec<Edge> {
+        let slopes = self.slopes();
+        let mut peaks: Vec<usize> = (0..slopes.len())
+            .filter(|i| {
+                let before = i.checked_sub(1).map_or(f64::NEG_INFINITY, |j| slopes[j]);
+                let after = slopes.get(i + 1).copied().unwrap_or(f64::NEG_INFINITY);
+                slopes[*i] > 0.0 && slopes[*i] > before && slopes[*i] >= after
+            })
+            .collect();
+        // Two maxima with no valley between are one climb: its steepest place stands for it.
+        while let Some(at) = shallowest(&peaks, &slopes) {
+            let lower = if slopes[peaks[at]] < slopes[peaks[at + 1]] { at } else { at + 1 };
+            peaks.remove(lower);
+        }
+        // Then the climbs that lead nowhere, the smallest first, each giving its rise to its neighbours.
+        loop {
+            let edges = self.climbs(&peaks, &slopes);
+            let least = edges.iter().enumerate().min_by(|a, b| a.1.rise.total_cmp(&b.1.rise));
+            match least {
+                Some((at, edge)) if edge.rise < LEAST_RISE.ln() => {
+                    peaks.remove(at);
+                }
+                _ => return edges,
+            }
+        }
+    }
+
+    /// The plateaus from the nearest to the last, with these edges (of [`Self::edges`], in order) between them: one
+    /// more than edges, or none when the curve is empty.
+    pub fn plateaus(&self, edges: &[Edge]) -> Vec<Plateau> {
+        let Some(last) = self.len().checked_sub(1) else {
+            return Vec::new();
+        };
+        let mut plateaus: Vec<Plateau> = Vec::new();
+        for i in 0..=edges.len() {
+            let from = if i == 0 { 0 } else { edges[i - 1].peak + 1 };
+            let to = edges.get(i).map_or(last, |edge| edge.peak);
+            // Memory is what the largest working sets see, even where the curve still climbs there.
+            let anchor = if i == edges.len() { last } else { self.flattest(from, to) };
+            let (low, high) = self.flat_around(anchor, from, to);
+            let mut values = self.raw[low..=high].to_vec();
+            values.sort_by(f64::total_cmp);
+            let before = plateaus.last().map_or(0.0, |plateau| plateau.latency);
+            plateaus.push(Plateau {
+                latency: median_of_sorted(&values).max(before),
+                left_at: None,
+                flat: (self.bytes[low], self.bytes[high]),
+            });
+        }
+        for (i, edge) in edges.iter().enumerate() {
+            let (low, high) = (plateaus[i].latency.ln(), plateaus[i + 1].latency.ln());
+            let bound = low + LEFT * (high - low);
+            let end = edges.get(i + 1).map_or(last, |next| next.peak);
+            let on = (0..=end).take_while(|at| self.y[*at] <= bound).last().unwrap_or(edge.peak);
+            plateaus[i].left_at = Some(self.bytes[on].max(plateaus[i].flat.1));
+        }
+        plateaus
+    }
+
+    /// Slope d ln t / d log2 size in the middle of each pair of neighbouring points.
+    fn slopes(&self) -> Vec<f64> {
+        (1..self.len())
+            .map(|i| {
+                let middle = (self.x[i - 1] + self.x[i]) / 2.0;
+                (self.log_at(middle + HALF_SPAN) - self.log_at(middle - HALF_SPAN)) / (2.0 * HALF_SPAN)
+            })
+            .collect()
+    }
+
+    /// The climb around each peak, from the valley before to the valley after.
+    fn climbs(&self, peaks: &[usize], slopes: &[f64]) -> Vec<Edge> {
+        let feet: Vec<usize> = std::iter::once(0)
+            .chain(peaks.windows(2).map(|pair| valley(slopes, pair[0], pair[1])))
+            .chain(std::iter::once(self.len().saturating_sub(1)))
+            .collect();
+        peaks
+            .iter()
+            .enumerate()
+            .map(|(i, peak)| Edge {
+                peak: *peak,
+                bytes: self.bytes[*peak],
+                rise: self.y[feet[i + 1]] - self.y[feet[i]],
+            })
+            .collect()
+    }
+
+    /// The point from `from` to `to` around which the curve climbs least.
+    fn flattest(&self, from: usize, to: usize) -> usize {
+        let climb = |i: usize| self.log_at(self.x[i] + HALF_SPAN) - self.log_at(self.x[i] - HALF_SPAN);
+        (from..=to).min_by(|a, b| climb(*a).total_cmp(&climb(*b))).unwrap_or(from)
+    }
+
+    /// The run of points around `anchor`, from `from` to `to`, that lie as flat as the curve's noise allows.
+    fn flat_around(&self, anchor: usize, from: usize, to: usize) -> (usize, usize) {
+        let within = |i: &usize| (self.y[*i] - self.y[anchor]).abs() <= FLAT.max(2.0 * self.noise);
+        let low = (from..=anchor).rev().take_while(within).last().unwrap_or(anchor);
+        let high = (anchor..=to).take_while(within).last().unwrap_or(anchor);
+        (low, high)
+    }
+
+    /// Natural logarithm of the latency at a base-2 logarithm of the working set. The curve must have a point.
+    fn log_at(&self, x: f64) -> f64 {
+        let right = self.x.partition_point(|at| *at < x);
+        if right == 0 {
+            return self.y[0];
+        }
+        if right == self.len() {
+            return self.y[right - 1];
+        }
+        let share = (x - self.x[right - 1]) / (self.x[right] - self.x[right - 1]);
+        self.y[right - 1] + share * (self.y[right] - self.y[right - 1])
+    }
+}
+
+/// One climb of the curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// Index of the point before the steepest place.
+    peak: usize,
+    /// Working set of that point, bytes.
+    pub bytes: u64,
+    /// How far the curve climbs, as a natural logarithm of the ratio.
+    pub rise: f64,
+}
+
+/// The pair of neighbouring peaks (by the first's index) with the shallowest valley, if any is too shallow.
+fn shallowest(peaks: &[usize], slopes: &[f64]) -> Option<usize> {
+    peaks
+        .windows(2)
+        .enumerate()
+        .map(|(i, pair)| {
+            let low = slopes[valley(slopes, pair[0], pair[1])];
+            (i, low / slopes[pair[0]].min(slopes[pair[1]]))
+        })
+        .filter(|(_, depth)| *depth > VALLEY)
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(i, _)| i)
+}
+
+/// Where the slope is least from one peak to the next.
+fn valley(slopes: &[f64], from: usize, to: usize) -> usize {
+    (from..=to).min_by(|a, b| slopes[*a].total_cmp(&slopes[*b])).unwrap_or(from)
+}
+
+/// The median of five neighbours, of three next to the ends and for the ends themselves. It leaves a curve that never
+/// falls as it is (but for its two end points, which take their neighbour's value), and takes out spikes of up to two
+/// points, one at the ends.
+fn running_median(values: &[f64]) -> Vec<f64> {
+    let Some(last) = values.len().checked_sub(1).filter(|last| *last >= 2) else {
+        return values.to_vec();
+    };
+    (0..=last)
+        .map(|i| {
+            let centre = i.clamp(1, last - 1);
+            let reach = i.min(last - i).clamp(1, 2);
+            let mut around = values[centre - reach..=centre + reach].to_vec();
+            around.sort_by(f64::total_cmp);
+            around[reach]
+        })
+        .collect()
+}
+
+/// The nearest values (least squares) that never fall: pools neighbours that do.
+fn never_falling(values: &[f64]) -> Vec<f64> {
+    let mut pools: Vec<(f64, usize)> = Vec::new();
+    for value in values {
+        pools.push((*value, 1));
+        while let [.., (before, n), (last, m)] = pools[..] {
+            if before <= last {
+                break;
+            }
+            pools.truncate(pools.len() - 2);
+            pools.push(((before * n as f64 + last * m as f64) / (n + m) as f64, n + m));
+        }
+    }
+    pools.into_iter().flat_map(|(value, n)| std::iter::repeat_n(value, n)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{noisy, sizes, steps};
+
+    fn levels(curve: &Curve) -> Vec<Plateau> {
+        curve.plateaus(&curve.edges())
+    }
+
+    #[test]
+    fn sharp_steps_are_found_at_their_sizes() {
+        let steps = [(48 << 10, 1.4), (2 << 20, 4.2), (32 << 20, 20.0), (u64::MAX, 90.0)];
+        let found = levels(&Curve::new(self::steps(&sizes(4 << 10, 1 << 30), &steps)));
+        let latencies: Vec<f64> = found.iter().map(|plateau| plateau.latency).collect();
+        assert_eq!(latencies.len(), 4, "{found:?}");
+        for (latency, (_, ns)) in latencies.iter().zip(steps) {
+            assert!((latency / ns - 1.0).abs() < 0.01, "{latencies:?}");
+        }
+        let left: Vec<Option<u64>> = found.iter().map(|plateau| plateau.left_at).collect();
+        // The largest size measured that 48 KiB still holds is 45.25 KiB, an eighth of an octave's steps apart.
+        assert_eq!(left, [Some(46336), Some(2 << 20), Some(32 << 20), None]);
+    }
+
+    #[test]
+    fn noise_and_spikes_make_no_levels() {
+        let steps = [(32 << 10, 1.3), (1 << 20, 4.0), (u64::MAX, 100.0)];
+        for seed in 0..200 {
+            let points = noisy(self::steps(&sizes(4 << 10, 256 << 20), &steps), 0.05, seed);
+            let found = levels(&Curve::new(points));
+            assert_eq!(found.len(), 3, "seed {seed}: {found:?}");
+            for (plateau, (size, ns)) in found.iter().zip(steps) {
+                assert!((plateau.latency / ns - 1.0).abs() < 0.05, "seed {seed}: {found:?}");
+                if let Some(left) = plateau.left_at {
+                    let far = (left as f64 / size as f64).log2().abs();
+                    assert!(far <= 0.26, "seed {seed}: left at {left} of {size}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_points_are_no_reason_to_fail() {
+        assert_eq!(levels(&Curve::new([])), []);
+        let one = levels(&Curve::new([(4096, 1.5)]));
+        assert_eq!(one, [Plateau { latency: 1.5, left_at: None, flat: (4096, 4096) }]);
+        assert_eq!(levels(&Curve::new([(4096, 1.5), (8192, 1.5)])).len(), 1);
+    }
+
+    #[test]
+    fn between_points_the_curve_is_read_by_the_logarithms() {
+        let curve = Curve::new([(1 << 10, 1.0), (1 << 12, 4.0)]);
+        assert!((curve.at(2048.0).unwrap_or(0.0) - 2.0).abs() < 1e-9);
+        assert_eq!(curve.at(1.0), Some(1.0));
+        assert_eq!(curve.at(f64::NAN), None);
+        assert_eq!(Curve::new([]).at(1.0), None);
+    }
+}

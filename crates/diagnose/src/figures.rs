@@ -1,0 +1,192 @@
+//! What every rule needs of figures: losses with their interval, evidence with its place, severity, and which text
+//! from a record may stand in a command to paste.
+
+use record::diagnosis::{Evidence, Severity};
+use record::statistics::{Summary, Verdict, median_of_sorted};
+use record::units::figure;
+use record::{Better, CpuList, Key, Measurement, metrics};
+
+/// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
+/// much, and the two clock chains may disagree by as much.
+pub const RESOLUTION: f64 = 0.01;
+
+/// The 95 % interval of the median where there is one, else the whole range of the samples.
+pub fn spread(summary: &Summary) -> (f64, f64) {
+    summary.interval.unwrap_or((summary.min, summary.max))
+}
+
+/// The share of `could_be` that is lost where `is` was delivered. Lower is better for times, higher for rates. The
+/// interval holds the spread of both and [`RESOLUTION`]; a loss whose interval reaches 0 is not resolved.
+pub fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
+    let share = |is: f64, could_be: f64| match better {
+        Better::Lower => 1.0 - could_be / is,
+        Better::Higher => 1.0 - is / could_be,
+    };
+    let ((is_low, is_high), (could_low, could_high)) = (spread(is), spread(could_be));
+    let (least, most) = match better {
+        Better::Lower => (share(is_low, could_high), share(is_high, could_low)),
+        Better::Higher => (share(is_high, could_low), share(is_low, could_high)),
+    };
+    verdict(share(is.median, could_be.median), (least - RESOLUTION, most + RESOLUTION))
+}
+
+/// A share with its interval as a verdict: not resolved where the interval reaches 0, not measurable where the
+/// figures are none.
+pub fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
+    if !(share.is_finite() && least.is_finite() && most.is_finite()) {
+        return Verdict::NotMeasurable { reason: "a figure behind it is not a number".to_owned() };
+    }
+    if least <= 0.0 || share <= 0.0 {
+        return Verdict::NotResolved { smaller_than: most.abs().max(least.abs()).min(1.0) };
+    }
+    Verdict::Costs { share: share.min(1.0), interval: (least.min(1.0), most.clamp(least.min(1.0), 1.0)) }
+}
+
+/// A loss that follows exactly from the inventory (a quota, a configured speed). `None` below [`RESOLUTION`].
+pub fn modelled(share: f64) -> Option<Verdict> {
+    (share.is_finite() && share >= RESOLUTION)
+        .then(|| Verdict::Costs { share: share.min(1.0), interval: (share.min(1.0), share.min(1.0)) })
+}
+
+/// The share that a verdict says is lost; 0 where it says none.
+pub fn share_of(loss: &Verdict) -> f64 {
+    match loss {
+        Verdict::Costs { share, .. } => *share,
+        _ => 0.0,
+    }
+}
+
+/// How bad a loss of a whole resource is: serious from a quarter, a warning from a twentieth. A quarter is a
+/// generation of hardware; a twentieth is what people begin to notice.
+pub fn severity(loss: &Verdict) -> Severity {
+    match share_of(loss) {
+        share if share >= 0.25 => Severity::Serious,
+        share if share >= 0.05 => Severity::Warning,
+        _ => Severity::Note,
+    }
+}
+
+/// A measurement as evidence: what it says, and its place in the record.
+pub fn evidence(measurement: &Measurement, says: &str) -> Evidence {
+    let value = figure(measurement.value(), &measurement.unit);
+    Evidence { says: format!("{says} {value}"), from: place(measurement) }
+}
+
+/// A figure of the inventory or the conditions as evidence.
+pub fn told(says: impl Into<String>, from: impl Into<String>) -> Evidence {
+    Evidence { says: says.into(), from: from.into() }
+}
+
+/// A measurement's place in the record: `wakeup.latency cpu=0 setting=as-is`.
+pub fn place(measurement: &Measurement) -> String {
+    let known = metrics::find(&measurement.metric).map_or(&[][..], |metric| metric.keys);
+    let mut text = measurement.metric.clone();
+    for key in known {
+        if let Some(value) = measurement.place.get(key) {
+            text.push_str(&format!(" {key}={value}"));
+        }
+    }
+    text
+}
+
+/// Whether the keys of a measurement's place have these words.
+pub fn is_at(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
+    words.iter().all(|(key, word)| measurement.place.word(key) == Some(word))
+}
+
+/// Whether two places differ in `key` alone (or not at all).
+pub fn same_but(a: &Measurement, b: &Measurement, key: &str) -> bool {
+    let without = |m: &Measurement| -> Vec<(String, Key)> {
+        m.place
+            .0
+            .iter()
+            .filter(|(name, _)| *name != key)
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    };
+    a.metric == b.metric && without(a) == without(b)
+}
+
+/// The measurement with the median value; `None` for none.
+pub fn middle<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
+    let mut sorted: Vec<&Measurement> = measurements.into_iter().filter(|m| m.value().is_finite()).collect();
+    sorted.sort_by(|a, b| a.value().total_cmp(&b.value()));
+    (!sorted.is_empty()).then(|| sorted[(sorted.len() - 1) / 2])
+}
+
+/// The median of values; `None` for none.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    (!sorted.is_empty()).then(|| median_of_sorted(&sorted))
+}
+
+/// The CPUs that measurements name in their place.
+pub fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> CpuList {
+    measurements
+        .into_iter()
+        .filter_map(|m| m.place.count("cpu").and_then(|cpu| u32::try_from(cpu).ok()))
+        .collect()
+}
+
+/// `CPU 3`, `CPUs 0-3,8`; nothing for none.
+pub fn cpus_text(cpus: &CpuList) -> Option<String> {
+    match cpus.len() {
+        0 => None,
+        1 => Some(format!("CPU {cpus}")),
+        _ => Some(format!("CPUs {cpus}")),
+    }
+}
+
+/// A word from a record that may stand in a command to paste. Records come from other machines and from hand: a
+/// governor named `$(reboot)` must not.
+pub fn pasteable(text: &str) -> Option<&str> {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let parts_up = text.split('/').any(|part| part == "..");
+    (!text.is_empty()
+        && text.len() <= 200
+        && !text.starts_with('-')
+        && text.chars().all(harmless)
+        && !parts_up)
+        .then_some(text)
+}
+
+/// A command that writes a value below /sys or /proc as root.
+pub fn write_command(value: &str, path: &str) -> String {
+    format!("echo {value} | sudo tee {path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::tight;
+
+    #[test]
+    fn a_difference_inside_the_noise_is_no_loss() {
+        let a = Summary::of(&tight(100.0));
+        let b = Summary::of(&tight(101.0));
+        assert!(matches!(loss(&b, &a, Better::Lower), Verdict::NotResolved { .. }));
+        let c = Summary::of(&tight(125.0));
+        let Verdict::Costs { share, interval } = loss(&c, &a, Better::Lower) else {
+            panic!("a fifth is a loss")
+        };
+        assert!((share - 0.2).abs() < 1e-9 && interval.0 < 0.2 && 0.2 < interval.1, "{share} {interval:?}");
+        assert!(matches!(loss(&a, &c, Better::Higher), Verdict::Costs { .. }));
+    }
+
+    #[test]
+    fn figures_that_are_none_make_no_loss() {
+        let none = Summary::default();
+        assert!(matches!(loss(&none, &none, Better::Lower), Verdict::NotMeasurable { .. }));
+        assert!(modelled(f64::NAN).is_none() && modelled(0.001).is_none());
+    }
+
+    #[test]
+    fn hostile_words_stay_out_of_commands() {
+        for bad in ["$(reboot)", "a b", "a;b", "`x`", "-rf", "/sys/../etc/passwd", "", "a\nb", "é"] {
+            assert_eq!(pasteable(bad), None, "{bad:?}");
+        }
+        assert_eq!(pasteable("/sys/devices/system/cpu/intel_pstate/no_turbo").is_some(), true);
+        assert_eq!(pasteable("powersave"), Some("powersave"));
+    }
+}

@@ -1,0 +1,343 @@
+//! The levels of the memory hierarchy: the latency curve of one CPU, held against the caches that the kernel
+//! advertises for it.
+
+use record::machine::Cache;
+use record::statistics::median_of_sorted;
+use record::units::{bytes, figure};
+use record::{Level, Measurement, Record};
+
+use crate::curve::{Curve, Edge, Plateau};
+
+/// From this share of the advertised size on a cache is as advertised: two steps of the curve (eight an octave)
+/// below it, which sets, ways and the program's own stack and page tables account for.
+const AS_ADVERTISED: f64 = 0.8;
+/// Below this share a cache is not the one advertised: no step of the curve and no pollution explains half.
+pub const MUCH_SMALLER: f64 = 0.5;
+/// What it costs to leave a cache or an edge unmatched, against the logarithm of how far their sizes lie apart: a
+/// virtual machine may own a thirtieth of the cache that it is shown.
+const UNMATCHED: f64 = 2.0;
+/// A curve that leaves a cache well beyond its size left another one: sizes above count this many times as far off.
+const BEYOND: f64 = 3.0;
+/// Points below which a curve says nothing of levels.
+const LEAST_POINTS: usize = 3;
+
+/// The levels found in the record's latency curve, nearest first, memory last. Empty without a curve.
+///
+/// The curve is that of the CPU with the most points, on 2 MiB pages where they were had and 4 KiB pages for the
+/// sizes below them, on the node that is nearest.
+pub fn levels(record: &Record) -> Vec<Level> {
+    let Some(source) = Source::of(record) else {
+        return Vec::new();
+    };
+    let curve = Curve::new(source.points.iter().map(|m| (size_of(m), m.value())));
+    if curve.len() < LEAST_POINTS {
+        return Vec::new();
+    }
+    let caches = advertised(record, source.cpu);
+    let found = name(&curve, &caches);
+    let mut levels: Vec<Level> = Vec::new();
+    for named in found {
+        // A level may be named at a place between two plateaus: it is never faster than the one before.
+        let latency_ns = named.latency.max(levels.last().map_or(0.0, |level| level.latency_ns));
+        levels.push(Level {
+            latency_cycles: source.cycles(record, named.flat, latency_ns),
+            latency_ns,
+            measured_bytes: named.left_at,
+            advertised_bytes: named.advertised,
+            judgement: named.judgement,
+            name: named.name,
+        });
+    }
+    levels
+}
+
+/// The measurements that make the curve.
+struct Source<'a> {
+    cpu: Option<u32>,
+    points: Vec<&'a Measurement>,
+}
+
+impl<'a> Source<'a> {
+    fn of(record: &'a Record) -> Option<Self> {
+        let all: Vec<&Measurement> = record.of("load.latency").filter(|m| size_of(m) > 0).collect();
+        let cpus: std::collections::BTreeSet<Option<u64>> =
+            all.iter().map(|m| m.place.count("cpu")).collect();
+        let mut best: Option<Self> = None;
+        for cpu in cpus {
+            let of_cpu: Vec<&Measurement> =
+                all.iter().copied().filter(|m| m.place.count("cpu") == cpu).collect();
+            let node = nearest_node(&of_cpu);
+            let on = |page: &'static str| {
+                let of_page = of_cpu.iter().copied();
+                of_page.filter(move |m| m.place.count("node") == node && m.place.word("page") == Some(page))
+            };
+            let mut points: Vec<&Measurement> = on("2MiB").collect();
+            let first_huge = points.iter().map(|m| size_of(m)).min().unwrap_or(u64::MAX);
+            if points.len() >= LEAST_POINTS {
+                points.extend(on("4KiB").filter(|m| size_of(m) < first_huge));
+            } else {
+                points = on("4KiB").collect();
+            }
+            if best.as_ref().is_none_or(|best| points.len() > best.points.len()) {
+                best = Some(Self { cpu: cpu.and_then(|cpu| u32::try_from(cpu).ok()), points });
+            }
+        }
+        best
+    }
+
+    /// Latency in cycles over the working sets of `flat`: as measured, else by the clock of one core.
+    fn cycles(&self, record: &Record, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
+        let mut cycles: Vec<f64> = record
+            .of("load.latency_cycles")
+            .filter(|m| (flat.0..=flat.1).contains(&size_of(m)))
+            .filter(|m| self.points.iter().any(|point| point.place == m.place))
+            .map(Measurement::value)
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .collect();
+        if !cycles.is_empty() {
+            cycles.sort_by(f64::total_cmp);
+            return Some(median_of_sorted(&cycles));
+        }
+        let clock = record.of("core.clock").find(|m| {
+            m.place.word("active") == Some("one")
+                && m.place.word("vector") == Some("scalar")
+                && m.place.count("cpu") == self.cpu.map(u64::from)
+        })?;
+        let cycles = latency_ns * clock.value() * 1e-9;
+        (cycles.is_finite() && cycles > 0.0).then_some(cycles)
+    }
+}
+
+/// The working set of a measurement, bytes; 0 where it has none.
+fn size_of(measurement: &Measurement) -> u64 {
+    measurement.place.count("bytes").unwrap_or(0)
+}
+
+/// The node whose memory answers fastest: by the median over the sizes that it shares with the most measured one.
+fn nearest_node(points: &[&Measurement]) -> Option<u64> {
+    let nodes: std::collections::BTreeSet<Option<u64>> =
+        points.iter().map(|m| m.place.count("node")).collect();
+    nodes
+        .into_iter()
+        .map(|node| {
+            let of_node = points.iter().filter(|m| m.place.count("node") == node);
+            let slowest = of_node.clone().map(|m| m.value()).filter(|v| v.is_finite()).fold(0.0, f64::max);
+            (node, of_node.count(), slowest)
+        })
+        .max_by(|a, b| a.1.cmp(&b.1).then(b.2.total_cmp(&a.2)))
+        .and_then(|(node, _, _)| node)
+}
+
+/// One cache that the kernel advertises for a CPU.
+#[derive(Clone, Copy, Debug)]
+struct Advertised {
+    level: u32,
+    bytes: u64,
+}
+
+/// The data and unified caches of `cpu` that have a size, nearest first.
+fn advertised(record: &Record, cpu: Option<u32>) -> Vec<Advertised> {
+    let Some(cpu) = cpu else {
+        return Vec::new();
+    };
+    let mut caches: Vec<Advertised> = (1..=record.machine.last_level().min(8))
+        .filter_map(|level| {
+            let bytes = record.machine.data_cache_of(cpu, level).and_then(|cache: &Cache| cache.bytes)?;
+            (bytes > 0).then_some(Advertised { level, bytes })
+        })
+        .collect();
+    // Absurd tables (an L2 smaller than L1) are no guide.
+    caches.dedup_by(|next, before| next.bytes <= before.bytes);
+    caches
+}
+
+/// A level before its cycles are known.
+struct Named {
+    name: String,
+    latency: f64,
+    flat: (u64, u64),
+    left_at: Option<u64>,
+    advertised: Option<u64>,
+    judgement: String,
+}
+
+/// Names the plateaus of a curve by the caches that they belong to.
+fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
+    let Some((_, largest)) = curve.range() else {
+        return Vec::new();
+    };
+    let edges = curve.edges();
+    let matched = align(&edges, caches);
+    // An edge that belongs to no cache counts only beyond the last one that does: before it, it is a TLB or a port.
+    let last_matched = matched.iter().rposition(Option::is_some);
+    let counted: Vec<(Edge, Option<usize>)> = edges
+        .iter()
+        .zip(&matched)
+        .enumerate()
+        .filter(|(i, (_, cache))| cache.is_some() || last_matched.is_none_or(|last| *i > last))
+        .map(|(_, (edge, cache))| (*edge, *cache))
+        .collect();
+    let kept: Vec<Edge> = counted.iter().map(|(edge, _)| *edge).collect();
+    let plateaus = curve.plateaus(&kept);
+    let mut found: Vec<Named> = Vec::new();
+    let mut next_cache = 0;
+    let mut next_level = 1;
+    for (i, plateau) in plateaus.iter().enumerate() {
+        let cache = counted.get(i).and_then(|(_, cache)| *cache);
+        // Caches that no edge answers to lie before this plateau's own cache, or before memory.
+        let until = cache.unwrap_or(caches.len());
+        if i + 1 == plateaus.len() || cache.is_some() {
+            while next_cache < until && caches[next_cache].bytes < largest {
+                let hidden = caches[next_cache];
+                next_cache += 1;
+                next_level = hidden.level + 1;
+                found.extend(unseen(curve, &hidden, plateaus.get(i.wrapping_sub(1)), plateau));
+            }
+        }
+        if let Some(cache) = cache {
+            let own = &caches[cache];
+            let before = cache.checked_sub(1).map_or(0, |before| caches[before].bytes);
+            found.push(seen(plateau, own, before));
+            next_cache = cache + 1;
+            next_level = own.level + 1;
+        } else if i + 1 < plateaus.len() {
+            let left = plateau
+                .left_at
+                .map_or_else(String::new, |left| format!(": the curve leaves it at {}", bytes(left)));
+            found.push(Named {
+                name: format!("L{next_level}"),
+                latency: plateau.latency,
+                flat: plateau.flat,
+                left_at: plateau.left_at,
+                advertised: None,
+                judgement: format!("seen in the curve, advertised by nobody{left}"),
+            });
+            next_level += 1;
+        } else if let Some(own) = caches.get(next_cache).filter(|own| own.bytes >= largest) {
+            found.push(Named {
+                name: format!("L{}", own.level),
+                latency: plateau.latency,
+                flat: plateau.flat,
+                left_at: None,
+                advertised: Some(own.bytes),
+                judgement: format!(
+                    "the largest working set measured, {}, does not leave it; advertised {}",
+                    bytes(largest),
+                    bytes(own.bytes)
+                ),
+            });
+        } else {
+            found.push(memory(plateau, caches));
+        }
+    }
+    found
+}
+
+/// A cache that the curve leaves.
+fn seen(plateau: &Plateau, own: &Advertised, before: u64) -> Named {
+    let left = plateau.left_at.unwrap_or(plateau.flat.1);
+    let share = left as f64 / own.bytes as f64;
+    // A cache that does not repeat what the one before holds adds to it.
+    let with_before = own.bytes.saturating_add(before) as f64 * (1.0 / AS_ADVERTISED);
+    let (left_text, own_text) = (bytes(left), bytes(own.bytes));
+    let judgement = if share < MUCH_SMALLER {
+        format!(
+            "advertised {own_text}, the curve leaves it at {left_text}: this CPU gets a part of it (a virtual \
+             machine, cache allocation, or others who use it)"
+        )
+    } else if share < AS_ADVERTISED {
+        format!("seen at {left_text} of {own_text} advertised")
+    } else if (left as f64) <= with_before {
+        "as advertised".to_owned()
+    } else {
+        format!(
+            "advertised {own_text}, the curve leaves it only at {left_text}: it is larger than the kernel says"
+        )
+    };
+    Named {
+        name: format!("L{}", own.level),
+        latency: plateau.latency,
+        flat: plateau.flat,
+        left_at: Some(left),
+        advertised: Some(own.bytes),
+        judgement,
+    }
+}
+
+/// A cache that shows no step of its own though the curve goes beyond its size: its latency is read in the middle
+/// (by the logarithm) between the level before and its advertised size.
+fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Plateau) -> Option<Named> {
+    let from = before.and_then(|plateau| plateau.left_at).or(curve.range().map(|range| range.0))?;
+    let to = own.bytes.max(from);
+    let middle = (from as f64 * to as f64).sqrt();
+    let latency = curve.at(middle)?.min(after.latency);
+    let (low, high) = (curve.at(from as f64)?, curve.at(to as f64)?);
+    Some(Named {
+        name: format!("L{}", own.level),
+        latency,
+        flat: (middle as u64, middle as u64),
+        left_at: None,
+        advertised: Some(own.bytes),
+        judgement: format!(
+            "no step seen: from {} to {} (advertised) latency goes from {} to {}",
+            bytes(from),
+            bytes(to),
+            figure(low, "ns"),
+            figure(high, "ns")
+        ),
+    })
+}
+
+/// The last plateau.
+fn memory(plateau: &Plateau, caches: &[Advertised]) -> Named {
+    let caches: u64 = caches.iter().map(|cache| cache.bytes).fold(0, u64::saturating_add);
+    let judgement = if plateau.flat.1 / 2 < caches {
+        format!("largest working set {}: some of it still lay in the caches", bytes(plateau.flat.1))
+    } else {
+        format!("working sets of {} to {}", bytes(plateau.flat.0), bytes(plateau.flat.1))
+    };
+    Named {
+        name: "memory".to_owned(),
+        latency: plateau.latency,
+        flat: plateau.flat,
+        left_at: None,
+        advertised: None,
+        judgement,
+    }
+}
+
+/// Which cache each edge belongs to (in order, each at most once): the assignment with the least total distance
+/// between their sizes.
+fn align(edges: &[Edge], caches: &[Advertised]) -> Vec<Option<usize>> {
+    let far = |edge: &Edge, cache: &Advertised| {
+        let off = (edge.bytes.max(1) as f64 / cache.bytes as f64).ln();
+        if off > 0.0 { off * BEYOND } else { -off }
+    };
+    let (n, m) = (edges.len(), caches.len());
+    // cost[i][j]: the least for the edges from i on and the caches from j on.
+    let mut cost = vec![vec![0.0f64; m + 1]; n + 1];
+    for i in (0..=n).rev() {
+        for j in (0..=m).rev() {
+            cost[i][j] = match (i < n, j < m) {
+                (false, _) => (m - j) as f64 * UNMATCHED,
+                (_, false) => (n - i) as f64 * UNMATCHED,
+                _ => (far(&edges[i], &caches[j]) + cost[i + 1][j + 1])
+                    .min(UNMATCHED + cost[i + 1][j])
+                    .min(UNMATCHED + cost[i][j + 1]),
+            };
+        }
+    }
+    let mut matched = vec![None; n];
+    let (mut i, mut j) = (0, 0);
+    while i < n && j < m {
+        if far(&edges[i], &caches[j]) + cost[i + 1][j + 1] <= cost[i][j] {
+            matched[i] = Some(j);
+            (i, j) = (i + 1, j + 1);
+        } else if UNMATCHED + cost[i + 1][j] <= cost[i][j] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    matched
+}

@@ -1,0 +1,270 @@
+//! How far each resource is from line speed: its ceiling, where that comes from, and what was delivered.
+
+use record::diagnosis::{CeilingSource, Resource};
+use record::units::figure;
+use record::{Measurement, Record};
+
+use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle};
+use crate::parts;
+
+/// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
+/// absent.
+pub fn resources(record: &Record) -> Vec<Resource> {
+    [core(record), memory_bandwidth(record), memory_latency(record), wake_up(record)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The ceiling from the parts, unless more than that was measured here: then the parts were told wrong.
+fn ceiling(from_parts: Option<f64>, best_measured: Option<f64>) -> Option<(f64, CeilingSource)> {
+    let parts = from_parts.filter(|value| value.is_finite() && *value > 0.0);
+    let measured = best_measured.filter(|value| value.is_finite() && *value > 0.0);
+    match (parts, measured) {
+        (Some(parts), Some(measured)) if measured > parts * (1.0 + RESOLUTION) => {
+            Some((measured, CeilingSource::Measured))
+        }
+        (Some(parts), _) => Some((parts, CeilingSource::Parts)),
+        (None, Some(measured)) => Some((measured, CeilingSource::Measured)),
+        (None, None) => None,
+    }
+}
+
+/// `what`, and where it comes from.
+fn ceiling_text(source: Option<CeilingSource>, parts: &str, measured: &str) -> String {
+    match source {
+        Some(CeilingSource::Parts) => parts.to_owned(),
+        Some(CeilingSource::Measured) => measured.to_owned(),
+        None => "no ceiling is known".to_owned(),
+    }
+}
+
+/// The core clock: what all cores together deliver of what one advertises.
+fn core(record: &Record) -> Option<Resource> {
+    let scalar = |active: &'static str| {
+        record.of("core.clock").filter(move |m| is_at(m, &[("active", active), ("vector", "scalar")]))
+    };
+    let best = scalar("one").chain(scalar("all")).map(Measurement::value).fold(0.0, f64::max);
+    let (active, how) =
+        if scalar("all").next().is_some() { ("all", "all at work") } else { ("one", "one at work") };
+    let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
+    let ceiling = ceiling(record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
+    let source = ceiling.map(|(_, source)| source);
+    let cpus = cpus_text(&cpus_of(scalar(active))).unwrap_or_else(|| "the CPUs".to_owned());
+    Some(Resource {
+        name: "core".to_owned(),
+        unit: "Hz".to_owned(),
+        ceiling: ceiling.map(|(hz, _)| hz),
+        source,
+        delivered,
+        share: ceiling.map(|(hz, _)| delivered / hz),
+        meaning: format!(
+            "median clock of {cpus} with {how}, against {}",
+            ceiling_text(
+                source,
+                "the highest clock that a core advertises",
+                "the highest clock measured on one"
+            )
+        ),
+    })
+}
+
+/// Memory bandwidth: triad with all CPUs, in bus bytes.
+fn memory_bandwidth(record: &Record) -> Option<Resource> {
+    let bus = || record.of("memory.bandwidth").filter(|m| is_at(m, &[("bytes_counted", "bus")]));
+    let most_threads = bus().filter_map(|m| m.place.count("threads")).max()?;
+    let best = bus().max_by(|a, b| a.value().total_cmp(&b.value()))?;
+    let triad = bus()
+        .filter(|m| is_at(m, &[("op", "triad")]) && m.place.count("threads") == Some(most_threads))
+        .filter(|m| m.value() > 0.0)
+        .max_by(|a, b| a.value().total_cmp(&b.value()))?;
+    let channels = parts::channels(&record.machine);
+    let ceiling = ceiling(channels.map(|channels| channels.bytes_per_second), Some(best.value()));
+    let source = ceiling.map(|(_, source)| source);
+    let from_parts = channels.map_or_else(String::new, |channels| {
+        let speed = match channels.mt_s {
+            (slowest, fastest) if slowest == fastest => format!("{slowest}"),
+            (slowest, fastest) => format!("{slowest} to {fastest}"),
+        };
+        let plural = if channels.populated == 1 { "" } else { "s" };
+        format!("{} populated channel{plural} at {speed} MT/s", channels.populated)
+    });
+    let from_best = format!(
+        "the best measured here ({}, {} stores, {} threads)",
+        best.place.word("op").unwrap_or("?"),
+        best.place.word("stores").unwrap_or("no"),
+        best.place.count("threads").unwrap_or(0)
+    );
+    Some(Resource {
+        name: "memory bandwidth".to_owned(),
+        unit: "B/s".to_owned(),
+        ceiling: ceiling.map(|(rate, _)| rate),
+        source,
+        delivered: triad.value(),
+        share: ceiling.map(|(rate, _)| triad.value() / rate),
+        meaning: format!(
+            "triad with {} stores on {most_threads} thread{}, bytes on the bus, against {}",
+            triad.place.word("stores").unwrap_or("regular"),
+            if most_threads == 1 { "" } else { "s" },
+            ceiling_text(source, &from_parts, &from_best)
+        ),
+    })
+}
+
+/// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set that both have.
+pub(crate) fn pages(record: &Record) -> Option<(&Measurement, &Measurement)> {
+    let on = |page: &'static str| record.of("load.latency").filter(move |m| is_at(m, &[("page", page)]));
+    let pairs = on("4KiB").filter_map(|small| {
+        let huge = on("2MiB").find(|huge| crate::figures::same_but(small, huge, "page"))?;
+        let usable = small.value() > 0.0 && huge.value() > 0.0;
+        usable.then_some((small.place.count("bytes")?, small, huge))
+    });
+    // Of several CPUs or nodes at that size the nearest memory stands for the machine.
+    let (_, small, huge) = pairs.max_by(|a, b| a.0.cmp(&b.0).then(b.2.value().total_cmp(&a.2.value())))?;
+    Some((small, huge))
+}
+
+/// Memory latency: what ordinary pages leave of the hardware's latency.
+fn memory_latency(record: &Record) -> Option<Resource> {
+    let (small, huge) = pages(record)?;
+    let ceiling = huge.value().min(small.value());
+    let size = small.place.count("bytes").map_or_else(String::new, record::units::bytes);
+    let cpu = small.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    Some(Resource {
+        name: "memory latency".to_owned(),
+        unit: "ns".to_owned(),
+        ceiling: Some(ceiling),
+        source: Some(CeilingSource::Measured),
+        delivered: small.value(),
+        share: Some(ceiling / small.value()),
+        meaning: format!("a load from {size}{cpu} on ordinary 4 KiB pages, against the same on 2 MiB pages"),
+    })
+}
+
+/// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
+fn wake_up(record: &Record) -> Option<Resource> {
+    let all = || {
+        record
+            .of("wakeup.latency")
+            .filter(|m| m.place.switch("corrected") != Some(true))
+            .filter(|m| m.value() > 0.0)
+    };
+    let at = |policy: &'static str, setting: &'static str| {
+        middle(all().filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)])))
+    };
+    let delivered = at("other", "as-is")?;
+    let settings = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
+    let (best, policy, setting) = settings
+        .into_iter()
+        .filter_map(|(policy, setting)| Some((at(policy, setting)?, policy, setting)))
+        .min_by(|a, b| a.0.value().total_cmp(&b.0.value()))?;
+    let policy = if policy == "fifo" { "SCHED_FIFO" } else { "SCHED_OTHER" };
+    let tail = delivered.summary.p99.map_or_else(String::new, |p99| format!(" (p99 {})", figure(p99, "ns")));
+    Some(Resource {
+        name: "wake-up".to_owned(),
+        unit: "ns".to_owned(),
+        ceiling: Some(best.value()),
+        source: Some(CeilingSource::Measured),
+        delivered: delivered.value(),
+        share: Some(best.value() / delivered.value()),
+        meaning: format!(
+            "median of SCHED_OTHER as the machine is{tail}, against the best median measured ({policy}, {setting})"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{machine, measured};
+    use record::Where;
+    use record::machine::MemoryDevice;
+
+    fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
+        let place = Where::new().with("cpu", cpu).with("active", active).with("vector", "scalar");
+        record.measurements.push(measured("core.clock", place, hz));
+    }
+
+    #[test]
+    fn an_empty_record_has_no_resource() {
+        assert_eq!(resources(&machine(4)), []);
+    }
+
+    #[test]
+    fn the_core_is_held_against_what_it_advertises() {
+        let mut record = machine(2);
+        record.machine.processor.max_hz = Some(4_000_000_000);
+        clock(&mut record, 0, "one", 3.9e9);
+        clock(&mut record, 0, "all", 3.0e9);
+        clock(&mut record, 1, "all", 3.0e9);
+        let core = &resources(&record)[0];
+        assert_eq!((core.ceiling, core.source), (Some(4e9), Some(CeilingSource::Parts)));
+        assert!((core.share.unwrap_or(0.0) - 0.75).abs() < 0.01);
+        assert!(core.meaning.contains("CPUs 0-1"), "{}", core.meaning);
+    }
+
+    #[test]
+    fn a_clock_above_the_advertised_one_is_the_ceiling() {
+        let mut record = machine(1);
+        record.machine.processor.max_hz = Some(2_000_000_000);
+        clock(&mut record, 0, "one", 3.5e9);
+        let core = &resources(&record)[0];
+        assert_eq!(core.source, Some(CeilingSource::Measured));
+        assert!(core.share.is_some_and(|share| share <= 1.001));
+    }
+
+    fn triad(record: &mut Record, stores: &str, threads: u32, rate: f64) {
+        for (counted, factor) in [("stream", 0.75), ("bus", 1.0)] {
+            let place = Where::new()
+                .with("op", "triad")
+                .with("stores", stores)
+                .with("bytes_counted", counted)
+                .with("threads", threads);
+            record.measurements.push(measured("memory.bandwidth", place, rate * factor));
+        }
+    }
+
+    #[test]
+    fn bandwidth_is_held_against_channels_where_they_are_known() {
+        let mut record = machine(2);
+        triad(&mut record, "regular", 1, 10e9);
+        triad(&mut record, "regular", 2, 16e9);
+        triad(&mut record, "streaming", 2, 18e9);
+        let measured = &resources(&record)[0];
+        assert_eq!(measured.source, Some(CeilingSource::Measured));
+        assert!((measured.delivered / 18e9 - 1.0).abs() < 0.01 && measured.meaning.contains("streaming"));
+        record.machine.memory_devices = vec![MemoryDevice {
+            bytes: Some(1 << 34),
+            channel: Some("A".to_owned()),
+            configured_mt_s: Some(3200),
+            ..MemoryDevice::default()
+        }];
+        let parts = &resources(&record)[0];
+        assert_eq!((parts.source, parts.ceiling), (Some(CeilingSource::Parts), Some(25.6e9)));
+        assert!(parts.meaning.contains("1 populated channel at 3200 MT/s"), "{}", parts.meaning);
+    }
+
+    #[test]
+    fn latency_and_wake_up_name_their_figures() {
+        let mut record = machine(1);
+        for (page, ns) in [("4KiB", 120.0), ("2MiB", 90.0)] {
+            let place = Where::new()
+                .with("cpu", 0u32)
+                .with("node", 0u32)
+                .with("bytes", 1u64 << 29)
+                .with("page", page);
+            record.measurements.push(measured("load.latency", place, ns));
+        }
+        for (policy, setting, ns) in
+            [("other", "as-is", 60e3), ("other", "tuned", 9e3), ("fifo", "tuned", 6e3)]
+        {
+            let place = Where::new().with("cpu", 0u32).with("policy", policy).with("setting", setting);
+            record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+        }
+        let [latency, wake_up] = &resources(&record)[..] else { panic!("two resources") };
+        assert!((latency.share.unwrap_or(0.0) - 0.75).abs() < 0.01, "{latency:?}");
+        assert!(latency.meaning.contains("512 MiB"), "{}", latency.meaning);
+        assert!((wake_up.share.unwrap_or(0.0) - 0.1).abs() < 0.01, "{wake_up:?}");
+        assert!(wake_up.meaning.contains("SCHED_FIFO, tuned"), "{}", wake_up.meaning);
+    }
+}

@@ -1,0 +1,111 @@
+//! Made-up curves and records for tests.
+
+use record::machine::{Cache, CacheKind, Cpu};
+use record::{Measurement, Record, Where};
+
+/// Eight sizes an octave from `from` to `to` bytes, whole lines.
+pub fn sizes(from: u64, to: u64) -> Vec<u64> {
+    let octaves = (to as f64 / from as f64).log2();
+    (0..=(octaves * 8.0).round() as u32)
+        .map(|i| (from as f64 * 2f64.powf(f64::from(i) / 8.0) / 64.0).round() as u64 * 64)
+        .collect()
+}
+
+/// A curve of sharp steps: each size has the latency of the first step that holds it.
+pub fn steps(sizes: &[u64], steps: &[(u64, f64)]) -> Vec<(u64, f64)> {
+    let ns = |bytes: u64| steps.iter().find(|(most, _)| bytes <= *most).map_or(f64::NAN, |step| step.1);
+    sizes.iter().map(|bytes| (*bytes, ns(*bytes))).collect()
+}
+
+/// A curve of caches that replace at random: beyond its size a cache still holds its share of the lines.
+pub fn gradual(sizes: &[u64], caches: &[(u64, f64)], memory: f64) -> Vec<(u64, f64)> {
+    let ns = |bytes: u64| {
+        let mut missing = 1.0;
+        let mut total = 0.0;
+        for (size, latency) in caches {
+            let held = (*size as f64 / bytes as f64).min(1.0) * missing;
+            total += held * latency;
+            missing -= held;
+        }
+        total + missing * memory
+    };
+    sizes.iter().map(|bytes| (*bytes, ns(*bytes))).collect()
+}
+
+/// The same points with up to ± `share` of noise and, on one in sixteen, a spike to twice the latency.
+pub fn noisy(points: Vec<(u64, f64)>, share: f64, seed: u64) -> Vec<(u64, f64)> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut since = 0;
+    points
+        .into_iter()
+        .map(|(bytes, ns)| {
+            since += 1;
+            let spike = since >= 8 && random() < 1.0 / 16.0;
+            if spike {
+                since = 0;
+            }
+            let noise = 1.0 + share * (2.0 * random() - 1.0);
+            (bytes, if spike { ns * 2.0 } else { ns * noise })
+        })
+        .collect()
+}
+
+/// Eight samples within ± 0.2 % of `value`.
+pub fn tight(value: f64) -> Vec<f64> {
+    [1.0, 0.999, 1.001, 1.0, 0.998, 1.002, 1.0, 1.001].iter().map(|factor| value * factor).collect()
+}
+
+/// A measurement with tight samples.
+pub fn measured(metric: &'static str, place: Where, value: f64) -> Measurement {
+    Measurement::new(metric, place, tight(value))
+}
+
+/// An empty record of a machine with `cpus` CPUs, one a core, all online and allowed.
+pub fn machine(cpus: u32) -> Record {
+    let mut record = Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
+    for id in 0..cpus {
+        let siblings = std::iter::once(id).collect();
+        record.machine.cpus.push(Cpu {
+            id,
+            online: true,
+            allowed: true,
+            core: Some(id),
+            package: Some(0),
+            node: Some(0),
+            siblings,
+            ..Cpu::default()
+        });
+    }
+    let counts = &mut record.machine.counts;
+    counts.cpus_present = Some(cpus);
+    counts.cpus_online = Some(cpus);
+    counts.cpus_allowed = Some(cpus);
+    record
+}
+
+/// Adds a cache that CPUs 0 to `cpus` share.
+pub fn add_cache(record: &mut Record, level: u32, bytes: u64, cpus: u32) {
+    record.machine.caches.push(Cache {
+        level,
+        kind: if level == 1 { CacheKind::Data } else { CacheKind::Unified },
+        bytes: Some(bytes),
+        line: Some(64),
+        ways: None,
+        cpus: (0..cpus).collect(),
+    });
+}
+
+/// Adds a latency curve of CPU 0 on pages of `page`.
+pub fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) {
+    for (bytes, ns) in points {
+        let place =
+            Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", *bytes).with("page", page);
+        record.measurements.push(measured("load.latency", place, *ns));
+    }
+}
