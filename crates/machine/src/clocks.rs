@@ -124,14 +124,11 @@ pub fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     let all = |hz: fn(&Policy) -> Option<u64>| policies.0.iter().filter_map(hz);
     machine.processor.min_hz = all(|p| p.least_hz).min();
     machine.processor.max_hz = all(|p| p.most_hz).max();
-    // The base of the boot CPU's kind, as everything in `processor`.
-    machine.processor.base_hz = all(|p| p.base_hz).next();
-    if machine.processor.base_hz.is_none() {
-        machine.processor.base_hz = match root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq") {
-            Some(value) => mhz(value),
-            None => machine.processor.model_name.as_deref().and_then(hz_in_name),
-        };
-    }
+    // The base of the boot CPU's kind, as everything in `processor`; else what the firmware said before.
+    let cppc = || root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq").and_then(mhz);
+    let in_name = || machine.processor.model_name.as_deref().and_then(hz_in_name);
+    let base = all(|p| p.base_hz).next().or_else(cppc).or_else(in_name);
+    machine.processor.base_hz = base.or(machine.processor.base_hz);
 }
 
 /// The nominal clock in a model name: `… CPU E5-2680 v3 @ 2.50GHz`, `Intel(R) Xeon(TM) CPU 2.60GHz`.

@@ -13,8 +13,10 @@ pub mod idle;
 pub mod kernel;
 pub mod kinds;
 pub mod limits;
+pub mod locators;
 #[cfg(test)]
 mod made_up;
+pub mod memory_devices;
 pub mod midr;
 pub mod mitigations;
 pub mod nodes;
@@ -22,6 +24,7 @@ mod notes;
 pub mod processor;
 pub mod root;
 pub mod sensors;
+pub mod smbios;
 mod snapshot;
 pub mod system;
 pub mod text;
@@ -59,6 +62,7 @@ pub fn inspect(root: &Root) -> Inspection {
     // The processor's identity and the kernel.
     processor::read(root, machine, coverage);
     system::read(root, machine, coverage);
+    memory_devices::read(root, machine, coverage);
     idle::read(root, machine, coverage);
     kernel::read(root, machine, coverage);
     mitigations::read(root, machine, coverage);

@@ -34,10 +34,9 @@ fn architecture(root: &Root, cpuinfo: &str) -> String {
         return std::env::consts::ARCH.to_owned();
     }
     // hwloc's captures carry what uname said.
-    if let Some(uname) = root.text("/proc/hwloc-nofile-info") {
-        if let Some(name) = field(&uname, "Architecture").and_then(text::name) {
-            return if name == "arm64" { "aarch64".to_owned() } else { name };
-        }
+    let uname = root.text("/proc/hwloc-nofile-info").unwrap_or_default();
+    if let Some(name) = field(&uname, "Architecture").and_then(text::name) {
+        return if name == "arm64" { "aarch64".to_owned() } else { name };
     }
     if let Some(name) = root.text("/proc/sys/kernel/arch").as_deref().and_then(text::name) {
         return name;

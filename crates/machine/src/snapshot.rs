@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use record::Snapshot;
 use record::conditions::HugePages;
 
+use crate::cgroups::Cgroups;
 use crate::clocks::{self, Policies};
 use crate::text::{self, field};
 use crate::{Root, sensors};
@@ -145,42 +146,12 @@ fn swapped_pages(vmstat: &str) -> Option<(u64, u64)> {
 
 /// Periods in which a quota held this process's cgroup, or one above it, back: the most of any on the way up.
 fn quota_throttled(root: &Root) -> Option<u64> {
-    let cgroups = root.text("/proc/self/cgroup")?;
-    let mut most = None;
-    for line in cgroups.lines().take(64) {
-        // `0::/path` in version 2, `4:cpu,cpuacct:/path` in version 1.
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
-            continue;
-        };
-        let folders: &[&str] = if controllers.is_empty() {
-            &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
-        } else if controllers.split(',').any(|name| name == "cpu") {
-            &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]
-        } else {
-            continue;
-        };
-        // PATH_MAX: nothing longer is a cgroup.
-        if path.len() > 4096 {
-            continue;
-        }
-        for folder in folders {
-            // A namespace or a bind mount may show this cgroup itself as the folder.
-            let mut path = path.trim_end_matches('/');
-            loop {
-                let stat = root.text(&format!("{folder}{path}/cpu.stat")).unwrap_or_default();
-                let count = stat
-                    .lines()
-                    .find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse::<u64>().ok());
-                most = most.max(count);
-                match path.rfind('/') {
-                    Some(end) => path = &path[..end],
-                    None => break,
-                }
-            }
-        }
-    }
-    most
+    let cgroups = Cgroups::read(root);
+    let count = |folder: &str| {
+        let stat = root.text(&format!("{folder}/cpu.stat"))?;
+        stat.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse::<u64>().ok())
+    };
+    cgroups.folders("cpu").filter_map(|(_, folder)| count(folder)).max()
 }
 
 #[cfg(test)]
@@ -246,11 +217,16 @@ mod tests {
     fn a_quota_is_seen_in_either_version_and_above() {
         let second = Tree::new()
             .file("proc/self/cgroup", "0::/a/b\n")
+            .file("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
             .file("sys/fs/cgroup/a/cpu.stat", "usage_usec 1\nnr_periods 9\nnr_throttled 7\n")
             .file("sys/fs/cgroup/a/b/cpu.stat", "nr_throttled 2\n");
         assert_eq!(snapshot(&second).quota_throttled, Some(7));
         let first = Tree::new()
             .file("proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/docker/1\n0::/\n")
+            .file(
+                "proc/self/mountinfo",
+                "31 24 0:27 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n",
+            )
             .file("sys/fs/cgroup/cpu,cpuacct/docker/1/cpu.stat", "nr_periods 3\nnr_throttled 1\n");
         assert_eq!(snapshot(&first).quota_throttled, Some(1));
     }

@@ -17,10 +17,8 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
 
 /// The hypervisor's word, `none`, or `unknown` where there is one that does not say which.
 fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
-    if root.is_live() {
-        if let Some(found) = native::hypervisor() {
-            return Some(found);
-        }
+    if let Some(found) = native::hypervisor().filter(|_| root.is_live()) {
+        return Some(found);
     }
     if let Some(kind) = root.text("/sys/hypervisor/type").as_deref().and_then(text::name) {
         // The machine's owner, Xen's first domain, runs beside the hypervisor on bare metal.

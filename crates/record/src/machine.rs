@@ -107,6 +107,10 @@ pub struct Processor {
     /// Model name from CPUID, or from MIDR by the tables that lscpu knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
+    /// The model's name as the firmware tells it (SMBIOS type 4): on Arm it names the very model
+    /// (`Kunpeng 920-4826`), where MIDR names only the core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware_name: Option<String>,
     /// x86 family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub family: Option<u32>,

@@ -1,0 +1,211 @@
+//! Memory devices and processors out of SMBIOS structures (DMTF DSP0134, versions 2.1 to 3.9).
+//!
+//! The table is taken apart by smbios-lib, which hands out each field only if the structure is long enough to have
+//! it, so that the version in the entry point need not be known or believed. Of the two kept parsers it is the one
+//! that survives damaged tables: dmidecode 1.0.1 indexes past the end of a table that is shorter than its entry
+//! point says or that has a structure shorter than its own header, and refuses the memory devices of SMBIOS 2.3 to
+//! 2.6, which lack the fields that came with 2.7.
+
+use record::machine::MemoryDevice;
+use smbioslib::{
+    MemoryArrayUse, MemoryDeviceType, MemoryFormFactor, MemorySize, MemorySizeExtended, MemorySpeed,
+    MemorySpeedExtended, SMBiosEndOfTable, SMBiosMemoryDevice, SMBiosPhysicalMemoryArray,
+    SMBiosProcessorInformation, SMBiosStruct, UndefinedStruct, UndefinedStructTable,
+};
+
+use crate::{locators, system};
+
+/// Most memory devices kept: four times the slots of the largest machines (Superdome Flex, 384).
+pub const MAX_DEVICES: usize = 1536;
+
+/// What a table tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables {
+    /// Every slot for system memory, populated or not, in the table's order.
+    pub devices: Vec<MemoryDevice>,
+    /// The first processor's name as the firmware tells it (`Kunpeng 920-4826`).
+    pub processor: Option<String>,
+    /// The clock that the firmware set the first processor to, Hz.
+    pub processor_hz: Option<u64>,
+    /// Whether the table ends as it should: what follows a damaged structure cannot be found.
+    pub complete: bool,
+}
+
+/// Reads a table, the contents of `/sys/firmware/dmi/tables/DMI`.
+pub fn read(table: Vec<u8>) -> Tables {
+    let table = UndefinedStructTable::from(table);
+    let complete =
+        table.iter().any(|structure| structure.header.struct_type() == SMBiosEndOfTable::STRUCT_TYPE);
+    let arrays: Vec<SMBiosPhysicalMemoryArray> = table.collect();
+    // Flash and video memory have devices too; a device whose array is missing is kept.
+    let of_system = |device: &SMBiosMemoryDevice| {
+        let array = device.physical_memory_array_handle();
+        let array = arrays.iter().find(|candidate| Some(candidate.parts().header.handle()) == array);
+        array.and_then(|array| array.usage()).is_none_or(|usage| usage.value == MemoryArrayUse::SystemMemory)
+    };
+    let devices = table.defined_struct_iter::<SMBiosMemoryDevice>().filter(of_system).take(MAX_DEVICES);
+    let mut devices: Vec<MemoryDevice> = devices.map(|device| memory_device(&device)).collect();
+    place(&mut devices);
+    let processor = table.defined_struct_iter::<SMBiosProcessorInformation>().find(is_central);
+    Tables {
+        devices,
+        processor: processor.as_ref().and_then(|cpu| string(cpu.parts(), 0x10)),
+        processor_hz: processor.and_then(|cpu| cpu.parts().get_field_word(0x16)).and_then(mhz),
+        complete,
+    }
+}
+
+/// Fills the devices' channels and nodes from their locators.
+pub fn place(devices: &mut [MemoryDevice]) {
+    let slots: Vec<_> =
+        devices.iter().map(|device| (device.locator.as_deref(), device.bank.as_deref())).collect();
+    let places = locators::places(&slots);
+    for (device, place) in devices.iter_mut().zip(places) {
+        device.channel = place.channel;
+        device.node = place.node;
+    }
+}
+
+/// A table and its entry point out of the form that `dmidecode --dump-bin` writes: the entry point at 0, the table
+/// at the address that it names, 32. `None` where the file is too short or is none.
+pub fn split_dump(dump: &[u8]) -> Option<(&[u8], &[u8])> {
+    let entry = dump.get(..32)?;
+    // Where each version's entry point keeps the table's address (DSP0134, 5.2).
+    let address = if entry.starts_with(b"_SM3_") {
+        entry.get(0x10..0x18)?.try_into().ok().map(u64::from_le_bytes)?
+    } else if entry.starts_with(b"_SM_") {
+        entry.get(0x18..0x1c)?.try_into().ok().map(u32::from_le_bytes)?.into()
+    } else {
+        return None;
+    };
+    Some((entry, dump.get(usize::try_from(address).ok()?..)?))
+}
+
+fn memory_device(device: &SMBiosMemoryDevice) -> MemoryDevice {
+    MemoryDevice {
+        locator: string(device.parts(), 0x10),
+        bank: string(device.parts(), 0x11),
+        bytes: bytes(device),
+        kind: device.memory_type().and_then(|kind| kind_name(&kind.value)).map(str::to_owned),
+        form: device.form_factor().and_then(|form| form_name(&form.value)).map(str::to_owned),
+        rated_mt_s: device.speed().and_then(|speed| mt_s(speed, device.extended_speed())),
+        configured_mt_s: device
+            .configured_memory_speed()
+            .and_then(|speed| mt_s(speed, device.extended_configured_memory_speed())),
+        // 0 is a device for error correction only, 0xFFFF an unknown width.
+        data_bits: device.data_width().filter(|bits| (1..0xffff).contains(bits)).map(u32::from),
+        ranks: device.attributes().map(|bits| u32::from(bits & 0xf)).filter(|ranks| *ranks > 0),
+        vendor: string(device.parts(), 0x17),
+        part: string(device.parts(), 0x1a),
+        channel: None,
+        node: None,
+    }
+}
+
+fn bytes(device: &SMBiosMemoryDevice) -> Option<u64> {
+    match device.size()? {
+        MemorySize::NotInstalled | MemorySize::Unknown => None,
+        MemorySize::Kilobytes(kib) => Some(u64::from(kib) << 10),
+        MemorySize::Megabytes(mib) => Some(u64::from(mib) << 20),
+        MemorySize::SeeExtendedSize => match device.extended_size()? {
+            MemorySizeExtended::Megabytes(mib) => Some(u64::from(mib) << 20),
+            // The field says 32 GB − 1 MB itself where there is no other.
+            MemorySizeExtended::SeeSize => Some(0x7fff << 20),
+        },
+    }
+}
+
+/// Before SMBIOS 2.7 there was one speed, and until 3.0 its unit was called MHz; the number was always the
+/// transfers'.
+fn mt_s(speed: MemorySpeed, extended: Option<MemorySpeedExtended>) -> Option<u32> {
+    match speed {
+        MemorySpeed::Unknown => None,
+        MemorySpeed::MTs(speed) => Some(speed.into()),
+        MemorySpeed::SeeExtendedSpeed => match extended? {
+            MemorySpeedExtended::MTs(speed) => Some(speed),
+            MemorySpeedExtended::SeeSpeed => None,
+        },
+    }
+}
+
+/// The string that the field at `offset` names, cleaned. Bytes that are not UTF-8 are dropped: before SMBIOS 3.5
+/// any encoding was allowed.
+fn string(structure: &UndefinedStruct, offset: usize) -> Option<String> {
+    let index = usize::from(structure.get_field_byte(offset)?).checked_sub(1)?;
+    system::told(&String::from_utf8_lossy(structure.strings.iter().nth(index)?))
+}
+
+fn is_central(processor: &SMBiosProcessorInformation) -> bool {
+    // Type 3 is a central processor; status bit 6 says that the socket is populated.
+    let structure = processor.parts();
+    structure.get_field_byte(0x05) == Some(3)
+        && structure.get_field_byte(0x18).is_none_or(|bits| bits & 0x40 != 0)
+}
+
+fn mhz(mhz: u16) -> Option<u64> {
+    // Some firmware fills unknown speeds with all ones.
+    (1..=20_000).contains(&mhz).then(|| u64::from(mhz) * 1_000_000)
+}
+
+fn kind_name(kind: &MemoryDeviceType) -> Option<&'static str> {
+    use MemoryDeviceType as Kind;
+    Some(match kind {
+        Kind::Other | Kind::Unknown | Kind::None => return None,
+        Kind::Dram => "DRAM",
+        Kind::Edram => "EDRAM",
+        Kind::Vram => "VRAM",
+        Kind::Sram => "SRAM",
+        Kind::Ram => "RAM",
+        Kind::Rom => "ROM",
+        Kind::Flash => "Flash",
+        Kind::Eeprom => "EEPROM",
+        Kind::Feprom => "FEPROM",
+        Kind::Eprom => "EPROM",
+        Kind::Cdram => "CDRAM",
+        Kind::ThreeDram => "3DRAM",
+        Kind::Sdram => "SDRAM",
+        Kind::Sgram => "SGRAM",
+        Kind::Rdram => "RDRAM",
+        Kind::Ddr => "DDR",
+        Kind::Ddr2 => "DDR2",
+        Kind::Ddr2Fbdimm => "DDR2 FB-DIMM",
+        Kind::Ddr3 => "DDR3",
+        Kind::Fbd2 => "FBD2",
+        Kind::Ddr4 => "DDR4",
+        Kind::Ddr5 => "DDR5",
+        Kind::Lpddr => "LPDDR",
+        Kind::Lpddr2 => "LPDDR2",
+        Kind::Lpddr3 => "LPDDR3",
+        Kind::Lpddr4 => "LPDDR4",
+        Kind::Lpddr5 => "LPDDR5",
+        Kind::LogicalNonVolatileDevice => "Logical non-volatile device",
+        Kind::Hbm => "HBM",
+        Kind::Hbm2 => "HBM2",
+        Kind::Hbm3 => "HBM3",
+        Kind::Mrdimm => "MRDIMM",
+    })
+}
+
+fn form_name(form: &MemoryFormFactor) -> Option<&'static str> {
+    use MemoryFormFactor as Form;
+    Some(match form {
+        Form::Other | Form::Unknown | Form::None => return None,
+        Form::Simm => "SIMM",
+        Form::Sip => "SIP",
+        Form::Chip => "Chip",
+        Form::Dip => "DIP",
+        Form::Zip => "ZIP",
+        Form::ProprietaryCard => "Proprietary Card",
+        Form::Dimm => "DIMM",
+        Form::Tsop => "TSOP",
+        Form::RowOfChips => "Row Of Chips",
+        Form::Rimm => "RIMM",
+        Form::Sodimm => "SODIMM",
+        Form::Srimm => "SRIMM",
+        Form::Fbdimm => "FB-DIMM",
+        Form::Die => "Die",
+        Form::Camm => "CAMM",
+        Form::Cudimm => "CUDIMM",
+        Form::Csodimm => "CSODIMM",
+    })
+}
