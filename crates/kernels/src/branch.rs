@@ -32,7 +32,7 @@ const INSTRUCTIONS: u32 = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
 
 /// Branches on the lowest bit of each of `count` bytes at `bits` and returns how many were set.
 ///
-/// Both arms have the same instructions, each with its own end of the loop, so that a wrong guess is the only
+/// Both arms have the same instructions, each with its own end of the loop and jump out of it, so that a wrong guess is the only
 /// difference between data; nothing here can become a conditional move. Predictors memorise some thousands of
 /// outcomes: give fresh random bytes each time.
 ///
@@ -63,6 +63,7 @@ pub unsafe fn branches(bits: *const u8, count: u64) -> u64 {
             "add {bits}, 1",
             "sub {n}, 1",
             "jnz 2b",
+            "jmp 4f",
             "4:",
             bits = inout(reg) bits => _,
             n = inout(reg) count => _,
@@ -88,6 +89,7 @@ pub unsafe fn branches(bits: *const u8, count: u64) -> u64 {
             "add {set}, {set}, #1",
             "subs {n}, {n}, #1",
             "b.ne 2b",
+            "b 4f",
             "4:",
             bits = inout(reg) bits => _,
             n = inout(reg) count => _,

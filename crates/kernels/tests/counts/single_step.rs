@@ -1,0 +1,70 @@
+//! Holds every declaration of instructions against the CPU itself: a child runs the kernel one instruction at a
+//! time under ptrace, and the steps are counted. This is the one count that covers AVX-512.
+
+use kernels::Entry;
+
+use crate::driver::{FEW, MOST, Memory};
+use crate::hold;
+
+/// The exit status of a child that could not be traced.
+const UNTRACED: i32 = 99;
+
+/// Instructions that a child executes from its stop to its end when it runs `entry` so often; `None` where ptrace
+/// does not exist (user-mode emulators).
+fn steps(memory: &mut Memory, entry: &Entry, iterations: u64) -> Option<u64> {
+    // SAFETY: the child calls only async-signal-safe functions and the kernel, which allocates nothing.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0, "fork: {}", std::io::Error::last_os_error());
+    if child == 0 {
+        // SAFETY: plain system calls on this process.
+        unsafe {
+            if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
+                libc::_exit(UNTRACED);
+            }
+            libc::raise(libc::SIGSTOP);
+        }
+        memory.run(entry, iterations);
+        // SAFETY: ends this process without running what its parent has registered.
+        unsafe { libc::_exit(0) }
+    }
+    let mut steps = 0;
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` is valid for the write, and `child` is a child of this process.
+        let waited = unsafe { libc::waitpid(child, &mut status, libc::__WALL) };
+        assert_eq!(waited, child, "waitpid: {}", std::io::Error::last_os_error());
+        if libc::WIFEXITED(status) {
+            match libc::WEXITSTATUS(status) {
+                0 => return Some(steps),
+                UNTRACED if cfg!(not(target_arch = "x86_64")) => return None,
+                code => panic!("{entry}: the child ended with {code}; is ptrace forbidden here?"),
+            }
+        }
+        assert!(!libc::WIFSIGNALED(status), "{entry}: the child died of signal {}", libc::WTERMSIG(status));
+        let signal = libc::WSTOPSIG(status);
+        assert!([libc::SIGSTOP, libc::SIGTRAP].contains(&signal), "{entry}: the child met signal {signal}");
+        // SAFETY: the child is stopped and traced by this thread.
+        let stepped = unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, child, 0, 0) };
+        assert_eq!(stepped, 0, "PTRACE_SINGLESTEP: {}", std::io::Error::last_os_error());
+        steps += 1;
+    }
+}
+
+#[test]
+fn every_kernel_executes_as_many_instructions_as_it_declares() {
+    let mut memory = Memory::new();
+    let mut counts = Vec::new();
+    for entry in kernels::inventory() {
+        if !entry.variant.usable() {
+            println!("{entry}: not counted, this CPU has no {}", entry.variant);
+            continue;
+        }
+        let counted = (steps(&mut memory, &entry, FEW), steps(&mut memory, &entry, MOST));
+        let (Some(few), Some(most)) = counted else {
+            println!("not counted: no ptrace under this emulator");
+            return;
+        };
+        counts.push((entry.to_string(), entry.work.instructions, few, most));
+    }
+    hold(&counts);
+}
