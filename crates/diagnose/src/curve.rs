@@ -12,8 +12,12 @@ const LEAST_RISE: f64 = 1.25;
 const VALLEY: f64 = 0.5;
 /// A plateau is a run of points within this share of each other, or more where the curve is noisier.
 const FLAT: f64 = 0.04;
+/// The last plateau is the median of at least this many points, half an octave: one or two spikes must not be it.
+const LAST_POINTS: usize = 5;
 /// Share of the (logarithmic) climb to the next plateau at which the curve has left the one before.
 const LEFT: f64 = 0.15;
+/// It has left it at this ratio at the latest: a climb over many octaves reaches the share above too late.
+const LEFT_RATIO: f64 = 1.15;
 
 /// A latency curve: working sets ascending and distinct, in bytes; latency in ns, as measured and made monotone.
 #[derive(Clone, Debug, Default)]
@@ -124,7 +128,10 @@ impl Curve {
             let to = edges.get(i).map_or(last, |edge| edge.peak);
             // Memory is what the largest working sets see, even where the curve still climbs there.
             let anchor = if i == edges.len() { last } else { self.flattest(from, to) };
-            let (low, high) = self.flat_around(anchor, from, to);
+            let (mut low, high) = self.flat_around(anchor, from, to);
+            if i == edges.len() {
+                low = low.min(last.saturating_sub(LAST_POINTS - 1).max(from));
+            }
             let mut values = self.raw[low..=high].to_vec();
             values.sort_by(f64::total_cmp);
             let before = plateaus.last().map_or(0.0, |plateau| plateau.latency);
@@ -135,8 +142,8 @@ impl Curve {
             });
         }
         for (i, edge) in edges.iter().enumerate() {
-            let (low, high) = (plateaus[i].latency.ln(), plateaus[i + 1].latency.ln());
-            let bound = low + LEFT * (high - low);
+            let (low, high) = (plateaus[i].latency.ln().max(self.y[edge.foot]), plateaus[i + 1].latency.ln());
+            let bound = low + (LEFT * (high - low)).min(LEFT_RATIO.ln());
             let end = edges.get(i + 1).map_or(last, |next| next.peak);
             let on = (0..=end).take_while(|at| self.y[*at] <= bound).last().unwrap_or(edge.peak);
             plateaus[i].left_at = Some(self.bytes[on].max(plateaus[i].flat.1));
@@ -163,11 +170,7 @@ impl Curve {
         peaks
             .iter()
             .enumerate()
-            .map(|(i, peak)| Edge {
-                peak: *peak,
-                bytes: self.bytes[*peak],
-                rise: self.y[feet[i + 1]] - self.y[feet[i]],
-            })
+            .map(|(i, peak)| Edge { foot: feet[i], peak: *peak, rise: self.y[feet[i + 1]] - self.y[feet[i]] })
             .collect()
     }
 
@@ -202,10 +205,10 @@ impl Curve {
 /// One climb of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
+    /// Index of the flattest point before it.
+    foot: usize,
     /// Index of the point before the steepest place.
     peak: usize,
-    /// Working set of that point, bytes.
-    pub bytes: u64,
     /// How far the curve climbs, as a natural logarithm of the ratio.
     pub rise: f64,
 }

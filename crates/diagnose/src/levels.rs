@@ -11,13 +11,16 @@ use crate::curve::{Curve, Edge, Plateau};
 /// From this share of the advertised size on a cache is as advertised: two steps of the curve (eight an octave)
 /// below it, which sets, ways and the program's own stack and page tables account for.
 const AS_ADVERTISED: f64 = 0.8;
+/// Up to this multiple of its size (and of the cache before it, whose lines it may not repeat) the curve may stay on
+/// a cache that is as advertised: a cache that replaces at random holds its share of larger working sets.
+const AT_MOST: f64 = 1.5;
 /// Below this share a cache is not the one advertised: no step of the curve and no pollution explains half.
 pub const MUCH_SMALLER: f64 = 0.5;
 /// What it costs to leave a cache or an edge unmatched, against the logarithm of how far their sizes lie apart: a
 /// virtual machine may own a thirtieth of the cache that it is shown.
-const UNMATCHED: f64 = 2.0;
+const UNMATCHED: f64 = 3.0;
 /// A curve that leaves a cache well beyond its size left another one: sizes above count this many times as far off.
-const BEYOND: f64 = 3.0;
+const BEYOND: f64 = 5.0;
 /// Points below which a curve says nothing of levels.
 const LEAST_POINTS: usize = 3;
 
@@ -167,78 +170,82 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
         return Vec::new();
     };
     let edges = curve.edges();
-    let matched = align(&edges, caches);
+    let left: Vec<u64> = curve.plateaus(&edges).iter().filter_map(|plateau| plateau.left_at).collect();
+    let matched = align(&left, caches);
     // An edge that belongs to no cache counts only beyond the last one that does: before it, it is a TLB or a port.
     let last_matched = matched.iter().rposition(Option::is_some);
-    let counted: Vec<(Edge, Option<usize>)> = edges
+    let (kept, of_cache): (Vec<Edge>, Vec<Option<usize>>) = edges
         .iter()
-        .zip(&matched)
+        .zip(matched)
         .enumerate()
         .filter(|(i, (_, cache))| cache.is_some() || last_matched.is_none_or(|last| *i > last))
-        .map(|(_, (edge, cache))| (*edge, *cache))
-        .collect();
-    let kept: Vec<Edge> = counted.iter().map(|(edge, _)| *edge).collect();
+        .map(|(_, (edge, cache))| (*edge, cache))
+        .unzip();
     let plateaus = curve.plateaus(&kept);
     let mut found: Vec<Named> = Vec::new();
-    let mut next_cache = 0;
-    let mut next_level = 1;
+    let mut next = 0;
     for (i, plateau) in plateaus.iter().enumerate() {
-        let cache = counted.get(i).and_then(|(_, cache)| *cache);
-        // Caches that no edge answers to lie before this plateau's own cache, or before memory.
-        let until = cache.unwrap_or(caches.len());
-        if i + 1 == plateaus.len() || cache.is_some() {
-            while next_cache < until && caches[next_cache].bytes < largest {
-                let hidden = caches[next_cache];
-                next_cache += 1;
-                next_level = hidden.level + 1;
-                found.extend(unseen(curve, &hidden, plateaus.get(i.wrapping_sub(1)), plateau));
-            }
+        // A cache that ends before this plateau does, and that no edge answers to, hides before it.
+        let own = of_cache.get(i).copied().flatten();
+        let end = plateau.left_at.unwrap_or(largest);
+        while next < own.unwrap_or(caches.len()) && caches[next].bytes < end {
+            let before = i.checked_sub(1).map(|before| &plateaus[before]);
+            found.extend(unseen(curve, &caches[next], before, plateau));
+            next += 1;
         }
-        if let Some(cache) = cache {
-            let own = &caches[cache];
-            let before = cache.checked_sub(1).map_or(0, |before| caches[before].bytes);
-            found.push(seen(plateau, own, before));
-            next_cache = cache + 1;
-            next_level = own.level + 1;
-        } else if i + 1 < plateaus.len() {
-            let left = plateau
-                .left_at
-                .map_or_else(String::new, |left| format!(": the curve leaves it at {}", bytes(left)));
-            found.push(Named {
-                name: format!("L{next_level}"),
-                latency: plateau.latency,
-                flat: plateau.flat,
-                left_at: plateau.left_at,
-                advertised: None,
-                judgement: format!("seen in the curve, advertised by nobody{left}"),
-            });
-            next_level += 1;
-        } else if let Some(own) = caches.get(next_cache).filter(|own| own.bytes >= largest) {
-            found.push(Named {
-                name: format!("L{}", own.level),
-                latency: plateau.latency,
-                flat: plateau.flat,
-                left_at: None,
-                advertised: Some(own.bytes),
-                judgement: format!(
-                    "the largest working set measured, {}, does not leave it; advertised {}",
-                    bytes(largest),
-                    bytes(own.bytes)
-                ),
-            });
-        } else {
-            found.push(memory(plateau, caches));
+        if let Some(own) = own {
+            next = own;
+        }
+        match (caches.get(next), plateau.left_at) {
+            (Some(cache), Some(left)) => {
+                let before = next.checked_sub(1).map_or(0, |before| caches[before].bytes);
+                found.push(seen(plateau, left, cache, before));
+                next += 1;
+            }
+            (Some(cache), None) => found.push(not_left(plateau, cache, largest)),
+            (None, Some(left)) => {
+                let level = found.len() + 1;
+                found.push(unadvertised(plateau, left, level));
+            }
+            (None, None) => found.push(memory(plateau, caches)),
         }
     }
     found
 }
 
-/// A cache that the curve leaves.
-fn seen(plateau: &Plateau, own: &Advertised, before: u64) -> Named {
-    let left = plateau.left_at.unwrap_or(plateau.flat.1);
+/// A cache that holds more than the largest working set measured.
+fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
+    Named {
+        name: format!("L{}", own.level),
+        latency: plateau.latency,
+        flat: plateau.flat,
+        left_at: None,
+        advertised: Some(own.bytes),
+        judgement: format!(
+            "the largest working set measured, {}, does not leave it; advertised {}",
+            bytes(largest),
+            bytes(own.bytes)
+        ),
+    }
+}
+
+/// A step that no cache in the kernel's tables answers to.
+fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
+    Named {
+        name: format!("L{level}"),
+        latency: plateau.latency,
+        flat: plateau.flat,
+        left_at: Some(left),
+        advertised: None,
+        judgement: format!("not in the kernel's tables; the curve leaves it at {}", bytes(left)),
+    }
+}
+
+/// A cache that the curve leaves at `left` bytes; the cache before it holds `before`.
+fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     let share = left as f64 / own.bytes as f64;
     // A cache that does not repeat what the one before holds adds to it.
-    let with_before = own.bytes.saturating_add(before) as f64 * (1.0 / AS_ADVERTISED);
+    let with_before = own.bytes.saturating_add(before) as f64 * AT_MOST;
     let (left_text, own_text) = (bytes(left), bytes(own.bytes));
     let judgement = if share < MUCH_SMALLER {
         format!(
@@ -306,14 +313,14 @@ fn memory(plateau: &Plateau, caches: &[Advertised]) -> Named {
     }
 }
 
-/// Which cache each edge belongs to (in order, each at most once): the assignment with the least total distance
-/// between their sizes.
-fn align(edges: &[Edge], caches: &[Advertised]) -> Vec<Option<usize>> {
-    let far = |edge: &Edge, cache: &Advertised| {
-        let off = (edge.bytes.max(1) as f64 / cache.bytes as f64).ln();
+/// Which cache each edge belongs to (in order, each at most once), by the sizes in bytes at which the curve leaves a
+/// plateau: the assignment with the least total distance between their sizes.
+fn align(left: &[u64], caches: &[Advertised]) -> Vec<Option<usize>> {
+    let far = |left: u64, cache: &Advertised| {
+        let off = (left.max(1) as f64 / cache.bytes as f64).ln();
         if off > 0.0 { off * BEYOND } else { -off }
     };
-    let (n, m) = (edges.len(), caches.len());
+    let (n, m) = (left.len(), caches.len());
     // cost[i][j]: the least for the edges from i on and the caches from j on.
     let mut cost = vec![vec![0.0f64; m + 1]; n + 1];
     for i in (0..=n).rev() {
@@ -321,7 +328,7 @@ fn align(edges: &[Edge], caches: &[Advertised]) -> Vec<Option<usize>> {
             cost[i][j] = match (i < n, j < m) {
                 (false, _) => (m - j) as f64 * UNMATCHED,
                 (_, false) => (n - i) as f64 * UNMATCHED,
-                _ => (far(&edges[i], &caches[j]) + cost[i + 1][j + 1])
+                _ => (far(left[i], &caches[j]) + cost[i + 1][j + 1])
                     .min(UNMATCHED + cost[i + 1][j])
                     .min(UNMATCHED + cost[i][j + 1]),
             };
@@ -330,7 +337,7 @@ fn align(edges: &[Edge], caches: &[Advertised]) -> Vec<Option<usize>> {
     let mut matched = vec![None; n];
     let (mut i, mut j) = (0, 0);
     while i < n && j < m {
-        if far(&edges[i], &caches[j]) + cost[i + 1][j + 1] <= cost[i][j] {
+        if far(left[i], &caches[j]) + cost[i + 1][j + 1] <= cost[i][j] {
             matched[i] = Some(j);
             (i, j) = (i + 1, j + 1);
         } else if UNMATCHED + cost[i + 1][j] <= cost[i][j] {
@@ -340,4 +347,242 @@ fn align(edges: &[Edge], caches: &[Advertised]) -> Vec<Option<usize>> {
         }
     }
     matched
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{add_cache, add_curve, gradual, machine, noisy, sizes, steps};
+    use proptest::prelude::*;
+
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+
+    /// A machine of four CPUs with a 32 KiB L1, a 1 MiB L2 and a shared L3.
+    fn server(l3: u64) -> Record {
+        let mut record = machine(4);
+        add_cache(&mut record, 1, 32 * KIB, 1);
+        add_cache(&mut record, 2, MIB, 1);
+        add_cache(&mut record, 3, l3, 4);
+        record
+    }
+
+    fn names(levels: &[Level]) -> Vec<&str> {
+        levels.iter().map(|level| level.name.as_str()).collect()
+    }
+
+    const INCLUSIVE: [(u64, f64); 4] = [(32 * KIB, 1.3), (MIB, 4.5), (32 * MIB, 18.0), (u64::MAX, 85.0)];
+
+    #[test]
+    fn caches_that_are_there_are_as_advertised() {
+        let mut record = server(32 * MIB);
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, GIB), &INCLUSIVE));
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
+        for (level, (size, ns)) in levels.iter().zip(INCLUSIVE) {
+            assert!((level.latency_ns / ns - 1.0).abs() < 0.01, "{level:?}");
+            if level.name != "memory" {
+                assert_eq!(level.judgement, "as advertised", "{level:?}");
+                assert_eq!((level.measured_bytes, level.advertised_bytes), (Some(size), Some(size)));
+            }
+        }
+    }
+
+    #[test]
+    fn noise_does_not_change_the_levels() {
+        for seed in 0..200 {
+            let mut record = server(32 * MIB);
+            add_curve(&mut record, "2MiB", &noisy(steps(&sizes(4 * KIB, GIB), &INCLUSIVE), 0.05, seed));
+            let levels = levels(&record);
+            assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"], "seed {seed}");
+            assert!((levels[3].latency_ns / 85.0 - 1.0).abs() < 0.05, "seed {seed}: {:?}", levels[3]);
+        }
+    }
+
+    #[test]
+    fn caches_that_replace_at_random_are_found_at_their_sizes() {
+        let mut record = server(32 * MIB);
+        let caches = [(32 * KIB, 1.3), (MIB, 4.5), (32 * MIB, 18.0)];
+        add_curve(&mut record, "2MiB", &gradual(&sizes(4 * KIB, GIB), &caches, 85.0));
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
+        for level in &levels[..3] {
+            assert!(
+                level.judgement == "as advertised" || level.judgement.starts_with("seen at"),
+                "{level:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_victim_cache_adds_the_one_before_it() {
+        let mut record = server(16 * MIB);
+        let curve = [(32 * KIB, 1.3), (MIB, 4.5), (17 * MIB, 12.0), (u64::MAX, 85.0)];
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, GIB), &curve));
+        assert_eq!(levels(&record)[2].judgement, "as advertised");
+    }
+
+    #[test]
+    fn a_cache_of_which_a_part_is_given_is_told() {
+        let mut record = server(480 * MIB);
+        let curve = [(32 * KIB, 1.3), (MIB, 4.5), (30 * MIB, 25.0), (u64::MAX, 110.0)];
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, 2 * GIB), &curve));
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
+        let told = &levels[2].judgement;
+        assert!(told.starts_with("advertised 480 MiB, the curve leaves it at 2"), "{told}");
+    }
+
+    #[test]
+    fn a_ramp_instead_of_a_plateau_is_no_step() {
+        let mut record = server(480 * MIB);
+        let points: Vec<(u64, f64)> = sizes(4 * KIB, 2 * GIB)
+            .into_iter()
+            .map(|bytes| match bytes {
+                0..=32768 => (bytes, 1.3),
+                32769..=1_048_576 => (bytes, 4.5),
+                _ => (bytes, 4.5 * (bytes as f64 / MIB as f64).powf(0.42)),
+            })
+            .collect();
+        add_curve(&mut record, "2MiB", &points);
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
+        assert!(levels[2].judgement.starts_with("no step seen"), "{}", levels[2].judgement);
+        assert_eq!(levels[2].measured_bytes, None);
+    }
+
+    #[test]
+    fn without_an_advertised_l3_none_is_made_up() {
+        let mut record = machine(1);
+        add_cache(&mut record, 1, 32 * KIB, 1);
+        add_cache(&mut record, 2, MIB, 1);
+        let curve = [(32 * KIB, 1.3), (MIB, 4.5), (u64::MAX, 85.0)];
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, GIB), &curve));
+        assert_eq!(names(&levels(&record)), ["L1", "L2", "memory"]);
+    }
+
+    #[test]
+    fn a_cache_that_nobody_advertises_is_seen() {
+        let mut record = machine(1);
+        add_cache(&mut record, 1, 32 * KIB, 1);
+        add_cache(&mut record, 2, MIB, 1);
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, GIB), &INCLUSIVE));
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
+        assert_eq!((levels[2].advertised_bytes, levels[2].measured_bytes), (None, Some(32 * MIB)));
+    }
+
+    #[test]
+    fn without_any_cache_table_the_curve_still_has_levels() {
+        let mut record = machine(1);
+        add_curve(&mut record, "4KiB", &steps(&sizes(4 * KIB, GIB), &INCLUSIVE));
+        assert_eq!(names(&levels(&record)), ["L1", "L2", "L3", "memory"]);
+    }
+
+    #[test]
+    fn a_step_of_the_tlb_is_no_cache() {
+        let mut record = server(32 * MIB);
+        let curve = [(32 * KIB, 1.3), (256 * KIB, 4.5), (MIB, 6.5), (32 * MIB, 25.0), (u64::MAX, 110.0)];
+        add_curve(&mut record, "4KiB", &steps(&sizes(4 * KIB, GIB), &curve));
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
+        assert_eq!(levels[1].measured_bytes, Some(MIB));
+    }
+
+    #[test]
+    fn with_little_memory_the_last_level_is_not_called_memory() {
+        let mut record = server(32 * MIB);
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, 16 * MIB), &INCLUSIVE));
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3"]);
+        assert!(levels[2].judgement.contains("does not leave it"), "{}", levels[2].judgement);
+        assert_eq!(levels[2].measured_bytes, None);
+    }
+
+    #[test]
+    fn small_sizes_come_from_small_pages_where_huge_ones_begin_late() {
+        let mut record = server(32 * MIB);
+        let all = steps(&sizes(4 * KIB, GIB), &INCLUSIVE);
+        let (small, huge): (Vec<_>, Vec<_>) = all.into_iter().partition(|(bytes, _)| *bytes < 2 * MIB);
+        add_curve(&mut record, "4KiB", &small);
+        add_curve(&mut record, "2MiB", &huge);
+        assert_eq!(names(&levels(&record)), ["L1", "L2", "L3", "memory"]);
+    }
+
+    #[test]
+    fn cycles_come_from_their_measurement_or_from_the_clock() {
+        let mut record = server(32 * MIB);
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, GIB), &INCLUSIVE));
+        assert_eq!(levels(&record)[0].latency_cycles, None);
+        let place = record::Where::new().with("cpu", 0u32).with("active", "one").with("vector", "scalar");
+        record.measurements.push(crate::samples::measured("core.clock", place, 4e9));
+        let by_clock = levels(&record)[0].latency_cycles.unwrap_or(0.0);
+        assert!((by_clock - 5.2).abs() < 0.02, "{by_clock}");
+        let of_latency: Vec<Measurement> = record.of("load.latency").cloned().collect();
+        for m in of_latency {
+            let cycles = m.value() * 3.0;
+            record.measurements.push(crate::samples::measured("load.latency_cycles", m.place, cycles));
+        }
+        let measured = levels(&record)[0].latency_cycles.unwrap_or(0.0);
+        assert!((measured - 3.9).abs() < 0.02, "{measured}");
+    }
+
+    #[test]
+    fn nothing_comes_of_nothing() {
+        assert_eq!(levels(&machine(2)), []);
+        let mut record = server(32 * MIB);
+        add_curve(&mut record, "2MiB", &[(4096, 1.3)]);
+        assert_eq!(levels(&record), []);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_points_levels_never_get_faster(
+            points in proptest::collection::vec(
+                (prop_oneof![Just(0u64), 1u64..1 << 40, Just(u64::MAX), Just(4096)],
+                 prop_oneof![0.1f64..1e4, proptest::num::f64::ANY]), 0..120),
+            caches in proptest::collection::vec((1u32..6, prop_oneof![Just(0u64), 1u64..1 << 36, Just(u64::MAX)]), 0..5),
+        ) {
+            let mut record = machine(2);
+            for (level, size) in caches {
+                add_cache(&mut record, level, size, 2);
+            }
+            for (i, (size, ns)) in points.iter().enumerate() {
+                let page = if i % 3 == 0 { "4KiB" } else { "2MiB" };
+                let place = record::Where::new().with("cpu", 0u32).with("bytes", *size).with("page", page);
+                record.measurements.push(Measurement::new("load.latency", place, vec![*ns]));
+            }
+            let levels = levels(&record);
+            for pair in levels.windows(2) {
+                prop_assert!(pair[0].latency_ns <= pair[1].latency_ns);
+            }
+            for level in &levels {
+                prop_assert!(level.latency_ns.is_finite() && level.latency_ns > 0.0);
+                prop_assert!(level.latency_cycles.is_none_or(|cycles| cycles.is_finite()));
+            }
+        }
+
+        #[test]
+        fn steps_well_apart_are_found_whatever_the_noise(
+            seed in 0u64..10_000,
+            l2 in 2u32..6,
+            l3 in 2u32..6,
+            ratios in proptest::collection::vec(2.0f64..5.0, 3),
+        ) {
+            let (l1, l2, l3) = (32 * KIB, (32 * KIB) << l2, (32 * KIB) << (l2 + l3));
+            let mut record = machine(1);
+            for (level, size) in [(1, l1), (2, l2), (3, l3)] {
+                add_cache(&mut record, level, size, 1);
+            }
+            let ns = [1.2, 1.2 * ratios[0], 1.2 * ratios[0] * ratios[1], 1.2 * ratios[0] * ratios[1] * ratios[2]];
+            let curve = [(l1, ns[0]), (l2, ns[1]), (l3, ns[2]), (u64::MAX, ns[3])];
+            add_curve(&mut record, "2MiB", &noisy(steps(&sizes(4 * KIB, l3 * 8), &curve), 0.04, seed));
+            let levels = levels(&record);
+            prop_assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
+            for (level, ns) in levels.iter().zip(ns) {
+                prop_assert!((level.latency_ns / ns - 1.0).abs() < 0.06, "{:?}", levels);
+            }
+        }
+    }
 }
