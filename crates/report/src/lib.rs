@@ -1,1 +1,14 @@
-//! report
+//! A record as people read it: terminal text, one HTML page, and cyclictest's own formats. Pure functions of a
+//! [`record::Record`] whose diagnosis is filled in already: what is printed here is written there, and nothing
+//! is computed that a record should hold.
+//!
+//! What a report says stands in `contents`, once, whatever it is printed on; `terminal` and `page` only lay it
+//! out. A measurement is data, so one of a metric that this version does not know is printed too, as a table.
+
+mod chart;
+mod contents;
+pub mod cyclictest;
+pub mod page;
+mod table;
+pub mod terminal;
+mod text;

@@ -1,0 +1,153 @@
+//! A chart as a report describes it, drawn from one description on the page (`svg`) and on the terminal
+//! (`terminal`).
+//!
+//! The charts are this crate's own because of what they must do together: follow light and dark through the
+//! page's style sheet (elements carry classes, never colours), name themselves to a screen reader, fit 360 pixels
+//! as well as a desktop, and be drawn in characters. kuva, which was tried, writes colours into each element and
+//! has neither classes of the caller's nor titles, and brings some 70 kinds of plot for the four needed here.
+
+pub mod scale;
+pub mod svg;
+pub mod terminal;
+
+pub use scale::Scale;
+use scale::Span;
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it shows.
+    pub label: String,
+    /// How values lie on it.
+    pub scale: Scale,
+    /// Unit of the values: `B`, `ns`, `B/s`, `share`.
+    pub unit: &'static str,
+}
+
+impl Axis {
+    /// An axis.
+    pub fn new(label: &str, scale: Scale, unit: &'static str) -> Self {
+        Self { label: label.to_owned(), scale, unit }
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// What it is.
+    pub name: String,
+    /// Its points, ascending in x once the chart is [`Chart::checked`].
+    pub points: Vec<(f64, f64)>,
+    /// Whether a value holds until the next point rather than moving to it.
+    pub steps: bool,
+}
+
+impl Series {
+    /// A line through points.
+    pub fn line(name: String, points: Vec<(f64, f64)>) -> Self {
+        Self { name, points, steps: false }
+    }
+
+    /// A line of steps.
+    pub fn steps(name: String, points: Vec<(f64, f64)>) -> Self {
+        Self { name, points, steps: true }
+    }
+}
+
+/// A chart of lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// To the right.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// The lines.
+    pub series: Vec<Series>,
+    /// Upright lines with their names: at x, the name.
+    pub verticals: Vec<(f64, String)>,
+}
+
+impl Chart {
+    /// The chart without what its axes cannot show (values that are not finite, and on a logarithmic axis those
+    /// not above 0), its points in order. `None` where no line of two points is left.
+    pub fn checked(mut self) -> Option<Self> {
+        let (x, y) = (self.x.scale, self.y.scale);
+        for series in &mut self.series {
+            series.points.retain(|point| x.shows(point.0) && y.shows(point.1));
+            series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        self.series.retain(|series| !series.points.is_empty());
+        let (low, high) = bounds(self.series.iter().flat_map(|s| &s.points).map(|p| p.0))?;
+        self.verticals.retain(|(at, _)| *at > low && *at < high);
+        (low < high && self.series.iter().any(|series| series.points.len() > 1)).then_some(self)
+    }
+
+    /// The ranges of both axes.
+    fn spans(&self) -> (Span, Span) {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let x = bounds(points().map(|p| p.0)).unwrap_or((1.0, 2.0));
+        let y = bounds(points().map(|p| p.1)).unwrap_or((1.0, 2.0));
+        (Span::tight(&self.x, x), Span::round(&self.y, y))
+    }
+
+    /// The chart in words: what is on the axes and from where to where each line goes.
+    pub fn description(&self) -> String {
+        let lines = self.series.iter().filter_map(|series| {
+            let (first, last) = (series.points.first()?, series.points.last()?);
+            let at = |point: &(f64, f64)| {
+                format!("{} at {}", scale::label(point.1, self.y.unit), scale::label(point.0, self.x.unit))
+            };
+            Some(format!("{}: from {} to {}.", series.name, at(first), at(last)))
+        });
+        let axes = format!("{} to the right, {} upwards.", self.x.label, self.y.label);
+        std::iter::once(axes).chain(lines).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |bounds, v| {
+        Some(bounds.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v))))
+    })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A chart with two lines and a mark.
+    pub fn example() -> Chart {
+        Chart {
+            title: "Load latency".to_owned(),
+            x: Axis::new("working set", Scale::Binary, "B"),
+            y: Axis::new("latency", Scale::Decades, "ns"),
+            series: vec![
+                Series::line("4 KiB pages".to_owned(), vec![(4096.0, 1.0), (65536.0, 4.0), (1e9, 130.0)]),
+                Series::line("2 MiB pages".to_owned(), vec![(4096.0, 1.0), (65536.0, 4.0), (1e9, 90.0)]),
+            ],
+            verticals: vec![(32768.0, "L1, 32 KiB".to_owned())],
+        }
+    }
+
+    #[test]
+    fn points_that_no_axis_shows_are_left_out() {
+        let mut chart = example();
+        chart.series[0].points.extend([(0.0, 1.0), (f64::NAN, 2.0), (8192.0, f64::INFINITY), (5000.0, -1.0)]);
+        assert_eq!(chart.checked(), Some(example()));
+    }
+
+    #[test]
+    fn a_single_point_is_no_chart() {
+        let mut chart = example();
+        chart.series.truncate(1);
+        chart.series[0].points.truncate(1);
+        assert_eq!(chart.checked(), None);
+    }
+
+    #[test]
+    fn the_description_says_what_the_lines_do() {
+        let text = example().description();
+        assert!(text.contains("4 KiB pages: from 1 ns at 4 KiB to 130 ns at"), "{text}");
+    }
+}

@@ -1,0 +1,194 @@
+//! How values lie along an axis, and which of them are written beside it.
+
+use record::units;
+
+use super::Axis;
+
+/// How values lie on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Logarithmic, marked at powers of two.
+    Binary,
+    /// Logarithmic, marked at 1, 2 and 5 of each power of ten.
+    Decades,
+    /// Linear from 0.
+    FromZero,
+}
+
+impl Scale {
+    /// Whether the axis can show this value. Values beyond 1e±30 are no figures of any machine, and their
+    /// logarithms and differences need no care below that.
+    pub fn shows(self, value: f64) -> bool {
+        let size = value.abs();
+        match self {
+            Scale::FromZero => value == 0.0 || (value > 1e-30 && size < 1e30),
+            Scale::Binary | Scale::Decades => value > 1e-30 && value < 1e30,
+        }
+    }
+
+    fn place(self, value: f64) -> f64 {
+        match self {
+            Scale::FromZero => value,
+            Scale::Binary | Scale::Decades => value.max(1e-300).log2(),
+        }
+    }
+}
+
+/// The part of an axis that is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    scale: Scale,
+    unit: &'static str,
+    low: f64,
+    high: f64,
+}
+
+impl Span {
+    /// Exactly these bounds; a linear axis begins at 0.
+    pub fn tight(axis: &Axis, (low, high): (f64, f64)) -> Self {
+        let low = if axis.scale == Scale::FromZero { 0.0 } else { low };
+        let high = if high > low { high } else { low * 2.0 + f64::from(axis.scale == Scale::FromZero) };
+        Self { scale: axis.scale, unit: axis.unit, low, high }
+    }
+
+    /// These bounds widened to the next round values.
+    pub fn round(axis: &Axis, bounds: (f64, f64)) -> Self {
+        let mut span = Self::tight(axis, bounds);
+        match axis.scale {
+            Scale::FromZero => {
+                let step = nice_step(span.high, 5);
+                span.high = (span.high / step).ceil() * step;
+            }
+            Scale::Binary => {}
+            Scale::Decades => {
+                let steps: Vec<f64> = decades(span.low / 10.0, span.high * 10.0, &[1.0, 2.0, 5.0]);
+                let low = steps.iter().copied().filter(|v| *v <= span.low * 1.0001).fold(f64::MIN, f64::max);
+                let high =
+                    steps.iter().copied().filter(|v| *v >= span.high * 0.9999).fold(f64::MAX, f64::min);
+                if low > 0.0 && high < f64::MAX && low < high {
+                    (span.low, span.high) = (low, high);
+                }
+            }
+        }
+        span
+    }
+
+    /// Where on the axis a value lies, from 0 to 1.
+    pub fn position(&self, value: f64) -> f64 {
+        let (low, high) = (self.scale.place(self.low), self.scale.place(self.high));
+        let position = (self.scale.place(value) - low) / (high - low);
+        if position.is_finite() { position.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// The values to be written beside the axis, `most` at the most (and at least one), with their text.
+    pub fn ticks(&self, most: usize) -> Vec<(f64, String)> {
+        let most = most.max(2);
+        let values = match self.scale {
+            Scale::FromZero => {
+                let step = nice_step(self.high, most - 1);
+                (0..=most).map(|i| i as f64 * step).filter(|v| *v <= self.high * 1.0001).collect()
+            }
+            Scale::Binary => {
+                let (low, high) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
+                let all = |every: i32| {
+                    (low..=high)
+                        .filter(|p| p.rem_euclid(every) == 0)
+                        .map(|p| 2f64.powi(p))
+                        .collect::<Vec<_>>()
+                };
+                thinned(most, [1, 2, 3, 5, 10, 20, 40].map(all))
+            }
+            Scale::Decades => {
+                let few = |steps: &[f64]| decades(self.low, self.high, steps);
+                let tens = few(&[1.0]);
+                let every = |n: usize| {
+                    let keep = |v: &f64| (v.log10().round() as i32).rem_euclid(n as i32) == 0;
+                    tens.iter().copied().filter(keep).collect::<Vec<_>>()
+                };
+                thinned(
+                    most,
+                    [
+                        few(&[1.0, 2.0, 5.0]),
+                        few(&[1.0, 3.0]),
+                        tens.clone(),
+                        every(2),
+                        every(3),
+                        every(6),
+                        every(12),
+                    ],
+                )
+            }
+        };
+        values.into_iter().map(|value| (value, label(value, self.unit))).collect()
+    }
+}
+
+/// The first of these lists that is short enough but not empty; the longest that is, cut, where none is.
+fn thinned(most: usize, lists: [Vec<f64>; 7]) -> Vec<f64> {
+    let fitting = lists.iter().find(|list| !list.is_empty() && list.len() <= most);
+    fitting.cloned().unwrap_or_else(|| lists[0].iter().copied().take(most).collect())
+}
+
+/// The multiples of powers of ten between two bounds.
+fn decades(low: f64, high: f64, steps: &[f64]) -> Vec<f64> {
+    let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    (from..=to)
+        .flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)))
+        .filter(|v| *v >= low * 0.9999 && *v <= high * 1.0001)
+        .collect()
+}
+
+/// A step of 1, 2 or 5 of a power of ten that divides `high` into at most `parts`.
+fn nice_step(high: f64, parts: usize) -> f64 {
+    let least = high / parts.max(1) as f64;
+    let power = 10f64.powf(least.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|step| *step >= least * 0.9999);
+    step.filter(|step| step.is_finite() && *step > 0.0).unwrap_or(1.0)
+}
+
+/// A value beside an axis: `32 KiB`, `200 ns`, `0.1 %`, without digits that say nothing.
+pub fn label(value: f64, unit: &str) -> String {
+    if unit == "B" {
+        return units::bytes(value.round().max(0.0) as u64);
+    }
+    let text = if unit == "share" { units::percent(value) } else { units::figure(value, unit) };
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_marked_at_powers_of_two_and_times_at_round_numbers() {
+        let bytes = Span::tight(&Axis::new("", Scale::Binary, "B"), (4096.0, 1073741824.0));
+        let texts: Vec<String> = bytes.ticks(8).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(texts, ["4 KiB", "32 KiB", "256 KiB", "2 MiB", "16 MiB", "128 MiB", "1 GiB"]);
+        let ns = Span::round(&Axis::new("", Scale::Decades, "ns"), (1.3, 131.0));
+        let texts: Vec<String> = ns.ticks(8).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(texts, ["1 ns", "2 ns", "5 ns", "10 ns", "20 ns", "50 ns", "100 ns", "200 ns"]);
+        let linear = Span::round(&Axis::new("", Scale::FromZero, "B/s"), (1e9, 2.13e10));
+        assert_eq!(linear.ticks(6).last().unwrap().1, "25 GB/s");
+    }
+
+    proptest! {
+        #[test]
+        fn any_values_lie_on_the_axis_and_few_are_written(
+            a in 1e-12f64..1e15, b in 1e-12f64..1e15, v in 1e-12f64..1e15, most in 2usize..12
+        ) {
+            for scale in [Scale::Binary, Scale::Decades, Scale::FromZero] {
+                let axis = Axis::new("", scale, "ns");
+                for span in [Span::tight(&axis, (a.min(b), a.max(b))), Span::round(&axis, (a.min(b), a.max(b)))] {
+                    prop_assert!((0.0..=1.0).contains(&span.position(v)));
+                    prop_assert!(span.ticks(most).len() <= most, "{:?}", span.ticks(most));
+                }
+            }
+        }
+    }
+}

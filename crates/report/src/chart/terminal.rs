@@ -1,0 +1,182 @@
+//! A chart in characters: lines of Braille dots, each named at its right end, so that no colour is needed.
+
+use super::{Chart, Series};
+use crate::terminal::paint::{Span, Tone};
+use crate::text::{cut, pad_left, width};
+
+/// Rows of characters that a chart is high; each is four dots.
+const ROWS: usize = 14;
+/// Narrowest plot, in characters, that still shows a curve.
+const LEAST_COLUMNS: usize = 20;
+
+/// Dots of a Braille character, by column and row: Unicode 16, section 21.1 (U+2800 and the bit of each dot).
+const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+
+struct Canvas {
+    columns: usize,
+    /// Dots and the series drawn last, a cell.
+    cells: Vec<(u32, usize)>,
+}
+
+impl Canvas {
+    fn dot(&mut self, x: usize, y: usize, series: usize) {
+        let (column, row) = (x / 2, y / 4);
+        if column < self.columns && row < ROWS {
+            let cell = &mut self.cells[row * self.columns + column];
+            cell.0 |= DOTS[x % 2][y % 4];
+            cell.1 = series;
+        }
+    }
+
+    /// A straight line between two dots.
+    fn line(&mut self, from: (usize, usize), to: (usize, usize), series: usize) {
+        let steps = from.0.abs_diff(to.0).max(from.1.abs_diff(to.1)).max(1);
+        for step in 0..=steps {
+            let part = step as f64 / steps as f64;
+            let between = |a: usize, b: usize| (a as f64 + (b as f64 - a as f64) * part).round() as usize;
+            self.dot(between(from.0, to.0), between(from.1, to.1), series);
+        }
+    }
+
+    fn series(&mut self, series: &Series, number: usize, at: impl Fn(&(f64, f64)) -> (usize, usize)) {
+        for pair in series.points.windows(2) {
+            let (from, to) = (at(&pair[0]), at(&pair[1]));
+            if series.steps {
+                self.line(from, (to.0, from.1), number);
+                self.line((to.0, from.1), to, number);
+            } else {
+                self.line(from, to, number);
+            }
+        }
+    }
+}
+
+/// The chart in lines of at most `columns`; `None` where that is too narrow for one.
+pub fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
+    let (x, y) = chart.spans();
+    let ticks = y.ticks(ROWS / 2);
+    let left = ticks.iter().map(|(_, text)| width(text)).max().unwrap_or(0) + 2;
+    let longest = chart.series.iter().map(|series| width(&series.name)).max().unwrap_or(0);
+    let right = longest.min(columns / 4) + 1;
+    let plot = columns.checked_sub(left + right).filter(|plot| *plot >= LEAST_COLUMNS)?;
+    let (wide, high) = (plot * 2 - 1, ROWS * 4 - 1);
+    let row_of = |v: f64| ((1.0 - y.position(v)) * high as f64).round() as usize;
+    let column_of = |v: f64| (x.position(v) * wide as f64).round() as usize;
+    let mut canvas = Canvas { columns: plot, cells: vec![(0, 0); plot * ROWS] };
+    for (number, series) in chart.series.iter().enumerate() {
+        canvas.series(series, number, |point| (column_of(point.0), row_of(point.1)));
+    }
+    let verticals: Vec<(usize, &str)> =
+        chart.verticals.iter().map(|(at, name)| (column_of(*at) / 2, name.as_str())).collect();
+
+    let mut lines = vec![vec![Span::quiet(cut(&chart.y.label, columns))]];
+    lines.extend(names(&verticals, left, plot).map(|text| vec![Span::quiet(text)]));
+    let ends = ends(chart, |v| row_of(v) / 4);
+    for row in 0..ROWS {
+        let tick = ticks.iter().find(|(value, _)| row_of(*value) / 4 == row);
+        let (text, sign) = tick.map_or(("", "│"), |(_, text)| (text.as_str(), "┤"));
+        let mut spans = vec![Span::quiet(format!("{} {sign}", pad_left(text, left - 2)))];
+        for column in 0..plot {
+            let (dots, series) = canvas.cells[row * plot + column];
+            let mark = verticals.iter().any(|(at, _)| *at == column);
+            match char::from_u32(0x2800 + dots).filter(|_| dots != 0) {
+                Some(c) => spans.push(Span::new(Tone::Series(series), c.to_string())),
+                None if mark => spans.push(Span::quiet("┊")),
+                None => spans.push(Span::plain(" ")),
+            }
+        }
+        if let Some((_, number)) = ends.iter().find(|(at, _)| *at == row) {
+            let name = cut(&chart.series[*number].name, right - 1);
+            spans.push(Span::new(Tone::Series(*number), format!(" {name}")));
+        }
+        lines.push(spans);
+    }
+    lines.push(vec![Span::quiet(format!("{}└{}", " ".repeat(left - 1), "─".repeat(plot)))]);
+    lines.push(vec![Span::quiet(below(&x.ticks(plot / 10), left, plot, |v| column_of(v) / 2))]);
+    let label = cut(&chart.x.label, plot);
+    lines.push(vec![Span::quiet(format!("{}{}", " ".repeat(left), pad_left(&label, plot)))]);
+    Some(lines)
+}
+
+/// The row in which each line's name stands: that of its end, or the nearest free one.
+fn ends(chart: &Chart, row_of: impl Fn(f64) -> usize) -> Vec<(usize, usize)> {
+    let mut taken: Vec<(usize, usize)> = Vec::new();
+    for (number, series) in chart.series.iter().enumerate().take(ROWS) {
+        let Some(last) = series.points.last() else { continue };
+        let wanted = row_of(last.1).min(ROWS - 1);
+        let free = (0..ROWS)
+            .filter(|row| taken.iter().all(|(at, _)| at != row))
+            .min_by_key(|row| row.abs_diff(wanted));
+        taken.extend(free.map(|row| (row, number)));
+    }
+    taken
+}
+
+/// The names of upright lines above the plot, each over its line and to the right of it; where two would meet the
+/// later goes one line higher.
+fn names(verticals: &[(usize, &str)], left: usize, plot: usize) -> impl Iterator<Item = String> {
+    let mut rows: Vec<String> = Vec::new();
+    for (at, name) in verticals {
+        let room = plot - at.min(&plot);
+        let (name, at) = if width(name) <= room {
+            ((*name).to_owned(), *at)
+        } else {
+            let name = cut(name, plot);
+            let at = plot - width(&name);
+            (name, at)
+        };
+        let start = left + at;
+        let fits = |row: &String| width(row) < start || row.is_empty();
+        let row = match rows.iter().position(fits) {
+            Some(row) => row,
+            None => {
+                rows.push(String::new());
+                rows.len() - 1
+            }
+        };
+        let gap = start.saturating_sub(width(&rows[row]));
+        rows[row] = format!("{}{}{name}", rows[row], " ".repeat(gap));
+    }
+    rows.into_iter().rev()
+}
+
+/// The figures below the plot, those that would meet left out.
+fn below(ticks: &[(f64, String)], left: usize, plot: usize, column_of: impl Fn(f64) -> usize) -> String {
+    let mut line = String::new();
+    for (value, text) in ticks {
+        let wanted = left + column_of(*value);
+        let start = wanted.saturating_sub(width(text) / 2).min((left + plot).saturating_sub(width(text)));
+        if line.is_empty() || width(&line) < start {
+            let gap = start - width(&line);
+            line = format!("{line}{}{text}", " ".repeat(gap));
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::tests::example;
+
+    fn text(columns: usize) -> Vec<String> {
+        let lines = draw(&example(), columns).unwrap();
+        lines.into_iter().map(|spans| spans.iter().map(|span| span.text()).collect()).collect()
+    }
+
+    #[test]
+    fn lines_are_named_at_their_ends_and_fit() {
+        for columns in [60, 80, 160] {
+            let lines = text(columns);
+            assert!(lines.iter().all(|line| width(line) <= columns), "{lines:#?}");
+            assert!(lines.iter().any(|line| line.ends_with("4 KiB pages")), "{lines:#?}");
+            assert!(lines.iter().any(|line| line.ends_with("2 MiB pages")), "{lines:#?}");
+            assert!(lines.iter().any(|line| line.contains("L1, 32 KiB")), "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_too_narrow_gets_no_chart() {
+        assert!(draw(&example(), 30).is_none());
+    }
+}

@@ -1,0 +1,159 @@
+//! The state that a machine was measured in, before and after.
+
+use record::{Conditions, Snapshot, units};
+
+use super::figures::range;
+use super::{Section, listed};
+use crate::table::Table;
+use crate::text::plural;
+
+/// The conditions as facts: what was so before, and what was otherwise after the run.
+pub fn section(conditions: &Conditions) -> Section {
+    let mut section = snapshot(&conditions.before);
+    section.title = "Conditions".to_owned();
+    if let Some(after) = &conditions.after {
+        let after = snapshot(after);
+        for fact in &mut section.facts {
+            if let Some(later) =
+                after.facts.iter().find(|later| later.key == fact.key && later.value != fact.value)
+            {
+                fact.value = format!("{}; after the run {}", fact.value, later.value);
+            }
+        }
+    }
+    section
+}
+
+/// The conditions as a table with before and after side by side.
+pub fn table(conditions: &Conditions) -> Table {
+    let before = snapshot(&conditions.before);
+    let after = conditions.after.as_ref().map(snapshot);
+    let mut table = Table::new("Conditions", None, &["condition", "before", "after"]);
+    for fact in &before.facts {
+        let later = after.iter().flat_map(|after| &after.facts).find(|later| later.key == fact.key);
+        table.row(vec![
+            fact.key.clone(),
+            fact.value.clone(),
+            later.map_or(String::new(), |fact| fact.value.clone()),
+        ]);
+    }
+    for fact in after.iter().flat_map(|after| &after.facts) {
+        if !before.facts.iter().any(|earlier| earlier.key == fact.key) {
+            table.row(vec![fact.key.clone(), "-".to_owned(), fact.value.clone()]);
+        }
+    }
+    table.without_empty_columns()
+}
+
+fn on_off(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
+}
+
+/// The facts of one moment.
+fn snapshot(state: &Snapshot) -> Section {
+    let mut section = Section::new("");
+    for setting in &state.clocks {
+        let hz = |hz: u64| units::figure(hz as f64, "Hz");
+        let limits = match (setting.min_hz, setting.max_hz) {
+            (Some(low), Some(high)) => Some(format!("limits {}", range(&hz(low), &hz(high)))),
+            (None, Some(high)) => Some(format!("at most {}", hz(high))),
+            (Some(low), None) => Some(format!("at least {}", hz(low))),
+            (None, None) => None,
+        };
+        let value = listed([
+            setting.driver.clone(),
+            setting.governor.as_ref().map(|governor| format!("governor {governor}")),
+            setting.epp.as_ref().map(|epp| format!("EPP {epp}")),
+            setting.epb.map(|epb| format!("EPB {epb}")),
+            limits,
+            setting.current_hz.map(|(low, high)| format!("now {}", range(&hz(low), &hz(high)))),
+        ]);
+        let key = if state.clocks.len() == 1 {
+            "Clock".to_owned()
+        } else {
+            format!("Clock, CPUs {}", setting.cpus)
+        };
+        section.add(key, value);
+    }
+    let boost = state.boost.map(on_off).map(|boost| match &state.boost_source {
+        Some(source) => format!("{boost} ({source})"),
+        None => boost.to_owned(),
+    });
+    section.add_some("Boost", boost);
+    section.add_some("SMT", state.smt.as_ref());
+    let clocksource = state.clocksource.as_ref().map(|current| {
+        let others: Vec<&str> =
+            state.clocksources.iter().filter(|c| *c != current).map(String::as_str).collect();
+        if others.is_empty() { current.clone() } else { format!("{current} (also {})", others.join(", ")) }
+    });
+    section.add_some("Clock source", clocksource);
+    section.add_some("THP", state.thp.as_ref());
+    section.add_some("THP defrag", state.thp_defrag.as_ref());
+    for pages in &state.huge_pages {
+        let key = format!("Huge pages, {}", units::bytes(pages.page_bytes));
+        section.add(key, format!("{} reserved, {} free", pages.total, pages.free));
+    }
+    let zero_is_off = |value: u32| if value == 0 { "off".to_owned() } else { format!("on ({value})") };
+    section.add_some("NUMA balancing", state.numa_balancing.map(zero_is_off));
+    section.add_some("ASLR", state.aslr.map(zero_is_off));
+    section.add_some("perf_event_paranoid", state.perf_event_paranoid);
+    section.add_some("KSM", state.ksm.map(zero_is_off));
+    section.add_some("zone_reclaim_mode", state.zone_reclaim);
+    let load = |[one, five, fifteen]: [f64; 3]| format!("{one:.2}, {five:.2}, {fifteen:.2} (1, 5, 15 min)");
+    section.add_some("Load average", state.load.map(load));
+    section.add_some("Running", state.running.map(|tasks| plural(tasks as usize, "task")));
+    let pressure =
+        state.pressure.iter().map(|(what, share)| Some(format!("{what} {}", units::percent(*share))));
+    section.add("Pressure, 10 s", listed(pressure));
+    section.add_some("Steal", state.steal_share.map(units::percent));
+    section.add_some("Memory available", state.memory_available_bytes.map(units::bytes));
+    let swap = match (state.swap_used_bytes, state.swap_bytes) {
+        (_, Some(0)) => Some("none".to_owned()),
+        (Some(used), Some(all)) => Some(format!("{} of {} in use", units::bytes(used), units::bytes(all))),
+        (None, Some(all)) => Some(units::bytes(all)),
+        (Some(used), None) => Some(format!("{} in use", units::bytes(used))),
+        (None, None) => None,
+    };
+    section.add_some("Swap", swap);
+    let swapped = state.swapped_pages.map(|(read, written)| format!("{read} in, {written} out since boot"));
+    section.add_some("Pages swapped", swapped);
+    for (sensor, degrees) in &state.temperatures {
+        section.add(format!("Temperature, {sensor}"), units::figure(*degrees, "°C"));
+    }
+    section.add_some("Throttled", state.throttled.map(|times| format!("{times} times since boot")));
+    section.add_some("Throttled by quota", state.quota_throttled.map(|periods| format!("{periods} periods")));
+    section.add_some("Power supply", state.power_supply.as_ref());
+    section.add_some("Uptime", state.uptime_seconds.map(duration));
+    section
+}
+
+/// Seconds as people say them: `58 s`, `3 h 20 min`, `12 days`.
+pub fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return "-".to_owned();
+    }
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => units::figure(seconds, "s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        3600..172_800 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+        _ => format!("{} days", whole / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_during_the_run_is_said() {
+        let before = Snapshot { thp: Some("always".to_owned()), boost: Some(true), ..Snapshot::default() };
+        let after = Snapshot { thp: Some("never".to_owned()), boost: Some(true), ..Snapshot::default() };
+        let section = section(&Conditions { before, after: Some(after) });
+        let find =
+            |key: &str| section.facts.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str());
+        assert_eq!(find("THP"), Some("always; after the run never"));
+        assert_eq!(find("Boost"), Some("on"));
+        assert_eq!(find("Swap"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! The charts of a report: latency against working set, latency under load, and how late wake-ups come.
+
+use std::collections::BTreeMap;
+
+use record::{Measurement, Record, units};
+
+use crate::chart::{Axis, Chart, Scale, Series};
+use crate::text::plural;
+
+/// Every chart that the record has figures for, each with the metric that it shows.
+pub fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
+    [
+        ("load.latency", latency(record)),
+        ("memory.loaded_latency", loaded(record)),
+        ("wakeup.latency", wakeups(record)),
+    ]
+    .into_iter()
+    .filter_map(|(metric, chart)| chart.map(|chart| (metric, chart)))
+    .collect()
+}
+
+/// Load latency against working set: a line a page size, on the CPU and node with the most figures; the caches
+/// that sysfs tells as upright lines.
+pub fn latency(record: &Record) -> Option<Chart> {
+    let mut places: BTreeMap<(Option<u64>, Option<u64>), usize> = BTreeMap::new();
+    for m in record.of("load.latency") {
+        *places.entry((m.place.count("cpu"), m.place.count("node"))).or_default() += 1;
+    }
+    // The first of those with the most.
+    let (&place, _) = places.iter().rev().max_by_key(|(_, count)| **count)?;
+    let here = |m: &&Measurement| (m.place.count("cpu"), m.place.count("node")) == place;
+    let mut pages: BTreeMap<u64, (String, Vec<(f64, f64)>)> = BTreeMap::new();
+    for m in record.of("load.latency").filter(here).filter(|m| m.summary.n > 0) {
+        let Some(bytes) = m.place.number("bytes") else { continue };
+        let page = m.place.word("page").unwrap_or("unknown").to_owned();
+        let size = units::parse_bytes(&page).unwrap_or(u64::MAX);
+        pages.entry(size).or_insert_with(|| (page, Vec::new())).1.push((bytes, m.value()));
+    }
+    let series: Vec<Series> = pages
+        .into_values()
+        .map(|(page, points)| Series::line(format!("{} pages", spaced(&page)), points))
+        .collect();
+    let mut verticals = Vec::new();
+    if let Some(cpu) = place.0.and_then(|cpu| u32::try_from(cpu).ok()) {
+        for level in 1..=record.machine.last_level().min(8) {
+            let cache = record.machine.data_cache_of(cpu, level);
+            if let Some(bytes) = cache.and_then(|cache| cache.bytes) {
+                verticals.push((bytes as f64, format!("L{level}, {}", units::bytes(bytes))));
+            }
+        }
+    }
+    let at = place.0.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
+    let node = place.1.map(|node| format!(", memory of node {node}")).unwrap_or_default();
+    Chart {
+        title: format!("Load latency against working set{at}{node}"),
+        x: Axis::new("working set", Scale::Binary, "B"),
+        y: Axis::new("latency of a load", Scale::Decades, "ns"),
+        series,
+        verticals,
+    }
+    .checked()
+}
+
+/// `4KiB` as `4 KiB`.
+fn spaced(page: &str) -> String {
+    units::parse_bytes(page).map_or_else(|_| page.to_owned(), units::bytes)
+}
+
+/// Latency against the bandwidth that others take: a line a CPU, eight at most.
+pub fn loaded(record: &Record) -> Option<Chart> {
+    let mut cpus: BTreeMap<Option<u64>, Vec<(f64, f64)>> = BTreeMap::new();
+    for m in record.of("memory.loaded_latency").filter(|m| m.summary.n > 0) {
+        if let Some(bandwidth) = m.place.number("bandwidth") {
+            cpus.entry(m.place.count("cpu")).or_default().push((bandwidth, m.value()));
+        }
+    }
+    let series = cpus.into_iter().take(8).map(|(cpu, points)| {
+        Series::line(cpu.map_or("latency".to_owned(), |cpu| format!("CPU {cpu}")), points)
+    });
+    Chart {
+        title: "Load latency while others load the memory".to_owned(),
+        x: Axis::new("bandwidth taken", Scale::FromZero, "B/s"),
+        y: Axis::new("latency of a load", Scale::FromZero, "ns"),
+        series: series.collect(),
+        verticals: Vec::new(),
+    }
+    .checked()
+}
+
+/// How many wake-ups come later than a time: a line a setting and policy, the CPUs' distributions together.
+pub fn wakeups(record: &Record) -> Option<Chart> {
+    let mut kinds: BTreeMap<(String, String), (Vec<&Measurement>, u64)> = BTreeMap::new();
+    for m in record.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true)) {
+        let word = |name| m.place.word(name).unwrap_or("").to_owned();
+        let kind = kinds.entry((word("policy"), word("setting"))).or_default();
+        kind.0.push(m);
+        kind.1 = kind.1.saturating_add(m.distribution.iter().map(|b| b.count).fold(0, u64::saturating_add));
+    }
+    let series: Vec<Series> = kinds
+        .into_iter()
+        .filter_map(|((policy, setting), (measurements, wakeups))| {
+            let policy = match policy.as_str() {
+                "other" => "SCHED_OTHER",
+                "fifo" => "SCHED_FIFO",
+                other => other,
+            };
+            let name = format!("{policy} {setting}");
+            (wakeups > 0).then(|| Series::steps(name.trim().to_owned(), later_than(&measurements, wakeups)))
+        })
+        .collect();
+    let mut cpus: Vec<_> = record.of("wakeup.latency").map(|m| m.place.count("cpu")).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    Chart {
+        title: format!("Wake-ups later than a time, on {}", plural(cpus.len(), "CPU")),
+        x: Axis::new("late by", Scale::Decades, "ns"),
+        y: Axis::new("share of wake-ups that are later", Scale::Decades, "share"),
+        series,
+        verticals: Vec::new(),
+    }
+    .checked()
+}
+
+/// For the upper bound of each bucket, the share of wake-ups above it.
+fn later_than(measurements: &[&Measurement], wakeups: u64) -> Vec<(f64, f64)> {
+    let mut buckets: Vec<(f64, u64)> =
+        measurements.iter().flat_map(|m| &m.distribution).map(|b| (b.to, b.count)).collect();
+    buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    if let Some(first) =
+        measurements.iter().flat_map(|m| &m.distribution).map(|b| b.from).min_by(f64::total_cmp)
+    {
+        points.push((first, 1.0));
+    }
+    let mut above = wakeups;
+    for (to, count) in buckets {
+        above = above.saturating_sub(count);
+        let share = above as f64 / wakeups as f64;
+        match points.last_mut() {
+            Some(last) if last.0 == to => last.1 = share,
+            _ => points.push((to, share)),
+        }
+    }
+    // The last bucket leaves none above it, which no logarithmic axis can show: the line ends at its bound.
+    if let [.., before, last] = points.as_mut_slice()
+        && last.1 == 0.0
+    {
+        last.1 = before.1;
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Bucket, Where};
+
+    #[test]
+    fn the_share_of_late_wake_ups_falls_from_all_to_the_last() {
+        let mut m = Measurement::new("wakeup.latency", Where::new(), Vec::new());
+        m.distribution = vec![
+            Bucket { from: 1e3, to: 2e3, count: 90 },
+            Bucket { from: 2e3, to: 3e3, count: 9 },
+            Bucket { from: 9e3, to: 1e4, count: 1 },
+        ];
+        assert_eq!(later_than(&[&m], 100), [(1e3, 1.0), (2e3, 0.1), (3e3, 0.01), (1e4, 0.01)]);
+    }
+
+    #[test]
+    fn each_page_size_has_its_line_and_each_cache_its_mark() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for page in ["2MiB", "4KiB"] {
+            for bytes in [4096u64, 65536] {
+                let place = Where::new().with("cpu", 0u32).with("bytes", bytes).with("page", page);
+                record.measurements.push(Measurement::new("load.latency", place, vec![1.0, 2.0]));
+            }
+        }
+        record.machine.caches.push(record::machine::Cache {
+            level: 1,
+            kind: record::machine::CacheKind::Data,
+            bytes: Some(32768),
+            line: None,
+            ways: None,
+            cpus: [0].into_iter().collect(),
+        });
+        let chart = latency(&record).unwrap();
+        assert_eq!(
+            chart.series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
+            ["4 KiB pages", "2 MiB pages"]
+        );
+        assert_eq!(chart.verticals, [(32768.0, "L1, 32 KiB".to_owned())]);
+    }
+}

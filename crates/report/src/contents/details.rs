@@ -1,0 +1,434 @@
+//! The figures as tables, one a metric that people know, and one for any other.
+
+use record::{Measurement, Record, units};
+
+use super::figures::{figure, key, keys, remarks, spread, value};
+use crate::table::Table;
+
+/// The metrics that have a table of their own below; any other is printed by [`others`].
+const KNOWN: &[&str] = &[
+    "core.clock",
+    "load.latency",
+    "load.latency_cycles",
+    "load.parallelism",
+    "memory.bandwidth",
+    "memory.loaded_latency",
+    "stream.ns_per_element",
+    "wakeup.latency",
+    "stolen.share",
+    "stolen.gap",
+];
+
+/// Every table of details, in the order of a report. `most` is how many rows a table of CPUs may have before
+/// only the worst of them are shown.
+pub fn tables(record: &Record, most: usize) -> Vec<Table> {
+    let mut tables = vec![
+        clocks(record, most),
+        levels(record),
+        parallelism(record, most),
+        bandwidth(record, most),
+        elements(record, most),
+        loaded(record),
+        wakeups(record, most),
+        stolen(record, most),
+        costs(record, most),
+    ];
+    tables.extend(others(record, most));
+    tables.retain(|table| !table.is_empty());
+    tables
+}
+
+/// A figure with its footnotes: what is to be said against it.
+fn noted(table: &mut Table, m: &Measurement, text: String) -> String {
+    let mut text = text;
+    for remark in remarks(m) {
+        text = format!("{text} {}", table.note(&remark));
+    }
+    text
+}
+
+/// The `most` worst of these measurements in their own order, and a note that says so where some are left out.
+fn worst<'a>(
+    table: &mut Table,
+    measurements: Vec<&'a Measurement>,
+    most: usize,
+    by: fn(&Measurement) -> f64,
+) -> Vec<&'a Measurement> {
+    if measurements.len() <= most {
+        return measurements;
+    }
+    let mut order: Vec<usize> = (0..measurements.len()).collect();
+    order.sort_by(|a, b| by(measurements[*b]).total_cmp(&by(measurements[*a])));
+    order.truncate(most);
+    order.sort_unstable();
+    table.note(&format!("the worst {most} of {}; all are in the record", measurements.len()));
+    order.into_iter().map(|at| measurements[at]).collect()
+}
+
+/// Core clocks.
+pub fn clocks(record: &Record, most: usize) -> Table {
+    let mut table = Table::new(
+        "Core clock",
+        Some("core.clock"),
+        &["CPU", "busy", "vectors", "#clock", "#spread", "#least", "#most"],
+    );
+    for m in worst(&mut table, record.of("core.clock").collect(), most, |m| -m.value()) {
+        let busy = match m.place.word("active") {
+            Some("one") => "one CPU".to_owned(),
+            Some("all") => "all CPUs".to_owned(),
+            _ => key(m, "active"),
+        };
+        let vectors = match m.place.word("vector") {
+            Some(bits @ ("256" | "512")) => format!("{bits} bits"),
+            _ => key(m, "vector"),
+        };
+        let clock = noted(&mut table, m, value(m));
+        let (least, most) = (figure(m, m.summary.min), figure(m, m.summary.max));
+        table.row(vec![key(m, "cpu"), busy, vectors, clock, spread(m), least, most]);
+    }
+    table.without_empty_columns()
+}
+
+/// The levels of the memory hierarchy: found in the latency curve, and as advertised.
+pub fn levels(record: &Record) -> Table {
+    let mut table = Table::new(
+        "Cache levels",
+        Some("load.latency"),
+        &["level", "#latency", "#in cycles", "#holds", "#advertised", "judgement"],
+    );
+    for level in &record.diagnosis.levels {
+        table.row(vec![
+            level.name.clone(),
+            units::figure(level.latency_ns, "ns"),
+            level.latency_cycles.map_or(String::new(), |cycles| units::figure(cycles, "cycles")),
+            level.measured_bytes.map_or(String::new(), units::bytes),
+            level.advertised_bytes.map_or(String::new(), units::bytes),
+            level.judgement.clone(),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+/// Loads in flight: a row a CPU and working set, a column a number of chains.
+pub fn parallelism(record: &Record, most: usize) -> Table {
+    let all: Vec<&Measurement> = record.of("load.parallelism").collect();
+    let mut chains: Vec<u64> = all.iter().filter_map(|m| m.place.count("chains")).collect();
+    chains.sort_unstable();
+    chains.dedup();
+    let title = "Loads in parallel";
+    if chains.len() > 10 || all.iter().any(|m| m.place.count("chains").is_none()) {
+        return generic(title, &all, most);
+    }
+    let mut heads = vec!["CPU".to_owned(), "#working set".to_owned()];
+    heads.extend(chains.iter().map(|n| if *n == 1 { "#1 chain".to_owned() } else { format!("#{n} chains") }));
+    let mut table =
+        Table::new(title, Some("load.parallelism"), &heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let place = |m: &Measurement| (key(m, "cpu"), key(m, "bytes"));
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for m in &all {
+        if !rows.contains(&place(m)) {
+            rows.push(place(m));
+        }
+    }
+    for row in rows.into_iter().take(most) {
+        let mut cells = vec![row.0.clone(), row.1.clone()];
+        for n in &chains {
+            let m = all.iter().find(|m| place(m) == row && m.place.count("chains") == Some(*n));
+            cells.push(m.map_or(String::new(), |m| noted(&mut table, m, value(m))));
+        }
+        table.row(cells);
+    }
+    table.without_empty_columns()
+}
+
+/// Bandwidth: a row an operation, kind of stores and place; the bytes that STREAM counts beside those on the bus.
+pub fn bandwidth(record: &Record, most: usize) -> Table {
+    let mut table = Table::new(
+        "Memory bandwidth",
+        Some("memory.bandwidth"),
+        &["operation", "stores", "#threads", "CPUs", "node", "#STREAM bytes", "#bus bytes", "#spread"],
+    );
+    let mut rows: Vec<BandwidthRow> = Vec::new();
+    for m in record.of("memory.bandwidth") {
+        let place: Vec<String> =
+            ["op", "stores", "threads", "cpus", "node"].map(|name| key(m, name)).to_vec();
+        let at = match m.place.word("bytes_counted") {
+            Some("stream") => STREAM,
+            Some("bus") => BUS,
+            _ => OTHER,
+        };
+        let free =
+            |row: &&mut BandwidthRow| row.place == place && row.of[at].is_none() && row.of[OTHER].is_none();
+        match rows.iter_mut().find(free) {
+            Some(row) if at != OTHER => row.of[at] = Some(m),
+            _ => {
+                let mut row = BandwidthRow { place, of: [None; 3] };
+                row.of[at] = Some(m);
+                rows.push(row);
+            }
+        }
+    }
+    if rows.len() > most * 4 {
+        let note = format!("the first {} of {}; all are in the record", most * 4, rows.len());
+        rows.truncate(most * 4);
+        table.note(&note);
+    }
+    for row in rows {
+        let spread = row.of[STREAM].or(row.of[BUS]).or(row.of[OTHER]).map_or(String::new(), spread);
+        let mut cell = |m: Option<&Measurement>| m.map_or(String::new(), |m| noted(&mut table, m, value(m)));
+        let mut figures = [cell(row.of[STREAM]), cell(row.of[BUS])];
+        if let Some(m) = row.of[OTHER] {
+            // Counted in a way that this version does not know: in the first column of figures, and said so.
+            let note = match key(m, "bytes_counted") {
+                counted if counted.is_empty() => "the record does not say which bytes are counted".to_owned(),
+                counted => format!("counted as {counted}"),
+            };
+            figures[0] = format!("{} {}", cell(Some(m)), table.note(&note));
+        }
+        table.row(row.place.into_iter().chain(figures).chain([spread]).collect());
+    }
+    table.without_empty_columns()
+}
+
+/// A row of the bandwidth table: one place, and what was counted there, by [`STREAM`], [`BUS`] and [`OTHER`].
+struct BandwidthRow<'a> {
+    place: Vec<String>,
+    of: [Option<&'a Measurement>; 3],
+}
+
+const STREAM: usize = 0;
+const BUS: usize = 1;
+const OTHER: usize = 2;
+
+/// Nanoseconds an element, as lmbench's stream prints them.
+pub fn elements(record: &Record, most: usize) -> Table {
+    let all: Vec<&Measurement> = record.of("stream.ns_per_element").collect();
+    generic("Time an element (as lmbench's stream)", &all, most)
+}
+
+/// Latency under load.
+pub fn loaded(record: &Record) -> Table {
+    let mut table = Table::new(
+        "Loaded latency",
+        Some("memory.loaded_latency"),
+        &["CPU", "#bandwidth", "#of peak", "#latency", "#spread"],
+    );
+    let mut all: Vec<&Measurement> = record.of("memory.loaded_latency").collect();
+    let bandwidth = |m: &Measurement| m.place.number("bandwidth").unwrap_or(0.0);
+    all.sort_by(|a, b| {
+        a.place.count("cpu").cmp(&b.place.count("cpu")).then(bandwidth(a).total_cmp(&bandwidth(b)))
+    });
+    for m in all {
+        let latency = noted(&mut table, m, value(m));
+        table.row(vec![key(m, "cpu"), key(m, "bandwidth"), key(m, "share_of_peak"), latency, spread(m)]);
+    }
+    table.without_empty_columns()
+}
+
+/// Wake-up latency: least, median, percentiles and longest for each setting and policy.
+pub fn wakeups(record: &Record, most: usize) -> Table {
+    let mut table = Table::new(
+        "Wake-up latency",
+        Some("wakeup.latency"),
+        &[
+            "setting",
+            "policy",
+            "CPU",
+            "corrected",
+            "#least",
+            "#median",
+            "#p99",
+            "#p99.9",
+            "#longest",
+            "#missed",
+            "#wake-ups",
+        ],
+    );
+    let all = record.of("wakeup.latency").collect();
+    for m in worst(&mut table, all, most, |m| m.summary.max) {
+        let policy = match (m.place.word("policy"), m.place.count("priority")) {
+            (Some(policy), Some(priority)) if priority > 0 => format!("{policy} {priority}"),
+            _ => key(m, "policy"),
+        };
+        let some = |v: Option<f64>| v.map_or(String::new(), |v| figure(m, v));
+        let s = &m.summary;
+        let missed = m.detail.get("missed").map(|missed| missed.to_string()).unwrap_or_default();
+        let longest = noted(&mut table, m, figure(m, s.max));
+        table.row(vec![
+            key(m, "setting"),
+            policy,
+            key(m, "cpu"),
+            key(m, "corrected"),
+            figure(m, s.min),
+            value(m),
+            some(s.p99),
+            some(s.p999),
+            longest,
+            missed,
+            s.n.to_string(),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+/// Time taken from busy loops: its share, and the gaps.
+pub fn stolen(record: &Record, most: usize) -> Table {
+    let mut table = Table::new(
+        "Stolen time",
+        Some("stolen.share"),
+        &["CPU", "taken by", "#share", "#gaps", "#median gap", "#p99 gap", "#longest gap"],
+    );
+    let taker = |m: &Measurement| match m.place.word("cause") {
+        Some("os") => "this kernel".to_owned(),
+        Some("below") => "firmware or hypervisor".to_owned(),
+        None => "anyone".to_owned(),
+        Some(other) => other.to_owned(),
+    };
+    let gaps: Vec<&Measurement> = record.of("stolen.gap").collect();
+    let same = |a: &Measurement, b: &Measurement| a.place == b.place;
+    let shares = worst(&mut table, record.of("stolen.share").collect(), most, |m| m.value());
+    let mut told: Vec<&Measurement> = Vec::new();
+    for m in shares {
+        let gap = gaps.iter().copied().find(|gap| same(gap, m));
+        let share = noted(&mut table, m, value(m));
+        let mut row = vec![key(m, "cpu"), taker(m), share];
+        row.extend(gap_cells(&mut table, gap));
+        told.extend(gap);
+        table.row(row);
+    }
+    let shared = |gap: &&Measurement| record.of("stolen.share").any(|m| same(gap, m));
+    for gap in gaps.iter().copied().filter(|gap| !shared(gap)).take(most) {
+        let mut row = vec![key(gap, "cpu"), taker(gap), String::new()];
+        row.extend(gap_cells(&mut table, Some(gap)));
+        table.row(row);
+    }
+    table.without_empty_columns()
+}
+
+fn gap_cells(table: &mut Table, gap: Option<&Measurement>) -> Vec<String> {
+    let Some(m) = gap.filter(|m| m.summary.n > 0) else { return vec![String::new(); 4] };
+    let p99 = m.summary.p99.map_or(String::new(), |v| figure(m, v));
+    vec![m.summary.n.to_string(), value(m), p99, noted(table, m, figure(m, m.summary.max))]
+}
+
+/// Small costs, one row each.
+pub fn costs(record: &Record, most: usize) -> Table {
+    let mut table = Table::new("Small costs", None, &["what", "where", "#time", "#spread", "#least"]);
+    let all: Vec<&Measurement> =
+        record.measurements.iter().filter(|m| m.metric.starts_with("cost.")).collect();
+    for m in worst(&mut table, all, most.max(24), |m| m.value()) {
+        let what = m.metric.trim_start_matches("cost.").replace('_', " ");
+        let place: Vec<String> = keys(&[m])
+            .iter()
+            .map(|name| match (name.as_str(), key(m, name)) {
+                ("cpu", cpu) => format!("CPU {cpu}"),
+                ("to_cpu", cpu) => format!("to CPU {cpu}"),
+                ("page", page) => format!("{page} pages"),
+                (_, value) => value,
+            })
+            .collect();
+        let time = noted(&mut table, m, value(m));
+        table.row(vec![what, place.join(", "), time, spread(m), figure(m, m.summary.min)]);
+    }
+    table
+}
+
+/// A table for each metric that has none of its own: figures of a newer linespeed or an imported one.
+pub fn others(record: &Record, most: usize) -> Vec<Table> {
+    let mut names: Vec<&str> = Vec::new();
+    for m in &record.measurements {
+        let name = m.metric.as_str();
+        if !KNOWN.contains(&name) && !name.starts_with("cost.") && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter().map(|name| generic(name, &record.of(name).collect::<Vec<_>>(), most)).collect()
+}
+
+/// A metric's measurements with a column a key of their place.
+pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
+    let keys = keys(all);
+    let numeric = |name: &String| all.iter().all(|m| m.place.word(name).is_none());
+    let mut heads: Vec<String> =
+        keys.iter().map(|name| format!("{}{name}", if numeric(name) { "#" } else { "" })).collect();
+    heads.extend(["#median", "#spread", "#least", "#most", "#samples"].map(str::to_owned));
+    let word = all.first().map(|m| m.metric.clone());
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new(title, word.as_deref(), &heads);
+    if all.len() > most {
+        table.note(&format!("the first {most} of {}; all are in the record", all.len()));
+    }
+    for m in all.iter().take(most) {
+        let mut cells: Vec<String> = keys.iter().map(|name| key(m, name)).collect();
+        cells.push(noted(&mut table, m, value(m)));
+        cells.push(spread(m));
+        cells.push(figure(m, m.summary.min));
+        cells.push(figure(m, m.summary.max));
+        cells.push(m.summary.n.to_string());
+        table.row(cells);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+
+    fn record() -> Record {
+        Record::new("0.1.0", String::new(), Vec::new())
+    }
+
+    #[test]
+    fn both_ways_to_count_bytes_stand_in_one_row() {
+        let mut record = record();
+        for (counted, value) in [("stream", 2.0e10), ("bus", 2.7e10)] {
+            let place =
+                Where::new().with("op", "triad").with("stores", "regular").with("bytes_counted", counted);
+            record.measurements.push(Measurement::new("memory.bandwidth", place, vec![value; 6]));
+        }
+        let table = bandwidth(&record, 16);
+        assert_eq!(
+            table.rows,
+            [["triad", "regular", "20.0 GB/s", "27.0 GB/s", "20.0 GB/s"].map(str::to_owned)]
+        );
+    }
+
+    #[test]
+    fn a_doubtful_figure_carries_its_doubt() {
+        let mut record = record();
+        let mut m = Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![3e9; 6]);
+        m.doubt = Some("too noisy: ±4 %".to_owned());
+        record.measurements.push(m);
+        let table = clocks(&record, 16);
+        assert!(table.rows[0].contains(&"3.00 GHz [1]".to_owned()), "{:?}", table.rows);
+        assert_eq!(table.notes, ["too noisy: ±4 %"]);
+    }
+
+    #[test]
+    fn a_metric_of_the_future_is_printed_with_its_place() {
+        let mut record = record();
+        let mut m =
+            Measurement::new("core.clock", Where::new().with("warp", 9u32).with("cpu", 1u32), vec![4.0; 6]);
+        m.metric = "flux.density".to_owned();
+        m.unit = "Wb".to_owned();
+        record.measurements.push(m);
+        let tables = tables(&record, 16);
+        assert_eq!(tables.len(), 1);
+        assert_eq!(tables[0].title, "flux.density");
+        assert_eq!(tables[0].rows[0][..3], ["1".to_owned(), "9".to_owned(), "4.00 Wb".to_owned()]);
+    }
+
+    #[test]
+    fn of_a_thousand_cpus_the_worst_are_shown_and_the_rest_is_counted() {
+        let mut record = record();
+        for cpu in 0..1000u32 {
+            let place = Where::new().with("cpu", cpu).with("setting", "as-is");
+            record.measurements.push(Measurement::new("wakeup.latency", place, vec![f64::from(cpu); 3]));
+        }
+        let table = wakeups(&record, 8);
+        assert_eq!(table.rows.len(), 8);
+        assert_eq!(table.rows[7][1], "999");
+        assert!(table.notes[0].contains("8 of 1000"));
+    }
+}

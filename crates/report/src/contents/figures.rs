@@ -1,0 +1,108 @@
+//! A measurement's figures as people read them: value, spread, place, and what is to be said against them.
+
+use record::{Mark, Measurement, metrics, units};
+
+use crate::text::plural;
+
+/// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
+/// so that no figure stands alone.
+pub fn figure(m: &Measurement, value: f64) -> String {
+    figure_of(&m.metric, &m.unit, value)
+}
+
+fn figure_of(metric: &str, unit: &str, value: f64) -> String {
+    match unit {
+        "ratio" if metric.ends_with(".share") => units::percent(value),
+        "ratio" if value.is_finite() => format!("{}×", units::significant(value)),
+        _ => units::figure(value, unit),
+    }
+}
+
+/// The median, or `-` where there is no sample.
+pub fn value(m: &Measurement) -> String {
+    if m.summary.n == 0 { "-".to_owned() } else { figure(m, m.summary.median) }
+}
+
+/// How far the figures lie apart: the 95 % interval of the median, or the median absolute deviation where there
+/// are too few samples for one. A wake-up's or gap's distribution has its percentiles instead.
+pub fn spread(m: &Measurement) -> String {
+    match (m.summary.interval, m.summary.n) {
+        (_, 0) => String::new(),
+        (_, 1) => "1 sample".to_owned(),
+        (Some((low, high)), _) => range(&figure(m, low), &figure(m, high)),
+        (None, n) => format!("±{} (n = {n})", figure(m, m.summary.mad)),
+    }
+}
+
+/// `3.1 – 3.4 GHz` of `3.1 GHz` and `3.4 GHz`; one figure where both are the same.
+pub fn range(low: &str, high: &str) -> String {
+    if low == high {
+        return low.to_owned();
+    }
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} – {high}"),
+        _ => format!("{low} – {high}"),
+    }
+}
+
+/// A key of a place as text; sizes with their unit, switches as `yes` and `no`.
+pub fn key(m: &Measurement, name: &str) -> String {
+    match (name, m.place.get(name)) {
+        (_, None) => String::new(),
+        ("bytes", _) if m.place.count(name).is_some() => {
+            units::bytes(m.place.count(name).unwrap_or_default())
+        }
+        ("bandwidth", _) if m.place.number(name).is_some() => {
+            units::figure(m.place.number(name).unwrap_or_default(), "B/s")
+        }
+        ("share_of_peak", _) if m.place.number(name).is_some() => {
+            units::percent(m.place.number(name).unwrap_or_default())
+        }
+        (_, Some(record::Key::Switch(true))) => "yes".to_owned(),
+        (_, Some(record::Key::Switch(false))) => "no".to_owned(),
+        (_, Some(record::Key::Number(number))) => units::significant(*number),
+        (_, Some(other)) => other.to_string(),
+    }
+}
+
+/// The keys of the places of these measurements, in the order in which people read them: as the metric's
+/// definition says, then any others.
+pub fn keys(measurements: &[&Measurement]) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    let defined = measurements.first().and_then(|m| metrics::find(&m.metric)).map_or(&[][..], |m| m.keys);
+    let used = |name: &str| measurements.iter().any(|m| m.place.get(name).is_some());
+    keys.extend(defined.iter().filter(|name| used(name)).map(|name| (*name).to_owned()));
+    for m in measurements {
+        for name in m.place.0.keys() {
+            if !keys.contains(name) {
+                keys.push(name.clone());
+            }
+        }
+    }
+    keys
+}
+
+/// What is to be said against a measurement: its doubt, and what happened during its samples.
+pub fn remarks(m: &Measurement) -> Vec<String> {
+    let mut remarks: Vec<String> = m.doubt.iter().cloned().collect();
+    let mut kinds: Vec<Mark> = m.marks.iter().map(|mark| mark.mark).collect();
+    kinds.sort();
+    kinds.dedup();
+    for kind in kinds {
+        let count = m.marks.iter().filter(|mark| mark.mark == kind).count();
+        remarks.push(format!("{} marked: {}", plural(count, "sample"), mark_words(kind)));
+    }
+    remarks
+}
+
+/// A mark in words.
+pub fn mark_words(mark: Mark) -> &'static str {
+    match mark {
+        Mark::ClockMoved => "the core clock moved",
+        Mark::Switched => "the kernel ran something else on the CPU",
+        Mark::Migrated => "the thread was moved to another CPU",
+        Mark::Stolen => "the hypervisor took time",
+        Mark::Throttled => "heat or power held the clock down",
+        Mark::Quota => "the cgroup's quota stopped the process",
+    }
+}

@@ -1,0 +1,272 @@
+//! The machine inventory as facts, always in the same order.
+
+use std::collections::BTreeMap;
+
+use record::machine::Processor;
+use record::{CpuList, Machine, Record, units};
+
+use super::{Section, conditions, listed, memory, placement};
+use crate::text::plural;
+
+/// Every section of `linespeed inspect`; those with nothing to say are left out.
+pub fn sections(record: &Record) -> Vec<Section> {
+    let machine = &record.machine;
+    let mut sections = vec![
+        system(machine),
+        processor(machine),
+        cpus(machine),
+        caches(machine),
+        memory_section(machine),
+        idle(machine),
+        kernel(machine),
+        vulnerabilities(machine),
+        limits(machine),
+        conditions::section(&record.conditions),
+        notes(machine),
+    ];
+    sections.retain(|section| !section.facts.is_empty());
+    sections
+}
+
+fn hz(value: u64) -> String {
+    units::figure(value as f64, "Hz")
+}
+
+fn system(machine: &Machine) -> Section {
+    let mut section = Section::new("Machine");
+    let system = &machine.system;
+    section.add_some("Host name", machine.hostname.as_ref());
+    let words =
+        [system.vendor.clone(), system.product.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    section.add("System", words);
+    section.add_some("Board", system.board.as_ref());
+    section.add_some("Firmware", system.firmware.as_ref());
+    section.add_some("Hypervisor", machine.virtualization.hypervisor.as_ref());
+    section.add_some("Container", machine.virtualization.container.as_ref());
+    section
+}
+
+fn processor(machine: &Machine) -> Section {
+    let mut section = Section::new("Processor");
+    let p = &machine.processor;
+    section.add("Architecture", &machine.architecture);
+    section.add_some("Vendor", p.vendor.as_ref());
+    section.add_some("Model name", p.model_name.as_ref());
+    section.add_some("Microarchitecture", p.microarchitecture.as_ref());
+    section.add("Identity", identity(p));
+    section.add_some("Microcode", p.microcode.as_ref());
+    let addresses =
+        |(physical, virtual_): (u32, u32)| format!("{physical} bits physical, {virtual_} bits virtual");
+    section.add_some("Addresses", p.address_bits.map(addresses));
+    section.add_some("Base clock", p.base_hz.map(hz));
+    section.add_some("Highest clock", p.max_hz.map(hz));
+    section.add_some("Lowest clock", p.min_hz.map(hz));
+    let counter = p.counter_hz.map(|rate| match p.counter_invariant {
+        Some(true) => format!("{}, keeps its rate", hz(rate)),
+        Some(false) => format!("{}, does not keep its rate", hz(rate)),
+        None => hz(rate),
+    });
+    section.add_some("Cycle counter", counter);
+    section.add_some("Vectors", p.vector_bits.map(|bits| format!("{bits} bits")));
+    section.add("Features", p.features.join(" "));
+    section
+}
+
+/// `family 6, model 85, stepping 7`, or `implementer 0x48, part 0xd01, revision r1p0`.
+fn identity(p: &Processor) -> String {
+    if p.implementer.is_some() {
+        return listed([
+            p.implementer.map(|code| format!("implementer {code:#04x}")),
+            p.model.map(|part| format!("part {part:#05x}")),
+            p.revision.as_ref().map(|revision| format!("revision {revision}")),
+        ]);
+    }
+    listed([
+        p.family.map(|family| format!("family {family}")),
+        p.model.map(|model| format!("model {model}")),
+        p.stepping.map(|stepping| format!("stepping {stepping}")),
+        p.revision.as_ref().map(|revision| format!("revision {revision}")),
+    ])
+}
+
+fn cpus(machine: &Machine) -> Section {
+    let mut section = Section::new("CPUs");
+    let with = |test: &dyn Fn(&record::machine::Cpu) -> bool| -> CpuList {
+        machine.cpus.iter().filter(|cpu| test(cpu)).map(|cpu| cpu.id).collect()
+    };
+    let counted = |count: Option<u32>, list: &CpuList| {
+        count.map(|count| if list.is_empty() { count.to_string() } else { format!("{count} ({list})") })
+    };
+    let (all, online) = (with(&|_| true), with(&|cpu| cpu.online));
+    section.add_some("CPUs present", counted(machine.counts.cpus_present, &all));
+    section.add_some("CPUs online", counted(machine.counts.cpus_online, &online));
+    let offline = all.difference(&online);
+    if !offline.is_empty() {
+        section.add("CPUs offline", format!("{} ({offline})", offline.len()));
+    }
+    section.add_some("CPUs allowed", counted(machine.counts.cpus_allowed, &with(&|cpu| cpu.allowed)));
+    section.add_some("Packages", machine.counts.packages);
+    section.add_some("Dies", machine.counts.dies);
+    section.add_some("Clusters", machine.counts.clusters);
+    section.add_some("Cores", machine.counts.cores);
+    section.add("CPUs a core", threads(machine));
+    for (kind, cpus) in kinds(machine) {
+        section.add(format!("Kind {kind}"), cpus);
+    }
+    section.facts.extend(placement::packages(machine).into_iter().map(|mut fact| {
+        fact.key = fact.key.replacen("package", "Package", 1);
+        fact
+    }));
+    section
+}
+
+/// `2`, or `1 or 2` where cores differ.
+fn threads(machine: &Machine) -> String {
+    let mut counts: Vec<usize> = machine
+        .cpus
+        .iter()
+        .filter(|cpu| cpu.online)
+        .map(|cpu| cpu.siblings.len())
+        .filter(|n| *n > 0)
+        .collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ")
+}
+
+/// The kinds of cores of a hybrid machine, each with its CPUs and highest clock.
+fn kinds(machine: &Machine) -> Vec<(String, String)> {
+    let mut kinds: BTreeMap<&str, (CpuList, Option<u64>)> = BTreeMap::new();
+    for cpu in &machine.cpus {
+        if let Some(kind) = &cpu.kind {
+            let entry = kinds.entry(kind).or_default();
+            entry.0.insert(cpu.id);
+            entry.1 = entry.1.max(cpu.max_hz);
+        }
+    }
+    kinds
+        .into_iter()
+        .map(|(kind, (cpus, clock))| {
+            let clock = clock.map(|clock| format!("up to {}", hz(clock)));
+            (kind.to_owned(), listed([Some(format!("{} ({cpus})", plural(cpus.len(), "CPU"))), clock]))
+        })
+        .collect()
+}
+
+fn caches(machine: &Machine) -> Section {
+    Section { title: "Caches".to_owned(), facts: memory::caches(machine) }
+}
+
+fn memory_section(machine: &Machine) -> Section {
+    let mut section = Section::new("Memory");
+    section.add_some("Memory", machine.memory_bytes.map(units::bytes));
+    section.facts.extend(memory::devices(machine));
+    section.add_some("Nodes", machine.counts.nodes);
+    for node in &machine.nodes {
+        let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { format!("CPUs {}", node.cpus) };
+        let memory = match node.bytes {
+            Some(0) => Some("no memory".to_owned()),
+            bytes => bytes.map(units::bytes),
+        };
+        let distances = (machine.nodes.len() > 1 && !node.distances.is_empty())
+            .then(|| node.distances.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))
+            .map(|distances| format!("distances {distances}"));
+        let free = node.free_bytes.map(|free| format!("{} free", units::bytes(free)));
+        section.add(format!("Node {}", node.id), listed([Some(cpus), memory, free, distances]));
+    }
+    section
+}
+
+fn idle(machine: &Machine) -> Section {
+    let mut section = Section::new("Idle");
+    section.add_some("Idle driver", machine.idle.driver.as_ref());
+    section.add_some("Idle governor", machine.idle.governor.as_ref());
+    for state in &machine.idle_states {
+        let ns = |ns: u64| units::figure(ns as f64, "ns");
+        let value = listed([
+            state.exit_ns.map(|exit| format!("wakes in {}", ns(exit))),
+            state.residency_ns.map(|stay| format!("pays from {}", ns(stay))),
+            state.disabled.map(|disabled| if disabled { "switched off" } else { "on" }.to_owned()),
+        ]);
+        section.add(
+            format!("Idle state {}", state.name),
+            if value.is_empty() { "present".to_owned() } else { value },
+        );
+    }
+    section
+}
+
+fn kernel(machine: &Machine) -> Section {
+    let mut section = Section::new("Kernel");
+    let kernel = &machine.kernel;
+    section.add_some("Kernel", kernel.release.as_ref());
+    section.add_some("Build", kernel.version.as_ref());
+    section.add_some("Distribution", kernel.distribution.as_ref());
+    section.add("Boot options", kernel.options.join(" "));
+    section.add_some("Preemption", kernel.preemption.as_ref());
+    section.add_some("Tick", kernel.hz.map(|rate| format!("{rate} Hz")));
+    section.add("Isolated CPUs", kernel.isolated.to_string());
+    section.add("Tickless CPUs", kernel.nohz_full.to_string());
+    section.add_some("Page size", kernel.page_bytes.map(units::bytes));
+    section
+}
+
+fn vulnerabilities(machine: &Machine) -> Section {
+    let mut section = Section::new("Vulnerabilities");
+    for (name, state) in &machine.kernel.mitigations {
+        let name = name.replace('_', " ");
+        let mut letters = name.chars();
+        let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+        section.add(format!("{first}{}", letters.as_str()), state);
+    }
+    section
+}
+
+fn limits(machine: &Machine) -> Section {
+    let mut section = Section::new("Limits on this process");
+    let limits = &machine.limits;
+    section.add("Affinity", limits.affinity.to_string());
+    section.add("Cpuset", limits.cpuset.to_string());
+    section.add("Memory nodes", limits.memory_nodes.to_string());
+    section
+        .add_some("CPU quota", limits.cpu_quota.map(|quota| format!("{} CPUs", units::significant(quota))));
+    section.add_some("Memory limit", limits.memory_bytes.map(units::bytes));
+    section.add_some("Left of it", limits.memory_available_bytes.map(units::bytes));
+    section.add_some("Cgroup", limits.cgroup_version.map(|version| format!("version {version}")));
+    let priority = |p: u32| if p == 0 { "none allowed".to_owned() } else { format!("up to {p}") };
+    section.add_some("Real-time priority", limits.rt_priority.map(priority));
+    let locked = |bytes: u64| if bytes == u64::MAX { "unlimited".to_owned() } else { units::bytes(bytes) };
+    section.add_some("Locked memory", limits.locked_bytes.map(locked));
+    section.add_some("Root", limits.root.map(|root| if root { "yes" } else { "no" }));
+    section
+}
+
+fn notes(machine: &Machine) -> Section {
+    let mut section = Section::new("Notes");
+    for note in &machine.notes {
+        section.add("Note", note);
+    }
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_machine_does_not_tell_is_left_out() {
+        let record = Record::new("0.1.0", String::new(), Vec::new());
+        assert_eq!(sections(&record), Vec::new());
+    }
+
+    #[test]
+    fn an_arm_part_is_named_in_hexadecimal_as_its_manual_does() {
+        let p = Processor {
+            implementer: Some(0x48),
+            model: Some(0xd01),
+            revision: Some("r1p0".to_owned()),
+            ..Processor::default()
+        };
+        assert_eq!(identity(&p), "implementer 0x48, part 0xd01, revision r1p0");
+    }
+}

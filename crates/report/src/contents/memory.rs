@@ -1,0 +1,144 @@
+//! Caches and memory devices in one line a kind.
+
+use std::collections::BTreeMap;
+
+use record::machine::{Cache, CacheKind, MemoryDevice};
+use record::{Machine, units};
+
+use super::{Fact, listed};
+use crate::text::plural;
+
+/// At most this many sharing sets are written out; the rest is `…`.
+const SETS: usize = 4;
+
+/// `L1d`, `L1i`, `L2`.
+pub fn cache_name(cache: &Cache) -> String {
+    let kind = match cache.kind {
+        CacheKind::Data => "d",
+        CacheKind::Instruction => "i",
+        CacheKind::Unified => "",
+    };
+    format!("L{}{kind}", cache.level)
+}
+
+/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | …`.
+pub fn caches(machine: &Machine) -> Vec<Fact> {
+    let mut groups: BTreeMap<_, Vec<&Cache>> = BTreeMap::new();
+    for cache in &machine.caches {
+        let like = (cache.level, cache.kind, cache.bytes, cache.line, cache.ways, cache.cpus.len());
+        groups.entry(like).or_default().push(cache);
+    }
+    groups
+        .into_values()
+        .map(|group| {
+            let cache = group[0];
+            let size = cache.bytes.map_or("size unknown".to_owned(), units::bytes);
+            let sharers = match cache.cpus.len() {
+                0 => None,
+                1 => {
+                    Some(if group.len() > 1 { "one a CPU".to_owned() } else { format!("CPU {}", cache.cpus) })
+                }
+                n => {
+                    let sets =
+                        group.iter().take(SETS).map(|cache| cache.cpus.to_string()).collect::<Vec<_>>();
+                    let more = if group.len() > SETS { " | …" } else { "" };
+                    let each = if group.len() > 1 { "each " } else { "" };
+                    Some(format!("{each}shared by {n} CPUs: {}{more}", sets.join(" | ")))
+                }
+            };
+            let value = listed([
+                Some(format!("{size} × {}", group.len())),
+                cache.ways.map(|ways| plural(ways as usize, "way")),
+                cache.line.map(|line| format!("{line} B lines")),
+                sharers,
+            ]);
+            Fact { key: cache_name(cache), value }
+        })
+        .collect()
+}
+
+/// How the slots are populated, and one fact for each kind of device.
+pub fn devices(machine: &Machine) -> Vec<Fact> {
+    let slots = &machine.memory_devices;
+    if slots.is_empty() {
+        return Vec::new();
+    }
+    let populated: Vec<&MemoryDevice> = slots.iter().filter(|slot| slot.bytes.is_some()).collect();
+    let mut channels: BTreeMap<(Option<u32>, &str), usize> = BTreeMap::new();
+    for slot in slots {
+        if let Some(channel) = &slot.channel {
+            *channels.entry((slot.node, channel)).or_default() += usize::from(slot.bytes.is_some());
+        }
+    }
+    let channels_told = (!channels.is_empty()).then(|| {
+        let used = channels.values().filter(|devices| **devices > 0).count();
+        format!("{used} of {} populated", plural(channels.len(), "channel"))
+    });
+    let mut facts = vec![Fact {
+        key: "Memory slots".to_owned(),
+        value: listed([Some(format!("{} of {} populated", populated.len(), slots.len())), channels_told]),
+    }];
+    let mut groups: BTreeMap<_, usize> = BTreeMap::new();
+    for slot in populated {
+        *groups.entry(device(slot)).or_default() += 1;
+    }
+    facts.extend(groups.into_iter().map(|(words, count)| Fact {
+        key: "Memory devices".to_owned(),
+        value: format!("{count} × {words}"),
+    }));
+    facts
+}
+
+/// `32 GiB DDR4 DIMM, 2 ranks, rated 2933 MT/s, configured 2100 MT/s, Samsung M393A4K40CB2`.
+fn device(slot: &MemoryDevice) -> String {
+    let what = [slot.bytes.map(units::bytes), slot.kind.clone(), slot.form.clone()];
+    let maker = [slot.vendor.clone(), slot.part.clone()];
+    let words = |parts: [Option<String>; 3]| parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    listed([
+        Some(words(what)),
+        slot.ranks.map(|ranks| plural(ranks as usize, "rank")),
+        slot.rated_mt_s.map(|speed| format!("rated {speed} MT/s")),
+        slot.configured_mt_s.map(|speed| format!("configured {speed} MT/s")),
+        Some(maker.into_iter().flatten().collect::<Vec<_>>().join(" ")),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_that_run_below_their_rating_show_both_speeds() {
+        let slot = |bytes| MemoryDevice {
+            bytes,
+            kind: Some("DDR4".to_owned()),
+            rated_mt_s: Some(2933),
+            configured_mt_s: Some(2100),
+            channel: Some("A".to_owned()),
+            ..MemoryDevice::default()
+        };
+        let machine = Machine { memory_devices: vec![slot(Some(1 << 35)), slot(None)], ..Machine::default() };
+        let facts = devices(&machine);
+        assert_eq!(facts[0].value, "1 of 2 populated, 1 of 1 channel populated");
+        assert_eq!(facts[1].value, "1 × 32 GiB DDR4, rated 2933 MT/s, configured 2100 MT/s");
+    }
+
+    #[test]
+    fn caches_alike_share_a_line() {
+        let cache = |from: u32| Cache {
+            level: 3,
+            kind: CacheKind::Unified,
+            bytes: Some(32 << 20),
+            line: Some(64),
+            ways: Some(16),
+            cpus: (from..from + 8).collect(),
+        };
+        let machine = Machine { caches: (0..8).map(|i| cache(i * 8)).collect(), ..Machine::default() };
+        let facts = caches(&machine);
+        assert_eq!(facts[0].key, "L3");
+        assert_eq!(
+            facts[0].value,
+            "32 MiB × 8, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | 16-23 | 24-31 | …"
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! The machine's shape as a tree: packages, nodes, dies, clusters, caches, cores and CPUs, each inside what
+//! encloses it, whichever way round this machine has them.
+
+use std::collections::BTreeMap;
+
+use record::machine::CacheKind;
+use record::{CpuList, Machine, units};
+
+use super::memory::cache_name;
+use crate::text::plural;
+
+/// What encloses CPUs. The order is that of nesting where two enclose the same number of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A package.
+    Package,
+    /// A NUMA node.
+    Node,
+    /// A die.
+    Die,
+    /// A cache shared by more than a core, or a private one.
+    Cache,
+    /// A cluster of cores.
+    Cluster,
+    /// A core.
+    Core,
+}
+
+/// A name of a part: what it is, alike for parts alike, and which one it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// What kind of part.
+    pub kind: Kind,
+    /// `package`, `L3 32 MiB`, `node, 188 GiB`.
+    pub what: String,
+    /// Its number, where it has one that a user would type.
+    pub number: Option<u32>,
+}
+
+impl Label {
+    /// `package 0`, `L3 32 MiB`; a node's memory stands behind its number.
+    pub fn text(&self) -> String {
+        match (self.number, self.what.split_once(", ")) {
+            (Some(number), Some((what, more))) => format!("{what} {number}, {more}"),
+            (Some(number), None) => format!("{} {number}", self.what),
+            (None, _) => self.what.clone(),
+        }
+    }
+}
+
+/// A part of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Its names: more than one where parts enclose the same CPUs (an L2 and its core).
+    pub labels: Vec<Label>,
+    /// The CPUs in it.
+    pub cpus: CpuList,
+    /// The parts in it, in order of their lowest CPU.
+    pub parts: Vec<Part>,
+}
+
+/// Parts alike that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run<'a> {
+    /// The parts; at least one.
+    pub parts: &'a [Part],
+}
+
+impl Run<'_> {
+    /// What the parts are, without their numbers.
+    pub fn what(&self) -> String {
+        let labels = self.parts.first().map_or(&[][..], |part| &part.labels);
+        labels.iter().map(|label| label.what.as_str()).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// What each of them has in it: `8 × L2 1 MiB · core of 2 CPUs`.
+    pub fn inside(&self) -> Option<String> {
+        let part = self.parts.first()?;
+        let runs = part.runs();
+        (!runs.is_empty()).then(|| runs.iter().map(Run::counted).collect::<Vec<_>>().join(" and "))
+    }
+
+    /// `8 × L2 1 MiB · core of 2 CPUs`.
+    fn counted(&self) -> String {
+        let cpus = self.parts.first().map_or(0, |part| part.cpus.len());
+        format!("{} × {} of {}", self.parts.len(), self.what(), plural(cpus, "CPU"))
+    }
+
+    /// The CPUs of each: `0,32 | 1,33`, or just the list where each has one; of over `most` the first and last.
+    pub fn members(&self, most: usize) -> String {
+        if self.parts.iter().all(|part| part.cpus.len() == 1) {
+            let all: CpuList = self.parts.iter().flat_map(|part| part.cpus.iter()).collect();
+            return all.to_string();
+        }
+        let lists: Vec<String> = self.parts.iter().map(|part| part.cpus.to_string()).collect();
+        match lists.as_slice() {
+            [first @ .., last] if lists.len() > most.max(2) => {
+                format!("{} | … | {last}", first[..most.max(2) - 1].join(" | "))
+            }
+            all => all.join(" | "),
+        }
+    }
+
+    /// Whether the parts are drawn as one row: the innermost always, those of a wide machine from the caches and
+    /// clusters inwards.
+    pub fn joined(&self, wide: bool) -> bool {
+        let Some(part) = self.parts.first() else { return true };
+        let inner =
+            part.labels.iter().all(|label| matches!(label.kind, Kind::Cache | Kind::Cluster | Kind::Core));
+        part.parts.is_empty() || (wide && inner && self.parts.len() > 1)
+    }
+}
+
+impl Part {
+    /// The names of it.
+    pub fn name(&self) -> String {
+        self.labels.iter().map(Label::text).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The parts in it, those alike that follow each other together.
+    pub fn runs(&self) -> Vec<Run<'_>> {
+        self.parts.chunk_by(|a, b| a.like(b)).map(|parts| Run { parts }).collect()
+    }
+
+    /// Whether another part differs in nothing but its numbers.
+    fn like(&self, other: &Part) -> bool {
+        self.cpus.len() == other.cpus.len()
+            && self.labels.len() == other.labels.len()
+            && self.labels.iter().zip(&other.labels).all(|(a, b)| a.kind == b.kind && a.what == b.what)
+            && self.parts.len() == other.parts.len()
+            && self.parts.iter().zip(&other.parts).all(|(a, b)| a.like(b))
+    }
+}
+
+/// One way to divide the CPUs.
+struct Division {
+    kind: Kind,
+    /// The higher the further out, among caches.
+    level: u32,
+    groups: Vec<(Label, CpuList)>,
+    /// The group of each CPU.
+    group_of: BTreeMap<u32, usize>,
+}
+
+impl Division {
+    fn new(kind: Kind, level: u32, groups: Vec<(Label, CpuList)>) -> Self {
+        let mut group_of = BTreeMap::new();
+        for (at, (_, cpus)) in groups.iter().enumerate() {
+            for cpu in cpus {
+                group_of.entry(cpu).or_insert(at);
+            }
+        }
+        Self { kind, level, groups, group_of }
+    }
+}
+
+/// The machine as a tree of its online CPUs. Divisions that cross each other (a node inside two packages) are cut
+/// at the crossing.
+pub fn tree(machine: &Machine) -> Part {
+    let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
+    let mut divisions = divisions(machine);
+    divisions.sort_by_key(|d| (d.groups.len(), d.kind, std::cmp::Reverse(d.level)));
+    let mut root = Part { labels: Vec::new(), parts: split(&online, &divisions), cpus: online };
+    merge(&mut root);
+    root
+}
+
+fn divisions(machine: &Machine) -> Vec<Division> {
+    let by = |kind: Kind, what: &str, of: fn(&record::machine::Cpu) -> Option<u32>| {
+        let mut groups: BTreeMap<u32, CpuList> = BTreeMap::new();
+        for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
+            if let Some(number) = of(cpu) {
+                groups.entry(number).or_default().insert(cpu.id);
+            }
+        }
+        let numbered = kind == Kind::Package;
+        let label = |number| Label { kind, what: what.to_owned(), number: numbered.then_some(number) };
+        Division::new(kind, 0, groups.into_iter().map(|(number, cpus)| (label(number), cpus)).collect())
+    };
+    let nodes = machine.nodes.iter().filter(|node| !node.cpus.is_empty()).map(|node| {
+        let memory = node.bytes.map(|bytes| format!(", {}", units::bytes(bytes))).unwrap_or_default();
+        let label = Label { kind: Kind::Node, what: format!("node{memory}"), number: Some(node.id) };
+        (label, node.cpus.clone())
+    });
+    let mut divisions = vec![
+        by(Kind::Package, "package", |cpu| cpu.package),
+        Division::new(Kind::Node, 0, nodes.collect()),
+        by(Kind::Die, "die", |cpu| cpu.die),
+        by(Kind::Cluster, "cluster", |cpu| cpu.cluster),
+        by(Kind::Core, "core", |cpu| cpu.core),
+    ];
+    let mut caches: BTreeMap<(u32, CacheKind), Vec<(Label, CpuList)>> = BTreeMap::new();
+    for cache in &machine.caches {
+        let size = cache.bytes.map(|bytes| format!(" {}", units::bytes(bytes))).unwrap_or_default();
+        let label = Label { kind: Kind::Cache, what: format!("{}{size}", cache_name(cache)), number: None };
+        caches.entry((cache.level, cache.kind)).or_default().push((label, cache.cpus.clone()));
+    }
+    divisions
+        .extend(caches.into_iter().map(|((level, _), groups)| Division::new(Kind::Cache, level, groups)));
+    divisions.retain(|division| !division.groups.is_empty());
+    divisions
+}
+
+/// The parts that these CPUs fall into.
+fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
+    let Some((division, inner)) = divisions.split_first() else { return Vec::new() };
+    let mut groups: BTreeMap<Option<usize>, CpuList> = BTreeMap::new();
+    for cpu in cpus {
+        groups.entry(division.group_of.get(&cpu).copied()).or_default().insert(cpu);
+    }
+    let mut parts = Vec::new();
+    for (group, cpus) in groups {
+        let inside = split(&cpus, inner);
+        match group {
+            Some(at) => parts.push(Part { labels: vec![division.groups[at].0.clone()], cpus, parts: inside }),
+            // Of these CPUs this division tells nothing: what the inner ones tell stands in its place.
+            None if !inside.is_empty() => parts.extend(inside),
+            None => {
+                let labels = vec![Label { kind: Kind::Core, what: "CPU".to_owned(), number: None }];
+                parts.extend(cpus.iter().map(|cpu| Part {
+                    labels: labels.clone(),
+                    cpus: [cpu].into_iter().collect(),
+                    parts: Vec::new(),
+                }));
+            }
+        }
+    }
+    parts.sort_by_key(|part| part.cpus.first());
+    parts
+}
+
+/// Makes one part of parts that enclose the same CPUs.
+fn merge(part: &mut Part) {
+    while !part.labels.is_empty() && part.parts.len() == 1 && part.parts[0].cpus == part.cpus {
+        let Some(inner) = part.parts.pop() else { break };
+        part.labels.extend(inner.labels);
+        part.parts = inner.parts;
+    }
+    for inner in &mut part.parts {
+        merge(inner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::machine::{Cache, Cpu, Node};
+
+    fn machine(packages: u32, cores: u32, nodes: impl Fn(u32) -> u32) -> Machine {
+        let all = packages * cores;
+        let cpu = |id: u32| Cpu {
+            id,
+            online: true,
+            core: Some(id % all),
+            package: Some(id % all / cores),
+            node: Some(nodes(id % all)),
+            ..Cpu::default()
+        };
+        let mut machine = Machine { cpus: (0..2 * all).map(cpu).collect(), ..Machine::default() };
+        for core in 0..all {
+            machine.caches.push(Cache {
+                level: 2,
+                kind: CacheKind::Unified,
+                bytes: Some(1 << 20),
+                line: None,
+                ways: None,
+                cpus: [core, core + all].into_iter().collect(),
+            });
+        }
+        for id in 0..=nodes(all - 1) {
+            let cpus = machine.cpus.iter().filter(|cpu| cpu.node == Some(id)).map(|cpu| cpu.id).collect();
+            machine.nodes.push(Node { id, cpus, bytes: Some(1 << 30), ..Node::default() });
+        }
+        machine
+    }
+
+    #[test]
+    fn cores_alike_are_one_run_with_their_siblings() {
+        let tree = tree(&machine(2, 16, |core| core / 16));
+        assert_eq!(tree.parts.len(), 2);
+        assert_eq!(tree.parts[0].name(), "package 0 · node 0, 1 GiB");
+        let runs = tree.parts[0].runs();
+        assert_eq!(runs.len(), 1);
+        assert_eq!(runs[0].what(), "L2 1 MiB · core");
+        assert!(runs[0].members(32).starts_with("0,32 | 1,33 | 2,34"));
+        assert_eq!(runs[0].members(2), "0,32 | … | 15,47");
+    }
+
+    #[test]
+    fn a_node_over_two_packages_stands_outside_them() {
+        let tree = tree(&machine(4, 4, |core| core / 8));
+        assert_eq!(tree.parts.iter().map(Part::name).collect::<Vec<_>>(), ["node 0, 1 GiB", "node 1, 1 GiB"]);
+        assert_eq!(tree.parts[0].parts[1].name(), "package 1");
+    }
+
+    #[test]
+    fn crossed_and_missing_divisions_lose_no_cpu() {
+        let mut machine = machine(2, 4, |core| (core + 2) / 4);
+        machine.cpus[3].package = None;
+        machine.cpus[5].core = None;
+        machine.caches.truncate(3);
+        fn leaves(part: &Part, found: &mut Vec<u32>) {
+            if part.parts.is_empty() {
+                found.extend(part.cpus.iter());
+            }
+            part.parts.iter().for_each(|part| leaves(part, found));
+        }
+        let mut found = Vec::new();
+        leaves(&tree(&machine), &mut found);
+        found.sort_unstable();
+        assert_eq!(found, (0..16).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,264 @@
+//! The first screen: what the machine is, how far it is from line speed, what costs speed, what could not be
+//! seen, and how noisy it was.
+
+use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
+use record::{Ended, Machine, Record, State, Verdict, units};
+
+use super::conditions::duration;
+use super::figures::{mark_words, range};
+use super::listed;
+use crate::text::plural;
+
+/// The machine in two or three lines.
+pub fn machine(record: &Record) -> Vec<String> {
+    let machine = &record.machine;
+    let mut lines = Vec::new();
+    let system = [machine.system.vendor.clone(), machine.system.product.clone()];
+    let system = system.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let p = &machine.processor;
+    let model =
+        p.model_name.clone().or_else(|| p.vendor.clone()).unwrap_or_else(|| machine.architecture.clone());
+    let design = p.microarchitecture.clone().filter(|design| !model.contains(design.as_str()));
+    lines.push(listed([machine.hostname.clone(), Some(system), Some(model), design]));
+    lines.push(listed([counts(machine), memory(machine)]));
+    lines.push(listed([
+        machine.kernel.release.as_ref().map(|release| format!("Linux {release}")),
+        machine
+            .virtualization
+            .hypervisor
+            .as_ref()
+            .filter(|name| *name != "none")
+            .map(|name| format!("under {name}")),
+        machine
+            .virtualization
+            .container
+            .as_ref()
+            .filter(|name| *name != "none")
+            .map(|name| format!("in {name}")),
+        limits(machine),
+    ]));
+    lines.retain(|line| !line.is_empty());
+    if lines.is_empty() {
+        lines.push("nothing is known of this machine".to_owned());
+    }
+    lines
+}
+
+fn counts(machine: &Machine) -> Option<String> {
+    let counts = &machine.counts;
+    let some = |count: Option<u32>, word| count.map(|count| plural(count as usize, word));
+    let text = listed([
+        some(counts.packages, "package"),
+        some(counts.cores, "core"),
+        some(counts.cpus_online, "CPU"),
+        some(counts.nodes, "node"),
+    ]);
+    (!text.is_empty()).then_some(text)
+}
+
+fn memory(machine: &Machine) -> Option<String> {
+    let bytes = machine.memory_bytes.map(units::bytes)?;
+    let first = machine.memory_devices.iter().find(|slot| slot.bytes.is_some());
+    let kind = first.and_then(|slot| slot.kind.clone()).map(|kind| format!(" of {kind}")).unwrap_or_default();
+    let speed =
+        first.and_then(|slot| slot.configured_mt_s).map(|s| format!(" at {s} MT/s")).unwrap_or_default();
+    Some(format!("{bytes} memory{kind}{speed}"))
+}
+
+/// What this process may use of the machine, where that is less than all.
+fn limits(machine: &Machine) -> Option<String> {
+    let fewer = match (machine.counts.cpus_allowed, machine.counts.cpus_online) {
+        (Some(allowed), Some(online)) if allowed < online => {
+            Some(format!("{allowed} of {online} CPUs allowed"))
+        }
+        _ => None,
+    };
+    let quota =
+        machine.limits.cpu_quota.map(|quota| format!("a quota of {} CPUs", units::significant(quota)));
+    let memory =
+        machine.limits.memory_bytes.map(|bytes| format!("a memory limit of {}", units::bytes(bytes)));
+    let text = listed([fewer, quota, memory]);
+    (!text.is_empty()).then_some(text)
+}
+
+/// When and with what the record was made, and how the run ended.
+pub fn origin(record: &Record) -> String {
+    let ended = match &record.ended {
+        Ended::Complete => None,
+        Ended::Interrupted { signal } => Some(format!("ended early by signal {signal}")),
+        Ended::Failed { reason } => Some(format!("ended early: {reason}")),
+    };
+    listed([
+        Some(record.started.clone()),
+        record.seconds.map(|seconds| format!("took {}", duration(seconds))),
+        Some(format!("{} {}", record.tool.name, record.tool.version)),
+        ended,
+    ])
+}
+
+/// What a resource delivers, and its ceiling.
+pub fn delivered(resource: &Resource) -> String {
+    let figure = |value| units::figure(value, &resource.unit);
+    let source = match resource.source {
+        Some(CeilingSource::Parts) => " by its parts",
+        Some(CeilingSource::Measured) => " at best here",
+        None => "",
+    };
+    match resource.ceiling {
+        Some(ceiling) => format!("{}, {}{source}", figure(resource.delivered), figure(ceiling)),
+        None => format!("{}, ceiling unknown", figure(resource.delivered)),
+    }
+}
+
+/// A severity in one word.
+pub fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Serious => "serious",
+    }
+}
+
+/// What a finding costs, in words.
+pub fn loss(finding: &Finding) -> String {
+    let how = if finding.measured { "measured" } else { "modelled" };
+    match &finding.loss {
+        Verdict::Costs { share, interval } if (interval.1 - interval.0).abs() > f64::EPSILON => format!(
+            "costs {} [{}], {how}",
+            units::percent(*share),
+            range(&units::percent(interval.0), &units::percent(interval.1))
+        ),
+        Verdict::Costs { share, .. } => format!("costs {}, {how}", units::percent(*share)),
+        Verdict::NotResolved { smaller_than } => {
+            format!("no loss resolved (smaller than {})", units::percent(*smaller_than))
+        }
+        Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
+            format!("too noisy to tell; about {rounds} more rounds would do")
+        }
+        Verdict::TooNoisy { rounds_needed: None } => "too noisy to tell".to_owned(),
+        Verdict::NotMeasurable { reason } => format!("loss not measurable here: {reason}"),
+    }
+}
+
+/// Whether a loss is resolved: its interval lies on one side of none. Only such a loss may be coloured.
+pub fn resolved(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Costs { interval, .. } if interval.0 > 0.0 || interval.1 < 0.0)
+}
+
+/// Whether a remedy is a command to paste rather than advice. Advice is a sentence and begins with a capital.
+pub fn is_command(remedy: &str) -> bool {
+    remedy.starts_with(|c: char| c.is_ascii_lowercase() || c == '/')
+}
+
+/// Things that could not be seen in full, for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// How badly.
+    pub state: State,
+    /// What.
+    pub what: Vec<String>,
+    /// Why.
+    pub reason: String,
+    /// What would make it possible.
+    pub remedy: Option<String>,
+}
+
+/// What could not be seen in full: the impossible first, then the degraded, then what was left out; things with
+/// one reason together.
+pub fn unseen(record: &Record) -> Vec<Unseen> {
+    let mut groups: Vec<Unseen> = Vec::new();
+    for state in [State::Impossible, State::Degraded, State::Skipped] {
+        for item in record.coverage.iter().filter(|item| item.state == state) {
+            let reason = item.reason.clone().unwrap_or_else(|| "no reason is given".to_owned());
+            let same = |group: &&mut Unseen| {
+                group.state == state && group.reason == reason && group.remedy == item.remedy
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.what.push(item.what.clone()),
+                None => groups.push(Unseen {
+                    state,
+                    what: vec![item.what.clone()],
+                    reason,
+                    remedy: item.remedy.clone(),
+                }),
+            }
+        }
+    }
+    groups
+}
+
+/// Where the noise stands: what happened during the samples, what is doubtful, and what else ran.
+pub fn noise(record: &Record) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !record.measurements.is_empty() {
+        let all = record.measurements.len();
+        let marked = record.measurements.iter().filter(|m| !m.marks.is_empty()).count();
+        let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
+        let figures = plural(all, "figure");
+        lines.push(match (marked, doubtful) {
+            (0, 0) => format!("none of {figures} is marked or in doubt"),
+            (marked, doubtful) => format!("{marked} of {figures} with marked samples, {doubtful} in doubt"),
+        });
+        let mut kinds: Vec<_> =
+            record.measurements.iter().flat_map(|m| &m.marks).map(|mark| mark.mark).collect();
+        kinds.sort_unstable();
+        let counted = kinds
+            .chunk_by(|a, b| a == b)
+            .map(|chunk| Some(format!("{} in {}", mark_words(chunk[0]), plural(chunk.len(), "sample"))));
+        lines.push(listed(counted));
+    }
+    let worst = record
+        .of("stolen.share")
+        .filter(|m| m.place.get("cause").is_none() && m.summary.n > 0)
+        .max_by(|a, b| a.value().total_cmp(&b.value()));
+    let taken = worst.map(|m| {
+        let cpu = m.place.count("cpu").map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
+        format!("{}{cpu}'s time was taken from a busy loop", units::percent(m.value()))
+    });
+    lines.extend(taken);
+    let state = record.conditions.after.as_ref().unwrap_or(&record.conditions.before);
+    lines.push(listed([
+        record
+            .conditions
+            .after
+            .as_ref()
+            .and_then(|after| after.steal_share)
+            .map(|share| format!("steal {} during the run", units::percent(share))),
+        record.conditions.before.load.map(|load| format!("load average {:.2} before the run", load[0])),
+        state.throttled.filter(|times| *times > 0).map(|times| format!("throttled {times} times since boot")),
+    ]));
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Coverage;
+
+    #[test]
+    fn what_lacks_for_one_reason_takes_one_line() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for what in ["wakeup", "stolen"] {
+            record.coverage.push(Coverage::skipped(what, "not asked for"));
+        }
+        record.coverage.push(Coverage::measured("clock"));
+        record
+            .coverage
+            .push(Coverage::impossible("memory devices", "needs root").with_remedy("sudo linespeed"));
+        let unseen = unseen(&record);
+        assert_eq!(unseen.len(), 2);
+        assert_eq!(
+            (unseen[0].state, unseen[0].remedy.as_deref()),
+            (State::Impossible, Some("sudo linespeed"))
+        );
+        assert_eq!(unseen[1].what, ["wakeup", "stolen"]);
+    }
+
+    #[test]
+    fn a_loss_that_may_be_none_is_not_resolved() {
+        assert!(!resolved(&Verdict::Costs { share: 0.1, interval: (-0.01, 0.2) }));
+        assert!(resolved(&Verdict::Costs { share: 0.1, interval: (0.01, 0.2) }));
+        assert!(!resolved(&Verdict::TooNoisy { rounds_needed: None }));
+    }
+}

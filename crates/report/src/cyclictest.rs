@@ -1,0 +1,102 @@
+//! Wake-up latencies in cyclictest's own formats, so that scripts which read its output read ours.
+//!
+//! One line a thread, in microseconds:
+//! `T:%2d (%5d) P:%2d I:%ld C:%7lu Min:%7ld Act:%5ld Avg:%5ld Max:%8ld`, and its histogram: `# Histogram`, a row
+//! a microsecond with `%06d` and a `%06lu` for each thread, then totals, minima, averages, maxima and overflows
+//! (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
+
+use record::{Measurement, Record};
+
+/// Rows of the histogram, microseconds; what is longer is counted as overflow. cyclictest's users ask for 100 to
+/// 1000 (`-h`).
+const ROWS: usize = 1000;
+
+/// The measurements that cyclictest would have made: raw ones; as the machine is, where it was measured so, and
+/// with the real-time policy, where there is one.
+fn threads(record: &Record) -> Vec<&Measurement> {
+    let raw: Vec<&Measurement> = record
+        .of("wakeup.latency")
+        .filter(|m| m.place.switch("corrected") != Some(true) && m.summary.n > 0)
+        .collect();
+    let preferred = [("fifo", "as-is"), ("fifo", "tuned"), ("other", "as-is"), ("other", "tuned")];
+    let of = |(policy, setting): &(&str, &str)| -> Vec<&Measurement> {
+        let fits = |m: &&&Measurement| {
+            m.place.word("policy") == Some(*policy) && m.place.word("setting") == Some(*setting)
+        };
+        raw.iter().filter(fits).copied().collect()
+    };
+    let mut threads = preferred.iter().map(of).find(|found| !found.is_empty()).unwrap_or(raw);
+    threads.sort_by_key(|m| m.place.count("cpu"));
+    threads
+}
+
+/// Nanoseconds as the whole microseconds that cyclictest counts.
+fn us(ns: f64) -> u64 {
+    if ns.is_finite() && ns > 0.0 { (ns / 1000.0) as u64 } else { 0 }
+}
+
+fn detail(m: &Measurement, key: &str) -> Option<u64> {
+    m.detail.get(key).and_then(|value| value.as_u64().or_else(|| value.as_f64().map(|v| v.max(0.0) as u64)))
+}
+
+/// One line a thread as cyclictest prints it; `None` where no wake-up latency was measured. The average, which no
+/// other report of ours has, is in the record for this line.
+pub fn lines(record: &Record) -> Option<String> {
+    let threads = threads(record);
+    if threads.is_empty() {
+        return None;
+    }
+    let line = |(number, m): (usize, &&Measurement)| {
+        let priority = m.place.count("priority").or(detail(m, "priority")).unwrap_or(0);
+        format!(
+            "T:{:2} ({:5}) P:{:2} I:{} C:{:7} Min:{:7} Act:{:5} Avg:{:5} Max:{:8}\n",
+            number,
+            detail(m, "thread").unwrap_or(0),
+            priority,
+            detail(m, "interval_us").unwrap_or(1000),
+            detail(m, "cycles").unwrap_or(m.summary.n),
+            us(m.summary.min),
+            m.detail.get("act_ns").and_then(|v| v.as_f64()).map_or(us(m.summary.median), us),
+            us(m.summary.mean.unwrap_or(m.summary.median)),
+            us(m.summary.max),
+        )
+    };
+    Some(threads.iter().enumerate().map(line).collect())
+}
+
+/// The histogram as `cyclictest -h` prints it, to the last row that has a count; `None` where no distribution of
+/// wake-up latencies was kept. A bucket counts in the row of its lower bound.
+pub fn histogram(record: &Record) -> Option<String> {
+    let threads: Vec<&Measurement> =
+        threads(record).into_iter().filter(|m| !m.distribution.is_empty()).collect();
+    if threads.is_empty() {
+        return None;
+    }
+    let mut rows = vec![vec![0u64; threads.len()]; ROWS];
+    let mut overflows = vec![0u64; threads.len()];
+    for (column, m) in threads.iter().enumerate() {
+        for bucket in &m.distribution {
+            let row = usize::try_from(us(bucket.from)).unwrap_or(usize::MAX);
+            let cell = if row < ROWS { &mut rows[row][column] } else { &mut overflows[column] };
+            *cell = cell.saturating_add(bucket.count);
+        }
+    }
+    let used = rows.iter().rposition(|row| row.iter().any(|count| *count > 0)).map_or(0, |last| last + 1);
+    let joined = |values: Vec<u64>, digits: usize, gap: &str| {
+        values.iter().map(|v| format!("{v:0digits$}")).collect::<Vec<_>>().join(gap)
+    };
+    let mut text = String::from("# Histogram\n");
+    for (row, counts) in rows.iter().take(used).enumerate() {
+        text.push_str(&format!("{row:06} {}\n", joined(counts.clone(), 6, "\t")));
+    }
+    let of = |value: &dyn Fn(&Measurement) -> u64| threads.iter().map(|m| value(m)).collect::<Vec<u64>>();
+    let totals =
+        (0..threads.len()).map(|column| rows.iter().map(|row| row[column]).fold(0, u64::saturating_add));
+    text.push_str(&format!("# Total: {}\n", joined(totals.collect(), 9, " ")));
+    text.push_str(&format!("# Min Latencies: {}\n", joined(of(&|m| us(m.summary.min)), 5, " ")));
+    let average = |m: &Measurement| us(m.summary.mean.unwrap_or(m.summary.median));
+    text.push_str(&format!("# Avg Latencies: {}\n", joined(of(&average), 5, " ")));
+    text.push_str(&format!("# Max Latencies: {}\n", joined(of(&|m| us(m.summary.max)), 5, " ")));
+    text.push_str(&format!("# Histogram Overflows: {}\n", joined(overflows, 5, " ")));
+    Some(text)
+}

@@ -1,0 +1,168 @@
+//! The charts and tables of the page.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+use record::words::{self, Word};
+use record::{Record, State};
+
+use super::{bars, section};
+use crate::chart::{Chart, svg};
+use crate::contents::details::{self, generic};
+use crate::contents::{conditions as condition_contents, curves, inventory as inventory_contents};
+use crate::table::Table;
+use crate::text::plural;
+
+/// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
+const MOST: usize = 32;
+
+/// A section for each kind of figure: its charts, then its tables.
+pub fn sections(record: &Record) -> Markup {
+    let mut charts = curves::charts(record);
+    let tables = details::tables(record, MOST);
+    html! {
+        @for (number, details) in tables.iter().enumerate() {
+            @let chart = take(&mut charts, details.word.as_deref());
+            (figure_section(record, &format!("figures-{number}"), details, chart.as_ref()))
+        }
+        @for (number, (_, chart)) in charts.iter().enumerate() {
+            (section(&format!("chart-{number}"), &chart.title, drawing(chart, &format!("rest-{number}"))))
+        }
+    }
+}
+
+fn take(charts: &mut Vec<(&'static str, Chart)>, word: Option<&str>) -> Option<Chart> {
+    let at = charts.iter().position(|(metric, _)| Some(*metric) == word)?;
+    Some(charts.remove(at).1)
+}
+
+fn figure_section(record: &Record, id: &str, details: &Table, chart: Option<&Chart>) -> Markup {
+    let word = details.word.as_deref();
+    let inside = html! {
+        @if let Some(word) = word.and_then(words::find) { p class="quiet what" { (word.what) } }
+        @if let Some(chart) = chart { (drawing(chart, id)) }
+        @if word == Some("memory.bandwidth") { (bars::bandwidth(record)) }
+        (table(details))
+    };
+    section(id, &details.title, inside)
+}
+
+/// A chart, drawn for a desktop and for a phone; the style sheet shows one of them.
+fn drawing(chart: &Chart, id: &str) -> Markup {
+    html! {
+        figure {
+            figcaption { (chart.title) }
+            (svg::draw(chart, svg::WIDE, &format!("{id}-w")))
+            (svg::draw(chart, svg::NARROW, &format!("{id}-n")))
+            (svg::legend(chart))
+        }
+    }
+}
+
+/// A table in a box of its own, which scrolls where the table is wider than the page.
+pub fn table(table: &Table) -> Markup {
+    html! {
+        div class="scroll" role="region" tabindex="0" aria-label=(table.title) {
+            table {
+                thead {
+                    tr { @for column in &table.columns { th scope="col" class=[class(column.figures)] { (column.head) } } }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr {
+                            @for (cell, column) in row.iter().zip(&table.columns) {
+                                td class=[class(column.figures)] { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if !table.notes.is_empty() {
+            ol class="notes" { @for note in &table.notes { li { (note) } } }
+        }
+    }
+}
+
+fn class(figures: bool) -> Option<&'static str> {
+    figures.then_some("n")
+}
+
+/// The whole inventory.
+pub fn inventory(record: &Record) -> Markup {
+    let sections = inventory_contents::sections(record);
+    let inside = html! {
+        @for part in sections.iter().filter(|part| part.title != "Conditions") {
+            details {
+                summary { (part.title) }
+                dl { @for fact in &part.facts { div { dt { (fact.key) } dd { (fact.value) } } } }
+            }
+        }
+    };
+    section("inventory", "Inventory", inside)
+}
+
+/// The conditions before and after.
+pub fn conditions(record: &Record) -> Markup {
+    let conditions = condition_contents::table(&record.conditions);
+    let inside = html! { @if !conditions.is_empty() { (table(&conditions)) } };
+    section("conditions", "Conditions", inside)
+}
+
+/// What was measured, and how well.
+pub fn coverage(record: &Record) -> Markup {
+    let mut all = Table::new("Coverage", Some("coverage"), &["what", "state", "reason", "what would help"]);
+    for item in &record.coverage {
+        let some = |text: &Option<String>| text.clone().unwrap_or_default();
+        all.row(vec![
+            item.what.clone(),
+            item.state.word().to_owned(),
+            some(&item.reason),
+            some(&item.remedy),
+        ]);
+    }
+    let full = record.coverage.iter().filter(|item| item.state == State::Measured).count();
+    let inside = html! {
+        @if !all.is_empty() {
+            p { (full) " of " (plural(record.coverage.len(), "thing")) " measured in full." }
+            (table(&all.without_empty_columns()))
+        }
+    };
+    section("coverage", "Coverage", inside)
+}
+
+/// Every measurement, in a table a metric.
+pub fn all(record: &Record) -> Markup {
+    let inside = html! {
+        @for metric in metrics(record) {
+            @let measurements: Vec<_> = record.of(metric).collect();
+            details {
+                summary { (metric) " " span class="quiet" { (plural(measurements.len(), "figure")) } }
+                (table(&generic(metric, &measurements, usize::MAX)))
+            }
+        }
+    };
+    section("all", "All measurements", inside)
+}
+
+fn metrics(record: &Record) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    record.measurements.iter().map(|m| m.metric.as_str()).filter(|metric| seen.insert(*metric)).collect()
+}
+
+/// What each metric of this record means.
+pub fn words(record: &Record) -> Markup {
+    let words: Vec<&Word> = metrics(record).into_iter().filter_map(words::find).collect();
+    let inside = html! {
+        @for word in words {
+            details {
+                summary { (word.name) }
+                p { (word.what) }
+                @for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Moves", &word.moves)] {
+                    @if let Some(text) = text { p { b { (label) ": " } (text) } }
+                }
+            }
+        }
+    };
+    section("words", "What the figures mean", inside)
+}

@@ -1,0 +1,67 @@
+//! A record as one HTML page: no outside reference, no script; opens from a mail, prints, follows light and dark,
+//! and is readable on a phone.
+
+mod bars;
+mod figures;
+mod shape;
+mod summary;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use record::Record;
+
+use crate::text::clean_page;
+
+const STYLE: &str = include_str!("style.css");
+
+/// Nothing may be loaded or run, whatever a string of the machine manages to look like.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/// The whole page.
+pub fn html(record: &Record) -> String {
+    let name = record.machine.hostname.as_deref().filter(|name| !name.is_empty()).unwrap_or("a machine");
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                title { "linespeed: " (name) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    (summary::header(record))
+                    (summary::resources(record))
+                    (summary::findings(record))
+                    (summary::unseen(record))
+                    (summary::noise(record))
+                    (figures::sections(record))
+                    (shape::section(&record.machine))
+                    (figures::inventory(record))
+                    (figures::conditions(record))
+                    (figures::coverage(record))
+                    (figures::all(record))
+                    (figures::words(record))
+                }
+                footer { "Made by " (record.tool.name) " " (record.tool.version) ". One file: it loads nothing." }
+            }
+        }
+    };
+    clean_page(&page.into_string())
+}
+
+/// A section with a heading; empty where there is nothing in it.
+fn section(id: &str, title: &str, inside: Markup) -> Markup {
+    html! {
+        @if !inside.0.is_empty() {
+            section id=(id) aria-labelledby=(format!("{id}-h")) {
+                h2 id=(format!("{id}-h")) { (title) }
+                (inside)
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The machine's shape as boxes in boxes.
+
+use maud::{Markup, html};
+use record::{CpuList, Machine, units};
+
+use super::figures::table;
+use crate::contents::placement;
+use crate::contents::shape::{Kind, Part, tree};
+use crate::text::plural;
+
+/// Above this many CPUs, parts alike are one box from the caches inwards: a box a core would be a wall.
+const WIDE: usize = 256;
+/// So many members of such a box are written out.
+const MEMBERS: usize = 16;
+
+/// The picture, how CPU numbers lie on packages, and the nodes.
+pub fn section(machine: &Machine) -> Markup {
+    let root = tree(machine);
+    let wide = root.cpus.len() > WIDE;
+    let packages = placement::packages(machine);
+    let nodes = placement::nodes(machine);
+    let offline: CpuList = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
+    let all = html! {
+        @if !root.cpus.is_empty() {
+            div class="shape" {
+                (inside(&root, wide))
+                @for node in machine.nodes.iter().filter(|node| node.cpus.is_empty()) {
+                    div class="part node" {
+                        p class="name" {
+                            "node " (node.id) ", " (node.bytes.map_or("memory unknown".to_owned(), units::bytes)) ", no CPUs"
+                        }
+                    }
+                }
+            }
+        }
+        @if !offline.is_empty() { p { "Offline: CPUs " (offline) } }
+        @if !packages.is_empty() {
+            ul class="plain" { @for fact in &packages { li { b { (fact.key) } ": " (fact.value) } } }
+        }
+        @if !nodes.is_empty() { h3 { (nodes.title) } (table(&nodes)) }
+    };
+    super::section("shape", "The machine's shape", all)
+}
+
+fn inside(part: &Part, wide: bool) -> Markup {
+    html! {
+        div class="parts" {
+            @for run in part.runs() {
+                @if wide && run.joined(wide) && run.parts.len() > 1 {
+                    div class="part many" {
+                        p class="name" {
+                            (run.parts.len()) " × " (run.what())
+                            @if let Some(inside) = run.inside() { ", each " (inside) }
+                        }
+                        p class="quiet" { "CPUs " (run.members(MEMBERS)) }
+                    }
+                } @else {
+                    @for part in run.parts { (one(part, wide)) }
+                }
+            }
+        }
+    }
+}
+
+fn one(part: &Part, wide: bool) -> Markup {
+    let class = match part.labels.first().map(|label| label.kind) {
+        Some(Kind::Package) => "part package",
+        Some(Kind::Node) => "part node",
+        _ if part.parts.is_empty() => "part core",
+        _ => "part",
+    };
+    html! {
+        @if part.parts.is_empty() {
+            // A core: its CPUs are what a user types; what it is stands in the title and in the row's name.
+            div class=(class) title=(format!("{}: {}", part.name(), plural(part.cpus.len(), "CPU"))) {
+                @for cpu in &part.cpus { span class="cpu" { (cpu) } }
+            }
+        } @else {
+            div class=(class) {
+                p class="name" { (part.name()) }
+                @let runs = part.runs();
+                @if runs.len() == 1 && runs[0].parts.iter().all(|part| part.parts.is_empty()) {
+                    p class="quiet" { (runs[0].parts.len()) " × " (runs[0].what()) }
+                }
+                (inside(part, wide))
+            }
+        }
+    }
+}

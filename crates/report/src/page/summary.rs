@@ -1,0 +1,133 @@
+//! The top of the page: what the terminal's first screen says.
+
+use maud::{Markup, html};
+use record::Record;
+use record::diagnosis::{Finding, Resource};
+
+use super::section;
+use crate::contents::summary::{self, is_command};
+
+/// What the machine is.
+pub fn header(record: &Record) -> Markup {
+    let lines = summary::machine(record);
+    html! {
+        header {
+            p class="kind" { "linespeed report" }
+            @for (number, line) in lines.iter().enumerate() {
+                @if number == 0 { h1 { (line) } } @else { p { (line) } }
+            }
+            p class="quiet" { (summary::origin(record)) }
+        }
+    }
+}
+
+/// How far from line speed each resource is.
+pub fn resources(record: &Record) -> Markup {
+    let resources = &record.diagnosis.resources;
+    let inside = html! {
+        @if !resources.is_empty() {
+            ul class="resources" {
+                @for resource in resources { li { (one(resource)) } }
+            }
+        }
+    };
+    section("line-speed", "How far from line speed", inside)
+}
+
+fn one(resource: &Resource) -> Markup {
+    let share = resource.share.filter(|share| share.is_finite());
+    html! {
+        h3 { (resource.name) }
+        p class="share" {
+            @match share {
+                Some(share) => { (format!("{:.0} %", share * 100.0)) span class="quiet" { " of line speed" } }
+                None => { "-" span class="quiet" { " ceiling unknown" } }
+            }
+        }
+        @if let Some(share) = share {
+            div class="track" aria-hidden="true" {
+                div class="full" style=(format!("width:{:.1}%", share.clamp(0.0, 1.0) * 100.0)) {}
+            }
+        }
+        p { (summary::delivered(resource)) }
+        @if !resource.meaning.is_empty() { p class="quiet" { (resource.meaning) } }
+    }
+}
+
+/// What costs speed, the largest loss first.
+pub fn findings(record: &Record) -> Markup {
+    let findings = &record.diagnosis.findings;
+    let inside = html! {
+        @if findings.is_empty() {
+            p { (if record.measurements.is_empty() { "Nothing was measured." } else { "Nothing was found." }) }
+        } @else {
+            ol class="findings" { @for finding in findings { li { (found(finding)) } } }
+        }
+    };
+    section("findings", "What costs speed", inside)
+}
+
+fn found(finding: &Finding) -> Markup {
+    let severity = summary::severity(finding.severity);
+    // A loss that may be none is never coloured.
+    let class =
+        if summary::resolved(&finding.loss) { format!("badge {severity}") } else { "badge".to_owned() };
+    html! {
+        h3 { (finding.what) }
+        p {
+            span class=(class) { (severity) } " " (summary::loss(finding))
+            @if let Some(place) = &finding.place { " · " (place) }
+        }
+        @for remedy in &finding.remedy { (advice("Do", remedy)) }
+        @if !finding.evidence.is_empty() || !finding.undo.is_empty() {
+            details {
+                summary { "Evidence" }
+                ul {
+                    @for evidence in &finding.evidence {
+                        li { (evidence.says) " " span class="quiet" { "(" (evidence.from) ")" } }
+                    }
+                }
+                @for undo in &finding.undo { (advice("Undo", undo)) }
+                p class="quiet" { "Rule: " (finding.rule) }
+            }
+        }
+    }
+}
+
+fn advice(word: &str, text: &str) -> Markup {
+    html! {
+        @if is_command(text) {
+            div class="advice" { span class="quiet" { (word) ":" } pre { code { (text) } } }
+        } @else {
+            p { span class="quiet" { (word) ": " } (text) }
+        }
+    }
+}
+
+/// What could not be seen.
+pub fn unseen(record: &Record) -> Markup {
+    let items = summary::unseen(record);
+    let inside = html! {
+        @if !items.is_empty() {
+            ul class="plain" {
+                @for item in &items {
+                    li {
+                        span class="badge" { (item.state.word()) } " "
+                        b { (item.what.join(", ")) } ": " (item.reason)
+                        @if let Some(remedy) = &item.remedy { " → " (remedy) }
+                    }
+                }
+            }
+        }
+    };
+    section("unseen", "What could not be seen", inside)
+}
+
+/// Where the noise stands.
+pub fn noise(record: &Record) -> Markup {
+    let lines = summary::noise(record);
+    let inside = html! {
+        @if !lines.is_empty() { ul class="plain" { @for line in &lines { li { (line) } } } }
+    };
+    section("noise", "Noise", inside)
+}

@@ -1,0 +1,80 @@
+//! A record as text for a terminal. No line is wider than asked, no colour carries a meaning alone, and nothing
+//! that the machine says can act on the terminal.
+
+pub(crate) mod paint;
+mod report;
+mod screen;
+mod tree;
+
+use record::words::Word;
+use record::{Machine, Record};
+
+use crate::contents::inventory;
+use crate::text::{clean, width};
+use paint::{Span, Tone};
+use screen::Screen;
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns that a line may take; below 20 is taken as 20.
+    pub width: usize,
+    /// Whether to colour (SGR sequences, the 16 colours only).
+    pub color: bool,
+}
+
+impl Default for Style {
+    /// 80 columns without colour.
+    fn default() -> Self {
+        Self { width: 80, color: false }
+    }
+}
+
+/// The report: the first screen (what the machine is, how far from line speed, what costs speed, what could not
+/// be seen, how noisy it was) and below it the figures in detail.
+pub fn report(record: &Record, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    report::write(&mut screen, record);
+    screen.finish()
+}
+
+/// What the machine is and how it is set up, one fact a line, always in the same order.
+pub fn inventory(record: &Record, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let sections = inventory::sections(record);
+    let keys = sections.iter().flat_map(|section| &section.facts).map(|fact| width(&clean(&fact.key)) + 3);
+    let at = keys.max().unwrap_or(0).clamp(16, 28);
+    for section in &sections {
+        screen.heading(&section.title);
+        for fact in &section.facts {
+            screen.pair(&fact.key, &fact.value, at);
+        }
+    }
+    if sections.is_empty() {
+        screen.line(&[Span::plain("Nothing is known of this machine.")]);
+    }
+    screen.finish()
+}
+
+/// The machine's shape as a picture, and how CPU numbers lie on packages, cores, siblings and nodes.
+pub fn tree(machine: &Machine, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    tree::write(&mut screen, machine);
+    screen.finish()
+}
+
+/// What a word means: `linespeed explain`.
+pub fn word(word: &Word, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let group =
+        if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };
+    screen.line(&[Span::strong(word.name), Span::quiet(group)]);
+    screen.paragraph(&[Span::plain("  ")], Tone::Plain, &word.what);
+    for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Moves", &word.moves)] {
+        if let Some(text) = text {
+            screen.blank();
+            screen.paragraph(&[Span::plain("  "), Span::strong(format!("{label:<7}"))], Tone::Plain, text);
+        }
+    }
+    screen.finish()
+}

@@ -1,0 +1,110 @@
+//! Pieces of a line with their tone. What a piece carries is made safe here, where it enters the output, so that
+//! no string of a machine can reach a terminal otherwise.
+
+use crate::text::clean;
+
+/// How a piece is set off. Never the only carrier of a meaning: without colour the words still say it all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// As it is.
+    Plain,
+    /// Headings and what matters most.
+    Strong,
+    /// What only accompanies.
+    Quiet,
+    /// Costs some speed.
+    Warning,
+    /// Costs much.
+    Serious,
+    /// A line of a chart, by its number.
+    Series(usize),
+}
+
+impl Tone {
+    /// The SGR parameters; the 16 colours only, which follow the terminal's own theme.
+    fn sgr(self) -> &'static str {
+        match self {
+            Tone::Plain => "",
+            Tone::Strong => "1",
+            Tone::Quiet => "2",
+            Tone::Warning => "33",
+            Tone::Serious => "1;31",
+            Tone::Series(number) => ["36", "33", "35", "32", "34", "31"][number % 6],
+        }
+    }
+}
+
+/// A piece of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    tone: Tone,
+    text: String,
+}
+
+impl Span {
+    /// A piece; whatever in it could act on a terminal is made visible.
+    pub fn new(tone: Tone, text: impl AsRef<str>) -> Self {
+        Self { tone, text: clean(text.as_ref()) }
+    }
+
+    /// A plain piece.
+    pub fn plain(text: impl AsRef<str>) -> Self {
+        Self::new(Tone::Plain, text)
+    }
+
+    /// A quiet piece.
+    pub fn quiet(text: impl AsRef<str>) -> Self {
+        Self::new(Tone::Quiet, text)
+    }
+
+    /// A strong piece.
+    pub fn strong(text: impl AsRef<str>) -> Self {
+        Self::new(Tone::Strong, text)
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its tone.
+    pub fn tone(&self) -> Tone {
+        self.tone
+    }
+}
+
+/// A line of pieces as it goes to the terminal, without spaces at its end.
+pub fn render(spans: &[Span], color: bool) -> String {
+    let kept = spans.iter().rposition(|span| !span.text.trim_end().is_empty()).map_or(0, |last| last + 1);
+    let mut line = String::new();
+    let mut tone = Tone::Plain;
+    for (at, span) in spans[..kept].iter().enumerate() {
+        let text = if at + 1 == kept { span.text.trim_end() } else { &span.text };
+        if color && span.tone != tone {
+            if tone != Tone::Plain {
+                line.push_str("\x1b[0m");
+            }
+            if span.tone != Tone::Plain {
+                line.push_str(&format!("\x1b[{}m", span.tone.sgr()));
+            }
+            tone = span.tone;
+        }
+        line.push_str(text);
+    }
+    if color && tone != Tone::Plain {
+        line.push_str("\x1b[0m");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_only_when_asked_for() {
+        let spans = [Span::strong("a"), Span::plain(" b \u{1b}[2J "), Span::quiet("  ")];
+        assert_eq!(render(&spans, false), "a b \\x1b[2J");
+        assert_eq!(render(&spans, true), "\x1b[1ma\x1b[0m b \\x1b[2J");
+    }
+}

@@ -1,0 +1,213 @@
+//! The first screen of a report, and the details below it.
+
+use record::Record;
+use record::diagnosis::{Finding, Resource, Severity};
+
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::chart;
+use crate::contents::summary::{self, is_command};
+use crate::contents::{curves, details};
+use crate::text::{clean, pad_left, pad_right, width};
+
+/// Characters of the bar that shows how much of line speed is delivered.
+const BAR: usize = 12;
+/// Rows of a table of CPUs before only the worst are shown.
+const MOST: usize = 16;
+
+/// The report.
+pub fn write(screen: &mut Screen, record: &Record) {
+    for (number, line) in summary::machine(record).iter().enumerate() {
+        screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
+    }
+    screen.paragraph(&[], Tone::Quiet, &summary::origin(record));
+    resources(screen, record);
+    findings(screen, record);
+    unseen(screen, record);
+    noise(screen, record);
+    meanings(screen, record);
+    evidence(screen, record);
+    figures(screen, record);
+}
+
+fn resources(screen: &mut Screen, record: &Record) {
+    let resources = &record.diagnosis.resources;
+    if resources.is_empty() {
+        return;
+    }
+    screen.heading("How far from line speed");
+    let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0).min(screen.width() / 3);
+    for resource in resources {
+        let name = pad_right(&clean(&resource.name), names);
+        let (bar, share) = bar(resource);
+        let first = [
+            Span::plain(format!("  {name}  ")),
+            Span::new(Tone::Series(0), bar),
+            Span::strong(format!(" {}  ", pad_left(&share, 6))),
+        ];
+        screen.paragraph(&first, Tone::Plain, &summary::delivered(resource));
+    }
+}
+
+/// The share of line speed as a bar and as a figure.
+fn bar(resource: &Resource) -> (String, String) {
+    match resource.share.filter(|share| share.is_finite()) {
+        None => ("·".repeat(BAR), "-".to_owned()),
+        Some(share) => {
+            let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+            (format!("{}{}", "█".repeat(full), "░".repeat(BAR - full)), format!("{:.0} %", share * 100.0))
+        }
+    }
+}
+
+/// A finding's tone: a loss that may be none is never coloured.
+fn tone(finding: &Finding) -> Tone {
+    match finding.severity {
+        _ if !summary::resolved(&finding.loss) => Tone::Plain,
+        Severity::Note => Tone::Plain,
+        Severity::Warning => Tone::Warning,
+        Severity::Serious => Tone::Serious,
+    }
+}
+
+fn findings(screen: &mut Screen, record: &Record) {
+    let findings = &record.diagnosis.findings;
+    screen.heading("What costs speed");
+    if findings.is_empty() {
+        let none =
+            if record.measurements.is_empty() { "Nothing was measured." } else { "Nothing was found." };
+        screen.line(&[Span::plain(format!("  {none}"))]);
+    }
+    for (number, finding) in findings.iter().enumerate() {
+        let first = [Span::plain(format!("{:>3}. ", number + 1))];
+        let place = finding.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        screen.paragraph(&first, Tone::Strong, &format!("{}{place}", finding.what));
+        let severity = Span::new(tone(finding), format!("     {}: ", summary::severity(finding.severity)));
+        screen.paragraph(&[severity], tone(finding), &summary::loss(finding));
+        for remedy in &finding.remedy {
+            advice(screen, "     do:   ", remedy);
+        }
+    }
+}
+
+fn advice(screen: &mut Screen, first: &str, text: &str) {
+    if is_command(text) {
+        screen.command(&[Span::quiet(first)], text);
+    } else {
+        screen.paragraph(&[Span::quiet(first)], Tone::Plain, text);
+    }
+}
+
+fn unseen(screen: &mut Screen, record: &Record) {
+    let unseen = summary::unseen(record);
+    if unseen.is_empty() {
+        return;
+    }
+    screen.heading("What could not be seen");
+    for item in unseen {
+        let first = [Span::quiet(format!("  {:<10}  ", item.state.word()))];
+        let remedy = item.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        screen.paragraph(&first, Tone::Plain, &format!("{}: {}{remedy}", item.what.join(", "), item.reason));
+    }
+}
+
+fn noise(screen: &mut Screen, record: &Record) {
+    let lines = summary::noise(record);
+    if lines.is_empty() {
+        return;
+    }
+    screen.heading("Noise");
+    for line in lines {
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, &line);
+    }
+}
+
+/// What the figures of the resources are, one sentence each.
+fn meanings(screen: &mut Screen, record: &Record) {
+    let told: Vec<_> = record.diagnosis.resources.iter().filter(|r| !r.meaning.is_empty()).collect();
+    if told.is_empty() {
+        return;
+    }
+    screen.heading("Line speed, and what was delivered");
+    for resource in told {
+        screen.paragraph(&[Span::plain(format!("  {}: ", resource.name))], Tone::Plain, &resource.meaning);
+    }
+}
+
+/// What stands behind the findings, and how to undo their remedies.
+fn evidence(screen: &mut Screen, record: &Record) {
+    let findings = &record.diagnosis.findings;
+    if findings.iter().all(|finding| finding.evidence.is_empty() && finding.undo.is_empty()) {
+        return;
+    }
+    screen.heading("Evidence");
+    for (number, finding) in findings.iter().enumerate() {
+        screen.paragraph(&[Span::plain(format!("{:>3}. ", number + 1))], Tone::Strong, &finding.rule);
+        for evidence in &finding.evidence {
+            let text = format!("{} ({})", evidence.says, evidence.from);
+            screen.paragraph(&[Span::plain("     ")], Tone::Plain, &text);
+        }
+        for undo in &finding.undo {
+            advice(screen, "     undo: ", undo);
+        }
+    }
+}
+
+/// The tables, with each chart above the table of its metric.
+fn figures(screen: &mut Screen, record: &Record) {
+    let mut charts = curves::charts(record);
+    let tables = details::tables(record, MOST);
+    for table in &tables {
+        screen.heading(&table.title);
+        let of_this = |(metric, _): &(&str, chart::Chart)| table.word.as_deref() == Some(*metric);
+        screen.table(table, 2);
+        if let Some(at) = charts.iter().position(of_this) {
+            draw(screen, &charts.remove(at).1);
+        }
+    }
+    for (_, chart) in charts {
+        draw(screen, &chart);
+    }
+}
+
+fn draw(screen: &mut Screen, chart: &chart::Chart) {
+    // Wider than this a curve gains nothing and the eye loses its names.
+    let columns = (screen.width() - 2).min(110);
+    screen.blank();
+    screen.paragraph(&[Span::plain("  ")], Tone::Plain, &chart.title);
+    match chart::terminal::draw(chart, columns) {
+        Some(lines) => {
+            for mut line in lines {
+                line.insert(0, Span::plain("  "));
+                screen.line(&line);
+            }
+        }
+        None => {
+            screen.paragraph(&[Span::plain("  ")], Tone::Plain, &chart.description());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(share: Option<f64>) -> Resource {
+        Resource {
+            name: "core".to_owned(),
+            unit: "Hz".to_owned(),
+            ceiling: Some(4e9),
+            source: None,
+            delivered: 3e9,
+            share,
+            meaning: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_bar_says_its_share_in_figures_too() {
+        assert_eq!(bar(&resource(Some(0.75))), ("█████████░░░".to_owned(), "75 %".to_owned()));
+        assert_eq!(bar(&resource(Some(f64::NAN))).1, "-");
+        assert_eq!(bar(&resource(Some(7.0))).0, "█".repeat(BAR));
+    }
+}

@@ -1,0 +1,219 @@
+//! A column of lines of which none is wider than asked.
+
+use super::paint::{Span, Tone, render};
+use crate::table::Table;
+use crate::text::{clean, cut, pad_left, pad_right, width, wrap};
+
+/// Spaces between the columns of a table.
+const GAP: usize = 2;
+/// Words are not squeezed into columns narrower than this; the table is then written row by row.
+const LEAST_COLUMN: usize = 12;
+
+/// The text that grows.
+pub struct Screen {
+    width: usize,
+    color: bool,
+    text: String,
+}
+
+impl Screen {
+    /// An empty one. Widths below 20 are taken as 20.
+    pub fn new(style: &super::Style) -> Self {
+        Self { width: style.width.max(20), color: style.color, text: String::new() }
+    }
+
+    /// Columns that a line may take.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The whole text.
+    pub fn finish(self) -> String {
+        self.text
+    }
+
+    /// An empty line, unless the text begins here or the line before is empty.
+    pub fn blank(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// A heading with an empty line above it.
+    pub fn heading(&mut self, text: &str) {
+        self.blank();
+        for line in wrap(&clean(text), self.width) {
+            self.line(&[Span::strong(line)]);
+        }
+    }
+
+    /// A line of pieces that are known to fit; should they not, the line is cut.
+    pub fn line(&mut self, spans: &[Span]) {
+        let mut room = self.width;
+        let mut fitting = Vec::with_capacity(spans.len());
+        for span in spans {
+            let text = cut(span.text(), room);
+            room = room.saturating_sub(width(&text));
+            fitting.push(Span::new(span.tone(), text));
+        }
+        self.text.push_str(&render(&fitting, self.color));
+        self.text.push('\n');
+    }
+
+    /// A paragraph: `first` before its first line, as many spaces before the others.
+    pub fn paragraph(&mut self, first: &[Span], tone: Tone, text: &str) {
+        let indent: usize = first.iter().map(|span| width(span.text())).sum();
+        // Where the beginning leaves no room to speak of, the text goes below it.
+        let below = self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4);
+        let indent = if below { 4 } else { indent };
+        if below {
+            self.line(first);
+        }
+        for (number, line) in wrap(&clean(text), self.width - indent).into_iter().enumerate() {
+            if number == 0 && !below {
+                let spans: Vec<Span> = first.iter().cloned().chain([Span::new(tone, line)]).collect();
+                self.line(&spans);
+            } else {
+                self.line(&[Span::plain(" ".repeat(indent)), Span::new(tone, line)]);
+            }
+        }
+    }
+
+    /// A paragraph whose first line begins with one text and the others with another.
+    pub fn hanging(&mut self, first: &str, others: &str, text: &str) {
+        let room = self.width.saturating_sub(width(first).max(width(others)));
+        for (number, line) in wrap(&clean(text), room.max(8)).into_iter().enumerate() {
+            let before = if number == 0 { first } else { others };
+            self.line(&[Span::quiet(before), Span::plain(line)]);
+        }
+    }
+
+    /// A command to paste: lines that do not fit end in a backslash, which the shell joins again.
+    pub fn command(&mut self, first: &[Span], text: &str) {
+        let indent: usize = first.iter().map(|span| width(span.text())).sum::<usize>().min(self.width / 2);
+        let lines = wrap(&clean(text), self.width - indent - 2);
+        let last = lines.len() - 1;
+        for (number, line) in lines.into_iter().enumerate() {
+            let line = if number < last { format!("{line} \\") } else { line };
+            let mut spans = if number == 0 { first.to_vec() } else { vec![Span::plain(" ".repeat(indent))] };
+            spans.push(Span::plain(line));
+            self.line(&spans);
+        }
+    }
+
+    /// `Key:   value`, the value beginning in column `at`.
+    pub fn pair(&mut self, key: &str, value: &str, at: usize) {
+        let key = format!("{}:", clean(key));
+        let at = at.min(self.width / 2);
+        let key = if width(&key) + 1 > at { format!("{key} ") } else { pad_right(&key, at) };
+        self.paragraph(&[Span::plain(key)], Tone::Plain, value);
+    }
+
+    /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped; where
+    /// that does not help it is written row by row.
+    pub fn table(&mut self, table: &Table, indent: usize) {
+        let head: Vec<String> = table.columns.iter().map(|column| clean(&column.head)).collect();
+        let rows: Vec<Vec<String>> =
+            table.rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
+        if let Some(widths) = self.column_widths(table, &head, &rows, indent) {
+            self.table_row(table, &head, &widths, indent, Tone::Quiet);
+            for row in &rows {
+                self.table_row(table, row, &widths, indent, Tone::Plain);
+            }
+        } else {
+            for row in &rows {
+                let cells = head.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+                let text = cells.map(|(head, cell)| format!("{head} {cell}")).collect::<Vec<_>>().join("; ");
+                let bullet = format!("{}- ", " ".repeat(indent));
+                self.paragraph(&[Span::plain(bullet)], Tone::Plain, &text);
+            }
+        }
+        for (number, note) in table.notes.iter().enumerate() {
+            let first = format!("{}[{}] ", " ".repeat(indent), number + 1);
+            self.paragraph(&[Span::quiet(first)], Tone::Quiet, note);
+        }
+    }
+
+    fn column_widths(
+        &self,
+        table: &Table,
+        head: &[String],
+        rows: &[Vec<String>],
+        indent: usize,
+    ) -> Option<Vec<usize>> {
+        let columns = head.len();
+        let natural: Vec<usize> = (0..columns)
+            .map(|at| rows.iter().map(|row| width(&row[at])).chain([width(&head[at])]).max().unwrap_or(0))
+            .collect();
+        let mut widths = natural.clone();
+        let room = self.width.checked_sub(indent + GAP * columns.saturating_sub(1))?;
+        while widths.iter().sum::<usize>() > room {
+            let excess = widths.iter().sum::<usize>() - room;
+            let widest = (0..columns)
+                .filter(|at| !table.columns[*at].figures && widths[*at] > LEAST_COLUMN)
+                .max_by_key(|at| widths[*at])?;
+            widths[widest] = widths[widest].saturating_sub(excess).max(LEAST_COLUMN).max(widths[widest] / 2);
+        }
+        Some(widths)
+    }
+
+    fn table_row(&mut self, table: &Table, cells: &[String], widths: &[usize], indent: usize, tone: Tone) {
+        let wrapped: Vec<Vec<String>> = cells.iter().zip(widths).map(|(cell, w)| wrap(cell, *w)).collect();
+        let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
+        for line in 0..height {
+            let mut text = " ".repeat(indent);
+            for (at, cell) in wrapped.iter().enumerate() {
+                let part = cell.get(line).map_or("", String::as_str);
+                let figures = table.columns[at].figures;
+                text.push_str(&if figures {
+                    pad_left(part, widths[at])
+                } else {
+                    pad_right(part, widths[at])
+                });
+                if at + 1 < wrapped.len() {
+                    text.push_str(&" ".repeat(GAP));
+                }
+            }
+            self.line(&[Span::new(tone, text)]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::Style;
+
+    fn screen(width: usize) -> Screen {
+        Screen::new(&Style { width, color: false })
+    }
+
+    #[test]
+    fn figures_align_on_the_right_and_words_wrap() {
+        let mut table = Table::new("T", None, &["#n", "words"]);
+        table.row(vec!["5 ns".to_owned(), "some words that are too long for it".to_owned()]);
+        table.row(vec!["10 ns".to_owned(), "short".to_owned()]);
+        let mut screen = screen(30);
+        screen.table(&table, 0);
+        assert_eq!(
+            screen.finish(),
+            "    n  words\n 5 ns  some words that are too\n       long for it\n10 ns  short\n"
+        );
+    }
+
+    #[test]
+    fn a_table_of_too_many_figures_is_written_row_by_row() {
+        let mut table = Table::new("T", None, &["#a", "#b", "#c"]);
+        table.row(["1.23 GB/s", "2.34 GB/s", "3.45 GB/s"].map(str::to_owned).to_vec());
+        let mut screen = screen(24);
+        screen.table(&table, 0);
+        assert_eq!(screen.finish(), "- a 1.23 GB/s; b 2.34\n  GB/s; c 3.45 GB/s\n");
+    }
+
+    #[test]
+    fn a_wrapped_command_still_is_one_command() {
+        let mut screen = screen(24);
+        screen.command(&[Span::plain("  ")], "echo madvise > /sys/kernel/mm/x");
+        assert_eq!(screen.finish(), "  echo madvise > \\\n  /sys/kernel/mm/x\n");
+    }
+}

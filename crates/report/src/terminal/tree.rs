@@ -1,0 +1,92 @@
+//! The machine's shape drawn with lines, and the lie of the CPU numbers below it.
+
+use record::{CpuList, Machine, units};
+
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::contents::shape::{Part, tree};
+use crate::contents::{listed, placement};
+use crate::text::plural;
+
+/// Above this many CPUs, parts alike are one row from the caches inwards.
+const WIDE: usize = 64;
+/// So many members of a row are written out.
+const MEMBERS: usize = 32;
+
+/// The picture, the packages and the nodes.
+pub fn write(screen: &mut Screen, machine: &Machine) {
+    let root = tree(machine);
+    if root.cpus.is_empty() {
+        screen.line(&[Span::plain("Nothing is known of this machine's CPUs.")]);
+    } else {
+        let counts = &machine.counts;
+        let some = |count: Option<u32>, word| count.map(|count| plural(count as usize, word));
+        let title = listed([
+            some(counts.packages, "package"),
+            some(counts.nodes, "node"),
+            some(counts.cores, "core"),
+            Some(plural(root.cpus.len(), "CPU")),
+        ]);
+        screen.paragraph(&[], Tone::Strong, &title);
+        let wide = root.cpus.len() > WIDE;
+        branches(screen, &root, "", wide, without_cpus(machine));
+    }
+    let offline: CpuList = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
+    if !offline.is_empty() {
+        screen.blank();
+        screen.paragraph(&[Span::plain("Offline: ")], Tone::Plain, &format!("CPUs {offline}"));
+    }
+    let packages = placement::packages(machine);
+    if !packages.is_empty() {
+        screen.heading("CPU numbers");
+        for fact in packages {
+            screen.paragraph(&[Span::plain(format!("{}: ", fact.key))], Tone::Plain, &fact.value);
+        }
+    }
+    let nodes = placement::nodes(machine);
+    if !nodes.is_empty() {
+        screen.heading("Nodes");
+        screen.table(&nodes, 0);
+    }
+}
+
+/// A branch of each node that has no CPUs.
+fn without_cpus(machine: &Machine) -> Vec<String> {
+    let lonely = machine.nodes.iter().filter(|node| node.cpus.is_empty());
+    lonely
+        .map(|node| {
+            let memory = node.bytes.map_or("memory unknown".to_owned(), units::bytes);
+            format!("node {}, {memory}, no CPUs", node.id)
+        })
+        .collect()
+}
+
+/// Everything in a part, each on its branch; `more` are further branches, of words only.
+fn branches(screen: &mut Screen, part: &Part, before: &str, wide: bool, more: Vec<String>) {
+    let runs = part.runs();
+    let mut rows: Vec<(String, String, Option<&Part>)> = Vec::new();
+    for run in &runs {
+        if run.joined(wide) {
+            let inside = run.inside().map(|inside| format!(", each {inside}")).unwrap_or_default();
+            let count = if run.parts.len() > 1 { format!("{} × ", run.parts.len()) } else { String::new() };
+            let word = if run.parts.iter().all(|part| part.cpus.len() == 1) && run.parts.len() == 1 {
+                "CPU"
+            } else {
+                "CPUs"
+            };
+            rows.push((format!("{count}{}{inside}: {word} ", run.what()), run.members(MEMBERS), None));
+        } else {
+            rows.extend(run.parts.iter().map(|part| (part.name(), String::new(), Some(part))));
+        }
+    }
+    rows.extend(more.into_iter().map(|words| (words, String::new(), None)));
+    let last = rows.len().saturating_sub(1);
+    for (number, (name, members, part)) in rows.into_iter().enumerate() {
+        let (branch, below) = if number == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let text = format!("{name}{members}");
+        screen.hanging(&format!("{before}{branch}"), &format!("{before}{below}  "), &text);
+        if let Some(part) = part {
+            branches(screen, part, &format!("{before}{below}"), wide, Vec::new());
+        }
+    }
+}

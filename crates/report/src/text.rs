@@ -1,0 +1,176 @@
+//! Text that is safe to print: strings of a machine are hostile input, and a line has a width.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Longest string printed, in characters. The longest honest ones (a kernel's command line, an error that quotes
+/// a path) stay under 4,096, the kernel's own limit for both.
+const LONGEST: usize = 4096;
+
+/// Whether a character changes how the text around it is shown, or is not shown at all: controls (C0, DEL, C1),
+/// bidirectional marks, embeddings, overrides and isolates, joiners and other zero-width characters, line and
+/// paragraph separators, variation selectors, interlinear annotations, tags.
+fn unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The text with everything that could act on a terminal or reorder a line made visible: an escape character
+/// becomes the four characters `\x1b`. Tabs and line ends become spaces, and a text beyond any honest length is
+/// cut.
+pub fn clean(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for (count, c) in text.chars().enumerate() {
+        if count == LONGEST {
+            safe.push('…');
+            break;
+        }
+        push_safe(&mut safe, c);
+    }
+    safe
+}
+
+/// The same for a whole finished page: line ends stay, nothing is cut.
+pub fn clean_page(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' { safe.push(c) } else { push_safe(&mut safe, c) }
+    }
+    safe
+}
+
+fn push_safe(safe: &mut String, c: char) {
+    match c {
+        '\t' | '\n' | '\r' => safe.push(' '),
+        c if !unprintable(c) => safe.push(c),
+        c if (c as u32) < 0x100 => safe.push_str(&format!("\\x{:02x}", c as u32)),
+        c => safe.push_str(&format!("\\u{{{:x}}}", c as u32)),
+    }
+}
+
+/// Columns that the text takes on a terminal.
+pub fn width(text: &str) -> usize {
+    // Of the two ways to count, the larger: terminals differ on sequences that combine.
+    text.width().max(text.chars().map(|c| c.width().unwrap_or(1)).sum())
+}
+
+/// The text in exactly `columns`: filled with spaces on the right, never cut.
+pub fn pad_right(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text in exactly `columns`: filled with spaces on the left, never cut.
+pub fn pad_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text cut to `columns`, with `…` where something is missing.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = take(text, columns.saturating_sub(1)).to_owned();
+    if columns > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// The longest beginning of the text that fits into `columns`.
+fn take(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let mut last = 0;
+    for (at, c) in text.char_indices() {
+        used += c.width().unwrap_or(1);
+        let end = at + c.len_utf8();
+        if used > columns || width(&text[..end]) > columns {
+            break;
+        }
+        last = end;
+    }
+    &text[..last]
+}
+
+/// The text in lines of at most `columns`: broken at spaces; a word too long for a line is broken after a comma
+/// or a slash where it has one, and anywhere where it has not. Never empty.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(2);
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let gap = usize::from(!line.is_empty());
+        if width(&line) + gap + width(word) <= columns {
+            if gap == 1 {
+                line.push(' ');
+            }
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        let mut rest = word;
+        while width(rest) > columns {
+            let fits = take(rest, columns);
+            let nice = fits.rfind([',', '/', '|']).map(|at| at + 1).filter(|at| *at > fits.len() / 2);
+            // Two columns hold any character; should one claim more, it is let through rather than looped on.
+            let end = nice.unwrap_or(fits.len()).max(rest.chars().next().map_or(0, char::len_utf8));
+            lines.push(rest[..end].to_owned());
+            rest = &rest[end..];
+        }
+        line = rest.to_owned();
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Adds `s` to a word for any count but one: `1 CPU`, `2 CPUs`.
+pub fn plural(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_escape_sequence_from_a_machine_is_shown_and_does_nothing() {
+        assert_eq!(clean("a\u{1b}[31mb\u{9b}K\u{7}"), "a\\x1b[31mb\\x9bK\\x07");
+        assert_eq!(clean("abc\u{202e}fed"), "abc\\u{202e}fed");
+        assert_eq!(clean("two\nlines"), "two lines");
+        assert_eq!(clean(&"x".repeat(10_000)).chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn long_lists_break_after_a_comma() {
+        assert_eq!(wrap("CPUs 0-15,32-47,64-79", 12), ["CPUs", "0-15,32-47,", "64-79"]);
+        assert_eq!(wrap("", 10), [""]);
+        assert_eq!(wrap("一二三", 4), ["一二", "三"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_wider_than_asked_or_lost(text in "\\PC{0,80}", columns in 2usize..40) {
+            let text = clean(&text);
+            let lines = wrap(&text, columns);
+            for line in &lines {
+                prop_assert!(width(line) <= columns, "{line:?}");
+            }
+            let letters = |s: &str| s.chars().filter(|c| *c != ' ').collect::<String>();
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+            prop_assert!(width(&cut(&text, columns)) <= columns);
+        }
+
+        #[test]
+        fn no_character_acts(text in any::<String>()) {
+            prop_assert!(clean(&text).chars().all(|c| !unprintable(c)));
+        }
+    }
+}
