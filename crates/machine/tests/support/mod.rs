@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod console;
+pub mod sound;
 pub mod tree;
 
 use std::path::{Path, PathBuf};
@@ -16,9 +17,16 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machines")
 }
 
+/// A folder that goes when the test ends; in memory where that is to be had, because a large machine has tens of
+/// thousands of files.
+pub fn temporary() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// Unpacks a captured machine into a folder that goes when the test ends.
 pub fn unpack(name: &str) -> tempfile::TempDir {
-    let target = tempfile::tempdir().unwrap();
+    let target = temporary();
     let archive = folder().join(format!("{name}.tar.bz2"));
     let done = Command::new("tar").arg("xjf").arg(&archive).arg("-C").arg(target.path()).status().unwrap();
     assert!(done.success(), "tar could not unpack {}", archive.display());

@@ -36,10 +36,15 @@ pub struct Files {
 impl Files {
     /// Writes them below `folder`.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
+        let mut made = None;
         for (path, text) in &self.texts {
-            let path = folder.join(path);
-            std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
-            std::fs::write(path, text)?;
+            // In order of their paths, so each folder comes once: a large machine has tens of thousands of files.
+            let parent = path.rsplit_once('/').map(|(parent, _)| parent);
+            if parent != made {
+                std::fs::create_dir_all(folder.join(parent.unwrap_or_default()))?;
+                made = parent;
+            }
+            std::fs::write(folder.join(path), text)?;
         }
         for (path, target) in &self.links {
             let path = folder.join(path);

@@ -1,0 +1,172 @@
+//! Machines of unusual and of large shape, made up.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use record::{CpuList, Machine};
+use support::sound::inspect_below;
+use support::tree::{Files, Shape};
+
+const SMALL: Shape = Shape { cpus: 8, nodes: 2, packages: 2, threads: 2 };
+const CPU: &str = "sys/devices/system/cpu";
+const NODE: &str = "sys/devices/system/node";
+
+fn read(files: &Files) -> Machine {
+    let folder = support::temporary();
+    files.write(folder.path()).unwrap();
+    let machine = inspect_below(folder.path()).machine;
+    assert_eq!(machine.notes, Vec::<String>::new());
+    machine
+}
+
+/// The small machine with node 1 replaced by these nodes: id, CPUs, KiB.
+fn with_nodes(nodes: &[(u32, &str, u64)]) -> Machine {
+    let mut files = SMALL.files();
+    files.texts.retain(|path, _| !path.starts_with(NODE));
+    files.links.retain(|path, _| !path.starts_with(NODE));
+    let ids: CpuList = nodes.iter().map(|(id, ..)| *id).collect();
+    files.put(format!("{NODE}/online"), &ids);
+    for (index, (id, cpus, kib)) in nodes.iter().enumerate() {
+        let row: Vec<String> =
+            (0..nodes.len()).map(|to| (10 + 10 * to.abs_diff(index)).to_string()).collect();
+        files.put(format!("{NODE}/node{id}/cpulist"), cpus);
+        files.put(format!("{NODE}/node{id}/distance"), row.join(" "));
+        files.put(
+            format!("{NODE}/node{id}/meminfo"),
+            format!("Node {id} MemTotal: {kib} kB\nNode {id} MemFree: 0 kB"),
+        );
+    }
+    files.put(
+        "proc/meminfo".to_owned(),
+        format!("MemTotal: {} kB", nodes.iter().map(|node| node.2).sum::<u64>()),
+    );
+    read(&files)
+}
+
+#[test]
+fn a_node_of_memory_alone_has_no_cpus() {
+    let machine = with_nodes(&[(0, "0-7", 1000), (1, "", 500)]);
+    assert!(machine.nodes[1].cpus.is_empty());
+    assert_eq!((machine.nodes[1].bytes, machine.counts.nodes), (Some(500 << 10), Some(2)));
+    assert!(machine.cpus.iter().all(|cpu| cpu.node == Some(0)));
+}
+
+#[test]
+fn a_node_without_memory_has_none_rather_than_unknown() {
+    let machine = with_nodes(&[(0, "0-3", 1000), (1, "4-7", 0)]);
+    assert_eq!(machine.nodes[1].bytes, Some(0));
+    assert_eq!(machine.cpu(4).unwrap().node, Some(1));
+}
+
+#[test]
+fn sparse_node_numbers_stay_the_kernels_and_rows_follow_the_list() {
+    let machine = with_nodes(&[(0, "0-3", 1000), (8, "4-7", 1000), (252, "", 1000)]);
+    assert_eq!(machine.nodes.iter().map(|node| node.id).collect::<Vec<_>>(), [0, 8, 252]);
+    assert_eq!(machine.nodes[2].distances, [30, 20, 10]);
+    assert_eq!(machine.cpu(7).unwrap().node, Some(8));
+}
+
+#[test]
+fn masks_alone_tell_the_same_as_lists() {
+    let sound = read(&SMALL.files());
+    let mut files = SMALL.files();
+    files.texts.retain(|path, _| !path.ends_with("_list") && !path.ends_with("/cpulist"));
+    let masked = read(&files);
+    assert_eq!((masked.cpus, masked.caches, masked.nodes), (sound.cpus, sound.caches, sound.nodes));
+}
+
+#[test]
+fn offline_cpus_have_no_place_and_the_numbers_close_up() {
+    let mut files = SMALL.files();
+    files.put(format!("{CPU}/online"), "0,2-4,6-7");
+    // The kernel takes the topology of an offline CPU away.
+    let gone = [format!("{CPU}/cpu1/topology"), format!("{CPU}/cpu5/topology"), format!("{CPU}/cpu1/cache")];
+    files.texts.retain(|path, _| !gone.iter().any(|gone| path.starts_with(gone)));
+    let machine = read(&files);
+    assert_eq!((machine.counts.cores, machine.counts.cpus_present), (Some(3), Some(8)));
+    assert_eq!(
+        machine.cpus.iter().map(|cpu| cpu.core).collect::<Vec<_>>(),
+        [Some(0), None, Some(1), Some(2), Some(0), None, Some(1), Some(2)]
+    );
+    assert!(machine.caches.iter().all(|cache| !cache.cpus.contains(1) && !cache.cpus.contains(5)));
+}
+
+#[test]
+fn a_kernel_that_knows_no_packages_has_one() {
+    let mut files = SMALL.files();
+    for cpu in 0..8 {
+        files.put(format!("{CPU}/cpu{cpu}/topology/physical_package_id"), -1);
+        for name in ["package_cpus", "core_siblings"] {
+            files.put(format!("{CPU}/cpu{cpu}/topology/{name}_list"), cpu);
+        }
+        files.put(format!("{CPU}/cpu{cpu}/topology/die_id"), -1);
+        files.put(format!("{CPU}/cpu{cpu}/topology/cluster_id"), 65_535);
+    }
+    let counts = read(&files).counts;
+    assert_eq!((counts.packages, counts.dies, counts.clusters, counts.cores), (Some(1), None, None, Some(4)));
+}
+
+#[test]
+fn clusters_that_are_the_cores_again_are_none() {
+    let mut files = SMALL.files();
+    for cpu in 0..8 {
+        let core = files.texts[&format!("{CPU}/cpu{cpu}/topology/core_cpus_list")].clone();
+        files.texts.insert(format!("{CPU}/cpu{cpu}/topology/cluster_cpus_list"), core);
+    }
+    assert_eq!(read(&files).counts.clusters, None);
+}
+
+#[test]
+fn intel_kernels_list_the_kinds_and_a_guest_with_one_is_not_hybrid() {
+    let mut files = SMALL.files();
+    files.put("sys/devices/cpu_core/cpus".to_owned(), "0-1,4-5");
+    assert!(read(&files).cpus.iter().all(|cpu| cpu.kind.is_none()));
+    files.put("sys/devices/cpu_atom/cpus".to_owned(), "2-3,6");
+    files.put("sys/devices/cpu_lowpower/cpus".to_owned(), "7");
+    let kinds: Vec<String> = read(&files).cpus.into_iter().map(|cpu| cpu.kind.unwrap_or_default()).collect();
+    assert_eq!(
+        (&kinds[0], &kinds[2], &kinds[7]),
+        (&"performance".to_owned(), &"efficiency".to_owned(), &"low-power".to_owned())
+    );
+}
+
+#[test]
+fn arm_kernels_tell_the_kinds_by_register_or_by_cpuinfo() {
+    let mut files = SMALL.files();
+    files.put("proc/cpuinfo".to_owned(), "processor\t: 0\nFeatures\t: fp asimd");
+    for cpu in 0..8 {
+        let midr = if cpu < 4 { "0x00000000410fd0b0" } else { "0x00000000410fd050" };
+        files.put(format!("{CPU}/cpu{cpu}/regs/identification/midr_el1"), midr);
+    }
+    let kind = |machine: &Machine, cpu: u32| machine.cpu(cpu).unwrap().kind.clone().unwrap_or_default();
+    let machine = read(&files);
+    assert_eq!((kind(&machine, 0), kind(&machine, 7)), ("Cortex-A76".to_owned(), "Cortex-A55".to_owned()));
+    let cpuinfo = |cpu: u32| {
+        let part = if cpu < 4 { "0xd0b" } else { "0xfff" };
+        format!("processor\t: {cpu}\nCPU implementer\t: 0x41\nCPU part\t: {part}\n\n")
+    };
+    files.put("proc/cpuinfo".to_owned(), (0..8).map(cpuinfo).collect::<String>());
+    let machine = read(&files);
+    assert_eq!((kind(&machine, 0), kind(&machine, 7)), ("Cortex-A76".to_owned(), "0x41:0xfff".to_owned()));
+}
+
+#[test]
+fn a_thousand_cpus_on_sixteen_nodes() {
+    let shape = Shape { cpus: 1024, nodes: 16, packages: 4, threads: 2 };
+    let mut files = shape.files();
+    // Half of the files are masks that say again what lists say.
+    files
+        .texts
+        .retain(|path, _| path.ends_with("_list") || !path.contains("_cpu") && !path.contains("_siblings"));
+    files.texts.retain(|path, _| !path.contains("/cpufreq/"));
+    let machine = read(&files);
+    let counts = &machine.counts;
+    assert_eq!((counts.packages, counts.nodes, counts.cores), (Some(4), Some(16), Some(512)));
+    assert_eq!((counts.clusters, counts.cpus_online), (Some(128), Some(1024)));
+    let expected: BTreeSet<CpuList> = shape.groups(|cpu| shape.last_level_of(cpu)).into_values().collect();
+    assert_eq!(machine.data_caches(3).map(|cache| cache.cpus.clone()).collect::<BTreeSet<_>>(), expected);
+    assert_eq!(machine.data_caches(1).count(), 512);
+    assert!(machine.nodes.iter().all(|node| node.distances.len() == 16 && node.cpus.len() == 64));
+    assert_eq!(machine.cpu(1023).unwrap().siblings.to_string(), "511,1023");
+}
