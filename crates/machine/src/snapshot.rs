@@ -116,8 +116,9 @@ fn pressure(root: &Root) -> BTreeMap<String, f64> {
             let text = root.text(&format!("/proc/pressure/{resource}"))?;
             let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
             let percent = line.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
-            let share = seconds(percent).filter(|percent| *percent <= 100.0)? / 100.0;
-            Some((resource.to_owned(), share))
+            let percent = seconds(percent).filter(|percent| *percent <= 100.0)?;
+            // The kernel tells two places of a percent: four of a share.
+            Some((resource.to_owned(), (percent * 100.0).round() / 10_000.0))
         })
         .collect()
 }

@@ -63,7 +63,7 @@ fn a_hybrid_processor_has_its_boot_core_s_clocks_and_its_own_groups() {
     assert_eq!(processor.microarchitecture.as_deref(), Some("Raptor Lake (Raptor Cove + Gracemont)"));
     assert_eq!(processor.vector_bits, Some(256));
     assert_eq!(processor.address_bits, Some((46, 48)));
-    assert_eq!(processor.counter_invariant, Some(true));
+    assert_eq!((processor.counter_hz, processor.counter_invariant), (Some(2_188_800_000), Some(true)));
     assert!(
         ["avx2", "avx_vnni", "fsrm", "waitpkg"]
             .iter()
