@@ -16,7 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub fn inspect_below(folder: &Path) -> Inspection {
     let root = Root::captured(folder).unwrap();
     let (send, receive) = mpsc::channel();
-    std::thread::spawn(move || send.send(inspect(&root)));
+    std::thread::spawn(move || {
+        // Nobody waits any more once the patience is over.
+        let _ = send.send(inspect(&root));
+    });
     let inspection = match receive.recv_timeout(PATIENCE) {
         Ok(inspection) => inspection,
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("the inspection hangs"),

@@ -66,7 +66,7 @@ impl Shape {
         if cpus == 0 || nodes == 0 || packages == 0 || threads == 0 || cpus > 16_384 {
             return Err("there must be 1 to 16384 CPUs, and at least one of everything else".to_owned());
         }
-        if cpus % (packages * threads) != 0 || self.cores() % nodes != 0 {
+        if !cpus.is_multiple_of(packages * threads) || !self.cores().is_multiple_of(nodes) {
             return Err("packages × threads must divide the CPUs, and nodes the cores".to_owned());
         }
         Ok(())
