@@ -41,7 +41,7 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     }
 }
 
-/// The kind of each CPU, where there are at least two kinds.
+/// The kind of each CPU where there are at least two kinds, empty where there is one, nothing where it is not told.
 type Kinds = Option<BTreeMap<u32, String>>;
 
 fn capacities(root: &Root, online: &CpuList, cpus: &mut [Cpu]) {
@@ -96,7 +96,8 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
     distinct.sort_unstable();
     distinct.dedup();
     if distinct.len() < 2 {
-        return None;
+        // Cores of one name are of one kind, whatever their clocks; without names the rest must tell.
+        return if midrs.is_empty() { None } else { Some(BTreeMap::new()) };
     }
     let name = |(implementer, part): (u32, u32)| match midr::name(implementer, part) {
         Some(name) => name.to_owned(),

@@ -437,3 +437,26 @@ fn digits(bytes: &[u8]) -> (&[u8], &[u8]) {
     let start = bytes[..end].iter().position(|b| *b != b'0').unwrap_or(end);
     (&bytes[start..end], &bytes[end..])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::natural;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_in_names_count_as_numbers() {
+        let mut names = ["cpu10", "cpu2", "cpu", "index3", "cpu02", "cpu2a"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["cpu", "cpu02", "cpu2", "cpu2a", "cpu10", "index3"]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_names_is_one_order(names in proptest::collection::vec("[a0-2]{0,6}|\\PC{0,6}", 3)) {
+            let (a, b, c) = (&names[0], &names[1], &names[2]);
+            prop_assert_eq!(natural(a, b), natural(b, a).reverse());
+            prop_assert_eq!(natural(a, b).is_eq(), a == b);
+            prop_assert!(natural(a, b).is_gt() || natural(b, c).is_gt() || natural(a, c).is_le());
+        }
+    }
+}

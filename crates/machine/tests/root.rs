@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use machine::{Root, Why};
+use proptest::prelude::*;
 
 /// A tree with these files, and links after `->`.
 fn tree(entries: &[(&str, &str)]) -> tempfile::TempDir {
@@ -181,10 +182,36 @@ fn what_this_user_may_not_read_says_so() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tree(&[("sys/locked", "x")]);
     let path = folder.path().join("sys/locked");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads it all the same.
     if fs::read(&path).is_err() {
         let error = Root::captured(folder.path()).unwrap().try_text("sys/locked").unwrap_err();
         assert_eq!(error.to_string(), "/sys/locked: permission denied");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_way_through_links_leads_out(
+        parts in proptest::collection::vec(prop::sample::select(&["..", "sys", "up", "out", "secret", ".", "tree"][..]), 1..12),
+        start in prop::sample::select(&["", "/", "sys/", "//"][..]),
+    ) {
+        let outer = tempfile::tempdir().unwrap();
+        let tree = outer.path().join("tree");
+        fs::create_dir_all(tree.join("sys")).unwrap();
+        fs::write(outer.path().join("secret"), "secret").unwrap();
+        symlink("../../..", tree.join("sys/up")).unwrap();
+        symlink(outer.path(), tree.join("sys/out")).unwrap();
+        let root = Root::captured(&tree).unwrap();
+        let path = format!("{start}{}", parts.join("/"));
+        prop_assert_eq!(root.text(&path), None);
+        prop_assert!(!root.list(&path).contains(&"tree".to_owned()), "{} lists what lies outside", path);
+    }
+
+    #[test]
+    fn no_path_panics(path in "\\PC{0,60}|[./a-z]{0,5000}") {
+        let folder = tree(&[("sys/a", "1")]);
+        let root = Root::captured(folder.path()).unwrap();
+        let _ = (root.text(&path), root.list(&path), root.exists(&path), root.numbered(&path, "a"));
     }
 }
