@@ -1,5 +1,6 @@
 //! Made-up curves and records for tests.
 
+use record::diagnosis::Finding;
 use record::machine::{Cache, CacheKind, Cpu};
 use record::{Measurement, Record, Where};
 
@@ -108,4 +109,12 @@ pub fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) {
             Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", *bytes).with("page", page);
         record.measurements.push(measured("load.latency", place, *ns));
     }
+}
+
+/// What one rule finds in a record.
+pub fn found(record: &Record, rule: crate::findings::Rule) -> Vec<Finding> {
+    let levels = crate::levels::levels(record);
+    let all = (rule.find)(&crate::findings::Case { record, levels: &levels });
+    assert!(all.iter().all(|finding| finding.rule == rule.name && !finding.evidence.is_empty()), "{all:?}");
+    all
 }

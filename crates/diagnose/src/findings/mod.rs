@@ -1,7 +1,32 @@
-//! The rules that turn a record into findings, and the order in which findings are told.
+//! The rules that turn a record into findings, and the order in which findings are told. A new rule is one new file
+//! here and its line in [`RULES`].
 
-use record::diagnosis::Finding;
+mod bandwidth_below_parts;
+mod cache_smaller;
+mod clock_limit;
+mod clocksource;
+mod cpu_quota;
+mod cpuset_smaller;
+mod idle_states;
+mod memory_population;
+mod memory_pressure;
+mod memory_speed;
+mod offline_cpus;
+mod other_load;
+mod page_walk;
+mod steal;
+mod stolen_below;
+mod stolen_os;
+mod swap;
+mod throttled;
+mod timer_slack;
+mod vector_clock;
+
+use record::diagnosis::{Finding, Severity};
+use record::statistics::Verdict;
 use record::{Level, Record};
+
+use crate::figures::{severity, share_of};
 
 /// What a rule sees.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +37,7 @@ pub struct Case<'a> {
     pub levels: &'a [Level],
 }
 
-/// One rule: it names what it looks for, and stays silent when its inputs are missing.
+/// One rule: it names what it looks for, and stays silent when its inputs are missing or its loss is not resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Its name, stable: findings carry it.
@@ -22,15 +47,76 @@ pub struct Rule {
 }
 
 /// Every rule.
-pub const RULES: &[Rule] = &[];
+pub const RULES: &[Rule] = &[
+    bandwidth_below_parts::RULE,
+    cache_smaller::RULE,
+    clock_limit::RULE,
+    clocksource::RULE,
+    cpu_quota::RULE,
+    cpuset_smaller::RULE,
+    idle_states::RULE,
+    memory_population::RULE,
+    memory_pressure::RULE,
+    memory_speed::RULE,
+    offline_cpus::RULE,
+    other_load::RULE,
+    page_walk::RULE,
+    steal::RULE,
+    stolen_below::RULE,
+    stolen_os::RULE,
+    swap::RULE,
+    throttled::RULE,
+    timer_slack::RULE,
+    vector_clock::RULE,
+];
 
 /// The findings of all rules, the largest loss first; of equal losses the worse one, then by the rule's name.
 pub fn findings(record: &Record, levels: &[Level]) -> Vec<Finding> {
     let case = Case { record, levels };
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(&case)).collect();
-    let share = |finding: &Finding| crate::figures::share_of(&finding.loss);
     found.sort_by(|a, b| {
-        share(b).total_cmp(&share(a)).then(b.severity.cmp(&a.severity)).then_with(|| a.rule.cmp(&b.rule))
+        share_of(&b.loss)
+            .total_cmp(&share_of(&a.loss))
+            .then(b.severity.cmp(&a.severity))
+            .then_with(|| a.rule.cmp(&b.rule))
     });
     found
 }
+
+/// A finding of a measured loss, without evidence and remedy yet; its severity follows from the loss.
+fn finding(rule: &Rule, loss: Verdict, what: impl Into<String>) -> Finding {
+    Finding {
+        rule: rule.name.to_owned(),
+        severity: severity(&loss),
+        what: what.into(),
+        place: None,
+        evidence: Vec::new(),
+        loss,
+        measured: true,
+        remedy: Vec::new(),
+        undo: Vec::new(),
+    }
+}
+
+/// The verdict when it says that something is lost.
+fn costs(loss: Verdict) -> Option<Verdict> {
+    matches!(loss, Verdict::Costs { .. }).then_some(loss)
+}
+
+/// The severity of a loss that only some programs feel, or that somebody chose: never serious.
+fn at_most_warning(loss: &Verdict) -> Severity {
+    severity(loss).min(Severity::Warning)
+}
+
+/// Whether the record is of a virtual machine.
+fn is_virtual(record: &Record) -> bool {
+    record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
+}
+
+/// Several lines as a list of texts.
+fn lines<const N: usize>(texts: [&str; N]) -> Vec<String> {
+    texts.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Memory that delivers much less than its channels could carry.
+
+use record::diagnosis::Finding;
+use record::units::{figure, percent};
+
+use super::{Case, Rule, costs, finding, is_virtual, lines};
+use crate::figures::{RESOLUTION, evidence, is_at, spread, told, verdict};
+use crate::parts;
+
+/// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
+pub const RULE: Rule = Rule { name: "bandwidth-below-parts", find };
+
+/// The lowest share of their channels that well set-up servers deliver in published figures: 70 % (dual EPYC with
+/// stacked cache, triad); two generations of dual Xeon reach 80 and 86 % reading.
+const USUAL: f64 = 0.7;
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let record = case.record;
+    let counts = &record.machine.counts;
+    // A part of the CPUs, or a virtual machine, has a part of the channels: the sum over all is no ceiling for it.
+    if is_virtual(record) || counts.cpus_allowed != counts.cpus_online {
+        return None;
+    }
+    let threads = u64::from(record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u32);
+    let channels = parts::channels(&record.machine)?;
+    let best = record
+        .of("memory.bandwidth")
+        .filter(|m| is_at(m, &[("bytes_counted", "bus")]))
+        .filter(|m| m.place.count("threads").is_some_and(|count| count >= threads))
+        .max_by(|a, b| a.value().total_cmp(&b.value()))?;
+    let ceiling = channels.bytes_per_second;
+    let share = best.value() / ceiling;
+    if share >= USUAL {
+        return None;
+    }
+    let (low, high) = spread(&best.summary);
+    let interval = (1.0 - high / ceiling - RESOLUTION, 1.0 - low / ceiling + RESOLUTION);
+    let loss = costs(verdict(1.0 - share, interval))?;
+    let (is, could_be) = (figure(best.value(), "B/s"), figure(ceiling, "B/s"));
+    Some(Finding {
+        evidence: vec![
+            evidence(best, "best bandwidth with all CPUs, bytes on the bus"),
+            told(
+                format!(
+                    "{} channels at {} MT/s and above carry {could_be}",
+                    channels.populated, channels.mt_s.0
+                ),
+                "machine.memory_devices",
+            ),
+        ],
+        remedy: lines([
+            "whether memory of all nodes was used: numastat -m; numactl --interleave=all COMMAND for one program",
+            "in the firmware: memory interleaving on, no memory mirroring or sparing, no power saving for memory or uncore",
+            "few cores may not be able to ask for more: compare the figure for one thread",
+        ]),
+        ..finding(
+            &RULE,
+            loss,
+            format!("memory delivers {is}, {} of its channels' {could_be}", percent(share)),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured};
+    use record::machine::MemoryDevice;
+    use record::{Record, Where};
+
+    fn with(rate: f64) -> Record {
+        let mut record = machine(4);
+        record.machine.memory_devices = ["A", "B"]
+            .iter()
+            .map(|channel| MemoryDevice {
+                bytes: Some(16 << 30),
+                channel: Some((*channel).to_owned()),
+                configured_mt_s: Some(3200),
+                ..MemoryDevice::default()
+            })
+            .collect();
+        let place = Where::new().with("op", "read").with("bytes_counted", "bus").with("threads", 4u32);
+        record.measurements.push(measured("memory.bandwidth", place, rate));
+        record
+    }
+
+    #[test]
+    fn half_of_what_the_channels_carry_is_found() {
+        let finding = &found(&with(25.6e9), RULE)[0];
+        assert!((crate::figures::share_of(&finding.loss) - 0.5).abs() < 0.01, "{finding:?}");
+    }
+
+    #[test]
+    fn usual_shares_parts_of_a_machine_and_guests_are_silence() {
+        assert_eq!(found(&with(0.72 * 51.2e9), RULE), []);
+        let mut part = with(10e9);
+        part.machine.counts.cpus_allowed = Some(1);
+        assert_eq!(found(&part, RULE), []);
+        let mut guest = with(10e9);
+        guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        assert_eq!(found(&guest, RULE), []);
+        let mut untold = with(10e9);
+        untold.machine.memory_devices[1].configured_mt_s = None;
+        assert_eq!(found(&untold, RULE), []);
+    }
+}

@@ -1,0 +1,120 @@
+//! A clock that programs cannot read without a system call.
+
+use record::diagnosis::Finding;
+use record::statistics::Verdict;
+use record::units::figure;
+use record::{Measurement, Record};
+
+use super::{Case, Rule, finding};
+use crate::figures::{evidence, middle, spread, told, verdict, write_command};
+
+/// The cost of reading the clock, and the clocksource behind it.
+pub const RULE: Rule = Rule { name: "clocksource", find };
+
+/// Clocksources that the vDSO cannot read (kernel: clocksources without an archdata/vdso mode).
+const SLOW: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies", "pit"];
+
+/// Published vDSO reads, ns: 13 on bare metal, up to 140 in virtual machines. A slower one is none.
+const VDSO_NS: (f64, f64) = (13.0, 140.0);
+
+const PATH: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case.record).into_iter().collect()
+}
+
+fn one(record: &Record) -> Option<Finding> {
+    let snapshot = &record.conditions.before;
+    let source = snapshot.clocksource.as_deref();
+    let known_slow = source.is_some_and(|source| SLOW.contains(&source));
+    let read = middle(record.of("cost.clock_read"));
+    let measured_slow = read.is_some_and(|read| is_a_call(record, read));
+    if !(known_slow || measured_slow) {
+        return None;
+    }
+    let loss = read.map_or_else(
+        || Verdict::NotMeasurable { reason: "reading the clock was not measured".to_owned() },
+        |read| {
+            let (low, high) = spread(&read.summary);
+            let share = 1.0 - VDSO_NS.1 / read.value();
+            verdict(share, (share.min(1.0 - VDSO_NS.1 / low), 1.0 - VDSO_NS.0 / high))
+        },
+    );
+    let mut seen: Vec<_> = read.map(|read| evidence(read, "reading the clock takes")).into_iter().collect();
+    seen.extend(source.map(|source| told(format!("clocksource {source}"), "conditions.before.clocksource")));
+    let fast =
+        ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"].into_iter().find(|fast| {
+            source != Some(*fast) && snapshot.clocksources.iter().any(|available| available == fast)
+        });
+    let mut remedy = Vec::new();
+    let mut undo = Vec::new();
+    match fast {
+        Some(fast) => {
+            remedy.push(write_command(fast, PATH));
+            undo.extend(source.and_then(crate::figures::pasteable).map(|old| write_command(old, PATH)));
+        }
+        None => remedy
+            .push("why the kernel gave up the fast one: sudo dmesg | grep -iE 'tsc|clocksource'".to_owned()),
+    }
+    let what = match (source, read) {
+        (Some(source), Some(read)) => {
+            format!(
+                "reading the clock ({source}) costs {}: it is not read in user space",
+                figure(read.value(), "ns")
+            )
+        }
+        (Some(source), None) => format!("the clocksource {source} needs a system call for each reading"),
+        (None, _) => "reading the clock costs a system call".to_owned(),
+    };
+    Some(Finding { measured: false, evidence: seen, remedy, undo, ..finding(&RULE, loss, what) })
+}
+
+/// Whether a reading takes longer than any vDSO and as long as a system call here.
+fn is_a_call(record: &Record, read: &Measurement) -> bool {
+    let (low, _) = spread(&read.summary);
+    let call = middle(record.of("cost.syscall"));
+    low > VDSO_NS.1 && call.is_some_and(|call| low >= call.value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured};
+    use record::Where;
+
+    fn with(source: Option<&str>, read: Option<f64>, call: f64) -> Record {
+        let mut record = machine(1);
+        record.conditions.before.clocksource = source.map(str::to_owned);
+        record.conditions.before.clocksources = vec!["tsc".to_owned(), "hpet".to_owned()];
+        let place = || Where::new().with("cpu", 0u32);
+        record.measurements.extend(read.map(|ns| measured("cost.clock_read", place(), ns)));
+        record.measurements.push(measured("cost.syscall", place(), call));
+        record
+    }
+
+    #[test]
+    fn a_clock_in_a_device_is_found_with_the_way_there_and_back() {
+        let finding = &found(&with(Some("hpet"), Some(1500.0), 100.0), RULE)[0];
+        assert!(
+            finding.remedy[0].starts_with("echo tsc |") && finding.undo[0].starts_with("echo hpet |"),
+            "{finding:?}"
+        );
+        assert!(matches!(finding.loss, Verdict::Costs { share, .. } if share > 0.9));
+        let unmeasured = &found(&with(Some("hpet"), None, 100.0), RULE)[0];
+        assert!(matches!(unmeasured.loss, Verdict::NotMeasurable { .. }));
+    }
+
+    #[test]
+    fn a_fast_name_that_is_slow_is_found_too() {
+        assert_eq!(found(&with(Some("tsc"), Some(2000.0), 300.0), RULE).len(), 1);
+        assert_eq!(found(&with(None, Some(2000.0), 300.0), RULE).len(), 1);
+    }
+
+    #[test]
+    fn a_clock_read_in_user_space_is_silence() {
+        assert_eq!(found(&with(Some("tsc"), Some(25.0), 100.0), RULE), []);
+        assert_eq!(found(&with(Some("kvm-clock"), Some(130.0), 60.0), RULE), []);
+        assert_eq!(found(&with(Some("tsc"), None, 100.0), RULE), []);
+        assert_eq!(found(&machine(1), RULE), []);
+    }
+}

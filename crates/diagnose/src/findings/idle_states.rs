@@ -1,0 +1,77 @@
+//! Waking costs time because CPUs sleep deeply in between.
+
+use record::diagnosis::Finding;
+use record::units::figure;
+
+use super::timer_slack::gains;
+use super::{Case, Rule, at_most_warning, costs, finding, lines};
+use crate::figures::{cpus_text, evidence, told};
+
+/// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
+pub const RULE: Rule = Rule { name: "idle-states", find };
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let gain = gains(case.record, "fifo", 0.0)?;
+    let loss = costs(gain.loss)?;
+    let mut seen = vec![
+        evidence(gain.as_is, "a real-time thread wakes, in the median, after"),
+        evidence(gain.tuned, "with deep idle states held off after"),
+    ];
+    let states = &case.record.machine.idle_states;
+    let deepest = states.iter().rposition(|state| state.disabled != Some(true));
+    if let Some((at, exit)) = deepest.and_then(|at| Some((at, states[at].exit_ns?))) {
+        let says = format!("the deepest idle state in use takes {} to leave", figure(exit as f64, "ns"));
+        seen.push(told(says, format!("machine.idle_states[{at}].exit_ns")));
+    }
+    let saved = figure(gain.ns, "ns");
+    Some(Finding {
+        severity: at_most_warning(&loss),
+        place: cpus_text(&gain.cpus),
+        evidence: seen,
+        remedy: lines([
+            "while a program that must answer quickly runs: keep /dev/cpu_dma_latency open with 0 written to it",
+            "for all programs: sudo cpupower idle-set -D 10",
+        ]),
+        undo: lines(["sudo cpupower idle-set -E"]),
+        ..finding(&RULE, loss, format!("idle states delay each wake-up by {saved}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured};
+    use record::machine::IdleState;
+    use record::{Record, Where};
+
+    fn wakeup(record: &mut Record, policy: &str, setting: &str, ns: f64) {
+        for cpu in 0..2u32 {
+            let place = Where::new().with("cpu", cpu).with("policy", policy).with("setting", setting);
+            record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+        }
+    }
+
+    #[test]
+    fn deep_sleep_is_found_in_real_time_threads() {
+        let mut record = machine(2);
+        wakeup(&mut record, "fifo", "as-is", 60e3);
+        wakeup(&mut record, "fifo", "tuned", 5e3);
+        record.machine.idle_states = vec![IdleState { exit_ns: Some(133_000), ..IdleState::default() }];
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.what.contains("55.0 µs"), "{finding:?}");
+        assert!(finding.evidence[2].says.contains("133 µs"), "{finding:?}");
+    }
+
+    #[test]
+    fn when_waking_is_as_fast_or_was_not_measured_it_is_silent() {
+        let mut record = machine(2);
+        assert_eq!(found(&record, RULE), []);
+        wakeup(&mut record, "fifo", "as-is", 5.05e3);
+        wakeup(&mut record, "fifo", "tuned", 5e3);
+        assert_eq!(found(&record, RULE), []);
+    }
+}

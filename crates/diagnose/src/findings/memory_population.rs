@@ -1,0 +1,160 @@
+//! Memory channels or nodes that hold less than their neighbours: bandwidth that nobody can use.
+
+use std::collections::BTreeMap;
+
+use record::diagnosis::Finding;
+use record::machine::MemoryDevice;
+use record::units::bytes;
+
+use super::{Case, Rule, finding, lines};
+use crate::figures::{modelled, told};
+use crate::parts;
+
+/// Uneven memory between the channels of a node, or between nodes.
+///
+/// Modelled: a program that uses all memory evenly is done when the fullest channel is, so that the share lost is
+/// 1 − mean ÷ maximum.
+pub const RULE: Rule = Rule { name: "memory-population", find };
+
+fn find(case: &Case) -> Vec<Finding> {
+    let slots: Vec<&MemoryDevice> =
+        case.record.machine.memory_devices.iter().filter(|device| !parts::is_flash(device)).collect();
+    if slots.iter().all(|slot| held(slot) == 0) {
+        return Vec::new();
+    }
+    let mut found = channels(&slots);
+    found.extend(nodes(&slots));
+    found
+}
+
+fn held(slot: &MemoryDevice) -> u64 {
+    slot.bytes.unwrap_or(0)
+}
+
+/// The share lost by unevenness.
+fn uneven(sizes: &[u64]) -> f64 {
+    let most = sizes.iter().copied().max().unwrap_or(0) as f64;
+    if most <= 0.0 {
+        return 0.0;
+    }
+    let mean = sizes.iter().map(|size| *size as f64).sum::<f64>() / sizes.len() as f64;
+    1.0 - mean / most
+}
+
+fn channels(slots: &[&MemoryDevice]) -> Vec<Finding> {
+    // One slot without a channel, and what looks empty may not be.
+    let Some(told_channels) = slots
+        .iter()
+        .map(|slot| Some(((slot.node, slot.channel.clone()?), held(slot))))
+        .collect::<Option<Vec<_>>>()
+    else {
+        return Vec::new();
+    };
+    let mut nodes: BTreeMap<Option<u32>, BTreeMap<String, u64>> = BTreeMap::new();
+    for ((node, channel), size) in told_channels {
+        let sum = nodes.entry(node).or_default().entry(channel).or_insert(0);
+        *sum = sum.saturating_add(size);
+    }
+    nodes.into_iter().filter_map(|(node, channels)| of_node(node, &channels)).collect()
+}
+
+fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Finding> {
+    let sizes: Vec<u64> = channels.values().copied().collect();
+    if sizes.iter().all(|size| *size == 0) {
+        return None;
+    }
+    let loss = modelled(uneven(&sizes))?;
+    let empty: Vec<&str> =
+        channels.iter().filter(|(_, size)| **size == 0).map(|(name, _)| name.as_str()).collect();
+    let what = if empty.is_empty() {
+        "memory channels hold different amounts, so the fullest ones carry more than their share".to_owned()
+    } else {
+        format!("{} of {} memory channels are empty", empty.len(), channels.len())
+    };
+    let sizes: Vec<String> = channels.iter().map(|(name, size)| format!("{name} {}", bytes(*size))).collect();
+    let mut place = node.map(|node| format!("node or package {node}"));
+    if !empty.is_empty() {
+        let named = format!("channels {}", empty.join(", "));
+        place = Some(place.map_or_else(|| named.clone(), |place| format!("{place}, {named}")));
+    }
+    Some(Finding {
+        measured: false,
+        place,
+        evidence: vec![told(sizes.join(", "), "machine.memory_devices[].channel and .bytes")],
+        remedy: lines(["put the same amount of memory, in equal devices, on every channel"]),
+        ..finding(&RULE, loss, what)
+    })
+}
+
+fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
+    let mut nodes: BTreeMap<u32, u64> = BTreeMap::new();
+    for slot in slots {
+        let sum = nodes.entry(slot.node?).or_insert(0);
+        *sum = sum.saturating_add(held(slot));
+    }
+    let sizes: Vec<u64> = nodes.values().copied().collect();
+    let loss = modelled(uneven(&sizes))?;
+    let told_sizes: Vec<String> =
+        nodes.iter().map(|(node, size)| format!("{node}: {}", bytes(*size))).collect();
+    Some(Finding {
+        measured: false,
+        evidence: vec![told(told_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
+        remedy: lines(["put the same amount of memory on every node or package"]),
+        ..finding(&RULE, loss, "nodes or packages hold different amounts of memory")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine};
+    use record::machine::MemoryDevice;
+
+    fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
+        MemoryDevice {
+            locator: Some(locator.to_owned()),
+            channel: Some(channel.to_owned()),
+            bytes: (gib > 0).then_some(gib << 30),
+            rated_mt_s: Some(2934),
+            configured_mt_s: Some(2933),
+            node: Some(0),
+            ..MemoryDevice::default()
+        }
+    }
+
+    #[test]
+    fn empty_channels_are_found() {
+        let mut record = machine(1);
+        record.machine.memory_devices = ["A", "B", "C", "D", "E", "F"]
+            .iter()
+            .map(|c| device(c, c, if *c < "E" { 32 } else { 0 }))
+            .collect();
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(finding.what, "2 of 6 memory channels are empty");
+        assert_eq!(finding.place.as_deref(), Some("node or package 0, channels E, F"));
+        assert!((crate::figures::share_of(&finding.loss) - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn uneven_channels_and_nodes_are_found() {
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![device("A", "A", 64), device("B", "B", 32)];
+        assert!(found(&record, RULE)[0].what.contains("different amounts"));
+        record.machine.memory_devices = vec![device("A", "A", 64), device("B", "A", 32)];
+        record.machine.memory_devices[1].node = Some(1);
+        assert_eq!(found(&record, RULE)[0].what, "nodes or packages hold different amounts of memory");
+    }
+
+    #[test]
+    fn two_slots_of_one_channel_may_differ_and_unknown_channels_say_nothing() {
+        let mut record = machine(1);
+        record.machine.memory_devices =
+            vec![device("A1", "A", 0), device("A2", "A", 16), device("B1", "B", 0), device("B2", "B", 16)];
+        assert_eq!(found(&record, RULE), []);
+        record.machine.memory_devices[3].bytes = None;
+        record.machine.memory_devices[3].channel = None;
+        assert_eq!(found(&record, RULE), []);
+        record.machine.memory_devices.clear();
+        assert_eq!(found(&record, RULE), []);
+    }
+}

@@ -1,0 +1,47 @@
+//! Tasks that wait for memory to be freed.
+
+use record::diagnosis::Finding;
+use record::units::percent;
+
+use super::{Case, Rule, finding, lines};
+use crate::figures::{modelled, told};
+
+/// Pressure stall information for memory: the share of time in which some task waited.
+pub const RULE: Rule = Rule { name: "memory-pressure", find };
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    // What the run itself causes by its arrays is not a finding about the machine.
+    let share = *case.record.conditions.before.pressure.get("memory")?;
+    let loss = modelled(share)?;
+    let waited = percent(share);
+    Some(Finding {
+        evidence: vec![told(
+            format!("some task waited {waited} of the time"),
+            "conditions.before.pressure.memory",
+        )],
+        remedy: lines([
+            "who: ps -eo rss,comm --sort=-rss | head; lift its memory limit, move it, or add memory",
+        ]),
+        ..finding(&RULE, loss, format!("tasks wait for memory {waited} of the time"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine};
+
+    #[test]
+    fn waiting_for_memory_is_found_and_hardly_any_is_not() {
+        let mut record = machine(1);
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.before.pressure.insert("memory".to_owned(), 0.004);
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.before.pressure.insert("memory".to_owned(), 0.25);
+        assert!(found(&record, RULE)[0].what.contains("25.0 %"));
+    }
+}

@@ -1,0 +1,115 @@
+//! CPUs that are there but switched off.
+
+use record::CpuList;
+use record::diagnosis::{Finding, Severity};
+use record::statistics::Verdict;
+
+use super::{Case, Rule, finding, lines};
+use crate::figures::{cpus_text, modelled, told, write_command};
+
+/// CPUs present that are not online.
+pub const RULE: Rule = Rule { name: "offline-cpus", find };
+
+const SMT: &str = "/sys/devices/system/cpu/smt/control";
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let counts = &case.record.machine.counts;
+    let (present, online) = (counts.cpus_present?, counts.cpus_online?);
+    let off: CpuList = case.record.machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
+    let share = modelled(1.0 - f64::from(online) / f64::from(present.max(1)))?;
+    let mut seen = vec![told(
+        format!("{online} of {present} CPUs online"),
+        "machine.counts.cpus_online and .cpus_present",
+    )];
+    let smt = case.record.conditions.before.smt.as_deref();
+    let siblings_off = matches!(smt, Some("off" | "forceoff"));
+    let (loss, severity, remedy, undo) = if siblings_off {
+        seen.push(told(format!("SMT control: {}", smt.unwrap_or("off")), "conditions.before.smt"));
+        let reason =
+            "what a second sibling adds depends on the program: nothing to three quarters".to_owned();
+        let remedy = match smt {
+            Some("forceoff") => "start without nosmt=force, or switch SMT on in the firmware".to_owned(),
+            _ => write_command("on", SMT),
+        };
+        let undo = (smt == Some("off")).then(|| write_command("off", SMT));
+        (Verdict::NotMeasurable { reason }, Severity::Note, vec![remedy], undo.into_iter().collect())
+    } else {
+        let paths = |list: &CpuList, value: &str| {
+            let shown = list.iter().take(64).map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(" ");
+            format!(
+                "for cpu in {shown}; do echo {value} | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done"
+            )
+        };
+        let known = !off.is_empty();
+        let remedy = if known {
+            vec![paths(&off, "1")]
+        } else {
+            lines(["echo 1 | sudo tee /sys/devices/system/cpu/cpu*/online"])
+        };
+        let undo = if known { vec![paths(&off, "0")] } else { Vec::new() };
+        (share.clone(), crate::figures::severity(&share), remedy, undo)
+    };
+    let what = if siblings_off {
+        format!("SMT is off: {} CPUs are not used", present.saturating_sub(online))
+    } else {
+        format!("{} of {present} CPUs are offline", present.saturating_sub(online))
+    };
+    Some(Finding {
+        severity,
+        measured: false,
+        place: cpus_text(&off),
+        evidence: seen,
+        remedy,
+        undo,
+        ..finding(&RULE, loss, what)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine};
+
+    fn with(offline: u32) -> record::Record {
+        let mut record = machine(8);
+        for cpu in record.machine.cpus.iter_mut().rev().take(offline as usize) {
+            cpu.online = false;
+        }
+        record.machine.counts.cpus_online = Some(8 - offline);
+        record
+    }
+
+    #[test]
+    fn offline_cpus_are_found_with_their_numbers() {
+        let finding = &found(&with(2), RULE)[0];
+        assert_eq!(
+            (finding.what.as_str(), finding.place.as_deref()),
+            ("2 of 8 CPUs are offline", Some("CPUs 6-7"))
+        );
+        assert!(finding.remedy[0].contains("for cpu in 6 7; do echo 1"), "{finding:?}");
+    }
+
+    #[test]
+    fn siblings_switched_off_are_a_note() {
+        let mut record = with(4);
+        record.conditions.before.smt = Some("off".to_owned());
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(
+            (finding.severity, finding.what.as_str()),
+            (Severity::Note, "SMT is off: 4 CPUs are not used")
+        );
+        assert_eq!(finding.undo, [write_command("off", SMT)]);
+    }
+
+    #[test]
+    fn all_online_or_unknown_is_silence() {
+        assert_eq!(found(&with(0), RULE), []);
+        let mut record = with(2);
+        record.machine.counts.cpus_present = None;
+        assert_eq!(found(&record, RULE), []);
+    }
+}

@@ -1,0 +1,57 @@
+//! CPU time that the hypervisor says it gave to others while this machine wanted to run.
+
+use record::diagnosis::Finding;
+use record::units::percent;
+
+use super::{Case, Rule, finding, lines};
+use crate::figures::{modelled, told};
+
+/// Steal during the run, by the kernel's account.
+pub const RULE: Rule = Rule { name: "steal", find };
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let share = case.record.conditions.after.as_ref()?.steal_share?;
+    let loss = modelled(share)?;
+    let lost = percent(share);
+    Some(Finding {
+        evidence: vec![told(
+            format!("steal {lost} of all CPU time during the run"),
+            "conditions.after.steal_share",
+        )],
+        remedy: lines([
+            "none from inside: another host (stop and start the instance), or a type without shared CPUs or credits",
+            "figures taken meanwhile are marked: measure again when steal is 0",
+        ]),
+        ..finding(&RULE, loss, format!("the hypervisor gave {lost} of this machine's CPU time to others"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine};
+
+    fn with(share: Option<f64>) -> record::Record {
+        let mut record = machine(1);
+        record.conditions.after = Some(record::Snapshot { steal_share: share, ..Default::default() });
+        record
+    }
+
+    #[test]
+    fn steal_during_the_run_is_found() {
+        assert!(found(&with(Some(0.07)), RULE)[0].what.contains("7.00 %"));
+    }
+
+    #[test]
+    fn hardly_any_or_an_unfinished_run_is_silence() {
+        assert_eq!(found(&with(Some(0.004)), RULE), []);
+        assert_eq!(found(&with(None), RULE), []);
+        let mut record = machine(1);
+        record.conditions.before.steal_share = Some(0.5);
+        assert_eq!(found(&record, RULE), []);
+    }
+}

@@ -1,0 +1,82 @@
+//! Memory that had to be moved out to disk.
+
+use record::diagnosis::{Finding, Severity};
+use record::statistics::Verdict;
+use record::units::bytes;
+
+use super::{Case, Rule, finding, lines};
+use crate::figures::told;
+
+/// Pages swapped during the run, or more memory swapped out than could be taken back.
+pub const RULE: Rule = Rule { name: "swap-in-use", find };
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let conditions = &case.record.conditions;
+    let (before, after) = (&conditions.before, conditions.after.as_ref());
+    let moved =
+        before.swapped_pages.zip(after.and_then(|after| after.swapped_pages)).map(|(before, after)| {
+            after.0.saturating_sub(before.0).saturating_add(after.1.saturating_sub(before.1))
+        });
+    let used = before.swap_used_bytes.unwrap_or(0);
+    let no_room = before.memory_available_bytes.is_some_and(|available| used > available);
+    let mut seen = Vec::new();
+    let (severity, what) = match moved {
+        Some(pages) if pages > 0 => {
+            seen.push(told(
+                format!("{pages} pages went in or out during the run"),
+                "conditions.after.swapped_pages",
+            ));
+            (Severity::Warning, "memory was swapped while it was measured")
+        }
+        _ if no_room => (Severity::Note, "more memory lies in swap than there is room for"),
+        _ => return None,
+    };
+    if used > 0 {
+        seen.push(told(format!("{} in swap", bytes(used)), "conditions.before.swap_used_bytes"));
+    }
+    if let Some(available) = before.memory_available_bytes {
+        let says = format!("{} of memory available", bytes(available));
+        seen.push(told(says, "conditions.before.memory_available_bytes"));
+    }
+    let reason = "what it costs depends on which pages a program comes back to".to_owned();
+    Some(Finding {
+        severity,
+        evidence: seen,
+        remedy: lines([
+            "who: smem -rs swap | head, or grep VmSwap /proc/*/status | sort -k2 -n | tail; give it memory or less to do",
+        ]),
+        ..finding(&RULE, Verdict::NotMeasurable { reason }, what)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine};
+
+    fn with(moved: u64, used: u64) -> record::Record {
+        let mut record = machine(1);
+        record.conditions.before.swapped_pages = Some((100, 100));
+        record.conditions.before.swap_used_bytes = Some(used);
+        record.conditions.before.memory_available_bytes = Some(1 << 30);
+        record.conditions.after =
+            Some(record::Snapshot { swapped_pages: Some((100, 100 + moved)), ..Default::default() });
+        record
+    }
+
+    #[test]
+    fn pages_that_move_and_swap_without_room_are_found() {
+        assert_eq!(found(&with(5, 0), RULE)[0].severity, Severity::Warning);
+        assert_eq!(found(&with(0, 2 << 30), RULE)[0].severity, Severity::Note);
+    }
+
+    #[test]
+    fn swap_that_lies_still_is_silence() {
+        assert_eq!(found(&with(0, 100 << 20), RULE), []);
+        assert_eq!(found(&machine(1), RULE), []);
+    }
+}

@@ -1,0 +1,178 @@
+//! The rules together: silent on a well set-up machine, ordered by loss, and steady whatever a record holds.
+
+use proptest::prelude::*;
+use record::machine::MemoryDevice;
+use record::{Measurement, Record, Snapshot, Where, metrics};
+
+use super::*;
+use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
+
+/// A machine of eight cores with two channels, set up as one would wish, with every input that a rule reads.
+fn good() -> Record {
+    let mut record = machine(8);
+    record.machine.virtualization.hypervisor = Some("none".to_owned());
+    record.machine.processor.max_hz = Some(4_000_000_000);
+    record.machine.processor.base_hz = Some(3_000_000_000);
+    for (level, bytes, cpus) in [(1, 32 << 10, 1), (2, 1 << 20, 1), (3, 32 << 20, 8)] {
+        add_cache(&mut record, level, bytes, cpus);
+    }
+    record.machine.memory_devices = ["A", "B"]
+        .iter()
+        .map(|channel| MemoryDevice {
+            bytes: Some(32 << 30),
+            channel: Some((*channel).to_owned()),
+            rated_mt_s: Some(3200),
+            configured_mt_s: Some(3200),
+            node: Some(0),
+            ..MemoryDevice::default()
+        })
+        .collect();
+    let state = Snapshot {
+        boost: Some(true),
+        smt: Some("on".to_owned()),
+        clocksource: Some("tsc".to_owned()),
+        thp: Some("always".to_owned()),
+        load: Some([0.05, 0.1, 0.1]),
+        pressure: [("cpu".to_owned(), 0.0), ("memory".to_owned(), 0.0)].into_iter().collect(),
+        steal_share: Some(0.0),
+        swapped_pages: Some((0, 0)),
+        swap_used_bytes: Some(0),
+        memory_available_bytes: Some(60 << 30),
+        throttled: Some(0),
+        quota_throttled: Some(0),
+        ..Snapshot::default()
+    };
+    record.conditions.before = state.clone();
+    record.conditions.after = Some(state);
+    let curve = [(32 << 10, 1.0), (1 << 20, 3.5), (32 << 20, 12.0), (u64::MAX, 80.0)];
+    add_curve(&mut record, "2MiB", &steps(&sizes(4 << 10, 1 << 30), &curve));
+    add_curve(&mut record, "4KiB", &[(1 << 30, 100.0)]);
+    for cpu in 0..8u32 {
+        for (active, hz) in [("one", 4.0e9), ("all", 3.6e9)] {
+            for vector in ["scalar", "256", "512"] {
+                let place = Where::new().with("cpu", cpu).with("active", active).with("vector", vector);
+                record.measurements.push(measured("core.clock", place, hz));
+            }
+        }
+        for policy in ["other", "fifo"] {
+            for setting in ["as-is", "tuned"] {
+                let place = Where::new().with("cpu", cpu).with("policy", policy).with("setting", setting);
+                record.measurements.push(measured("wakeup.latency", place.with("corrected", false), 3e3));
+            }
+        }
+        for (cause, share) in [("os", 5e-4), ("below", 0.0)] {
+            let place = Where::new().with("cpu", cpu).with("cause", cause);
+            record.measurements.push(measured("stolen.share", place, share));
+        }
+    }
+    for op in ["read", "triad"] {
+        let place = Where::new().with("op", op).with("bytes_counted", "bus").with("threads", 8u32);
+        record.measurements.push(measured("memory.bandwidth", place, 44e9));
+    }
+    record.measurements.push(measured("cost.clock_read", Where::new().with("cpu", 0u32), 20.0));
+    record.measurements.push(measured("cost.syscall", Where::new().with("cpu", 0u32), 90.0));
+    record
+}
+
+#[test]
+fn on_a_well_set_up_machine_nothing_is_found() {
+    let diagnosis = crate::diagnose(&good());
+    assert_eq!(diagnosis.findings, []);
+    assert_eq!(diagnosis.levels.len(), 4);
+    assert_eq!(diagnosis.resources.len(), 4);
+}
+
+#[test]
+fn an_empty_record_says_nothing() {
+    let record = Record::new("0.0.0", String::new(), Vec::new());
+    assert_eq!(crate::diagnose(&record), record::Diagnosis::default());
+}
+
+#[test]
+fn the_largest_loss_stands_first() {
+    let mut record = good();
+    for device in &mut record.machine.memory_devices {
+        device.configured_mt_s = Some(2400);
+    }
+    record.machine.limits.cpu_quota = Some(2.0);
+    if let Some(after) = &mut record.conditions.after {
+        after.steal_share = Some(0.05);
+        after.throttled = Some(3);
+    }
+    let names: Vec<String> =
+        crate::diagnose(&record).findings.into_iter().map(|finding| finding.rule).collect();
+    assert_eq!(names, ["cpu-quota", "memory-speed", "steal", "throttled"]);
+}
+
+#[test]
+fn every_rule_has_a_name_of_its_own_in_order() {
+    for pair in RULES.windows(2) {
+        assert!(
+            pair[0].name < pair[1].name || pair[1].name == "swap-in-use",
+            "{} {}",
+            pair[0].name,
+            pair[1].name
+        );
+    }
+}
+
+proptest! {
+    // A full record a case: a quarter of the usual number keeps the run short.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_record_makes_a_rule_fail_or_lose_more_than_all(
+        values in proptest::collection::vec((0usize..64, 0u8..4, proptest::num::f64::ANY, 0u32..4), 0..60),
+        numbers in proptest::collection::vec(proptest::num::f64::ANY, 8),
+        counts in proptest::collection::vec(proptest::option::of(proptest::num::u32::ANY), 6),
+        sizes in proptest::collection::vec(proptest::option::of(proptest::num::u64::ANY), 6),
+        texts in proptest::collection::vec(proptest::option::of("\\PC{0,12}"), 6),
+    ) {
+        let mut record = good();
+        for (at, vector, value, cpu) in values {
+            let metric = &metrics::METRICS[at % metrics::METRICS.len()];
+            let word = ["scalar", "512", "all", "2MiB"][usize::from(vector)];
+            let place = Where::new().with("cpu", cpu).with("vector", word).with("active", "all").with("page", word)
+                .with("policy", "other").with("setting", "as-is").with("cause", "os").with("bytes", value)
+                .with("bytes_counted", "bus").with("op", "triad").with("threads", 8u32);
+            record.measurements.push(Measurement::new(metric.name, place, vec![value; usize::from(vector) * 3]));
+        }
+        record.machine.processor.max_hz = sizes[0];
+        record.machine.processor.base_hz = sizes[1];
+        record.machine.counts.cpus_online = counts[0];
+        record.machine.counts.cpus_present = counts[1];
+        record.machine.counts.cpus_allowed = counts[2];
+        record.machine.limits.cpu_quota = Some(numbers[0]);
+        record.machine.memory_devices[0].rated_mt_s = counts[3];
+        record.machine.memory_devices[0].configured_mt_s = counts[4];
+        record.machine.memory_devices[0].data_bits = counts[5];
+        record.machine.memory_devices[1].bytes = sizes[2];
+        record.conditions.before.load = Some([numbers[1], numbers[2], numbers[3]]);
+        record.conditions.before.pressure.insert("memory".to_owned(), numbers[4]);
+        record.conditions.before.swap_used_bytes = sizes[3];
+        record.conditions.before.swapped_pages = sizes[4].zip(sizes[5]);
+        record.conditions.before.thp = texts[0].clone();
+        record.conditions.before.clocksource = texts[1].clone();
+        record.conditions.before.boost_source = texts[2].clone();
+        record.conditions.before.smt = texts[3].clone();
+        if let Some(after) = &mut record.conditions.after {
+            after.steal_share = Some(numbers[5]);
+        }
+        let diagnosis = crate::diagnose(&record);
+        for finding in &diagnosis.findings {
+            if let record::Verdict::Costs { share, interval } = &finding.loss {
+                prop_assert!(0.0 < *share && *share <= 1.0 && interval.0 <= interval.1, "{finding:?}");
+            }
+            prop_assert!(!finding.what.is_empty() && !finding.evidence.is_empty(), "{finding:?}");
+        }
+        for resource in &diagnosis.resources {
+            prop_assert!(resource.share.is_none_or(|share| share.is_finite() && share >= 0.0), "{resource:?}");
+        }
+        // What was diagnosed must go through JSON, which knows no infinity.
+        let mut alone = machine(1);
+        alone.diagnosis = diagnosis;
+        let back = Record::from_json(alone.to_json().as_bytes());
+        let back = back.map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(back.diagnosis, alone.diagnosis);
+    }
+}

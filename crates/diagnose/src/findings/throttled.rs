@@ -1,0 +1,56 @@
+//! Cores that lowered their clock for heat during the run.
+
+use record::diagnosis::{Finding, Severity};
+use record::statistics::Verdict;
+
+use super::{Case, Rule, finding, lines};
+use crate::figures::told;
+
+/// The kernel's count of throttling for heat, after against before.
+pub const RULE: Rule = Rule { name: "throttled", find };
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let conditions = &case.record.conditions;
+    let after = conditions.after.as_ref()?;
+    let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
+    let mut seen =
+        vec![told(format!("throttled {times} times during the run"), "conditions.after.throttled")];
+    if let Some((sensor, hottest)) = after.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
+        seen.push(told(
+            format!("hottest sensor {hottest:.0} °C"),
+            format!("conditions.after.temperatures.{sensor}"),
+        ));
+    }
+    let reason = "how long each time lasted is not told; the clocks measured show what was left".to_owned();
+    Some(Finding {
+        severity: Severity::Warning,
+        evidence: seen,
+        remedy: lines([
+            "look at fans, dust, airflow and thermal paste; in the firmware at the cooling profile",
+        ]),
+        ..finding(&RULE, Verdict::NotMeasurable { reason }, format!("heat held the clock down {times} times"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine};
+
+    #[test]
+    fn heat_during_the_run_is_found_and_heat_before_is_not() {
+        let mut record = machine(1);
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.before.throttled = Some(7);
+        record.conditions.after = Some(record::Snapshot { throttled: Some(7), ..Default::default() });
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.after = Some(record::Snapshot { throttled: Some(12), ..Default::default() });
+        assert!(found(&record, RULE)[0].what.contains("5 times"));
+        record.conditions.after = Some(record::Snapshot { throttled: Some(1), ..Default::default() });
+        assert_eq!(found(&record, RULE), [], "counts that fell (a CPU came back) are none");
+    }
+}

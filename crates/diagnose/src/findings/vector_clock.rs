@@ -1,0 +1,83 @@
+//! Wide vector work that pulls the core clock down.
+
+use record::Better;
+use record::diagnosis::Finding;
+use record::units::figure;
+
+use super::{Case, Rule, at_most_warning, costs, finding};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, same_but, share_of};
+
+/// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
+pub const RULE: Rule = Rule { name: "vector-clock", find };
+
+fn find(case: &Case) -> Vec<Finding> {
+    ["512", "256"].into_iter().filter_map(|width| one(case, width)).collect()
+}
+
+fn one(case: &Case, width: &str) -> Option<Finding> {
+    let clocks = |vector: &str| {
+        let vector = vector.to_owned();
+        case.record.of("core.clock").filter(move |m| is_at(m, &[("vector", &vector)]))
+    };
+    // With all cores at work where that was measured: it is how such programs run.
+    let active = if clocks(width).any(|m| is_at(m, &[("active", "all")])) { "all" } else { "one" };
+    let mut pairs: Vec<_> = clocks(width)
+        .filter(|m| is_at(m, &[("active", active)]))
+        .filter_map(|wide| {
+            let plain = clocks("scalar").find(|plain| same_but(wide, plain, "vector"))?;
+            Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
+        })
+        .collect();
+    pairs.sort_by(|a, b| share_of(&a.2).total_cmp(&share_of(&b.2)));
+    let (wide, plain, loss) = pairs.get(pairs.len().checked_sub(1)? / 2)?.clone();
+    let loss = costs(loss)?;
+    let (is, could_be) = (figure(wide.value(), "Hz"), figure(plain.value(), "Hz"));
+    let narrower = if width == "512" { "256" } else { "128" };
+    Some(Finding {
+        severity: at_most_warning(&loss),
+        place: cpus_text(&cpus_of(pairs.iter().map(|pair| pair.0))),
+        evidence: vec![
+            evidence(wide, &format!("beside {width}-bit work the core runs at")),
+            evidence(plain, "beside plain work at"),
+        ],
+        remedy: vec![format!(
+            "where only some code is vectorised, narrower vectors keep the clock: compile with \
+             -mprefer-vector-width={narrower}, or keep such work on CPUs of its own"
+        )],
+        ..finding(
+            &RULE,
+            loss,
+            format!("{width}-bit vectors lower the clock of all code from {could_be} to {is}"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured};
+    use record::{Record, Where};
+
+    fn with(vector: &str, hz: f64) -> Record {
+        let mut record = machine(1);
+        for (vector, hz) in [("scalar", 3.0e9), (vector, hz)] {
+            let place = Where::new().with("cpu", 0u32).with("active", "all").with("vector", vector);
+            record.measurements.push(measured("core.clock", place, hz));
+        }
+        record
+    }
+
+    #[test]
+    fn a_lower_clock_beside_wide_vectors_is_found() {
+        let finding = &found(&with("512", 2.4e9), RULE)[0];
+        assert!(finding.what.contains("from 3.00 GHz to 2.40 GHz"), "{finding:?}");
+        assert!(finding.remedy[0].contains("width=256"));
+    }
+
+    #[test]
+    fn the_same_clock_or_no_wide_measurement_is_silence() {
+        assert_eq!(found(&with("512", 2.99e9), RULE), []);
+        assert_eq!(found(&with("neon", 1.0e9), RULE), []);
+        assert_eq!(found(&machine(1), RULE), []);
+    }
+}
