@@ -7,6 +7,8 @@ pub struct Column {
     pub head: String,
     /// Figures stand on the right, words on the left.
     pub figures: bool,
+    /// Whether it may be left out where there is no room for it.
+    pub optional: bool,
 }
 
 /// A table.
@@ -25,11 +27,13 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table. `columns` are the headings; one that begins with `#` is of figures, and loses the sign.
+    /// An empty table. `columns` are the headings; one that begins with `?` may be left out where there is no room,
+    /// one that (then) begins with `#` is of figures; both lose their sign.
     pub fn new(title: &str, word: Option<&str>, columns: &[&str]) -> Self {
-        let column = |head: &&str| match head.strip_prefix('#') {
-            Some(head) => Column { head: head.to_owned(), figures: true },
-            None => Column { head: (*head).to_owned(), figures: false },
+        let column = |head: &&str| {
+            let (head, optional) = head.strip_prefix('?').map_or((*head, false), |head| (head, true));
+            let (head, figures) = head.strip_prefix('#').map_or((head, false), |head| (head, true));
+            Column { head: head.to_owned(), figures, optional }
         };
         Self {
             title: title.to_owned(),
@@ -54,13 +58,25 @@ impl Table {
     pub fn without_empty_columns(mut self) -> Self {
         for at in (0..self.columns.len()).rev() {
             if self.rows.iter().all(|row| row[at].is_empty()) {
-                self.columns.remove(at);
-                for row in &mut self.rows {
-                    row.remove(at);
-                }
+                self.remove(at);
             }
         }
         self
+    }
+
+    /// The table without the last of its optional columns; `None` where it has none.
+    pub fn narrower(&self) -> Option<Self> {
+        let at = self.columns.iter().rposition(|column| column.optional)?;
+        let mut narrower = self.clone();
+        narrower.remove(at);
+        Some(narrower)
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.columns.remove(at);
+        for row in &mut self.rows {
+            row.remove(at);
+        }
     }
 
     /// The number of a footnote that says `text`, which is added where it is new: `[1]`.

@@ -80,6 +80,12 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
+/// The longest beginning of the text that fits into `columns`, and at least one character.
+pub fn beginning(text: &str, columns: usize) -> &str {
+    let end = take(text, columns).len().max(text.chars().next().map_or(0, char::len_utf8));
+    &text[..end]
+}
+
 /// The longest beginning of the text that fits into `columns`.
 fn take(text: &str, columns: usize) -> &str {
     let mut used = 0;
@@ -115,10 +121,10 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         }
         let mut rest = word;
         while width(rest) > columns {
-            let fits = take(rest, columns);
-            let nice = fits.rfind([',', '/', '|']).map(|at| at + 1).filter(|at| *at > fits.len() / 2);
             // Two columns hold any character; should one claim more, it is let through rather than looped on.
-            let end = nice.unwrap_or(fits.len()).max(rest.chars().next().map_or(0, char::len_utf8));
+            let fits = beginning(rest, columns);
+            let nice = fits.rfind([',', '/', '|']).map(|at| at + 1).filter(|at| *at > fits.len() / 2);
+            let end = nice.unwrap_or(fits.len());
             lines.push(rest[..end].to_owned());
             rest = &rest[end..];
         }

@@ -56,8 +56,10 @@ pub fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
     let (x, y) = chart.spans();
     let ticks = y.ticks(ROWS / 2);
     let left = ticks.iter().map(|(_, text)| width(text)).max().unwrap_or(0) + 2;
-    let longest = chart.series.iter().map(|series| width(&series.name)).max().unwrap_or(0);
-    let right = longest.min(columns / 4) + 1;
+    // Lines that end near the right edge are named in a margin.
+    let near = |series: &&Series| series.points.last().is_some_and(|last| x.position(last.0) > 0.7);
+    let longest = chart.series.iter().filter(near).map(|series| width(&series.name)).max().unwrap_or(0);
+    let right = if longest > 0 { longest.min(columns / 4) + 2 } else { 0 };
     let plot = columns.checked_sub(left + right).filter(|plot| *plot >= LEAST_COLUMNS)?;
     let (wide, high) = (plot * 2 - 1, ROWS * 4 - 1);
     let row_of = |v: f64| ((1.0 - y.position(v)) * high as f64).round() as usize;
@@ -71,23 +73,26 @@ pub fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
 
     let mut lines = vec![vec![Span::quiet(cut(&chart.y.label, columns))]];
     lines.extend(names(&verticals, left, plot).map(|text| vec![Span::quiet(text)]));
-    let ends = ends(chart, |v| row_of(v) / 4);
+    let ends = ends(chart, &canvas, plot + right, |point| (column_of(point.0) / 2, row_of(point.1) / 4));
     for row in 0..ROWS {
         let tick = ticks.iter().find(|(value, _)| row_of(*value) / 4 == row);
         let (text, sign) = tick.map_or(("", "│"), |(_, text)| (text.as_str(), "┤"));
         let mut spans = vec![Span::quiet(format!("{} {sign}", pad_left(text, left - 2)))];
-        for column in 0..plot {
-            let (dots, series) = canvas.cells[row * plot + column];
+        let mut column = 0;
+        while column < plot + right {
+            if let Some(end) = ends.iter().find(|end| (end.row, end.column) == (row, column)) {
+                spans.push(Span::new(Tone::Series(end.number), &end.name));
+                column += width(&end.name).max(1);
+                continue;
+            }
+            let (dots, series) = if column < plot { canvas.cells[row * plot + column] } else { (0, 0) };
             let mark = verticals.iter().any(|(at, _)| *at == column);
             match char::from_u32(0x2800 + dots).filter(|_| dots != 0) {
                 Some(c) => spans.push(Span::new(Tone::Series(series), c.to_string())),
                 None if mark => spans.push(Span::quiet("┊")),
                 None => spans.push(Span::plain(" ")),
             }
-        }
-        if let Some((_, number)) = ends.iter().find(|(at, _)| *at == row) {
-            let name = cut(&chart.series[*number].name, right - 1);
-            spans.push(Span::new(Tone::Series(*number), format!(" {name}")));
+            column += 1;
         }
         lines.push(spans);
     }
@@ -98,18 +103,49 @@ pub fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
     Some(lines)
 }
 
-/// The row in which each line's name stands: that of its end, or the nearest free one.
-fn ends(chart: &Chart, row_of: impl Fn(f64) -> usize) -> Vec<(usize, usize)> {
-    let mut taken: Vec<(usize, usize)> = Vec::new();
+/// Where each line's name stands: (row, column, series). Right of the line's end where that is free, else as near
+/// to it as there is room; `columns` includes the margin on the right, in which nothing is drawn.
+fn ends(
+    chart: &Chart,
+    canvas: &Canvas,
+    columns: usize,
+    end_of: impl Fn(&(f64, f64)) -> (usize, usize),
+) -> Vec<End> {
+    let mut taken: Vec<End> = Vec::new();
     for (number, series) in chart.series.iter().enumerate().take(ROWS) {
         let Some(last) = series.points.last() else { continue };
-        let wanted = row_of(last.1).min(ROWS - 1);
-        let free = (0..ROWS)
-            .filter(|row| taken.iter().all(|(at, _)| at != row))
-            .min_by_key(|row| row.abs_diff(wanted));
-        taken.extend(free.map(|row| (row, number)));
+        let (column, row) = end_of(last);
+        let name = cut(&series.name, columns / 3);
+        let length = width(&name);
+        let free = |row: usize, column: usize| {
+            let drawn = |at: usize| at < canvas.columns && canvas.cells[row * canvas.columns + at].0 != 0;
+            let named = |at: usize| {
+                taken.iter().any(|end| {
+                    end.row == row && (end.column..end.column + width(&end.name) + 1).contains(&at)
+                })
+            };
+            // One cell on either side stays free, so that a name is not taken for a part of a line.
+            (column.saturating_sub(1)..column + length + 1).all(|at| !drawn(at) && !named(at))
+        };
+        let rows = (0..ROWS).flat_map(|row| (0..columns.saturating_sub(length)).map(move |at| (row, at)));
+        // Rows are twice as high as columns are wide; a name begins right of its end rather than left of it.
+        let distance = |(at_row, at): &(usize, usize)| {
+            at_row.abs_diff(row) * 4 + (column + 2).abs_diff(*at) + if *at < column + 2 { 6 } else { 0 }
+        };
+        let mut places: Vec<(usize, usize)> = rows.collect();
+        places.sort_by_key(distance);
+        if let Some((row, column)) = places.into_iter().find(|(row, at)| free(*row, *at)) {
+            taken.push(End { row, column, name, number });
+        }
     }
     taken
+}
+
+struct End {
+    row: usize,
+    column: usize,
+    name: String,
+    number: usize,
 }
 
 /// The names of upright lines above the plot, each over its line and to the right of it; where two would meet the

@@ -29,8 +29,10 @@ pub fn tables(record: &Record, most: usize) -> Vec<Table> {
         bandwidth(record, most),
         elements(record, most),
         loaded(record),
-        wakeups(record, most),
+        wakeups(record, most, false),
+        wakeups(record, most, true),
         stolen(record, most),
+        gaps(record, most),
         costs(record, most),
     ];
     tables.extend(others(record, most));
@@ -70,7 +72,7 @@ pub fn clocks(record: &Record, most: usize) -> Table {
     let mut table = Table::new(
         "Core clock",
         Some("core.clock"),
-        &["CPU", "busy", "vectors", "#clock", "#spread", "#least", "#most"],
+        &["CPU", "busy", "vectors", "#clock", "#spread", "?#least", "?#most"],
     );
     for m in worst(&mut table, record.of("core.clock").collect(), most, |m| -m.value()) {
         let busy = match m.place.word("active") {
@@ -146,7 +148,7 @@ pub fn bandwidth(record: &Record, most: usize) -> Table {
     let mut table = Table::new(
         "Memory bandwidth",
         Some("memory.bandwidth"),
-        &["operation", "stores", "#threads", "CPUs", "node", "#STREAM bytes", "#bus bytes", "#spread"],
+        &["operation", "stores", "#threads", "CPUs", "node", "#STREAM bytes", "#bus bytes", "?#spread"],
     );
     let mut rows: Vec<BandwidthRow> = Vec::new();
     for m in record.of("memory.bandwidth") {
@@ -225,95 +227,131 @@ pub fn loaded(record: &Record) -> Table {
     table.without_empty_columns()
 }
 
-/// Wake-up latency: least, median, percentiles and longest for each setting and policy.
-pub fn wakeups(record: &Record, most: usize) -> Table {
-    let mut table = Table::new(
-        "Wake-up latency",
-        Some("wakeup.latency"),
-        &[
-            "setting",
-            "policy",
-            "CPU",
-            "corrected",
-            "#least",
-            "#median",
-            "#p99",
-            "#p99.9",
-            "#longest",
-            "#missed",
-            "#wake-ups",
-        ],
-    );
-    let all = record.of("wakeup.latency").collect();
-    for m in worst(&mut table, all, most, |m| m.summary.max) {
+/// Of each kind of measurement (`kind` tells them apart) the worst, `most` rows together but at least one a kind.
+fn worst_of_each<'a>(
+    table: &mut Table,
+    all: Vec<&'a Measurement>,
+    most: usize,
+    kind: impl Fn(&Measurement) -> String,
+    by: fn(&Measurement) -> f64,
+) -> Vec<&'a Measurement> {
+    let mut kinds: Vec<(String, Vec<&Measurement>)> = Vec::new();
+    for m in all {
+        let name = kind(m);
+        match kinds.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, group)) => group.push(m),
+            None => kinds.push((name, vec![m])),
+        }
+    }
+    let each = (most / kinds.len().max(1)).max(1);
+    kinds.into_iter().flat_map(|(_, group)| worst(table, group, each, by)).collect()
+}
+
+/// Wake-up latency: least, median, percentiles and longest for each setting and policy; as it was seen, or with
+/// the wake-ups that a long one kept from happening (`corrected`).
+pub fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
+    let title =
+        if corrected { "Wake-up latency, corrected for the periods missed" } else { "Wake-up latency" };
+    let heads = [
+        "setting",
+        "policy",
+        "CPU",
+        "#least",
+        "#median",
+        "#p99",
+        "?#p99.9",
+        "#longest",
+        "#missed",
+        "?#wake-ups",
+    ];
+    let mut table = Table::new(title, Some("wakeup.latency"), &heads);
+    let all: Vec<&Measurement> = record
+        .of("wakeup.latency")
+        .filter(|m| (m.place.switch("corrected") == Some(true)) == corrected)
+        .collect();
+    let kind = |m: &Measurement| format!("{} {} {}", key(m, "setting"), key(m, "policy"), key(m, "priority"));
+    for m in worst_of_each(&mut table, all, most, kind, |m| m.summary.max) {
         let policy = match (m.place.word("policy"), m.place.count("priority")) {
             (Some(policy), Some(priority)) if priority > 0 => format!("{policy} {priority}"),
             _ => key(m, "policy"),
         };
-        let some = |v: Option<f64>| v.map_or(String::new(), |v| figure(m, v));
         let s = &m.summary;
+        let some = |v: Option<f64>| v.map_or(String::new(), |v| figure(m, v));
         let missed = m.detail.get("missed").map(|missed| missed.to_string()).unwrap_or_default();
-        let longest = noted(&mut table, m, figure(m, s.max));
+        let setting = noted(&mut table, m, key(m, "setting"));
+        let (least, longest) =
+            if s.n == 0 { Default::default() } else { (figure(m, s.min), figure(m, s.max)) };
+        let count = s.n.to_string();
+        let cpu = key(m, "cpu");
         table.row(vec![
-            key(m, "setting"),
+            setting,
             policy,
-            key(m, "cpu"),
-            key(m, "corrected"),
-            figure(m, s.min),
+            cpu,
+            least,
             value(m),
             some(s.p99),
             some(s.p999),
             longest,
             missed,
-            s.n.to_string(),
+            count,
         ]);
     }
     table.without_empty_columns()
 }
 
-/// Time taken from busy loops: its share, and the gaps.
-pub fn stolen(record: &Record, most: usize) -> Table {
-    let mut table = Table::new(
-        "Stolen time",
-        Some("stolen.share"),
-        &["CPU", "taken by", "#share", "#gaps", "#median gap", "#p99 gap", "#longest gap"],
-    );
-    let taker = |m: &Measurement| match m.place.word("cause") {
-        Some("os") => "this kernel".to_owned(),
-        Some("below") => "firmware or hypervisor".to_owned(),
-        None => "anyone".to_owned(),
-        Some(other) => other.to_owned(),
-    };
-    let gaps: Vec<&Measurement> = record.of("stolen.gap").collect();
-    let same = |a: &Measurement, b: &Measurement| a.place == b.place;
-    let shares = worst(&mut table, record.of("stolen.share").collect(), most, |m| m.value());
-    let mut told: Vec<&Measurement> = Vec::new();
-    for m in shares {
-        let gap = gaps.iter().copied().find(|gap| same(gap, m));
-        let share = noted(&mut table, m, value(m));
-        let mut row = vec![key(m, "cpu"), taker(m), share];
-        row.extend(gap_cells(&mut table, gap));
-        told.extend(gap);
-        table.row(row);
+/// Who took time, in words; a column's heading.
+fn taker(m: &Measurement) -> String {
+    match m.place.word("cause") {
+        Some("os") => "by this kernel".to_owned(),
+        Some("below") => "from below".to_owned(),
+        Some(other) => format!("by {other}"),
+        None => "taken".to_owned(),
     }
-    let shared = |gap: &&Measurement| record.of("stolen.share").any(|m| same(gap, m));
-    for gap in gaps.iter().copied().filter(|gap| !shared(gap)).take(most) {
-        let mut row = vec![key(gap, "cpu"), taker(gap), String::new()];
-        row.extend(gap_cells(&mut table, Some(gap)));
+}
+
+/// Time taken from busy loops: a row a CPU, a column a taker.
+pub fn stolen(record: &Record, most: usize) -> Table {
+    let all: Vec<&Measurement> = record.of("stolen.share").collect();
+    let mut takers: Vec<String> = Vec::new();
+    for m in &all {
+        if !takers.contains(&taker(m)) {
+            takers.push(taker(m));
+        }
+    }
+    takers.truncate(6);
+    let heads: Vec<String> =
+        std::iter::once("CPU".to_owned()).chain(takers.iter().map(|t| format!("#{t}"))).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new("Stolen time", Some("stolen.share"), &heads);
+    let of =
+        |name: Option<&String>| all.iter().copied().filter(|m| Some(&taker(m)) == name).collect::<Vec<_>>();
+    for first in worst(&mut table, of(takers.first()), most, |m| m.value()) {
+        let mut row = vec![key(first, "cpu")];
+        for name in &takers {
+            let m = all.iter().find(|m| m.place.get("cpu") == first.place.get("cpu") && taker(m) == *name);
+            row.push(m.map_or(String::new(), |m| noted(&mut table, m, value(m))));
+        }
         table.row(row);
     }
     table.without_empty_columns()
 }
 
-fn gap_cells(table: &mut Table, gap: Option<&Measurement>) -> Vec<String> {
-    let Some(m) = gap.filter(|m| m.summary.n > 0) else { return vec![String::new(); 4] };
-    let p99 = m.summary.p99.map_or(String::new(), |v| figure(m, v));
-    vec![m.summary.n.to_string(), value(m), p99, noted(table, m, figure(m, m.summary.max))]
+/// The gaps in busy loops.
+pub fn gaps(record: &Record, most: usize) -> Table {
+    let heads = ["time", "CPU", "#gaps", "#median gap", "#p99 gap", "#longest gap"];
+    let mut table = Table::new("Gaps in busy loops", Some("stolen.gap"), &heads);
+    let all: Vec<&Measurement> = record.of("stolen.gap").filter(|m| m.summary.n > 0).collect();
+    for m in worst_of_each(&mut table, all, most, taker, |m| m.summary.max) {
+        let p99 = m.summary.p99.map_or(String::new(), |v| figure(m, v));
+        let longest = noted(&mut table, m, figure(m, m.summary.max));
+        table.row(vec![taker(m), key(m, "cpu"), m.summary.n.to_string(), value(m), p99, longest]);
+    }
+    table.without_empty_columns()
 }
 
 /// Small costs, one row each.
 pub fn costs(record: &Record, most: usize) -> Table {
-    let mut table = Table::new("Small costs", None, &["what", "where", "#time", "#spread", "#least"]);
+    let mut table = Table::new("Small costs", None, &["what", "where", "#time", "#spread", "?#least"]);
     let all: Vec<&Measurement> =
         record.measurements.iter().filter(|m| m.metric.starts_with("cost.")).collect();
     for m in worst(&mut table, all, most.max(24), |m| m.value()) {
@@ -323,7 +361,7 @@ pub fn costs(record: &Record, most: usize) -> Table {
             .map(|name| match (name.as_str(), key(m, name)) {
                 ("cpu", cpu) => format!("CPU {cpu}"),
                 ("to_cpu", cpu) => format!("to CPU {cpu}"),
-                ("page", page) => format!("{page} pages"),
+                ("page", page) => format!("pages of {page}"),
                 (_, value) => value,
             })
             .collect();
@@ -351,7 +389,7 @@ pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let numeric = |name: &String| all.iter().all(|m| m.place.word(name).is_none());
     let mut heads: Vec<String> =
         keys.iter().map(|name| format!("{}{name}", if numeric(name) { "#" } else { "" })).collect();
-    heads.extend(["#median", "#spread", "#least", "#most", "#samples"].map(str::to_owned));
+    heads.extend(["#median", "#spread", "?#least", "?#most", "?#samples"].map(str::to_owned));
     let word = all.first().map(|m| m.metric.clone());
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = Table::new(title, word.as_deref(), &heads);
@@ -426,7 +464,7 @@ mod tests {
             let place = Where::new().with("cpu", cpu).with("setting", "as-is");
             record.measurements.push(Measurement::new("wakeup.latency", place, vec![f64::from(cpu); 3]));
         }
-        let table = wakeups(&record, 8);
+        let table = wakeups(&record, 8, false);
         assert_eq!(table.rows.len(), 8);
         assert_eq!(table.rows[7][1], "999");
         assert!(table.notes[0].contains("8 of 1000"));

@@ -52,6 +52,11 @@ pub fn key(m: &Measurement, name: &str) -> String {
         ("bytes", _) if m.place.count(name).is_some() => {
             units::bytes(m.place.count(name).unwrap_or_default())
         }
+        ("page", _) if m.place.word(name).is_some_and(|page| units::parse_bytes(page).is_ok()) => {
+            units::bytes(
+                m.place.word(name).and_then(|page| units::parse_bytes(page).ok()).unwrap_or_default(),
+            )
+        }
         ("bandwidth", _) if m.place.number(name).is_some() => {
             units::figure(m.place.number(name).unwrap_or_default(), "B/s")
         }

@@ -57,31 +57,23 @@ fn siblings_by_rank(machine: &Machine, cpus: &CpuList) -> Vec<CpuList> {
     ranks
 }
 
-/// Nodes with their CPUs, memory and distances. Distances to over 16 nodes are told in words, not as a matrix.
+/// Nodes with their CPUs, memory and distances: to each in the order of the rows, or in words for over 8 nodes.
 pub fn nodes(machine: &Machine) -> Table {
-    let matrix = machine.nodes.len() > 1
-        && machine.nodes.len() <= 16
-        && machine.nodes.iter().any(|node| !node.distances.is_empty());
-    let mut heads: Vec<String> = ["node", "CPUs", "#memory", "#free"].map(str::to_owned).to_vec();
-    if matrix {
-        heads.extend(machine.nodes.iter().map(|node| format!("#to {}", node.id)));
-    } else {
-        heads.push("distances".to_owned());
-    }
-    let mut table = Table::new("Nodes", Some("node"), &heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = Table::new("Nodes", Some("node"), &["node", "CPUs", "#memory", "?#free", "distances"]);
     let memory_told = !machine.limits.memory_nodes.is_empty();
     for node in &machine.nodes {
+        let distances = match machine.nodes.len() {
+            0..=1 => String::new(),
+            2..=8 => node.distances.iter().map(u32::to_string).collect::<Vec<_>>().join(" "),
+            _ => distances(machine, &node.distances),
+        };
         let mut row = vec![
             node.id.to_string(),
             if node.cpus.is_empty() { "none".to_owned() } else { node.cpus.to_string() },
             node.bytes.map_or(String::new(), units::bytes),
             node.free_bytes.map_or(String::new(), units::bytes),
+            distances,
         ];
-        if matrix {
-            row.extend(node.distances.iter().map(u32::to_string));
-        } else {
-            row.push(distances(machine, &node.distances));
-        }
         if memory_told && !node.allowed {
             row[0] = format!("{} {}", row[0], table.note("this process may take no memory from it"));
         }

@@ -100,13 +100,13 @@ pub fn origin(record: &Record) -> String {
 pub fn delivered(resource: &Resource) -> String {
     let figure = |value| units::figure(value, &resource.unit);
     let source = match resource.source {
-        Some(CeilingSource::Parts) => " by its parts",
-        Some(CeilingSource::Measured) => " at best here",
+        Some(CeilingSource::Parts) => " (parts)",
+        Some(CeilingSource::Measured) => " (measured)",
         None => "",
     };
     match resource.ceiling {
-        Some(ceiling) => format!("{}, {}{source}", figure(resource.delivered), figure(ceiling)),
-        None => format!("{}, ceiling unknown", figure(resource.delivered)),
+        Some(ceiling) => format!("{}, line speed {}{source}", figure(resource.delivered), figure(ceiling)),
+        None => format!("{}, line speed unknown", figure(resource.delivered)),
     }
 }
 

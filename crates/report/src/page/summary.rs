@@ -41,7 +41,7 @@ fn one(resource: &Resource) -> Markup {
         p class="share" {
             @match share {
                 Some(share) => { (format!("{:.0} %", share * 100.0)) span class="quiet" { " of line speed" } }
-                None => { "-" span class="quiet" { " ceiling unknown" } }
+                None => { "-" span class="quiet" { " line speed unknown" } }
             }
         }
         @if let Some(share) = share {

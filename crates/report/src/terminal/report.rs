@@ -12,6 +12,8 @@ use crate::text::{clean, pad_left, pad_right, width};
 
 /// Characters of the bar that shows how much of line speed is delivered.
 const BAR: usize = 12;
+/// Narrowest screen with bars.
+const WITH_BARS: usize = 64;
 /// Rows of a table of CPUs before only the worst are shown.
 const MOST: usize = 16;
 
@@ -36,15 +38,15 @@ fn resources(screen: &mut Screen, record: &Record) {
         return;
     }
     screen.heading("How far from line speed");
-    let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0).min(screen.width() / 3);
+    let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0).min(screen.width() / 2);
     for resource in resources {
         let name = pad_right(&clean(&resource.name), names);
         let (bar, share) = bar(resource);
-        let first = [
-            Span::plain(format!("  {name}  ")),
-            Span::new(Tone::Series(0), bar),
-            Span::strong(format!(" {}  ", pad_left(&share, 6))),
-        ];
+        let mut first =
+            vec![Span::plain(format!("  {name}  ")), Span::strong(format!("{}  ", pad_left(&share, 6)))];
+        if screen.width() >= WITH_BARS {
+            first.insert(1, Span::new(Tone::Series(0), format!("{bar} ")));
+        }
         screen.paragraph(&first, Tone::Plain, &summary::delivered(resource));
     }
 }

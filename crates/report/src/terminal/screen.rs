@@ -88,44 +88,83 @@ impl Screen {
         }
     }
 
-    /// A command to paste: lines that do not fit end in a backslash, which the shell joins again.
+    /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
+    /// It is broken between words; a word too long for a line goes on in the first column of the next, where
+    /// the shell adds no space to it.
     pub fn command(&mut self, first: &[Span], text: &str) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum::<usize>().min(self.width / 2);
-        let lines = wrap(&clean(text), self.width - indent - 2);
-        let last = lines.len() - 1;
-        for (number, line) in lines.into_iter().enumerate() {
-            let line = if number < last { format!("{line} \\") } else { line };
-            let mut spans = if number == 0 { first.to_vec() } else { vec![Span::plain(" ".repeat(indent))] };
-            spans.push(Span::plain(line));
-            self.line(&spans);
+        let columns = self.width;
+        let room = |start: usize| columns - start - 2;
+        let mut before = first.to_vec();
+        let mut start = indent;
+        let mut line = String::new();
+        let words: Vec<String> =
+            clean(text).split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        for word in words {
+            let gap = usize::from(!line.is_empty());
+            if width(&line) + gap + width(&word) <= room(start) {
+                line = if gap == 1 { format!("{line} {word}") } else { word };
+                continue;
+            }
+            if !line.is_empty() {
+                self.broken(&mut before, &format!("{line} \\"));
+                (start, before) = (indent, vec![Span::plain(" ".repeat(indent))]);
+            }
+            let mut rest = word.as_str();
+            while width(rest) > room(start) {
+                let piece = crate::text::beginning(rest, room(start));
+                self.broken(&mut before, &format!("{piece}\\"));
+                rest = &rest[piece.len()..];
+                (start, before) = (0, Vec::new());
+            }
+            line = rest.to_owned();
         }
+        self.broken(&mut before, &line);
     }
 
-    /// `Key:   value`, the value beginning in column `at`.
+    fn broken(&mut self, before: &mut Vec<Span>, text: &str) {
+        before.push(Span::plain(text));
+        self.line(before);
+        before.clear();
+    }
+
+    /// `Key:   value`, the value beginning in column `at`; below a key that is too long for that.
     pub fn pair(&mut self, key: &str, value: &str, at: usize) {
         let key = format!("{}:", clean(key));
         let at = at.min(self.width / 2);
-        let key = if width(&key) + 1 > at { format!("{key} ") } else { pad_right(&key, at) };
-        self.paragraph(&[Span::plain(key)], Tone::Plain, value);
+        if width(&key) + 1 > at {
+            self.hanging("", "  ", &key);
+            self.paragraph(&[Span::plain(" ".repeat(at))], Tone::Plain, value);
+        } else {
+            self.paragraph(&[Span::plain(pad_right(&key, at))], Tone::Plain, value);
+        }
     }
 
-    /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped; where
-    /// that does not help it is written row by row.
+    /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
+    /// optional columns left out; where that does not help it is written row by row.
     pub fn table(&mut self, table: &Table, indent: usize) {
-        let head: Vec<String> = table.columns.iter().map(|column| clean(&column.head)).collect();
-        let rows: Vec<Vec<String>> =
-            table.rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
-        if let Some(widths) = self.column_widths(table, &head, &rows, indent) {
-            self.table_row(table, &head, &widths, indent, Tone::Quiet);
-            for row in &rows {
-                self.table_row(table, row, &widths, indent, Tone::Plain);
+        let mut shown = std::borrow::Cow::Borrowed(table);
+        let widths = loop {
+            if let Some(widths) = self.column_widths(&shown, indent) {
+                break Some(widths);
+            }
+            match shown.narrower() {
+                Some(narrower) => shown = std::borrow::Cow::Owned(narrower),
+                None => break None,
+            }
+        };
+        if let Some(widths) = widths {
+            let head: Vec<String> = shown.columns.iter().map(|column| clean(&column.head)).collect();
+            self.table_row(&shown, &head, &widths, indent, Tone::Quiet);
+            for row in &shown.rows {
+                self.table_row(&shown, row, &widths, indent, Tone::Plain);
             }
         } else {
-            for row in &rows {
-                let cells = head.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
-                let text = cells.map(|(head, cell)| format!("{head} {cell}")).collect::<Vec<_>>().join("; ");
+            for row in &table.rows {
+                let cells = table.columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+                let text = cells.map(|(column, cell)| format!("{} {cell}", column.head));
                 let bullet = format!("{}- ", " ".repeat(indent));
-                self.paragraph(&[Span::plain(bullet)], Tone::Plain, &text);
+                self.paragraph(&[Span::plain(bullet)], Tone::Plain, &text.collect::<Vec<_>>().join("; "));
             }
         }
         for (number, note) in table.notes.iter().enumerate() {
@@ -134,18 +173,13 @@ impl Screen {
         }
     }
 
-    fn column_widths(
-        &self,
-        table: &Table,
-        head: &[String],
-        rows: &[Vec<String>],
-        indent: usize,
-    ) -> Option<Vec<usize>> {
-        let columns = head.len();
-        let natural: Vec<usize> = (0..columns)
-            .map(|at| rows.iter().map(|row| width(&row[at])).chain([width(&head[at])]).max().unwrap_or(0))
-            .collect();
-        let mut widths = natural.clone();
+    fn column_widths(&self, table: &Table, indent: usize) -> Option<Vec<usize>> {
+        let columns = table.columns.len();
+        let natural = |at: usize| {
+            let cells = table.rows.iter().map(|row| width(&clean(&row[at])));
+            cells.chain([width(&clean(&table.columns[at].head))]).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> = (0..columns).map(natural).collect();
         let room = self.width.checked_sub(indent + GAP * columns.saturating_sub(1))?;
         while widths.iter().sum::<usize>() > room {
             let excess = widths.iter().sum::<usize>() - room;
@@ -158,7 +192,8 @@ impl Screen {
     }
 
     fn table_row(&mut self, table: &Table, cells: &[String], widths: &[usize], indent: usize, tone: Tone) {
-        let wrapped: Vec<Vec<String>> = cells.iter().zip(widths).map(|(cell, w)| wrap(cell, *w)).collect();
+        let wrapped: Vec<Vec<String>> =
+            cells.iter().zip(widths).map(|(cell, w)| wrap(&clean(cell), *w)).collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
         for line in 0..height {
             let mut text = " ".repeat(indent);
@@ -215,5 +250,17 @@ mod tests {
         let mut screen = screen(24);
         screen.command(&[Span::plain("  ")], "echo madvise > /sys/kernel/mm/x");
         assert_eq!(screen.finish(), "  echo madvise > \\\n  /sys/kernel/mm/x\n");
+    }
+
+    #[test]
+    fn a_word_broken_in_a_command_is_one_word_to_the_shell() {
+        let mut screen = screen(20);
+        screen.command(&[Span::plain("   ")], "echo a > /sys/kernel/mm/transparent_hugepage/enabled");
+        let text = screen.finish();
+        assert!(text.lines().all(|line| width(line) <= 20), "{text}");
+        // What the shell does with a backslash at the end of a line.
+        let joined = text.replace("\\\n", "");
+        let words: Vec<&str> = joined.split_whitespace().collect();
+        assert_eq!(words, ["echo", "a", ">", "/sys/kernel/mm/transparent_hugepage/enabled"]);
     }
 }

@@ -1,0 +1,35 @@
+//! Writes a made-up record, for looking at reports of machines that one does not have:
+//! `cargo run -p linespeed-report --example made_up -- NAME OUT.json`, and with `--text WIDTH` in place of the
+//! file, its terminal report.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::process::ExitCode;
+
+use report::terminal::{self, Style};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let Some(record) = args.first().and_then(|name| support::named(name)) else {
+        eprintln!("usage: made_up {} OUT.json | --text WIDTH", support::NAMES.join("|"));
+        return ExitCode::from(2);
+    };
+    match args[1..] {
+        ["--text", width] => {
+            let style = Style { width: width.parse().unwrap_or(80), color: args.len() > 3 };
+            print!("{}", terminal::report(&record, &style));
+            println!("\n{}", "=".repeat(style.width));
+            print!("{}", terminal::inventory(&record, &style));
+            println!("\n{}", "=".repeat(style.width));
+            print!("{}", terminal::tree(&record.machine, &style));
+            ExitCode::SUCCESS
+        }
+        [file] if std::fs::write(file, record.to_json()).is_ok() => ExitCode::SUCCESS,
+        _ => {
+            eprintln!("the record could not be written");
+            ExitCode::from(3)
+        }
+    }
+}
