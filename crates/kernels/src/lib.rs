@@ -20,6 +20,7 @@
 //! | [`counter`] | the cycle or system counter, and the loop that looks for gaps in it |
 //! | [`branch`] | one conditional branch an item: what a mispredict costs |
 //! | [`hint`] | the instruction that spin loops wait with |
+//! | [`prefetch`] | a hint, for building working sets |
 //! | [`inventory()`] | all of them, as one list |
 //!
 //! To add a kernel: write it in the file of its family, for both instruction sets, with its `Work`; put it
@@ -36,6 +37,7 @@ pub mod counter;
 pub mod heavy;
 pub mod hint;
 mod inventory;
+pub mod prefetch;
 pub mod stream;
 mod variant;
 mod work;

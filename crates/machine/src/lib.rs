@@ -80,3 +80,35 @@ pub fn inspect(root: &Root) -> Inspection {
 pub fn snapshot(root: &Root) -> Snapshot {
     snapshot::read(root, &clocks::policies(root))
 }
+
+/// Reads the present conditions after a run that began with `before`: the share of stolen time is that of the run.
+pub fn snapshot_since(root: &Root, before: &Snapshot) -> Snapshot {
+    let mut after = snapshot(root);
+    after.steal_share = steal_between(before, &after);
+    after
+}
+
+/// Share of all CPU time between two readings that the hypervisor took; `None` where the kernel does not tell or no
+/// time passed.
+fn steal_between(before: &Snapshot, after: &Snapshot) -> Option<f64> {
+    let spent = |name: &str| Some(after.cpu_seconds.get(name)? - before.cpu_seconds.get(name)?);
+    let stolen = spent("steal")?;
+    let all: f64 = after.cpu_seconds.keys().filter_map(|name| spent(name)).sum();
+    (all > 0.0 && stolen >= 0.0).then(|| stolen / all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_of_a_run_is_not_that_since_boot() {
+        let at = |steal: f64, idle: f64| Snapshot {
+            cpu_seconds: [("steal".to_owned(), steal), ("idle".to_owned(), idle)].into(),
+            ..Snapshot::default()
+        };
+        assert_eq!(steal_between(&at(100.0, 100.0), &at(101.0, 109.0)), Some(0.1));
+        assert_eq!(steal_between(&at(1.0, 1.0), &at(1.0, 1.0)), None);
+        assert_eq!(steal_between(&Snapshot::default(), &at(1.0, 1.0)), None);
+    }
+}

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Machine, Measurement, Snapshot};
 
+use crate::arrays::Arrays;
 use crate::budget::{Depth, memory_allowance};
 use crate::cycle::Cycle;
 
@@ -79,6 +80,9 @@ pub struct Context<'a> {
     pub coverage: Vec<Coverage>,
     /// The random cycle of the last latency measurement, kept for those that need the same.
     pub(crate) kept_cycle: Option<Cycle>,
+    /// The arrays of a measurement, kept for the next that needs some.
+    pub(crate) kept_arrays: Option<Arrays>,
+    memory_used_before: u64,
     progress: &'a mut (dyn Progress + Send + Sync),
     deadline: Instant,
 }
@@ -102,6 +106,8 @@ impl<'a> Context<'a> {
             measurements: Vec::new(),
             coverage: Vec::new(),
             kept_cycle: None,
+            kept_arrays: None,
+            memory_used_before: crate::sys::memory_used().unwrap_or(0),
             progress,
             deadline: Instant::now(),
         }
@@ -164,16 +170,21 @@ impl<'a> Context<'a> {
         self.measurements.push(measurement);
     }
 
-    /// Bytes that arrays may take now. The kernel's estimate is read afresh: others allocate too.
+    /// Bytes that new arrays may take now, beside those that are kept. The kernel's estimate is read afresh, since
+    /// others allocate too; of the cgroup's rest what this process has taken since is subtracted.
     pub fn memory_allowance(&self) -> u64 {
         let available = crate::sys::memory_available().or(self.snapshot.memory_available_bytes);
-        memory_allowance(available, self.machine.limits.memory_available_bytes)
+        let taken = crate::sys::memory_used().unwrap_or(0).saturating_sub(self.memory_used_before);
+        let left = self.machine.limits.memory_available_bytes.map(|bytes| bytes.saturating_sub(taken));
+        memory_allowance(available, left)
     }
 
     /// The CPU for measurements on one: of the fastest kind, the first sibling of its core, and the last such of its
     /// package, since interrupts and daemons favour the low numbers.
     pub fn lead_cpu(&self) -> Option<u32> {
-        let fastest = |id: u32| self.machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)));
+        let fastest = |id: u32| {
+            self.machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)))
+        };
         let firsts = self.machine.one_cpu_a_core(&self.cpus);
         let best = firsts.iter().map(fastest).max()?;
         let fast: Vec<u32> = firsts.iter().filter(|id| fastest(*id) == best).collect();
@@ -201,8 +212,7 @@ mod tests {
     fn an_impossible_figure_is_withheld_and_named() {
         let (machine, snapshot, stop) = (Machine::default(), Snapshot::default(), Stop::new());
         let mut silent = Silent;
-        let mut context =
-            Context::new(&machine, &snapshot, Depth::Quick, CpuList::new(), &stop, &mut silent);
+        let mut context = Context::new(&machine, &snapshot, Depth::Quick, CpuList::new(), &stop, &mut silent);
         context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![7e9; 6]));
         context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![3e9; 6]));
         assert_eq!(context.measurements.len(), 1);

@@ -8,6 +8,9 @@ use crate::mapping::{Mapping, Page};
 /// two loads share a line, which the curve's first octaves show.
 pub const LINE: usize = 64;
 
+/// Lines drawn and fetched ahead while growing: as many as the cores of today keep in flight, and some.
+const AHEAD: usize = 24;
+
 /// A cycle that grows: every line of the first `lines` is on it once, in an order drawn uniformly from all cyclic
 /// orders, so that no prefetcher finds a stride and no short cycle can be learnt.
 ///
@@ -26,7 +29,8 @@ impl Cycle {
     /// returned beside the cycle, which then takes memory where first touched).
     pub fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
         let mapping = Mapping::new(bytes, page)?;
-        let bound = node.and_then(|node| crate::sys::bind_to_node(mapping.start(), mapping.len(), node).err());
+        let bound =
+            node.and_then(|node| crate::sys::bind_to_node(mapping.start(), mapping.len(), node).err());
         let mut cycle = Self { mapping, lines: 0, random: Random::new(0x9E37_79B9_7F4A_7C15) };
         cycle.grow_to(LINE);
         Ok((cycle, bound))
@@ -40,6 +44,12 @@ impl Cycle {
     /// Bytes it can grow to.
     pub fn capacity(&self) -> usize {
         self.mapping.len()
+    }
+
+    /// Gives the memory up for other uses: the mapping and how much of it was touched.
+    pub fn into_mapping(self) -> (Mapping, usize) {
+        let touched = self.bytes();
+        (self.mapping, touched)
     }
 
     /// The mapping.
@@ -71,18 +81,32 @@ impl Cycle {
     /// Grows the cycle to `bytes` (at most its capacity).
     pub fn grow_to(&mut self, bytes: usize) {
         let wanted = bytes.min(self.capacity()) / LINE;
+        if self.lines == 0 && wanted > 0 {
+            let first = self.line(0);
+            // SAFETY: the first line lies within the mapping; alone, it points to itself.
+            unsafe { *first = first.cast() };
+            self.lines = 1;
+        }
+        // Drawn and fetched ahead: the lines are on their way together instead of one after the other. (Left to
+        // itself the core takes turns too: at multiples of 64 bytes most loads share their page offset with a store
+        // that still waits.)
+        let mut ahead = [0usize; AHEAD];
         while self.lines < wanted {
-            let new = self.line(self.lines);
-            // The first line points to itself.
-            let place = if self.lines == 0 { 0 } else { self.random.below(self.lines) };
-            let after = self.line(place);
-            // SAFETY: both lines lie within the mapping, are aligned to 64 bytes, and only this thread has them.
-            unsafe {
-                let next = if self.lines == 0 { new.cast() } else { *after };
-                *new = next;
-                *after = new.cast();
+            let batch = AHEAD.min(wanted - self.lines);
+            for (index, place) in ahead[..batch].iter_mut().enumerate() {
+                *place = self.random.below(self.lines + index);
+                kernels::prefetch::prefetch_for_write(self.mapping.start().wrapping_add(*place * LINE));
             }
-            self.lines += 1;
+            for place in &ahead[..batch] {
+                let (new, after) = (self.line(self.lines), self.line(*place));
+                // SAFETY: both lines lie within the mapping, are aligned to 64 bytes, and only this thread has them;
+                // `after` is below `lines`, so it was written when it joined the cycle.
+                unsafe {
+                    *new = *after;
+                    *after = new.cast();
+                }
+                self.lines += 1;
+            }
         }
     }
 

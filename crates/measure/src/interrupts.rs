@@ -51,7 +51,10 @@ impl Interrupts {
 fn column_of(text: &[u8], cpu: u32) -> Option<usize> {
     let header = text.split(|b| *b == b'\n').next()?;
     let name = format!("CPU{cpu}");
-    header.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).position(|word| word == name.as_bytes())
+    header
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+        .position(|word| word == name.as_bytes())
 }
 
 /// The sum of a column over the lines that have it; lines with a single figure (ERR, MIS) are the machine's.
@@ -77,7 +80,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const TEXT: &[u8] = b"            CPU0       CPU2\n   0:         10          0   IO-APIC   2-edge      timer\n \
+    const TEXT: &[u8] =
+        b"            CPU0       CPU2\n   0:         10          0   IO-APIC   2-edge      timer\n \
         LOC:        100        200   Local timer interrupts\n ERR:          7\n MIS:          0\n";
 
     #[test]

@@ -5,6 +5,7 @@
 //! pushes [`record::Measurement`]s into its [`Context`] as they are ready (so that an interrupted run keeps them)
 //! and says in the coverage what it could not do.
 
+pub mod arrays;
 pub mod budget;
 pub mod context;
 pub mod cycle;
@@ -22,4 +23,4 @@ pub mod window;
 
 pub use budget::{Budget, Depth};
 pub use context::{Context, Halt, Progress, Stop};
-pub use list::{Measure, MEASUREMENTS, find};
+pub use list::{MEASUREMENTS, Measure, find};

@@ -127,7 +127,11 @@ mod tests {
     #[test]
     fn every_measurement_has_words() {
         for measurement in MEASUREMENTS {
-            assert!(record::words::find(measurement.name()).is_some(), "no words about {}", measurement.name());
+            assert!(
+                record::words::find(measurement.name()).is_some(),
+                "no words about {}",
+                measurement.name()
+            );
         }
     }
 
@@ -162,11 +166,13 @@ mod tests {
     fn the_budgets_of_512_cpus_stay_within_what_is_promised() {
         let machine = large();
         let cpus = machine.allowed_cpus();
-        let total = |depth| MEASUREMENTS.iter().map(|m| m.budget(&machine, &cpus, depth).seconds).sum::<f64>();
+        let total =
+            |depth| MEASUREMENTS.iter().map(|m| m.budget(&machine, &cpus, depth).seconds).sum::<f64>();
         assert!(total(Depth::Quick) <= 10.0, "quick: {} s", total(Depth::Quick));
         assert!(total(Depth::Normal) <= 88.0, "normal: {} s", total(Depth::Normal));
         let small: CpuList = (0..2).collect();
-        let total = |depth| MEASUREMENTS.iter().map(|m| m.budget(&machine, &small, depth).seconds).sum::<f64>();
+        let total =
+            |depth| MEASUREMENTS.iter().map(|m| m.budget(&machine, &small, depth).seconds).sum::<f64>();
         assert!(total(Depth::Normal) <= 57.0, "normal on 2: {} s", total(Depth::Normal));
         assert!(total(Depth::Quick) <= 9.0, "quick on 2: {} s", total(Depth::Quick));
     }

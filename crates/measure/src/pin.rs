@@ -25,9 +25,7 @@ fn affinity() -> io::Result<Vec<u64>> {
     // 65,536 CPUs: more than the kernel can be built for, so that its mask always fits.
     let mut mask = vec![0u64; 1024];
     // SAFETY: the kernel writes at most the given number of bytes.
-    let bytes = unsafe {
-        libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr())
-    };
+    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr()) };
     if bytes < 0 {
         return Err(io::Error::last_os_error());
     }

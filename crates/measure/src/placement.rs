@@ -66,7 +66,10 @@ impl Placement {
     pub fn words(&self, node: u32) -> String {
         match self {
             Placement::Share { on_node, pages } => {
-                format!("{} of {pages} pages asked about lie on node {node}", record::units::percent(*on_node))
+                format!(
+                    "{} of {pages} pages asked about lie on node {node}",
+                    record::units::percent(*on_node)
+                )
             }
             Placement::Unknown(why) => format!("not verified: {why}"),
         }

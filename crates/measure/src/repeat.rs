@@ -20,11 +20,17 @@ impl Effort {
     pub fn satisfied(&self, values: &[f64]) -> bool {
         values.len() >= self.most
             || (values.len() >= self.least
-                && record::Summary::of(values).relative_half_width().is_some_and(|width| width <= self.target))
+                && record::Summary::of(values)
+                    .relative_half_width()
+                    .is_some_and(|width| width <= self.target))
     }
 
     /// Takes samples until they agree, the budget ends (`out_of_time`), or somebody asks to stop.
-    pub fn samples(&self, out_of_time: impl Fn() -> bool, mut sample: impl FnMut() -> Watched) -> Vec<Watched> {
+    pub fn samples(
+        &self,
+        out_of_time: impl Fn() -> bool,
+        mut sample: impl FnMut() -> Watched,
+    ) -> Vec<Watched> {
         let mut taken: Vec<Watched> = Vec::with_capacity(self.least);
         let mut values = Vec::with_capacity(self.least);
         loop {
@@ -75,7 +81,8 @@ pub fn judge(measurement: &mut Measurement, target: f64) {
     }
     let Some(width) = measurement.summary.relative_half_width() else {
         if n > 0 {
-            measurement.doubt = Some(format!("too few samples ({n}) for an interval; give it more time with --full"));
+            measurement.doubt =
+                Some(format!("too few samples ({n}) for an interval; give it more time with --full"));
         }
         return;
     };
@@ -118,10 +125,13 @@ mod tests {
         let effort = Effort { least: 7, most: 30, target: 0.01 };
         assert_eq!(effort.samples(|| false, || watched(5.0, &[])).len(), 7);
         let mut n = 0.0;
-        let scattered = effort.samples(|| false, || {
-            n += 1.0;
-            watched(n, &[])
-        });
+        let scattered = effort.samples(
+            || false,
+            || {
+                n += 1.0;
+                watched(n, &[])
+            },
+        );
         assert_eq!(scattered.len(), 30);
         assert_eq!(effort.samples(|| true, || watched(5.0, &[])).len(), 1);
     }

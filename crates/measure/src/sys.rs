@@ -18,7 +18,8 @@ pub fn bind_to_node(start: *mut u8, bytes: usize, node: u32) -> io::Result<()> {
     // The kernel reads maxnode - 1 bits.
     let maxnode = mask.len() * bits as usize + 1;
     // SAFETY: mbind only changes the policy of the range; the mask outlives the call and holds maxnode - 1 bits.
-    result(unsafe { libc::syscall(libc::SYS_mbind, start, bytes, MPOL_BIND, mask.as_ptr(), maxnode, 0) }).map(drop)
+    result(unsafe { libc::syscall(libc::SYS_mbind, start, bytes, MPOL_BIND, mask.as_ptr(), maxnode, 0) })
+        .map(drop)
 }
 
 /// The node of each page that an address of `pages` lies in; a negative number is the kernel's error for that page
@@ -97,6 +98,13 @@ pub fn memory_available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Memory that this process has in RAM, bytes.
+pub fn memory_used() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages = text.split_whitespace().nth(1)?.parse::<u64>().ok()?;
+    pages.checked_mul(crate::mapping::base_page())
 }
 
 #[cfg(test)]

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use kernels::stream::{self, Op, Stores, Stream};
 use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
 
+use crate::arrays::{self, ARRAYS, CHUNK, Part};
 use crate::budget::{Budget, Depth, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::mapping::{Mapping, Page};
-use crate::placement::Placement;
 use crate::repeat::judge;
 use crate::team;
 use crate::window::{self, Log};
@@ -19,58 +18,14 @@ use crate::window::{self, Log};
 /// See the module.
 pub struct Bandwidth;
 
-/// Bytes of each array that a kernel is given at once: some 100 µs of work, so that slices of milliseconds are made
-/// of many, and a page-walk or call overhead is nothing beside it.
-const CHUNK: usize = 512 << 10;
-
-/// Arrays a thread has: triad and add read two and write one.
-const ARRAYS: usize = 3;
-
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
 
+/// Seconds that making the arrays may take in a normal run.
+pub(crate) const TOUCH_SECONDS: f64 = 7.0;
+
 /// Slices of a run: each is a sample.
 const SLICES: usize = 6;
-
-/// The three arrays of one thread: its parts of the whole arrays.
-struct Part {
-    arrays: Mapping,
-    /// Bytes of each array.
-    bytes: usize,
-}
-
-impl Part {
-    fn array(&self, index: usize, offset: usize) -> *mut f64 {
-        // Arrays lie behind one another with a gap of 4 KiB × index between their starts modulo the page, so that the
-        // streams of one kernel do not fall into the same cache sets.
-        let start = index * (self.bytes + GAP) + index * 2048 + offset;
-        debug_assert!(start + CHUNK <= self.arrays.len());
-        // SAFETY: the offset is below `bytes` less a chunk, and `Part::new` maps that much for each array.
-        unsafe { self.arrays.start().add(start).cast() }
-    }
-
-    fn new(bytes: usize) -> std::io::Result<Self> {
-        let bytes = (bytes / CHUNK).max(1) * CHUNK;
-        let arrays = Mapping::new(ARRAYS * (bytes + GAP + 2048), Page::Any)?;
-        Ok(Self { arrays, bytes })
-    }
-
-    /// Writes every array, so that its pages exist, are this thread's node's, and are no zero page.
-    fn first_touch(&self) {
-        for index in 0..ARRAYS {
-            for offset in (0..self.bytes).step_by(CHUNK) {
-                let start = self.array(index, offset);
-                for at in 0..CHUNK / 8 {
-                    // SAFETY: within the chunk, which lies within the mapping.
-                    unsafe { start.add(at).write(1.0 + index as f64) };
-                }
-            }
-        }
-    }
-}
-
-/// Room between the arrays of a part.
-const GAP: usize = 64 << 10;
 
 /// Which CPUs work, and in whose parts.
 struct Group {
@@ -119,79 +74,13 @@ impl Measure for Bandwidth {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        // The cycle of the latency measurement holds memory that the arrays want.
-        context.kept_cycle = None;
         let cpus: Vec<u32> = context.cpus.iter().collect();
         let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
-        let allowed = context.memory_allowance() / ARRAYS as u64;
-        let mut whole = beyond_caches(context.machine).min(allowed);
-        if context.depth == Depth::Quick {
-            // Faulting in gigabytes would take the whole budget.
-            whole = whole.min((beyond_caches(context.machine) / 4).max(256 << 20));
-            if whole < beyond_caches(context.machine) {
-                context.coverage.push(
-                    Coverage::degraded(
-                        "bandwidth",
-                        format!("--quick: arrays of {} in all, smaller than four times the caches", record::units::bytes(whole)),
-                    )
-                    .with_remedy("linespeed run bandwidth"),
-                );
-            }
-        }
-        let each = usize::try_from(whole / cpus.len() as u64).unwrap_or(usize::MAX);
-        if each < CHUNK {
-            return Err(Halt::Impossible(format!(
-                "memory allows {} an array, less than a chunk for each of {} CPUs",
-                record::units::bytes(allowed),
-                cpus.len()
-            )));
-        }
-        let made = team::run(&cpus, |_| {
-            let part = Part::new(each)?;
-            part.first_touch();
-            Ok::<Part, std::io::Error>(part)
-        });
-        let mut parts = Vec::new();
-        for part in made {
-            match part {
-                Some(Ok(part)) => parts.push(part),
-                Some(Err(error)) => return Err(Halt::Impossible(format!("the arrays could not be mapped: {error}"))),
-                None => return Err(Halt::Impossible("a thread could not be started".to_owned())),
-            }
-        }
-        check_placement(context, &cpus, &parts)?;
+        let ready = arrays::prepare(context, self.name(), context.depth.pick(0.7, TOUCH_SECONDS, 60.0))?;
+        let ready = arrays::with_third(context, ready)?;
         let groups = groups(context.machine, &cpus, lead);
-        plan_and_run(context, &groups, &parts)
+        plan_and_run(context, &groups, &ready.parts)
     }
-}
-
-/// Refuses when less than 99 % of the pages lie on their thread's node.
-fn check_placement(context: &mut Context, cpus: &[u32], parts: &[Part]) -> Result<(), Halt> {
-    if context.machine.nodes.len() < 2 {
-        return Ok(());
-    }
-    let (mut on_node, mut asked) = (0.0, 0usize);
-    let mut unknown = None;
-    for (cpu, part) in cpus.iter().zip(parts) {
-        let Some(node) = context.node_of(*cpu) else { continue };
-        match Placement::of(&part.arrays, part.arrays.len(), node) {
-            Placement::Share { on_node: share, pages } => {
-                on_node += share * pages as f64;
-                asked += pages;
-            }
-            Placement::Unknown(why) => unknown = Some(why),
-        }
-    }
-    if let Some(why) = unknown {
-        context.coverage.push(Coverage::degraded("bandwidth", format!("placement is not verified: {why}")));
-    }
-    if asked > 0 && on_node / (asked as f64) < crate::placement::LEAST_SHARE {
-        return Err(Halt::Impossible(format!(
-            "only {} of the pages lie on the node of the CPU that touched them first; is a memory policy set, or a node full?",
-            record::units::percent(on_node / asked as f64)
-        )));
-    }
-    Ok(())
 }
 
 /// One thread, each package when there are several, all CPUs.
@@ -201,8 +90,12 @@ fn groups(machine: &Machine, cpus: &[u32], lead: u32) -> Vec<Group> {
     };
     let node = |cpu: u32| machine.cpu(cpu).and_then(|c| c.node);
     // One thread walks the parts of all CPUs of its node: its own would fit in a large last-level cache.
-    let near: Vec<usize> =
-        cpus.iter().enumerate().filter(|(_, cpu)| node(**cpu) == node(lead)).map(|(index, _)| index).collect();
+    let near: Vec<usize> = cpus
+        .iter()
+        .enumerate()
+        .filter(|(_, cpu)| node(**cpu) == node(lead))
+        .map(|(index, _)| index)
+        .collect();
     let mut groups = vec![Group { cpus: vec![lead], parts: vec![near], node: node(lead) }];
     let package = |cpu: u32| machine.cpu(cpu).and_then(|c| c.package);
     let of_lead: Vec<u32> = cpus.iter().copied().filter(|cpu| package(*cpu) == package(lead)).collect();
@@ -235,8 +128,11 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
             let mut marks: Vec<Vec<SampleMark>> = vec![Vec::new(); kinds.len()];
             for round in 0..rounds {
                 // ABBA: what drifts over time touches both alike.
-                let order: Vec<usize> =
-                    if round % 2 == 0 { (0..kinds.len()).collect() } else { (0..kinds.len()).rev().collect() };
+                let order: Vec<usize> = if round % 2 == 0 {
+                    (0..kinds.len()).collect()
+                } else {
+                    (0..kinds.len()).rev().collect()
+                };
                 for index in order {
                     context.check()?;
                     if context.out_of_time() && !rates[index].is_empty() {
@@ -246,7 +142,10 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
                     let (new, moved) = run(group, parts, stream, seconds);
                     let first = rates[index].len() as u32;
                     if moved {
-                        marks[index].extend((0..new.len() as u32).map(|n| SampleMark { sample: first + n, mark: Mark::Migrated }));
+                        marks[index].extend(
+                            (0..new.len() as u32)
+                                .map(|n| SampleMark { sample: first + n, mark: Mark::Migrated }),
+                        );
                     }
                     rates[index].extend(new);
                     done += 1;
@@ -303,7 +202,8 @@ fn counted(stream: &Stream, bus: bool) -> u32 {
 fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
     let per_chunk = CHUNK as f64 / extent(stream) as f64;
     let logs = team::run(&group.cpus, |member| {
-        let mine: Vec<&Part> = group.parts[member.index].iter().filter_map(|index| parts.get(*index)).collect();
+        let mine: Vec<&Part> =
+            group.parts[member.index].iter().filter_map(|index| parts.get(*index)).collect();
         let mut log = Log::with_capacity((seconds * 2e5) as usize);
         let end = member.start + Duration::from_secs_f64(seconds);
         let mut done = 0.0;
@@ -312,9 +212,11 @@ fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64
         log.note(member.start, 0.0);
         while Instant::now() < end {
             let Some(part) = mine.get(place.0) else { break };
-            // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes (offsets are
-            // multiples of 2 KiB in a mapping aligned to 2 MiB), used by this thread alone.
-            unsafe { (stream.run)(part.array(0, place.1), part.array(1, place.1), part.array(2, place.1), CHUNK) };
+            // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, used by this
+            // thread alone.
+            unsafe {
+                (stream.run)(part.array(0, place.1), part.array(1, place.1), part.array(2, place.1), CHUNK)
+            };
             done += per_chunk;
             log.note(member.start, done);
             place.1 += CHUNK;
@@ -335,9 +237,17 @@ fn extent(stream: &Stream) -> u32 {
     (stream.work.bytes_read + stream.work.bytes_written) / u32::from(stream.arrays)
 }
 
-fn push(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream, rates: &[f64], marks: &[SampleMark]) {
+fn push(
+    context: &mut Context,
+    group: &Group,
+    parts: &[Part],
+    stream: &Stream,
+    rates: &[f64],
+    marks: &[SampleMark],
+) {
     let list: CpuList = group.cpus.iter().copied().collect();
-    let walked: usize = group.parts.iter().flatten().filter_map(|index| parts.get(*index)).map(|part| part.bytes).sum();
+    let walked: usize =
+        group.parts.iter().flatten().filter_map(|index| parts.get(*index)).map(|part| part.bytes).sum();
     for bus in [false, true] {
         let bytes = f64::from(counted(stream, bus));
         let mut place = Where::new()
@@ -396,17 +306,5 @@ mod tests {
         assert_eq!((groups[0].cpus.clone(), groups[0].parts.clone()), (vec![1], vec![vec![0, 1]]));
         assert_eq!(groups[1].cpus, [0, 1]);
         assert_eq!(groups[2].parts, [[0], [1], [2], [3]]);
-    }
-
-    #[test]
-    fn arrays_of_a_part_do_not_overlap() {
-        let part = Part::new(2 * CHUNK).unwrap();
-        let last = part.bytes - CHUNK;
-        for index in 0..2 {
-            let end = part.array(index, last) as usize + CHUNK;
-            assert!(end <= part.array(index + 1, 0) as usize);
-            assert_eq!(part.array(index, 0) as usize % 64, 0);
-        }
-        assert!(part.array(2, last) as usize + CHUNK <= part.arrays.start() as usize + part.arrays.len());
     }
 }

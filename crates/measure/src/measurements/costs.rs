@@ -153,7 +153,8 @@ fn single(
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
         let place = at(cpu).with("page", page.word());
         if (step * pages) as u64 > memory {
-            coverage.push(Coverage::skipped(format!("costs page fault {}", page.word()), "not enough memory"));
+            coverage
+                .push(Coverage::skipped(format!("costs page fault {}", page.word()), "not enough memory"));
             continue;
         }
         match page_faults(page, step, pages, effort, part, &mut watch) {
@@ -401,8 +402,7 @@ fn mutex_handover(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
     });
     let Some(samples) = samples else { return };
     let place = at(cpu).with("to_cpu", to);
-    let mut m =
-        measurement("cost.mutex_handover", place, &samples, |s| s.ns / f64::from(HANDOVERS) / 2.0);
+    let mut m = measurement("cost.mutex_handover", place, &samples, |s| s.ns / f64::from(HANDOVERS) / 2.0);
     drop_switch_marks(&mut m);
     judge(&mut m, 2.0 * TARGET);
     context.push(m);

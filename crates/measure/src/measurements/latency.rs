@@ -1,6 +1,8 @@
 //! Load latency against working set: a dependent chase round one random cycle, on huge pages and on base pages,
 //! interleaved size by size. The difference between the two curves is the page walk.
 
+use std::time::Instant;
+
 use record::{Coverage, CpuList, Machine, Mark, Measurement, Where};
 use serde_json::json;
 
@@ -22,6 +24,10 @@ const SMALLEST: usize = 4096;
 
 /// Half-width of the interval beyond which a point counts as too noisy.
 const TARGET: f64 = 0.03;
+
+/// The curve on base pages goes on up to this size at least: beyond the caches and the reach of the TLB of nearly all
+/// machines.
+const ENOUGH_FOR_BASE: usize = 256 << 20;
 
 /// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
 const SAMPLE_NS: f64 = 300_000.0;
@@ -122,7 +128,9 @@ fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) ->
             None
         }
         Err(error) => {
-            context.coverage.push(Coverage::impossible(what, format!("the memory could not be mapped: {error}")));
+            context
+                .coverage
+                .push(Coverage::impossible(what, format!("the memory could not be mapped: {error}")));
             None
         }
         Ok((mut cycle, bound)) => {
@@ -130,8 +138,11 @@ fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) ->
                 && context.machine.nodes.len() > 1
             {
                 context.coverage.push(
-                    Coverage::degraded(what.clone(), format!("mbind is refused ({error}); memory lies where it is first touched"))
-                        .with_remedy("allow mbind: a seccomp filter denies it"),
+                    Coverage::degraded(
+                        what.clone(),
+                        format!("mbind is refused ({error}); memory lies where it is first touched"),
+                    )
+                    .with_remedy("allow mbind: a seccomp filter denies it"),
                 );
             }
             cycle.grow_to(SMALLEST);
@@ -153,50 +164,82 @@ fn curve(
     sizes: &[usize],
 ) -> Result<(), Halt> {
     if !pinned {
-        context.coverage.push(Coverage::degraded("latency", format!("the thread could not be pinned to CPU {cpu}")));
+        context
+            .coverage
+            .push(Coverage::degraded("latency", format!("the thread could not be pinned to CPU {cpu}")));
     }
     let largest = sizes.last().copied().unwrap_or(SMALLEST);
     let mut curves: Vec<Curve> =
         [Page::Huge, Page::Base].into_iter().filter_map(|page| open(context, page, largest, node)).collect();
-    let effort = Effort { least: context.depth.pick(6, 9, 25), most: context.depth.pick(12, 40, 120), target: 0.01 };
+    let effort =
+        Effort { least: context.depth.pick(6, 9, 25), most: context.depth.pick(12, 40, 120), target: 0.01 };
     let mut watch = Watch::new(cpu);
     let mut ended = Ok(());
     let mut reached = 0;
+    // Seconds a byte that the last growth took, for each curve: making memory can take longer than measuring it.
+    let mut growth = vec![0.0; curves.len()];
     'sizes: for (step, &bytes) in sizes.iter().enumerate() {
-        // What is left must do for the largest set of all: it is the memory's latency and everyone's first question.
-        // When time runs short, the sizes between are passed over.
-        let share_left = 1.0 - step as f64 / sizes.len() as f64;
-        let short = context.seconds_left() < 0.25 * share_left * context.depth.pick(3.2, 17.0, 60.0);
-        if context.out_of_time() || (short && bytes != largest && step % 4 != 0) {
-            continue;
+        if context.out_of_time() {
+            break;
         }
-        for curve in &mut curves {
+        // The curve on huge pages is everyone's first question; when making memory for both would outlast the
+        // budget, the one on base pages ends earlier.
+        let ahead = largest.saturating_sub(bytes) as f64;
+        let measuring = (sizes.len() - step) as f64 * curves.len() as f64 * 0.02;
+        if curves.len() > 1
+            && bytes > ENOUGH_FOR_BASE
+            && ahead * growth.iter().sum::<f64>() + measuring > context.seconds_left()
+            && let Some(base) = curves.pop()
+        {
+            growth.pop();
+            let ended_at = base.cycle.bytes() as u64;
+            context.coverage.push(
+                Coverage::degraded(
+                    format!("latency {}", base.page.word()),
+                    format!(
+                        "ends at {}: this machine hands out memory slowly",
+                        record::units::bytes(ended_at)
+                    ),
+                )
+                .with_remedy("linespeed run latency --full"),
+            );
+            close(context, base, cpu, node);
+        }
+        for (curve, growth) in curves.iter_mut().zip(&mut growth) {
             if let Err(halt) = context.check() {
                 ended = Err(halt);
                 break 'sizes;
             }
-            point(curve, bytes, cpu, effort, context, &mut watch);
+            let (had, from) = (curve.cycle.bytes(), Instant::now());
+            curve.cycle.grow_to(bytes);
+            *growth = from.elapsed().as_secs_f64() / (curve.cycle.bytes() - had).max(1) as f64;
+            point(curve, cpu, effort, context, &mut watch);
         }
         reached = bytes;
         context.at((step + 1) as f64 / sizes.len() as f64);
     }
     if ended.is_ok() && reached < largest {
-        context.coverage.push(Coverage::degraded(
-            "latency",
-            format!("time ended at {}; {} was planned", record::units::bytes(reached as u64), record::units::bytes(largest as u64)),
-        ).with_remedy("linespeed run latency --full"));
+        context.coverage.push(
+            Coverage::degraded(
+                "latency",
+                format!(
+                    "time ended at {}; {} was planned",
+                    record::units::bytes(reached as u64),
+                    record::units::bytes(largest as u64)
+                ),
+            )
+            .with_remedy("linespeed run latency --full"),
+        );
     }
-    for curve in curves {
-        let kept = close(context, curve, cpu, node);
-        if let Some(cycle) = kept {
-            context.kept_cycle = Some(cycle);
-        }
+    // The cycle on huge pages is the first of the curves, and the one that others want.
+    for curve in curves.into_iter().rev() {
+        context.kept_cycle = close(context, curve, cpu, node).or(context.kept_cycle.take());
     }
     ended
 }
 
-fn point(curve: &mut Curve, bytes: usize, cpu: u32, effort: Effort, context: &Context, watch: &mut Watch) {
-    curve.cycle.grow_to(bytes);
+fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &Context, watch: &mut Watch) {
+    let bytes = curve.cycle.bytes();
     let lines = (curve.cycle.bytes() / crate::cycle::LINE) as u64;
     if bytes <= CHASE_WARM_UP {
         curve.at = curve.cycle.chase(curve.at, 2 * lines);
@@ -212,12 +255,12 @@ fn point(curve: &mut Curve, bytes: usize, cpu: u32, effort: Effort, context: &Co
     watch.refresh();
     let mut at = curve.at;
     let taken = watch.sample(|| at = curve.cycle.chase(at, trial));
-    let hops = ((SAMPLE_NS / (taken.ns / trial as f64).max(0.1)) as u64).next_multiple_of(kernels::chase::UNROLL).max(1_024);
+    let hops = ((SAMPLE_NS / (taken.ns / trial as f64).max(0.1)) as u64)
+        .next_multiple_of(kernels::chase::UNROLL)
+        .max(1_024);
     let stolen = steal_before(context, cpu);
-    let mut samples = effort.samples(
-        || context.out_of_time(),
-        || watch.sample(|| at = curve.cycle.chase(at, hops)),
-    );
+    let mut samples =
+        effort.samples(|| context.out_of_time(), || watch.sample(|| at = curve.cycle.chase(at, hops)));
     curve.at = at;
     if let (Some(before), Some(after)) = (stolen, steal_before(context, cpu))
         && after > before
@@ -278,8 +321,7 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
         }
     }
     for point in &curve.points {
-        let mut place =
-            Where::new().with("cpu", cpu).with("bytes", point.bytes).with("page", word.as_str());
+        let mut place = Where::new().with("cpu", cpu).with("bytes", point.bytes).with("page", word.as_str());
         if let Some(node) = node {
             place = place.with("node", node);
         }
@@ -296,7 +338,7 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
         context.push(ns);
         context.push(cycles);
     }
-    (curve.page == Page::Huge).then_some(curve.cycle)
+    Some(curve.cycle)
 }
 
 #[cfg(test)]

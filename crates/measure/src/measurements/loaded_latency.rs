@@ -8,10 +8,11 @@ use kernels::stream::{self, Op, Stores};
 use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
 use serde_json::json;
 
+use crate::arrays::{self, CHUNK, Part};
 use crate::budget::{Budget, Depth, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::mapping::{Mapping, Page};
+use crate::measurements::bandwidth::TOUCH_SECONDS;
 use crate::measurements::parallelism::memory_cycle;
 use crate::repeat::judge;
 use crate::team;
@@ -56,14 +57,20 @@ impl Measure for LoadedLatency {
         match machine.allowed_cpus().len() {
             0 | 1 => Coverage::impossible(self.name(), "it needs two CPUs: one to measure, others to load")
                 .with_remedy("allow more CPUs (taskset, cpuset)"),
-            2 => Coverage::degraded(self.name(), "one CPU is left to load the memory, which may not reach its limit"),
+            2 => Coverage::degraded(
+                self.name(),
+                "one CPU is left to load the memory, which may not reach its limit",
+            ),
             _ => Coverage::measured(self.name()),
         }
     }
 
     fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
         let starting = cpus.len() as f64 * WAITS.len() as f64 * 0.1e-3;
-        Budget { seconds: depth.pick(1.0, 4.5, 20.0) + starting, bytes: beyond_caches(machine).saturating_mul(2) }
+        Budget {
+            seconds: depth.pick(1.0, 4.5, 20.0) + starting,
+            bytes: beyond_caches(machine).saturating_mul(2),
+        }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
@@ -73,20 +80,10 @@ impl Measure for LoadedLatency {
             return Err(Halt::Impossible("it needs two CPUs: one to measure, others to load".to_owned()));
         }
         let cycle = memory_cycle(context, lead, "loaded-latency")?;
-        // Each loader reads its own part, together as large as the caches allow to be beyond, in what memory is left.
-        let wanted = beyond_caches(context.machine).min(context.memory_allowance() / 2);
-        let each = ((wanted / loaders.len() as u64) as usize / BURST * BURST).max(BURST);
-        let made: Option<Vec<Mapping>> = team::run(&loaders, |_| {
-            let part = Mapping::new(each, Page::Any).ok()?;
-            part.touch(each);
-            Some(part)
-        })
-        .into_iter()
-        .map(Option::flatten)
-        .collect();
-        let Some(parts) = made else {
-            return Err(Halt::Impossible("the loaders' memory could not be mapped".to_owned()));
-        };
+        let ready = arrays::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS, 60.0))?;
+        let index_of = |cpu: &u32| context.cpus.iter().position(|c| c == *cpu);
+        let parts: Vec<Part> =
+            loaders.iter().filter_map(|cpu| ready.parts.get(index_of(cpu)?).cloned()).collect();
         let Some(read) = kernels::Variant::usable_vectors()
             .filter_map(|variant| stream::find(Op::Read, Stores::Regular, variant))
             .last()
@@ -100,7 +97,9 @@ impl Measure for LoadedLatency {
         for (step, wait) in WAITS.into_iter().enumerate() {
             context.check()?;
             if context.out_of_time() && points.len() > 2 {
-                context.coverage.push(Coverage::degraded("loaded-latency", "time ended before the highest rates"));
+                context
+                    .coverage
+                    .push(Coverage::degraded("loaded-latency", "time ended before the highest rates"));
                 break;
             }
             let over = AtomicBool::new(false);
@@ -113,7 +112,7 @@ impl Measure for LoadedLatency {
                     let moved = crate::sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
                     return (Log::default(), taken, moved);
                 }
-                let log = load(read, &parts[member.index - 1], each, wait, member.start, &over);
+                let log = load(read, &parts[member.index - 1], wait, member.start, &over);
                 (log, Vec::new(), false)
             });
             let mut all: Vec<_> = logs.into_iter().flatten().collect();
@@ -130,6 +129,7 @@ impl Measure for LoadedLatency {
         }
         push_all(context, lead, &points, &loaders);
         context.kept_cycle = Some(cycle);
+        context.kept_arrays = Some(ready);
         Ok(())
     }
 }
@@ -154,31 +154,24 @@ fn chase_samples(cycle: &crate::cycle::Cycle, start: Instant, end: Instant) -> V
     samples
 }
 
-fn load(
-    read: &stream::Stream,
-    part: &Mapping,
-    bytes: usize,
-    wait: Option<u64>,
-    start: Instant,
-    over: &AtomicBool,
-) -> Log {
+fn load(read: &stream::Stream, part: &Part, wait: Option<u64>, start: Instant, over: &AtomicBool) -> Log {
     let mut log = Log::with_capacity(1 << 16);
     while Instant::now() < start {
         std::hint::spin_loop();
     }
     log.note(start, 0.0);
-    let (mut done, mut offset) = (0.0, 0);
+    // Array and offset: both arrays in turn.
+    let (mut done, mut place) = (0.0, (0usize, 0usize));
     let adds = u64::from(chain::ADD.work.operations);
     while !over.load(Ordering::Relaxed) {
         if let Some(cycles) = wait {
-            // SAFETY: the burst lies within the part, which is aligned to 2 MiB and was touched; read loads only.
-            unsafe {
-                let from = part.start().add(offset).cast::<f64>();
-                (read.run)(from, from, from, BURST);
-            }
-            offset += BURST;
-            if offset + BURST > bytes {
-                offset = 0;
+            let from = part.array(place.0, place.1 / CHUNK * CHUNK).wrapping_byte_add(place.1 % CHUNK);
+            // SAFETY: the burst lies within a chunk of the part's array (bursts divide chunks), which was touched and is
+            // only read.
+            unsafe { (read.run)(from, from, from, BURST) };
+            place.1 += BURST;
+            if place.1 >= part.bytes {
+                place = (1 - place.0, 0);
             }
             done += BURST as f64;
             if cycles > 0 {
@@ -194,8 +187,10 @@ fn load(
 
 fn push_all(context: &mut Context, cpu: u32, points: &[(f64, Vec<f64>, bool)], loaders: &[u32]) {
     let peak = points.iter().map(|(bandwidth, _, _)| *bandwidth).fold(0.0, f64::max);
-    let curve: Vec<(f64, f64)> =
-        points.iter().map(|(bandwidth, samples, _)| (*bandwidth, record::Summary::of(samples).median)).collect();
+    let curve: Vec<(f64, f64)> = points
+        .iter()
+        .map(|(bandwidth, samples, _)| (*bandwidth, record::Summary::of(samples).median))
+        .collect();
     let list: CpuList = loaders.iter().copied().collect();
     for (bandwidth, samples, moved) in points {
         let place = Where::new()
@@ -210,7 +205,8 @@ fn push_all(context: &mut Context, cpu: u32, points: &[(f64, Vec<f64>, bool)], l
             .with_detail("ns_at_half_of_peak", json!(at_share(&curve, peak, 0.5)))
             .with_detail("ns_at_80_percent_of_peak", json!(at_share(&curve, peak, 0.8)));
         if *moved {
-            m.marks = (0..samples.len() as u32).map(|sample| SampleMark { sample, mark: Mark::Migrated }).collect();
+            m.marks =
+                (0..samples.len() as u32).map(|sample| SampleMark { sample, mark: Mark::Migrated }).collect();
         }
         judge(&mut m, 0.05);
         context.push(m);

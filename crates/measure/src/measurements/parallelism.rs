@@ -118,7 +118,7 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
 
 /// Whether the widest ratio is known to 2 %.
 fn settled(ratios: &[Vec<f64>]) -> bool {
-    ratios
-        .last()
-        .is_some_and(|values| record::Summary::of(values).relative_half_width().is_some_and(|width| width < 0.02))
+    ratios.last().is_some_and(|values| {
+        record::Summary::of(values).relative_half_width().is_some_and(|width| width < 0.02)
+    })
 }

@@ -85,8 +85,11 @@ impl Measure for Stolen {
         let untold = seen.iter().flatten().filter(|s| !s.causes_told).count();
         if untold > 0 {
             context.coverage.push(
-                Coverage::degraded("stolen", "whose the gaps are is not told: /proc/interrupts cannot be read")
-                    .with_remedy("make /proc/interrupts readable (a sandbox or container hides it)"),
+                Coverage::degraded(
+                    "stolen",
+                    "whose the gaps are is not told: /proc/interrupts cannot be read",
+                )
+                .with_remedy("make /proc/interrupts readable (a sandbox or container hides it)"),
             );
         }
         if seen.iter().flatten().any(|s| !s.pinned || s.moved) {
@@ -188,7 +191,8 @@ fn settle(gaps: &mut [Gap], events: u64) {
 }
 
 fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
-    let told = seen.causes_told && !seen.parts.iter().flat_map(|p| &p.gaps).any(|gap| gap.cause == Cause::Unknown);
+    let told =
+        seen.causes_told && !seen.parts.iter().flat_map(|p| &p.gaps).any(|gap| gap.cause == Cause::Unknown);
     let kinds: &[(Option<&str>, Option<Cause>)] = if told {
         &[(None, None), (Some("os"), Some(Cause::Os)), (Some("below"), Some(Cause::Below))]
     } else {
@@ -223,7 +227,9 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             .with_detail("gaps_per_second", gaps.len() as f64 / (watched / 1e9).max(1e-9))
             .with_detail("share_of_all", gaps.iter().sum::<f64>() / watched.max(1.0));
         if seen.moved {
-            share.marks = (0..share.samples.len() as u32).map(|sample| SampleMark { sample, mark: Mark::Migrated }).collect();
+            share.marks = (0..share.samples.len() as u32)
+                .map(|sample| SampleMark { sample, mark: Mark::Migrated })
+                .collect();
             judge(&mut share, f64::INFINITY);
         }
         context.push(share);

@@ -85,8 +85,11 @@ impl Measure for Wakeup {
 
     fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
         if machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32) {
-            return Coverage::degraded(self.name(), "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only")
-                .with_remedy("run as root, or raise RLIMIT_RTPRIO: ulimit -r 80");
+            return Coverage::degraded(
+                self.name(),
+                "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only",
+            )
+            .with_remedy("run as root, or raise RLIMIT_RTPRIO: ulimit -r 80");
         }
         Coverage::measured(self.name())
     }
@@ -174,19 +177,25 @@ fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &D
     if let Some(why) = seen.iter().flatten().find_map(|s| s.fifo_refused.clone())
         && !context.machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32)
     {
-        context.coverage.push(
-            Coverage::degraded("wakeup fifo", format!("SCHED_FIFO is refused: {why}"))
-                .with_remedy("run as root, raise RLIMIT_RTPRIO, or allow sched_setscheduler in the container's seccomp filter"),
-        );
+        context
+            .coverage
+            .push(Coverage::degraded("wakeup fifo", format!("SCHED_FIFO is refused: {why}")).with_remedy(
+            "run as root, raise RLIMIT_RTPRIO, or allow sched_setscheduler in the container's seccomp filter",
+        ));
     }
     if let Dma::Refused(why) = dma {
         context.coverage.push(
-            Coverage::degraded("wakeup tuned", format!("idle states cannot be held off: /dev/cpu_dma_latency: {why}"))
-                .with_remedy("run as root, or allow the device to this user"),
+            Coverage::degraded(
+                "wakeup tuned",
+                format!("idle states cannot be held off: /dev/cpu_dma_latency: {why}"),
+            )
+            .with_remedy("run as root, or allow the device to this user"),
         );
     }
     if let Some(why) = seen.iter().flatten().find_map(|s| s.slack_refused.clone()) {
-        context.coverage.push(Coverage::degraded("wakeup tuned", format!("timer slack cannot be set: {why}")));
+        context
+            .coverage
+            .push(Coverage::degraded("wakeup tuned", format!("timer slack cannot be set: {why}")));
     }
     let unpinned = seen.iter().flatten().any(|s| !s.latencies.is_empty() && !s.pinned);
     let moved: u64 = seen.iter().flatten().map(|s| s.moved).sum();
@@ -207,12 +216,12 @@ fn now_ns() -> i64 {
 }
 
 fn sleep_until(ns: i64) {
-    let time =
-        libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: ns % 1_000_000_000 };
+    let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: ns % 1_000_000_000 };
     // SAFETY: the timespec outlives the call; with TIMER_ABSTIME nothing is written back. A signal ends the sleep
     // early, and then the loop asks again.
-    while unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut()) }
-        == libc::EINTR
+    while unsafe {
+        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut())
+    } == libc::EINTR
     {}
 }
 

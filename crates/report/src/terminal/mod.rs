@@ -1,6 +1,7 @@
 //! A record as text for a terminal. No line is wider than asked, no colour carries a meaning alone, and nothing
 //! that the machine says can act on the terminal.
 
+mod listing;
 pub(crate) mod paint;
 mod report;
 mod screen;
@@ -10,6 +11,7 @@ use record::words::Word;
 use record::{Machine, Record};
 
 use crate::contents::inventory;
+pub use listing::{Listed, measurements, words};
 use crate::text::{clean, width};
 use paint::{Span, Tone};
 use screen::Screen;

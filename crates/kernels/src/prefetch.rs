@@ -1,0 +1,18 @@
+//! Asking for a line before it is written. Not timed itself: it makes building large working sets bearable.
+
+/// Asks for the line of `address` with the intent to write it. A hint: any address is allowed, and a bad one does
+/// nothing.
+#[inline(always)]
+pub fn prefetch_for_write(address: *const u8) {
+    // SAFETY: prefetches never fault and change nothing but caches.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        // PREFETCHW is a plain no-op on the processors that lack it.
+        core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("prfm pstl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+}

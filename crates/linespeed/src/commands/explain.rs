@@ -1,0 +1,33 @@
+//! `linespeed explain`: the words about a name.
+
+use record::words;
+use report::terminal;
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::output;
+
+/// Prints what `name` means, or every name with its group.
+pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
+    let style = output::style(&options.out);
+    let Some(name) = name else {
+        return output::print(&terminal::words(words::all(), &style)).map(|()| 0);
+    };
+    match words::find(name) {
+        Some(word) if options.out.json => {
+            let value = serde_json::json!({
+                "name": word.name, "group": word.group, "what": word.what,
+                "how": word.how, "usual": word.usual, "moves": word.moves,
+            });
+            output::print(&format!("{value:#}\n")).map(|()| 0)
+        }
+        Some(word) => output::print(&terminal::word(word, &style)).map(|()| 0),
+        None => {
+            let nearest =
+                words::nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            Err(Failure::Usage(format!(
+                "there are no words about {name:?}{nearest} `linespeed explain` lists all names"
+            )))
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `linespeed list`: what can be measured here, what not and why, and how long each takes.
+
+use machine::Root;
+use measure::{Depth, MEASUREMENTS};
+use report::terminal::Listed;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::output;
+
+/// Prints one entry a measurement.
+pub fn run(options: &Options) -> Result<u8, Failure> {
+    let found = machine::inspect(&Root::live());
+    let cpus = super::run::chosen_cpus(options, &found.machine)?;
+    let mut listed = Vec::new();
+    let mut entries = Vec::new();
+    for measurement in MEASUREMENTS {
+        let budget = |depth| measurement.budget(&found.machine, &cpus, depth);
+        let outlook = measurement.outlook(&found.machine, &found.snapshot);
+        let seconds = [Depth::Quick, Depth::Normal, Depth::Full].map(|depth| budget(depth).seconds);
+        let most = budget(Depth::Normal).bytes;
+        entries.push(json!({
+            "name": measurement.name(),
+            "metrics": measurement.metrics(),
+            "seconds": {"quick": seconds[0], "normal": seconds[1], "full": seconds[2]},
+            "bytes": most,
+            "state": outlook.state,
+            "reason": outlook.reason,
+            "remedy": outlook.remedy,
+        }));
+        listed.push(Listed { name: measurement.name().to_owned(), seconds, bytes: most, outlook });
+    }
+    if options.out.json {
+        return output::print(&format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);
+    }
+    output::print(&report::terminal::measurements(&listed, &output::style(&options.out))).map(|()| 0)
+}

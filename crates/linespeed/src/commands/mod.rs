@@ -1,0 +1,52 @@
+//! One file a command.
+
+mod definitions;
+mod explain;
+mod inspect;
+mod list;
+mod run;
+mod show;
+
+use std::path::PathBuf;
+
+use record::Record;
+
+use crate::failure::Failure;
+use crate::options::{Command, Options};
+use crate::output;
+
+/// Does what the command line says; returns the exit code.
+pub fn run(options: &Options) -> Result<u8, Failure> {
+    match &options.command {
+        None => run::everything(options),
+        Some(Command::Run(run)) => run::some(options, run),
+        Some(Command::Inspect(inspect)) => inspect::run(options, inspect),
+        Some(Command::List) => list::run(options),
+        Some(Command::Show(show)) => show::run(options, show),
+        Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
+        Some(Command::Schema) => {
+            let schema = serde_json::to_string_pretty(&Record::json_schema()).unwrap_or_default();
+            output::print(&format!("{schema}\n")).map(|()| 0)
+        }
+        Some(Command::Completions { shell }) => definitions::completions(*shell),
+        Some(Command::Man { folder }) => definitions::man(folder.as_deref()),
+    }
+}
+
+/// A record that begins now.
+fn new_record() -> Record {
+    let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let now = jiff::Timestamp::now();
+    let started = jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
+    Record::new(env!("CARGO_PKG_VERSION"), started, command)
+}
+
+/// The file that `--output` names, `None` when it is `-` or was not given.
+fn output_file(options: &Options) -> Option<PathBuf> {
+    options.out.output.clone().filter(|path| path.as_os_str() != "-")
+}
+
+/// Whether the record goes to standard output and nothing else does.
+fn to_standard_output(options: &Options) -> bool {
+    options.out.json || options.out.output.as_deref().is_some_and(|path| path.as_os_str() == "-")
+}

@@ -1,0 +1,171 @@
+//! The main job, and `linespeed run`: inspect, measure, diagnose, report, and leave a record and a page.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use machine::Root;
+use measure::{MEASUREMENTS, Measure, list};
+use record::{CpuList, Ended, Machine, Record};
+use report::terminal;
+
+use super::{new_record, output_file, to_standard_output};
+use crate::failure::{FOUND, Failure};
+use crate::options::{Measuring, Options, Run, WakeupForms};
+use crate::progress::Shown;
+use crate::{files, output, signals};
+
+/// The main job: everything, with a page.
+pub fn everything(options: &Options) -> Result<u8, Failure> {
+    measure_and_report(options, MEASUREMENTS.to_vec(), None)
+}
+
+/// Some measurements.
+pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
+    let mut chosen: Vec<&dyn Measure> = Vec::new();
+    for name in &run.names {
+        match list::find(name) {
+            Some(measurement) => chosen.push(measurement),
+            None => {
+                let names = MEASUREMENTS.iter().map(|m| m.name());
+                let nearest = record::words::nearest_of(name, names.clone());
+                let hint = nearest.map(|near| format!("; did you mean {near}?")).unwrap_or(".".to_owned());
+                return Err(Failure::Usage(format!(
+                    "there is no measurement {name:?}{hint} There are: {}",
+                    names.collect::<Vec<_>>().join(", ")
+                )));
+            }
+        }
+    }
+    if chosen.is_empty() {
+        let forms = run.forms.cyclictest || run.forms.histogram;
+        chosen = if forms { list::find("wakeup").into_iter().collect() } else { MEASUREMENTS.to_vec() };
+    }
+    measure_and_report(options, chosen, Some(&run.forms))
+}
+
+/// The CPUs that `--cpus` names, all that are allowed without it.
+pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Failure> {
+    let allowed = machine.allowed_cpus();
+    let Some(wanted) = &options.measuring.cpus else { return Ok(allowed) };
+    let missing = wanted.difference(&allowed);
+    if wanted.is_empty() {
+        return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 0-3,8".to_owned()));
+    }
+    if !missing.is_empty() {
+        return Err(Failure::Usage(format!(
+            "--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}"
+        )));
+    }
+    Ok(wanted.clone())
+}
+
+fn measure_and_report(
+    options: &Options,
+    chosen: Vec<&dyn Measure>,
+    forms: Option<&WakeupForms>,
+) -> Result<u8, Failure> {
+    let stop = signals::install();
+    let began = Instant::now();
+    let root = Root::live();
+    let found = machine::inspect(&root);
+    let cpus = chosen_cpus(options, &found.machine)?;
+    let mut record = new_record();
+    let destination = destination(options, &found.machine, &record)?;
+    let depth = options.measuring.depth();
+    let seconds: f64 = chosen.iter().map(|m| m.budget(&found.machine, &cpus, depth).seconds).sum();
+    let mut progress = Shown::new(&options.out, seconds);
+    let results = list::run(&chosen, &found.machine, &found.snapshot, depth, &cpus, stop, &mut progress);
+    progress.finish();
+
+    record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
+    record.conditions.before = found.snapshot;
+    record.machine = found.machine;
+    record.measurements = results.measurements;
+    record.coverage = results.coverage;
+    record.coverage.extend(found.coverage);
+    if let Some(signal) = results.interrupted {
+        record.ended = Ended::Interrupted { signal };
+    }
+    record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
+    record.diagnosis = diagnose::diagnose(&record);
+    deliver(options, &record, destination.as_deref(), forms)?;
+    Ok(match &record.ended {
+        Ended::Interrupted { signal } => 128 + *signal as u8,
+        _ => found_code(&options.measuring, &record),
+    })
+}
+
+/// The exit code that `--fail-on` asks for.
+pub fn found_code(measuring: &Measuring, record: &Record) -> u8 {
+    let Some(level) = measuring.fail_on else { return 0 };
+    if record.diagnosis.findings.iter().any(|finding| finding.severity >= level.into()) { FOUND } else { 0 }
+}
+
+/// Where the record will go: checked before the minute of measuring; `None` for standard output.
+fn destination(options: &Options, machine: &Machine, record: &Record) -> Result<Option<PathBuf>, Failure> {
+    let path = match output_file(options) {
+        Some(path) => path,
+        None if to_standard_output(options) => return Ok(None),
+        None => {
+            let name = files::record_name(machine.hostname.as_deref(), &record.started);
+            files::state_folder()?.join(format!("{name}.json"))
+        }
+    };
+    files::check_writable(&path)?;
+    Ok(Some(path))
+}
+
+/// Writes the record and its page, and prints the report.
+fn deliver(
+    options: &Options,
+    record: &Record,
+    destination: Option<&Path>,
+    forms: Option<&WakeupForms>,
+) -> Result<(), Failure> {
+    let json = record.to_json();
+    let written = destination.map(|path| files::write_or_rescue(path, &json));
+    let mut text = String::new();
+    if to_standard_output(options) {
+        text.push_str(&json);
+    } else if !options.out.quiet_output {
+        let style = output::style(&options.out);
+        match forms.and_then(|forms| wakeup_forms(record, forms)) {
+            Some(forms) => text.push_str(&forms),
+            None => text.push_str(&terminal::report(record, &style)),
+        }
+    }
+    // What was measured is shown even when it could not be stored.
+    let Some(written) = written else { return output::print(&text) };
+    let shown = match written {
+        Ok(path) => path,
+        Err(failure) => {
+            output::print(&text)?;
+            return Err(failure);
+        }
+    };
+    // A page beside a record that the user named would surprise; beside our own it is expected.
+    let page =
+        (options.command.is_none() && options.out.output.is_none()).then(|| shown.with_extension("html"));
+    let page_written = page.as_deref().map(|path| files::write(path, &report::page::html(record)));
+    if !text.is_empty() && !to_standard_output(options) && !forms.is_some_and(|f| f.cyclictest || f.histogram)
+    {
+        text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&shown)));
+        if let (Some(page), Some(Ok(()))) = (&page, &page_written) {
+            text.push_str(&format!("Page:   {}\n", crate::failure::shown(page)));
+        }
+    }
+    output::print(&text)?;
+    page_written.unwrap_or(Ok(()))
+}
+
+/// cyclictest's forms, as asked for.
+pub fn wakeup_forms(record: &Record, forms: &WakeupForms) -> Option<String> {
+    let mut text = String::new();
+    if forms.cyclictest {
+        text.push_str(&report::cyclictest::lines(record).unwrap_or_default());
+    }
+    if forms.histogram {
+        text.push_str(&report::cyclictest::histogram(record).unwrap_or_default());
+    }
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,42 @@
+//! `linespeed show`: a record again.
+
+use std::path::Path;
+
+use record::Record;
+use report::terminal;
+
+use super::{output_file, to_standard_output};
+use crate::failure::Failure;
+use crate::options::{Options, Show};
+use crate::{files, output};
+
+/// Prints a record, or writes it as a page.
+pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
+    let mut record = read(&show.record)?;
+    // Findings follow from the figures: an older record gets the rules of this version.
+    record.diagnosis = diagnose::diagnose(&record);
+    let text = if show.html {
+        report::page::html(&record)
+    } else if to_standard_output(options) || options.out.output.is_some() {
+        record.to_json()
+    } else if show.forms.cyclictest || show.forms.histogram {
+        super::run::wakeup_forms(&record, &show.forms).ok_or_else(|| Failure::Input {
+            path: show.record.clone(),
+            why: "has no wake-up latency; measure it with linespeed run wakeup".to_owned(),
+        })?
+    } else if record.measurements.is_empty() {
+        terminal::inventory(&record, &output::style(&options.out))
+    } else {
+        terminal::report(&record, &output::style(&options.out))
+    };
+    match output_file(options) {
+        Some(path) => files::write(&path, &text)?,
+        None => output::print(&text)?,
+    }
+    Ok(super::run::found_code(&options.measuring, &record))
+}
+
+fn read(path: &Path) -> Result<Record, Failure> {
+    let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
+    Record::read(from).map_err(|error| Failure::Input { path: path.to_owned(), why: error.to_string() })
+}

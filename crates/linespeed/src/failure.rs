@@ -1,0 +1,72 @@
+//! What can go wrong, as one line that says what, where and the way out, and the exit code that goes with it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Exit code for a finding at or above `--fail-on`.
+pub const FOUND: u8 = 1;
+
+/// Why linespeed stopped.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line asks for something that does not exist. Exit code 2.
+    Usage(String),
+    /// A file of the user's cannot be used.
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// What is the matter with it, and the way out.
+        why: String,
+    },
+    /// Something cannot be written.
+    Output {
+        /// The file, `None` for standard output.
+        path: Option<PathBuf>,
+        /// The system's error.
+        error: io::Error,
+        /// The way out.
+        way_out: &'static str,
+    },
+    /// It cannot be done on this machine.
+    Cannot(String),
+}
+
+impl Failure {
+    /// The exit code: 2 for wrong usage, 3 when it could not be done.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => 2,
+            failure if failure.is_broken_pipe() => 0,
+            _ => 3,
+        }
+    }
+
+    /// Whether the reader of standard output has left, which is no error (`linespeed inspect | head -3`).
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Failure::Output { path: None, error, .. } if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(what) | Failure::Cannot(what) => f.write_str(what),
+            Failure::Input { path, why } => write!(f, "{}: {why}", shown(path)),
+            Failure::Output { path: Some(path), error, way_out } => {
+                write!(f, "{}: cannot be written: {error}; {way_out}", shown(path))
+            }
+            Failure::Output { path: None, error, .. } => {
+                write!(f, "standard output cannot be written: {error}")
+            }
+        }
+    }
+}
+
+/// A path for the terminal: control characters are made visible.
+pub fn shown(path: &std::path::Path) -> String {
+    path.to_string_lossy()
+        .chars()
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}

@@ -1,0 +1,128 @@
+//! Where records and pages are written: whole or not at all.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, shown};
+
+const WAY_OUT: &str =
+    "name another place with --output FILE, or take the record from standard output with --json";
+
+/// The folder for records: `$XDG_STATE_HOME/linespeed`, by default `~/.local/state/linespeed`.
+pub fn state_folder() -> Result<PathBuf, Failure> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .map(|state| state.join("linespeed"))
+        .ok_or_else(|| {
+            Failure::Cannot(format!("neither XDG_STATE_HOME nor HOME says where records go; {WAY_OUT}"))
+        })
+}
+
+/// Checks before a run that a file can be written at `path`, so that a minute of measuring is not lost.
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::Output { path: Some(path.to_owned()), error, way_out: WAY_OUT };
+    if is_special(path) {
+        return std::fs::File::options().write(true).open(path).map(drop).map_err(failed);
+    }
+    let folder = folder_of(path);
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    if path.is_dir() {
+        return Err(failed(std::io::Error::other("it is a folder")));
+    }
+    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(failed)
+}
+
+/// Writes `text` to `path`: a temporary file beside it, synced, then renamed, so that there is the old file or the
+/// new one and never half of it.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error| Failure::Output { path: Some(path.to_owned()), error, way_out: WAY_OUT };
+    if is_special(path) {
+        let mut file = std::fs::File::options().write(true).open(path).map_err(failed)?;
+        return file.write_all(text.as_bytes()).map_err(failed);
+    }
+    let folder = folder_of(path);
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = tempfile::Builder::new().prefix(".linespeed-").tempfile_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    // Temporary files are private; a record is as readable as the user's other files.
+    set_usual_mode(file.as_file());
+    file.persist(path).map(drop).map_err(|error| failed(error.error))
+}
+
+/// Writes a record that was just measured; when its place cannot be written any longer, to the temporary folder, and
+/// says so. Returns where it lies.
+pub fn write_or_rescue(path: &Path, text: &str) -> Result<PathBuf, Failure> {
+    let Err(failure) = write(path, text) else { return Ok(path.to_owned()) };
+    let name = path.file_name().map_or_else(|| "linespeed-record.json".into(), |name| name.to_owned());
+    let rescue = std::env::temp_dir().join(name);
+    if rescue != path && write(&rescue, text).is_ok() {
+        eprintln!("linespeed: {failure}");
+        eprintln!("linespeed: the record was saved as {} instead", shown(&rescue));
+        return Ok(rescue);
+    }
+    Err(failure)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A device or a pipe (/dev/stdout, /dev/null) is written to, not replaced.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
+}
+
+fn set_usual_mode(file: &std::fs::File) {
+    use std::os::unix::fs::PermissionsExt;
+    // SAFETY: umask only swaps a number of this process; this program has no other thread that creates files now.
+    let mask = unsafe {
+        let mask = libc::umask(0o022);
+        libc::umask(mask);
+        mask
+    };
+    let _ = file.set_permissions(std::fs::Permissions::from_mode(0o666 & !mask));
+}
+
+/// A record's file name: host and time, so that records of many machines lie side by side in order.
+pub fn record_name(hostname: Option<&str>, started: &str) -> String {
+    let host: String = hostname
+        .unwrap_or("machine")
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+        .take(64)
+        .collect();
+    let host = host.trim_start_matches('.');
+    let time: String = started.chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    format!("{}-{time}", if host.is_empty() { "machine" } else { host })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_stays_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.json");
+        write(&path, "first").unwrap();
+        write(&path, "second").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn names_hold_no_path_of_the_machines_choosing() {
+        assert_eq!(record_name(Some("db-1"), "2026-01-02T03:04:05Z"), "db-1-20260102T030405Z");
+        assert_eq!(record_name(Some("../../etc/x\n"), "t"), "etcx-t");
+        assert_eq!(record_name(None, "t"), "machine-t");
+    }
+
+    #[test]
+    fn a_folder_in_the_way_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = check_writable(folder.path()).unwrap_err().to_string();
+        assert!(message.contains("it is a folder") && message.contains("--output"), "{message}");
+    }
+}

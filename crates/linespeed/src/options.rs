@@ -1,0 +1,201 @@
+//! The command line: each flag is defined once; help, completions and man page come from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use record::CpuList;
+use record::diagnosis::Severity;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 could not do it; \
+128+n on signal n, after writing what was measured so far.";
+
+/// How far this machine runs below the speed of its own hardware, and what takes the rest.
+///
+/// Without a command: inspect, measure, diagnose and report, in about a minute; leaves a record (JSON) and a page
+/// (HTML) in $XDG_STATE_HOME/linespeed.
+#[derive(Debug, Parser)]
+#[command(name = "linespeed", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub struct Options {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub measuring: Measuring,
+    #[command(flatten)]
+    pub out: Out,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// What this machine is and how it is set up; measures nothing
+    Inspect(Inspect),
+    /// Measure only these: clock, latency, parallelism, loaded-latency, bandwidth, wakeup, stolen, costs
+    Run(Run),
+    /// What can be measured here, what not and why, and how long each takes
+    List,
+    /// A record again, on the terminal or as a page
+    Show(Show),
+    /// What a metric, a measurement or a word means: how it is measured, what is usual, what moves it
+    Explain {
+        /// A metric (load.latency), a measurement (wakeup) or a word (governor); without: all of them
+        name: Option<String>,
+    },
+    /// The JSON Schema of a record
+    Schema,
+    /// Completions for a shell, to be sourced or installed
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// The manual pages, into a folder, or the main one to standard output
+    Man {
+        /// The folder
+        folder: Option<PathBuf>,
+    },
+}
+
+/// Options of `inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// Read a captured tree of another machine (a folder with its /proc and /sys)
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// The machine's shape as a picture, and how CPU numbers lie on it
+    #[arg(long)]
+    pub tree: bool,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Which measurements (see `linespeed list`); without: all
+    #[arg(value_name = "MEASUREMENT")]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub forms: WakeupForms,
+}
+
+/// Options of `show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// A record that linespeed wrote; - is standard input
+    pub record: PathBuf,
+    /// As a page (HTML), to --output or standard output
+    #[arg(long)]
+    pub html: bool,
+    #[command(flatten)]
+    pub forms: WakeupForms,
+}
+
+/// Wake-up latency as cyclictest prints it.
+#[derive(Debug, Args)]
+pub struct WakeupForms {
+    /// Print wake-up latency in cyclictest's lines
+    #[arg(long)]
+    pub cyclictest: bool,
+    /// Print wake-up latency as cyclictest's histogram (-h)
+    #[arg(long)]
+    pub histogram: bool,
+}
+
+/// How to measure; for the main job and `run`.
+#[derive(Debug, Args)]
+pub struct Measuring {
+    /// About 10 seconds instead of a minute
+    #[arg(long, global = true, conflicts_with = "full")]
+    pub quick: bool,
+    /// Minutes instead of a minute: more samples, narrower intervals
+    #[arg(long, global = true)]
+    pub full: bool,
+    /// Measure on these CPUs only, for instance 0-3,8
+    #[arg(long, global = true, value_name = "LIST")]
+    pub cpus: Option<CpuList>,
+    /// Exit with 1 when there is a finding at or above this level
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub fail_on: Option<Level>,
+}
+
+/// Levels of findings.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Level {
+    /// Anything
+    Note,
+    /// What costs speed
+    Warning,
+    /// What costs much speed or makes figures wrong
+    Serious,
+}
+
+impl From<Level> for Severity {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Note => Severity::Note,
+            Level::Warning => Severity::Warning,
+            Level::Serious => Severity::Serious,
+        }
+    }
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+pub struct Out {
+    /// The record on standard output, and nothing else there
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Where the record goes (with `show --html`: the page); - is standard output
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No report and no progress: only the record's file
+    #[arg(short, long, global = true)]
+    pub quiet_output: bool,
+    /// Say on standard error what is done and how long it took
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// Colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Measuring {
+    /// How thorough.
+    pub fn depth(&self) -> measure::Depth {
+        if self.quick {
+            measure::Depth::Quick
+        } else if self.full {
+            measure::Depth::Full
+        } else {
+            measure::Depth::Normal
+        }
+    }
+}
+
+/// Reads the command line; ends the program on --help, --version and wrong usage (exit code 2).
+pub fn parse() -> Options {
+    Options::parse()
+}
+
+/// The whole definition, for completions and man pages.
+pub fn definition() -> clap::Command {
+    Options::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definition_is_consistent() {
+        super::definition().debug_assert();
+    }
+}

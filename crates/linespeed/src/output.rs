@@ -1,0 +1,51 @@
+//! Standard output: its width, whether it has colours, and a writer that a closed pipe does not make panic.
+
+use std::io::{self, IsTerminal, Write};
+
+use report::terminal::Style;
+
+use crate::failure::Failure;
+use crate::options::{Color, Out};
+
+/// Columns when nobody tells: what people paste into mails and tickets.
+const DEFAULT_WIDTH: usize = 80;
+
+/// Wider lines are not read more easily.
+const MOST_WIDTH: usize = 160;
+
+/// How to print on standard output.
+pub fn style(out: &Out) -> Style {
+    let terminal = io::stdout().is_terminal();
+    let color = match out.color {
+        Color::Always => true,
+        Color::Never => false,
+        // https://no-color.org: any value that is not empty.
+        Color::Auto => {
+            terminal
+                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
+    };
+    Style { width: width(terminal), color }
+}
+
+fn width(terminal: bool) -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    let asked = || {
+        let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: the kernel fills the winsize, which outlives the call; on anything but a terminal it refuses.
+        let code = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) };
+        (code == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+    };
+    told.or_else(|| if terminal { asked() } else { None }).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH)
+}
+
+/// Prints text on standard output.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let write = || -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    };
+    write().map_err(|error| Failure::Output { path: None, error, way_out: "" })
+}

@@ -1,0 +1,36 @@
+//! The first SIGINT, SIGTERM or SIGHUP asks the run to stop and keep what it has; a second one ends it at once.
+
+use measure::Stop;
+
+static STOP: Stop = Stop::new();
+
+extern "C" fn handle(signal: i32) {
+    if STOP.signal().is_some() {
+        // SAFETY: both calls are async-signal-safe; the default action ends the process.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
+    STOP.ask(signal);
+}
+
+/// Installs the handlers and returns what they set.
+pub fn install() -> &'static Stop {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler touches one atomic and calls only async-signal-safe functions. A signal that the parent
+        // had ignored (nohup) stays ignored.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut before);
+            if before.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handle as extern "C" fn(i32) as libc::sighandler_t;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+    &STOP
+}

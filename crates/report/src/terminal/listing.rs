@@ -1,0 +1,115 @@
+//! Lists of what there is: words that can be explained, measurements that can be run.
+
+use record::words::Word;
+use record::{Coverage, State};
+
+use super::Style;
+use super::paint::Span;
+use super::screen::Screen;
+use crate::table::Table;
+use crate::text::{pad_right, width};
+
+/// A measurement that can be asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// The most seconds that it takes: quick, normal, full.
+    pub seconds: [f64; 3],
+    /// The most memory of its arrays, bytes.
+    pub bytes: u64,
+    /// What can be expected of it here.
+    pub outlook: Coverage,
+}
+
+/// Every word's name with its first sentence, by group: `linespeed explain` without a name.
+pub fn words(words: &[Word], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let column = words.iter().map(|word| width(word.name)).max().unwrap_or(0).min(24) + 2;
+    let mut group = "";
+    for word in words {
+        if word.group != group {
+            group = word.group;
+            screen.heading(group);
+        }
+        let sentence = word.what.split_once(". ").map_or(word.what.as_str(), |(first, _)| first);
+        let room = style.width.saturating_sub(column + 2);
+        let mut cut = crate::text::cut(sentence, room);
+        if cut.len() < sentence.len() {
+            cut = format!("{}…", crate::text::cut(sentence, room.saturating_sub(1)).trim_end());
+        }
+        let name = pad_right(word.name, column);
+        screen.line(&[Span::plain("  "), Span::strong(name), Span::plain(cut.trim_end_matches('.').to_owned())]);
+    }
+    screen.finish()
+}
+
+/// `linespeed list`: each measurement with its time, its memory, and what is to be expected of it here.
+pub fn measurements(listed: &[Listed], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let mut table =
+        Table::new("What can be measured here", None, &["measurement", "#quick", "#normal", "#full", "#memory", "here"]);
+    for one in listed {
+        let seconds = |seconds: f64| format!("{seconds:.1} s");
+        table.row(vec![
+            one.name.clone(),
+            seconds(one.seconds[0]),
+            seconds(one.seconds[1]),
+            seconds(one.seconds[2]),
+            if one.bytes == 0 { "-".to_owned() } else { record::units::bytes(one.bytes) },
+            if one.outlook.state == State::Measured { "yes" } else { one.outlook.state.word() }.to_owned(),
+        ]);
+    }
+    let sum = |depth: usize| listed.iter().map(|one| one.seconds[depth]).sum::<f64>();
+    table.row(vec![
+        "all".to_owned(),
+        format!("{:.1} s", sum(0)),
+        format!("{:.1} s", sum(1)),
+        format!("{:.1} s", sum(2)),
+        String::new(),
+        String::new(),
+    ]);
+    screen.table(&table, 0);
+    for one in listed {
+        for text in [&one.outlook.reason, &one.outlook.remedy].into_iter().flatten() {
+            screen.hanging(&format!("{}: ", one.name), "  ", text);
+        }
+    }
+    screen.blank();
+    screen.paragraph(
+        &[],
+        super::paint::Tone::Quiet,
+        "Times and memory are the most that each takes. What one is: linespeed explain NAME. Run some: linespeed run NAME…",
+    );
+    screen.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_listed_once_within_the_width() {
+        for columns in [40, 80, 160] {
+            let text = words(record::words::all(), &Style { width: columns, color: false });
+            assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+            for word in record::words::all() {
+                assert!(text.lines().any(|line| line.trim_start().starts_with(word.name)), "{}", word.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_in_the_way_is_listed_with_its_remedy() {
+        let listed = Listed {
+            name: "wakeup".to_owned(),
+            seconds: [1.0, 8.0, 60.0],
+            bytes: 1 << 30,
+            outlook: Coverage::degraded("wakeup", "no FIFO").with_remedy("run as root"),
+        };
+        let text = measurements(&[listed], &Style::default());
+        for part in ["8.0 s", "1 GiB", "degraded", "no FIFO", "run as root"] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+}
