@@ -123,8 +123,8 @@ pub fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     }
     let all = |hz: fn(&Policy) -> Option<u64>| policies.0.iter().filter_map(hz);
     machine.processor.min_hz = all(|p| p.least_hz).min();
-    machine.processor.max_hz = all(|p| p.most_hz).max();
-    // The base of the boot CPU's kind, as everything in `processor`; else what the firmware said before.
+    machine.processor.max_hz = all(|p| p.most_hz).max().or(machine.processor.max_hz);
+    // The base of the boot CPU's kind, as everything in `processor`; else what CPUID or the firmware said before.
     let cppc = || root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq").and_then(mhz);
     let in_name = || machine.processor.model_name.as_deref().and_then(hz_in_name);
     let base = all(|p| p.base_hz).next().or_else(cppc).or_else(in_name);
@@ -420,6 +420,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case writes a tree: fewer than the usual 256.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn no_contents_panic(values in proptest::collection::vec("[0-9]{0,22}|[a-z ]{0,8}|-1|\\PC{0,6}", 8)) {
             let names = ["affected_cpus", "scaling_driver", "scaling_governor", "scaling_min_freq", "base_frequency",

@@ -90,6 +90,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case writes a tree: fewer than the usual 256.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn no_contents_panic(name in "\\PC{0,8}", latency in "[0-9]{0,22}|\\PC{0,4}", disable in "[0-9]{0,22}|-1") {
             let folder = "sys/devices/system/cpu/cpu0/cpuidle/state1";

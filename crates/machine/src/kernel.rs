@@ -10,8 +10,9 @@ use crate::text::{self, assignment, field};
 
 /// Longest build line kept, in characters; real ones have up to some 300.
 const MAX_VERSION: usize = 500;
-/// Most boot options kept.
+/// Most boot options kept, and the longest, in characters: a list of isolated CPUs may be long.
 const MAX_OPTIONS: usize = 100;
+const MAX_OPTION: usize = 2000;
 /// Longest kernel configuration read, packed and unpacked. Distributions' have some 300 kB.
 const MAX_CONFIG: u64 = 4 << 20;
 
@@ -201,7 +202,7 @@ fn options(cmdline: &str) -> Vec<String> {
             let name = word.trim_start_matches('"').split('=').next().unwrap_or("").replace('-', "_");
             OPTIONS.contains(&name.as_str())
         })
-        .filter_map(text::name)
+        .map(|word| text::clean_to(word, MAX_OPTION))
         .take(MAX_OPTIONS)
         .collect()
 }
@@ -396,6 +397,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case writes a tree: fewer than the usual 256.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn no_command_line_panics(cmdline in "(isolcpus=|preempt=|\"|mitigations=off| |--|\\PC){0,30}", line in "\\PC{0,60}",
             bytes in proptest::collection::vec(any::<u8>(), 0..60)) {

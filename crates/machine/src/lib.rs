@@ -62,11 +62,11 @@ pub fn inspect(root: &Root) -> Inspection {
     // The processor's identity and the kernel.
     processor::read(root, machine, coverage);
     system::read(root, machine, coverage);
+    virtualization::read(root, machine, coverage);
     memory_devices::read(root, machine, coverage);
     idle::read(root, machine, coverage);
     kernel::read(root, machine, coverage);
     mitigations::read(root, machine, coverage);
-    virtualization::read(root, machine, coverage);
     // Conditions.
     let policies = clocks::policies(root);
     clocks::fill(root, &policies, machine);

@@ -8,12 +8,15 @@ const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
 
 /// Most vulnerabilities read; Linux 6.18 lists twenty-odd.
 const MAX: usize = 128;
+/// Longest text kept, in characters; what it says of Spectre v2 has some 200.
+const MAX_TEXT: usize = 1000;
 
 /// Fills the mitigations of [`Machine::kernel`].
 pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     for file in root.list(FOLDER).into_iter().take(MAX) {
         let Some(value) = root.text(&format!("{FOLDER}/{file}")) else { continue };
-        if let (Some(name), Some(value)) = (text::name(&file), text::name(&value)) {
+        let (name, value) = (text::clean(&file), text::clean_to(&value, MAX_TEXT));
+        if !name.is_empty() && !value.is_empty() {
             machine.kernel.mitigations.insert(name, value);
         }
     }

@@ -8,7 +8,7 @@ use crate::midr::{self, Midr};
 use crate::text::{self, field};
 use crate::{Root, features, x86_names};
 
-/// Fills [`Machine::architecture`] and [`Machine::processor`] except its clocks.
+/// Fills [`Machine::architecture`] and [`Machine::processor`]; of its clocks only what the CPU itself tells.
 pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let cpuinfo = match root.try_text("/proc/cpuinfo") {
         Ok(text) => text,
@@ -175,6 +175,12 @@ mod native {
             .map(|khz| u64::from(khz) * 1000);
         let ratio = || cpuid.get_tsc_info().and_then(|info| info.tsc_frequency());
         processor.counter_hz = told.filter(|hz| *hz > 0).or_else(ratio).or(processor.counter_hz);
+        // Leaf 0x16, all zero where a hypervisor hides it. What cpufreq tells of the same comes later and wins.
+        if let Some(clocks) = cpuid.get_processor_frequency_info() {
+            let hz = |mhz: u16| (mhz > 0).then(|| u64::from(mhz) * 1_000_000);
+            processor.base_hz = hz(clocks.processor_base_frequency());
+            processor.max_hz = hz(clocks.processor_max_frequency());
+        }
         if let Some(power) = cpuid.get_advanced_power_mgmt_info() {
             processor.counter_invariant = Some(power.has_invariant_tsc());
         }
@@ -290,6 +296,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case writes a tree: fewer than the usual 256.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn no_cpuinfo_panics(lines in proptest::collection::vec(("[a-zA-Z ]{0,16}|vendor_id|cpu family|model|stepping|flags|\
             CPU implementer|CPU part|BogoMIPS|address sizes", "\\PC{0,24}|[0-9]{0,20}|0x[0-9a-f]{0,20}"), 0..24)) {

@@ -207,6 +207,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case writes a tree: fewer than the usual 256.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn no_contents_panic(value in "[-0-9]{0,22}|\\PC{0,8}", label in "\\PC{0,20}") {
             let tree = Tree::new()

@@ -30,7 +30,7 @@ pub fn read(root: &Root, policies: &Policies) -> Snapshot {
         clocks: clocks::settings(root, policies),
         boost: boost.as_ref().map(|(on, _)| *on),
         boost_source: boost.map(|(_, file)| file),
-        smt: word("/sys/devices/system/cpu/smt/control"),
+        smt: smt(root),
         clocksource: word(&format!("{clocksource}/current_clocksource")),
         clocksources: words(root.text(&format!("{clocksource}/available_clocksource"))),
         thp: chosen(root, &format!("{MM}/transparent_hugepage/enabled")),
@@ -58,6 +58,16 @@ pub fn read(root: &Root, policies: &Policies) -> Snapshot {
             root.text("/proc/uptime").unwrap_or_default().split(' ').next().unwrap_or(""),
         ),
     }
+}
+
+/// The SMT control's word, or what is active where a kernel has no control.
+fn smt(root: &Root) -> Option<String> {
+    let file = |name: &str| root.text(&format!("/sys/devices/system/cpu/smt/{name}"));
+    file("control").as_deref().and_then(text::name).or_else(|| match file("active")?.as_str() {
+        "1" => Some("on".to_owned()),
+        "0" => Some("off".to_owned()),
+        _ => None,
+    })
 }
 
 /// The word in brackets of a file that lists its choices: `always [madvise] never`.
@@ -233,6 +243,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case writes a tree: fewer than the usual 256.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn no_contents_panic(texts in proptest::collection::vec("[0-9. /:cpu\n]{0,40}|\\PC{0,40}", 7)) {
             let tree = Tree::new()

@@ -313,6 +313,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case writes a tree: fewer than the usual 256.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn no_contents_panic(texts in proptest::collection::vec("\\PC{0,40}", 5)) {
             let tree = dmi(&texts[0], &texts[1])
