@@ -10,8 +10,11 @@ const HALF_SPAN: f64 = 0.25;
 const LEAST_RISE: f64 = 1.25;
 /// Two climbs are two edges when the curve between them is flatter than this share of the gentler one.
 const VALLEY: f64 = 0.5;
-/// A plateau is a run of points within this share of each other, or more where the curve is noisier.
-const FLAT: f64 = 0.04;
+/// A plateau is the longest run of points that climbs by no more than this, or more where the curve is noisier.
+const FLAT: f64 = 0.08;
+/// An edge begins where the slope falls below this share of its steepest place: a level that drifts upward before
+/// its end (an L2 of 2 MiB climbs by a third over two octaves) is not left by the drift.
+const FOOT: f64 = 0.25;
 /// The last plateau is the median of at least this many points, half an octave: one or two spikes must not be it.
 const LAST_POINTS: usize = 5;
 /// Share of the (logarithmic) climb to the next plateau at which the curve has left the one before.
@@ -126,12 +129,7 @@ impl Curve {
         for i in 0..=edges.len() {
             let from = if i == 0 { 0 } else { edges[i - 1].peak + 1 };
             let to = edges.get(i).map_or(last, |edge| edge.peak);
-            // Memory is what the largest working sets see, even where the curve still climbs there.
-            let anchor = if i == edges.len() { last } else { self.flattest(from, to) };
-            let (mut low, high) = self.flat_around(anchor, from, to);
-            if i == edges.len() {
-                low = low.min(last.saturating_sub(LAST_POINTS - 1).max(from));
-            }
+            let (low, high) = if i == edges.len() { self.end(from) } else { self.longest_flat(from, to) };
             let mut values = self.raw[low..=high].to_vec();
             values.sort_by(f64::total_cmp);
             let before = plateaus.last().map_or(0.0, |plateau| plateau.latency);
@@ -142,10 +140,10 @@ impl Curve {
             });
         }
         for (i, edge) in edges.iter().enumerate() {
-            let (low, high) = (plateaus[i].latency.ln().max(self.y[edge.foot]), plateaus[i + 1].latency.ln());
-            let bound = low + (LEFT * (high - low)).min(LEFT_RATIO.ln());
+            let (low, high) = (self.y[edge.foot], plateaus[i + 1].latency.ln());
+            let bound = low + (LEFT * (high - low).max(0.0)).min(LEFT_RATIO.ln());
             let end = edges.get(i + 1).map_or(last, |next| next.peak);
-            let on = (0..=end).take_while(|at| self.y[*at] <= bound).last().unwrap_or(edge.peak);
+            let on = (edge.foot..=end).take_while(|at| self.y[*at] <= bound).last().unwrap_or(edge.foot);
             plateaus[i].left_at = Some(self.bytes[on].max(plateaus[i].flat.1));
         }
         plateaus
@@ -170,22 +168,43 @@ impl Curve {
         peaks
             .iter()
             .enumerate()
-            .map(|(i, peak)| Edge { foot: feet[i], peak: *peak, rise: self.y[feet[i + 1]] - self.y[feet[i]] })
+            .map(|(i, peak)| {
+                let begins = slopes[feet[i]..*peak].iter().rposition(|slope| *slope < FOOT * slopes[*peak]);
+                Edge {
+                    foot: begins.map_or(feet[i], |at| feet[i] + at + 1),
+                    peak: *peak,
+                    rise: self.y[feet[i + 1]] - self.y[feet[i]],
+                }
+            })
             .collect()
     }
 
-    /// The point from `from` to `to` around which the curve climbs least.
-    fn flattest(&self, from: usize, to: usize) -> usize {
-        let climb = |i: usize| self.log_at(self.x[i] + HALF_SPAN) - self.log_at(self.x[i] - HALF_SPAN);
-        (from..=to).min_by(|a, b| climb(*a).total_cmp(&climb(*b))).unwrap_or(from)
+    /// How much a run may climb and still be flat, as a natural logarithm.
+    fn tolerance(&self) -> f64 {
+        FLAT.max(4.0 * self.noise)
     }
 
-    /// The run of points around `anchor`, from `from` to `to`, that lie as flat as the curve's noise allows.
-    fn flat_around(&self, anchor: usize, from: usize, to: usize) -> (usize, usize) {
-        let within = |i: &usize| (self.y[*i] - self.y[anchor]).abs() <= FLAT.max(2.0 * self.noise);
-        let low = (from..=anchor).rev().take_while(within).last().unwrap_or(anchor);
-        let high = (anchor..=to).take_while(within).last().unwrap_or(anchor);
-        (low, high)
+    /// The longest flat run of points from `from` to `to`, the first of equally long ones.
+    fn longest_flat(&self, from: usize, to: usize) -> (usize, usize) {
+        let (mut best, mut low) = ((from, from), from);
+        for high in from..=to {
+            while self.y[high] - self.y[low] > self.tolerance() {
+                low += 1;
+            }
+            if high - low > best.1 - best.0 {
+                best = (low, high);
+            }
+        }
+        best
+    }
+
+    /// The flat run that ends with the last point, from `from` on. Memory is what the largest working sets see, even
+    /// where the curve still climbs there.
+    fn end(&self, from: usize) -> (usize, usize) {
+        let last = self.len().saturating_sub(1);
+        let flat = (from..=last).rev().take_while(|at| self.y[last] - self.y[*at] <= self.tolerance() / 2.0);
+        let fewest = last.saturating_sub(LAST_POINTS - 1).max(from);
+        (flat.last().unwrap_or(last).min(fewest), last)
     }
 
     /// Natural logarithm of the latency at a base-2 logarithm of the working set. The curve must have a point.
@@ -205,7 +224,7 @@ impl Curve {
 /// One climb of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
-    /// Index of the flattest point before it.
+    /// Index of the point from which it climbs.
     foot: usize,
     /// Index of the point before the steepest place.
     peak: usize,

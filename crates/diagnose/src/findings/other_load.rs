@@ -7,6 +7,8 @@ use super::{Case, Rule, finding, lines};
 use crate::figures::{modelled, told};
 
 /// The load average when the run began: a whole CPU's worth or more of somebody else's work.
+///
+/// Modelled: n CPUs shared fairly by n threads and a load of L others leave the threads n ÷ (n + L) of the time.
 pub const RULE: Rule = Rule { name: "other-load", find };
 
 fn find(case: &Case) -> Vec<Finding> {
@@ -22,7 +24,7 @@ fn one(case: &Case) -> Option<Finding> {
     if minute < 1.0 {
         return None;
     }
-    let loss = modelled((minute / f64::from(cpus)).min(1.0))?;
+    let loss = modelled(minute / (minute + f64::from(cpus)))?;
     let load = significant(minute);
     let mut seen = vec![told(
         format!("load average {load} over the last minute, {cpus} CPUs"),
@@ -37,7 +39,7 @@ fn one(case: &Case) -> Option<Finding> {
         measured: false,
         evidence: seen,
         remedy: lines(["who: top -b -n1 | head -20; measure again when it is gone"]),
-        ..finding(&RULE, loss, format!("other work kept {load} CPUs busy when the measuring began"))
+        ..finding(&RULE, loss, format!("other work wanted {load} CPUs when the measuring began, of {cpus}"))
     })
 }
 
@@ -56,7 +58,7 @@ mod tests {
     #[test]
     fn a_busy_machine_is_told() {
         let finding = &found(&with(3.0), RULE)[0];
-        assert!((crate::figures::share_of(&finding.loss) - 0.75).abs() < 1e-9, "{finding:?}");
+        assert!((crate::figures::share_of(&finding.loss) - 3.0 / 7.0).abs() < 1e-9, "{finding:?}");
     }
 
     #[test]

@@ -6,7 +6,9 @@ use record::units::percent;
 use record::{Measurement, Record};
 
 use super::{Case, Rule, finding, lines};
-use crate::figures::{RESOLUTION, cpus_of, cpus_text, evidence, is_at, share_of, spread, verdict};
+use crate::figures::{
+    RESOLUTION, cpus_of, cpus_text, evidence, is_at, place, share_of, spread, told, verdict,
+};
 
 /// The share stolen by the operating system.
 pub const RULE: Rule = Rule { name: "stolen-os", find };
@@ -42,7 +44,8 @@ pub(super) struct Theft<'a> {
 impl Theft<'_> {
     /// The share on the worst CPU and the longest gap there.
     pub fn evidence(&self) -> Vec<record::diagnosis::Evidence> {
-        let mut seen = vec![evidence(self.worst, "share of the worst CPU's time")];
+        let share = percent(self.worst.value());
+        let mut seen = vec![told(format!("{share} of the worst CPU's time"), place(self.worst))];
         if let Some(gap) = self.gap {
             let longest = record::units::figure(gap.summary.max, "ns");
             seen.push(evidence(gap, &format!("gaps last up to {longest}, in the median")));
