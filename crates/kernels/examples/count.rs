@@ -1,6 +1,6 @@
-//! Runs every usable kernel of the inventory twice, with few and with more iterations, between calls of an empty
-//! function that an instruction counter can see (callgrind's dumps, qemu's log). Prints a line for each kernel in
-//! the order in which they ran: its name and the instructions that it declares.
+//! Runs every usable kernel of the inventory twice, with few and with more iterations, between calls of an
+//! empty function that an instruction counter can see (callgrind's dumps, qemu's log). Prints a line for each
+//! kernel in the order in which they ran: its name and the instructions that it declares.
 
 #[path = "../tests/counts/driver.rs"]
 mod driver;
@@ -13,7 +13,8 @@ use driver::{FEW, MOST, Memory};
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn linespeed_count_mark() {
-    // SAFETY: does nothing. It keeps the call, and is no call itself: the function must be seen once each time.
+    // SAFETY: does nothing. It keeps the call, and is no call itself: the function must be seen once each
+    // time.
     unsafe { std::arch::asm!("nop", options(nomem, nostack, preserves_flags)) };
 }
 

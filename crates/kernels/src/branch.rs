@@ -32,9 +32,9 @@ const INSTRUCTIONS: u32 = if cfg!(target_arch = "x86_64") { 6 } else { 5 };
 
 /// Branches on the lowest bit of each of `count` bytes at `bits` and returns how many were set.
 ///
-/// Both arms have the same instructions, each with its own end of the loop and jump out of it, so that a wrong guess is the only
-/// difference between data; nothing here can become a conditional move. Predictors memorise some thousands of
-/// outcomes: give fresh random bytes each time.
+/// Both arms have the same instructions, each with its own end of the loop and jump out of it, so that a
+/// wrong guess is the only difference between data; nothing here can become a conditional move. Predictors
+/// memorise some thousands of outcomes: give fresh random bytes each time.
 ///
 /// # Safety
 /// `bits` must be readable for `count` bytes.

@@ -61,14 +61,18 @@ mod loops {
     counted_loop! { [] pub(super) fn add; setup []; body [".rept 64", "add {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 1u64 => _, b = in(reg) 3u64, }
     // An odd multiplier and an odd start keep the product odd, so it never sinks to 0.
-    counted_loop! { [] pub(super) fn multiply; setup []; body [".rept 32", "imul {a}, {b}", ".endr"]; finish [];
+    counted_loop! { [] pub(super) fn multiply;
+    setup []; body [".rept 32", "imul {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 3u64 => _, b = in(reg) 0x9e37_79b9_7f4a_7c15u64, }
-    counted_loop! { [] pub(super) fn independent_adds; setup [];
-    body [".rept 8", ".irp r, rax, rcx, rdx, rsi, r8, r9, r10, r11", "add \\r, {b}", ".endr", ".endr"]; finish [];
+    counted_loop! { [] pub(super) fn independent_adds;
+    setup [];
+    body [".rept 8", ".irp r, rax, rcx, rdx, rsi, r8, r9, r10, r11", "add \\r, {b}", ".endr", ".endr"];
+    finish [];
     with b = in(reg) 3u64, out("rax") _, out("rcx") _, out("rdx") _, out("rsi") _, out("r8") _, out("r9") _,
         out("r10") _, out("r11") _, }
     // nop dword ptr [rax + 0]
-    counted_loop! { [] pub(super) fn nops; setup []; body [".rept 64", ".byte 0x0f, 0x1f, 0x40, 0x00", ".endr"]; finish []; with }
+    counted_loop! { [] pub(super) fn nops;
+    setup []; body [".rept 64", ".byte 0x0f, 0x1f, 0x40, 0x00", ".endr"]; finish []; with }
     counted_loop! { [] pub(super) fn empty; setup []; body []; finish []; with }
 }
 
@@ -76,10 +80,12 @@ mod loops {
 mod loops {
     use crate::counted::{count_down, counted_loop};
 
-    counted_loop! { [] pub(super) fn add; setup []; body [".rept 64", "add {a}, {a}, {b}", ".endr"]; finish [];
+    counted_loop! { [] pub(super) fn add;
+    setup []; body [".rept 64", "add {a}, {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 1u64 => _, b = in(reg) 3u64, }
     // An odd multiplier and an odd start keep the product odd, so it never sinks to 0.
-    counted_loop! { [] pub(super) fn multiply; setup []; body [".rept 32", "mul {a}, {a}, {b}", ".endr"]; finish [];
+    counted_loop! { [] pub(super) fn multiply;
+    setup []; body [".rept 32", "mul {a}, {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 3u64 => _, b = in(reg) 0x9e37_79b9_7f4a_7c15u64, }
     counted_loop! { [] pub(super) fn independent_adds; setup [];
     body [".rept 4", ".irp r, x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15",

@@ -1,7 +1,7 @@
 //! Asking for a line before it is written. Not timed itself: it makes building large working sets bearable.
 
-/// Asks for the line of `address` with the intent to write it. A hint: any address is allowed, and a bad one does
-/// nothing.
+/// Asks for the line of `address` with the intent to write it. A hint: any address is allowed, and a bad one
+/// does nothing.
 #[inline(always)]
 pub fn prefetch_for_write(address: *const u8) {
     // SAFETY: prefetches never fault and change nothing but caches.

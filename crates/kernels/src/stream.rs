@@ -40,8 +40,7 @@ pub enum Op {
 pub const CONSTANT: f64 = 3.0;
 
 impl Op {
-    /// All of them.
-    pub const ALL: [Op; 9] = [
+    const ALL: [Op; 9] = [
         Op::Read,
         Op::Write,
         Op::Copy,
@@ -106,7 +105,9 @@ pub enum Stores {
 
 impl Stores {
     /// Both.
-    pub const ALL: [Stores; 2] = [Stores::Regular, Stores::Streaming];
+    pub const fn all() -> &'static [Stores] {
+        &[Stores::Regular, Stores::Streaming]
+    }
 
     /// Its name in a record.
     pub const fn name(self) -> &'static str {

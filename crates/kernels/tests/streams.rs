@@ -1,4 +1,5 @@
-//! Every stream computes what its operation says, in every variant that this CPU has, and touches nothing else.
+//! Every stream computes what its operation says, in every variant that this CPU has, and touches nothing
+//! else.
 
 use kernels::Variant;
 use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
@@ -46,7 +47,8 @@ fn check(stream: &Stream, bytes: usize) {
     let name = format!("{} {} {} over {bytes} bytes", stream.op, stream.stores, stream.variant);
     let (from_a, from_b) = (array(a), array(b));
     let mut dst = array(|_| BEFORE);
-    // SAFETY: the variant is usable as the caller has asked; the arrays are aligned lines and longer than `bytes`.
+    // SAFETY: the variant is usable as the caller has asked; the arrays are aligned lines and longer than
+    // `bytes`.
     unsafe {
         (stream.run)(dst.as_mut_ptr().cast(), from_a.as_ptr().cast(), from_b.as_ptr().cast(), bytes);
     }
@@ -95,8 +97,8 @@ fn arrays_that_an_operation_does_not_have_may_be_null() {
 
 #[test]
 fn each_operation_has_each_kind_of_stores_in_each_width() {
-    for op in Op::ALL {
-        for stores in Stores::ALL {
+    for &op in Op::all() {
+        for &stores in Stores::all() {
             for variant in Variant::usable_vectors() {
                 let found = stream::find(op, stores, variant);
                 let reads_only = op == Op::Read && stores == Stores::Streaming;
@@ -108,7 +110,8 @@ fn each_operation_has_each_kind_of_stores_in_each_width() {
 
 #[test]
 fn bytes_are_counted_as_stream_and_as_the_bus_count_them() {
-    // Per element of 8 bytes, as published tables have it: (operation, STREAM's bytes, bus bytes with regular stores).
+    // Per element of 8 bytes, as published tables have it: (operation, STREAM's bytes, bus bytes with regular
+    // stores).
     let table = [
         (Op::Read, 8.0, 8.0),
         (Op::Write, 8.0, 16.0),

@@ -127,7 +127,9 @@ macro_rules! x86_stores {
                 "add rsi, 256", "add rdx, 256", "add rdi, 256"
             ], [$($finish),*] }
             stream_loop! { triad, Triad, [$($splat),*], [
-                per_line!($parts, "0, 64, 128, 192", [load!($load $v "rdx"), $($triad,)* store!($store $v "0")]),
+                per_line!($parts, "0, 64, 128, 192", [
+                    load!($load $v "rdx"), $($triad,)* store!($store $v "0")
+                ]),
                 "add rsi, 256", "add rdx, 256", "add rdi, 256"
             ], [$($finish),*] }
             stream_loop! { read3write1, Read3Write1, [$($splat),*], [

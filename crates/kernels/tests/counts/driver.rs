@@ -1,5 +1,5 @@
-//! Runs any kernel of the inventory a given number of iterations, on memory of its own: what the instruction counts
-//! have in common.
+//! Runs any kernel of the inventory a given number of iterations, on memory of its own: what the instruction
+//! counts have in common.
 
 use kernels::{Entry, Kernel, chase};
 

@@ -1,5 +1,5 @@
-//! Holds every kernel's declared instructions against independent instruction counts: of the CPU (single steps),
-//! of valgrind, and of qemu for the other instruction set.
+//! Holds every kernel's declared instructions against independent instruction counts: of the CPU (single
+//! steps), of valgrind, and of qemu for the other instruction set.
 
 mod driver;
 mod mark;
@@ -10,8 +10,9 @@ mod valgrind;
 
 use driver::{FEW, MOST};
 
-/// Fails when a kernel's declaration is not what was counted. Each count has the kernel's name, the instructions that
-/// it declares for an iteration, and those counted around [`FEW`] and around [`MOST`] iterations.
+/// Fails when a kernel's declaration is not what was counted. Each count has the kernel's name, the
+/// instructions that it declares for an iteration, and those counted around [`FEW`] and around [`MOST`]
+/// iterations.
 fn hold(counts: &[(String, u32, u64, u64)]) {
     let iterations = MOST - FEW;
     let faults: Vec<String> = counts

@@ -3,9 +3,9 @@
 /// The name of the function that the example calls between runs.
 pub const MARK: &str = "linespeed_count_mark";
 
-/// The kernels that the example says it ran (a line each: name, declared instructions), each with the two counts of
-/// its runs. `between` has the instructions from each mark to the next: for each kernel those of its two runs
-/// and those of the way to the next kernel, which the last does not have.
+/// The kernels that the example says it ran (a line each: name, declared instructions), each with the two
+/// counts of its runs. `between` has the instructions from each mark to the next: for each kernel those of
+/// its two runs and those of the way to the next kernel, which the last does not have.
 pub fn pair(listed: &str, between: &[u64]) -> Vec<(String, u32, u64, u64)> {
     let kernels: Vec<(String, u32)> = listed
         .lines()
@@ -14,7 +14,11 @@ pub fn pair(listed: &str, between: &[u64]) -> Vec<(String, u32, u64, u64)> {
             (name.to_owned(), declared.parse().expect("a number of instructions"))
         })
         .collect();
-    assert_eq!(between.len() + 1, 3 * kernels.len(), "the counter saw other runs than the example made");
+    assert_eq!(
+        between.len() + 1,
+        3 * kernels.len(),
+        "the counter saw other runs than the example made; was its symbol table stripped?"
+    );
     let runs = between.chunks(3);
     kernels.into_iter().zip(runs).map(|((name, declared), run)| (name, declared, run[0], run[1])).collect()
 }

@@ -1,7 +1,7 @@
 //! Counts with qemu's user-mode emulation of aarch64, which logs each instruction that it executes.
 //!
-//! `tests/count-aarch64.sh` builds the example for aarch64 and runs this. It is ignored otherwise, since it needs a cross
-//! toolchain; asked for, it fails where something is missing.
+//! `tests/count-aarch64.sh` builds the example for aarch64 and runs this. It is ignored otherwise, since it
+//! needs a cross toolchain; asked for, it fails where something is missing.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -22,8 +22,8 @@ fn one_instruction() -> &'static str {
     if new { "-one-insn-per-tb" } else { "-singlestep" }
 }
 
-/// Instructions from each call of the mark to the next, by the log at `path`. An instruction is a line that ends
-/// in the function's name.
+/// Instructions from each call of the mark to the next, by the log at `path`. An instruction is a line that
+/// ends in the function's name.
 fn between_marks(path: &Path) -> Vec<u64> {
     let mut log = BufReader::new(File::open(path).expect("qemu's log"));
     let mut line = String::new();

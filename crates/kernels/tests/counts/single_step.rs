@@ -1,5 +1,5 @@
-//! Holds every declaration of instructions against the CPU itself: a child runs the kernel one instruction at a
-//! time under ptrace, and the steps are counted. This is the one count that covers AVX-512.
+//! Holds every declaration of instructions against the CPU itself: a child runs the kernel one instruction at
+//! a time under ptrace, and the steps are counted. This is the one count that covers AVX-512.
 
 use kernels::Entry;
 
@@ -9,8 +9,8 @@ use crate::hold;
 /// The exit status of a child that could not be traced.
 const UNTRACED: i32 = 99;
 
-/// Instructions that a child executes from its stop to its end when it runs `entry` so often; `None` where ptrace
-/// does not exist (user-mode emulators).
+/// Instructions that a child executes from its stop to its end when it runs `entry` so often; `None` where
+/// ptrace does not exist (user-mode emulators).
 fn steps(memory: &mut Memory, entry: &Entry, iterations: u64) -> Option<u64> {
     // SAFETY: the child calls only async-signal-safe functions and the kernel, which allocates nothing.
     let child = unsafe { libc::fork() };

@@ -1,5 +1,5 @@
-//! Counts with valgrind's callgrind, which counts instructions of the program and not of the CPU, so it needs no
-//! right to trace. It knows vectors up to 256 bits, and hides the wider ones from the program.
+//! Counts with valgrind's callgrind, which counts instructions of the program and not of the CPU, so it needs
+//! no right to trace. It knows vectors up to 256 bits, and hides the wider ones from the program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +17,7 @@ fn example() -> PathBuf {
 
 /// The instructions of part `number` of the profile at `out`; parts are numbered from 1 and end at a mark.
 fn part(out: &Path, number: usize) -> Option<u64> {
-    let text = std::fs::read_to_string(out.with_added_extension(number.to_string())).ok()?;
+    let text = std::fs::read_to_string(format!("{}.{number}", out.display())).ok()?;
     let totals = text.lines().find_map(|line| line.strip_prefix("totals: ")).expect("a part has totals");
     Some(totals.trim().parse().expect("a number of instructions"))
 }
@@ -38,7 +38,8 @@ fn valgrind_counts_as_many_instructions_as_are_declared() {
     assert!(run.status.success(), "{}\n{listed}\n{}", run.status, String::from_utf8_lossy(&run.stderr));
     // Part 1 ends at the first mark.
     let mut between: Vec<u64> = (2..).map_while(|number| part(&out, number)).collect();
-    // What follows the last mark is the end of the program; callgrind writes it as one more part or without a number.
+    // What follows the last mark is the end of the program; callgrind writes it as one more part or without a
+    // number.
     between.truncate(3 * listed.lines().count() - 1);
     std::fs::remove_dir_all(&folder).expect("the profile's folder");
     hold(&pair(&listed, &between));
