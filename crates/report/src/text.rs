@@ -101,13 +101,47 @@ fn take(text: &str, columns: usize) -> &str {
     &text[..last]
 }
 
-/// The text in lines of at most `columns`: broken at spaces; a word too long for a line is broken after a comma
-/// or a slash where it has one, and anywhere where it has not. Never empty.
+/// Units that stay on the line of their figure.
+const UNITS: &[&str] = &[
+    "%", "ns", "µs", "ms", "s", "min", "Hz", "kHz", "MHz", "GHz", "B", "KiB", "MiB", "GiB", "TiB", "PiB",
+    "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "MT/s", "cycles", "°C", "W",
+];
+
+/// Whether the space between two words must not be broken: a figure stands before it and its unit behind.
+fn glued(before: &str, after: &str) -> bool {
+    before.ends_with(|c: char| c.is_ascii_digit())
+        && UNITS.contains(&after.trim_end_matches([',', '.', ';', ':', ')', ']', '?']))
+}
+
+/// The text with spaces that do not break (U+00A0) between figures and their units, for a page.
+pub fn keep_units(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    for (number, word) in text.split(' ').enumerate() {
+        if number > 0 {
+            let last = kept.rsplit([' ', '\u{a0}']).next().unwrap_or("");
+            kept.push(if glued(last, word) { '\u{a0}' } else { ' ' });
+        }
+        kept.push_str(word);
+    }
+    kept
+}
+
+/// The text in lines of at most `columns`: broken at spaces, though not between a figure and its unit; a word too
+/// long for a line is broken after a comma or a slash where it has one, and anywhere where it has not. Never empty.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
+    let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match words.last_mut() {
+            Some(last) if glued(last, word) && width(last) + 1 + width(word) <= columns => {
+                *last = format!("{last} {word}");
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    for word in &words {
         let gap = usize::from(!line.is_empty());
         if width(&line) + gap + width(word) <= columns {
             if gap == 1 {
@@ -119,7 +153,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         if !line.is_empty() {
             lines.push(std::mem::take(&mut line));
         }
-        let mut rest = word;
+        let mut rest = word.as_str();
         while width(rest) > columns {
             // Two columns hold any character; should one claim more, it is let through rather than looped on.
             let fits = beginning(rest, columns);
@@ -157,6 +191,8 @@ mod tests {
     #[test]
     fn long_lists_break_after_a_comma() {
         assert_eq!(wrap("CPUs 0-15,32-47,64-79", 12), ["CPUs", "0-15,32-47,", "64-79"]);
+        assert_eq!(wrap("costs 96.3 %, measured", 11), ["costs", "96.3 %,", "measured"]);
+        assert_eq!(keep_units("at 3.80 GHz (parts) of 4 KiB."), "at 3.80\u{a0}GHz (parts) of 4\u{a0}KiB.");
         assert_eq!(wrap("", 10), [""]);
         assert_eq!(wrap("一二三", 4), ["一二", "三"]);
     }

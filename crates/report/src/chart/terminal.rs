@@ -204,11 +204,23 @@ mod tests {
     fn lines_are_named_at_their_ends_and_fit() {
         for columns in [60, 80, 160] {
             let lines = text(columns);
-            assert!(lines.iter().all(|line| width(line) <= columns), "{lines:#?}");
-            assert!(lines.iter().any(|line| line.ends_with("4 KiB pages")), "{lines:#?}");
-            assert!(lines.iter().any(|line| line.ends_with("2 MiB pages")), "{lines:#?}");
+            assert!(lines.iter().all(|line| width(line.trim_end()) <= columns), "{lines:#?}");
+            for name in ["4 KiB pages", "2 MiB pages"] {
+                assert!(lines.iter().any(|line| line.trim_end().ends_with(name)), "{lines:#?}");
+            }
             assert!(lines.iter().any(|line| line.contains("L1, 32 KiB")), "{lines:#?}");
         }
+    }
+
+    #[test]
+    fn a_line_that_ends_early_is_named_there() {
+        let mut chart = example();
+        chart.series[1].points = vec![(4096.0, 1.0), (16384.0, 60.0)];
+        let lines = draw(&chart, 80).unwrap();
+        let lines: Vec<String> =
+            lines.into_iter().map(|spans| spans.iter().map(|span| span.text()).collect()).collect();
+        let named = lines.iter().find_map(|line| line.find("2 MiB pages").map(|at| width(&line[..at])));
+        assert!(named.is_some_and(|at| at < 40), "{lines:#?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The charts of a report: latency against working set, latency under load, and how late wake-ups come.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use record::{Measurement, Record, units};
@@ -89,16 +90,17 @@ pub fn loaded(record: &Record) -> Option<Chart> {
 
 /// How many wake-ups come later than a time: a line a setting and policy, the CPUs' distributions together.
 pub fn wakeups(record: &Record) -> Option<Chart> {
-    let mut kinds: BTreeMap<(String, String), (Vec<&Measurement>, u64)> = BTreeMap::new();
+    // As the machine is before tuned, the ordinary policy before the others.
+    let mut kinds: BTreeMap<(String, Reverse<String>), (Vec<&Measurement>, u64)> = BTreeMap::new();
     for m in record.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true)) {
         let word = |name| m.place.word(name).unwrap_or("").to_owned();
-        let kind = kinds.entry((word("policy"), word("setting"))).or_default();
+        let kind = kinds.entry((word("setting"), Reverse(word("policy")))).or_default();
         kind.0.push(m);
         kind.1 = kind.1.saturating_add(m.distribution.iter().map(|b| b.count).fold(0, u64::saturating_add));
     }
     let series: Vec<Series> = kinds
         .into_iter()
-        .filter_map(|((policy, setting), (measurements, wakeups))| {
+        .filter_map(|((setting, Reverse(policy)), (measurements, wakeups))| {
             let policy = match policy.as_str() {
                 "other" => "SCHED_OTHER",
                 "fifo" => "SCHED_FIFO",

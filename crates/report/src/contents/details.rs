@@ -63,7 +63,7 @@ fn worst<'a>(
     order.sort_by(|a, b| by(measurements[*b]).total_cmp(&by(measurements[*a])));
     order.truncate(most);
     order.sort_unstable();
-    table.note(&format!("the worst {most} of {}; all are in the record", measurements.len()));
+    table.note(&format!("the worst {most} of {} are shown; all are in the record", measurements.len()));
     order.into_iter().map(|at| measurements[at]).collect()
 }
 

@@ -86,19 +86,18 @@ impl Run<'_> {
         format!("{} × {} of {}", self.parts.len(), self.what(), plural(cpus, "CPU"))
     }
 
-    /// The CPUs of each: `0,32 | 1,33`, or just the list where each has one; of over `most` the first and last.
-    pub fn members(&self, most: usize) -> String {
+    /// The CPUs of each: `0,32` and `1,33`, or just one list where each has one; of over `most` the first and last.
+    pub fn members(&self, most: usize) -> Vec<String> {
         if self.parts.iter().all(|part| part.cpus.len() == 1) {
             let all: CpuList = self.parts.iter().flat_map(|part| part.cpus.iter()).collect();
-            return all.to_string();
+            return vec![all.to_string()];
         }
-        let lists: Vec<String> = self.parts.iter().map(|part| part.cpus.to_string()).collect();
-        match lists.as_slice() {
-            [first @ .., last] if lists.len() > most.max(2) => {
-                format!("{} | … | {last}", first[..most.max(2) - 1].join(" | "))
-            }
-            all => all.join(" | "),
+        let mut lists: Vec<String> = self.parts.iter().map(|part| part.cpus.to_string()).collect();
+        if lists.len() > most.max(2) {
+            lists.drain(most.max(2) - 1..lists.len() - 1);
+            lists.insert(lists.len() - 1, "…".to_owned());
         }
+        lists
     }
 
     /// Whether the parts are drawn as one row: the innermost always, those of a wide machine from the caches and
@@ -282,8 +281,8 @@ mod tests {
         let runs = tree.parts[0].runs();
         assert_eq!(runs.len(), 1);
         assert_eq!(runs[0].what(), "L2 1 MiB · core");
-        assert!(runs[0].members(32).starts_with("0,32 | 1,33 | 2,34"));
-        assert_eq!(runs[0].members(2), "0,32 | … | 15,47");
+        assert!(runs[0].members(32).starts_with(&["0,32", "1,33", "2,34"].map(str::to_owned)));
+        assert_eq!(runs[0].members(2), ["0,32", "…", "15,47"]);
     }
 
     #[test]

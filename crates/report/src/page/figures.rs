@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use record::words::{self, Word};
 use record::{Record, State};
 
-use super::{bars, section};
+use super::{bars, prose, section};
 use crate::chart::{Chart, svg};
 use crate::contents::details::{self, generic};
 use crate::contents::{conditions as condition_contents, curves, inventory as inventory_contents};
@@ -14,7 +14,11 @@ use crate::table::Table;
 use crate::text::plural;
 
 /// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
-const MOST: usize = 32;
+const MOST: usize = 12;
+/// Rows that a table may have below a drawing of the same figures before it waits to be opened.
+const SHORT: usize = 12;
+/// Letters from which a cell of words may be broken; shorter ones stay on one line.
+const LONG: usize = 28;
 
 /// A section for each kind of figure: its charts, then its tables.
 pub fn sections(record: &Record) -> Markup {
@@ -38,11 +42,17 @@ fn take(charts: &mut Vec<(&'static str, Chart)>, word: Option<&str>) -> Option<C
 
 fn figure_section(record: &Record, id: &str, details: &Table, chart: Option<&Chart>) -> Markup {
     let word = details.word.as_deref();
+    let bars = word == Some("memory.bandwidth");
+    let drawn = bars || chart.is_some();
     let inside = html! {
-        @if let Some(word) = word.and_then(words::find) { p class="quiet what" { (word.what) } }
+        @if let Some(word) = word.and_then(words::find) { p class="quiet what" { (prose(&word.what)) } }
         @if let Some(chart) = chart { (drawing(chart, id)) }
-        @if word == Some("memory.bandwidth") { (bars::bandwidth(record)) }
-        (table(details))
+        @if bars { (bars::bandwidth(record)) }
+        @if drawn && details.rows.len() > SHORT {
+            details { summary { "The figures as a table" } (table(details)) }
+        } @else {
+            (table(details))
+        }
     };
     section(id, &details.title, inside)
 }
@@ -65,13 +75,13 @@ pub fn table(table: &Table) -> Markup {
         div class="scroll" role="region" tabindex="0" aria-label=(table.title) {
             table {
                 thead {
-                    tr { @for column in &table.columns { th scope="col" class=[class(column.figures)] { (column.head) } } }
+                    tr { @for column in &table.columns { th scope="col" class=[class(column.figures, "")] { (column.head) } } }
                 }
                 tbody {
                     @for row in &table.rows {
                         tr {
                             @for (cell, column) in row.iter().zip(&table.columns) {
-                                td class=[class(column.figures)] { (cell) }
+                                td class=[class(column.figures, cell)] { (cell) }
                             }
                         }
                     }
@@ -84,8 +94,11 @@ pub fn table(table: &Table) -> Markup {
     }
 }
 
-fn class(figures: bool) -> Option<&'static str> {
-    figures.then_some("n")
+fn class(figures: bool, cell: &str) -> Option<&'static str> {
+    match figures {
+        true => Some("n"),
+        false => (cell.chars().nth(LONG).is_some()).then_some("long"),
+    }
 }
 
 /// The whole inventory.
@@ -157,9 +170,9 @@ pub fn words(record: &Record) -> Markup {
         @for word in words {
             details {
                 summary { (word.name) }
-                p { (word.what) }
+                p { (prose(&word.what)) }
                 @for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Moves", &word.moves)] {
-                    @if let Some(text) = text { p { b { (label) ": " } (text) } }
+                    @if let Some(text) = text { p { b { (label) ": " } (prose(text)) } }
                 }
             }
         }

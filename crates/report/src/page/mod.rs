@@ -9,7 +9,7 @@ mod summary;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::Record;
 
-use crate::text::clean_page;
+use crate::text::{clean_page, keep_units};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -52,6 +52,15 @@ pub fn html(record: &Record) -> String {
         }
     };
     clean_page(&page.into_string())
+}
+
+/// Prose with `names` between backticks set as code, and figures kept with their units.
+fn prose(text: &str) -> Markup {
+    html! {
+        @for (number, part) in text.split('`').enumerate() {
+            @if number % 2 == 1 { code { (part) } } @else { (keep_units(part)) }
+        }
+    }
 }
 
 /// A section with a heading; empty where there is nothing in it.

@@ -12,6 +12,8 @@ use crate::text::plural;
 const WIDE: usize = 256;
 /// So many members of such a box are written out.
 const MEMBERS: usize = 16;
+/// Shorter lists of CPUs stay on one line.
+const UNBROKEN: usize = 30;
 
 /// The picture, how CPU numbers lie on packages, and the nodes.
 pub fn section(machine: &Machine) -> Markup {
@@ -52,7 +54,13 @@ fn inside(part: &Part, wide: bool) -> Markup {
                             (run.parts.len()) " × " (run.what())
                             @if let Some(inside) = run.inside() { ", each " (inside) }
                         }
-                        p class="quiet" { "CPUs " (run.members(MEMBERS)) }
+                        p class="quiet" {
+                            "CPUs "
+                            @for (number, cpus) in run.members(MEMBERS).iter().enumerate() {
+                                @if number > 0 { " | " }
+                                @if cpus.len() < UNBROKEN { span class="list" { (cpus) } } @else { (cpus) }
+                            }
+                        }
                     }
                 } @else {
                     @for part in run.parts { (one(part, wide)) }

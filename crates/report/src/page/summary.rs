@@ -4,8 +4,9 @@ use maud::{Markup, html};
 use record::Record;
 use record::diagnosis::{Finding, Resource};
 
-use super::section;
+use super::{prose, section};
 use crate::contents::summary::{self, is_command};
+use crate::text::keep_units;
 
 /// What the machine is.
 pub fn header(record: &Record) -> Markup {
@@ -14,7 +15,7 @@ pub fn header(record: &Record) -> Markup {
         header {
             p class="kind" { "linespeed report" }
             @for (number, line) in lines.iter().enumerate() {
-                @if number == 0 { h1 { (line) } } @else { p { (line) } }
+                @if number == 0 { h1 { (keep_units(line)) } } @else { p { (keep_units(line)) } }
             }
             p class="quiet" { (summary::origin(record)) }
         }
@@ -49,8 +50,8 @@ fn one(resource: &Resource) -> Markup {
                 div class="full" style=(format!("width:{:.1}%", share.clamp(0.0, 1.0) * 100.0)) {}
             }
         }
-        p { (summary::delivered(resource)) }
-        @if !resource.meaning.is_empty() { p class="quiet" { (resource.meaning) } }
+        p { (keep_units(&summary::delivered(resource))) }
+        @if !resource.meaning.is_empty() { p class="quiet" { (prose(&resource.meaning)) } }
     }
 }
 
@@ -73,9 +74,9 @@ fn found(finding: &Finding) -> Markup {
     let class =
         if summary::resolved(&finding.loss) { format!("badge {severity}") } else { "badge".to_owned() };
     html! {
-        h3 { (finding.what) }
+        h3 { (prose(&finding.what)) }
         p {
-            span class=(class) { (severity) } " " (summary::loss(finding))
+            span class=(class) { (severity) } " " (keep_units(&summary::loss(finding)))
             @if let Some(place) = &finding.place { " · " (place) }
         }
         @for remedy in &finding.remedy { (advice("Do", remedy)) }
@@ -84,7 +85,7 @@ fn found(finding: &Finding) -> Markup {
                 summary { "Evidence" }
                 ul {
                     @for evidence in &finding.evidence {
-                        li { (evidence.says) " " span class="quiet" { "(" (evidence.from) ")" } }
+                        li { (prose(&evidence.says)) " " span class="quiet" { "(" (evidence.from) ")" } }
                     }
                 }
                 @for undo in &finding.undo { (advice("Undo", undo)) }
@@ -99,7 +100,7 @@ fn advice(word: &str, text: &str) -> Markup {
         @if is_command(text) {
             div class="advice" { span class="quiet" { (word) ":" } pre { code { (text) } } }
         } @else {
-            p { span class="quiet" { (word) ": " } (text) }
+            p { span class="quiet" { (word) ": " } (prose(text)) }
         }
     }
 }
@@ -113,8 +114,10 @@ pub fn unseen(record: &Record) -> Markup {
                 @for item in &items {
                     li {
                         span class="badge" { (item.state.word()) } " "
-                        b { (item.what.join(", ")) } ": " (item.reason)
-                        @if let Some(remedy) = &item.remedy { " → " (remedy) }
+                        b { (item.what.join(", ")) } ": " (prose(&item.reason))
+                        @if let Some(remedy) = &item.remedy {
+                            " → " @if is_command(remedy) { code { (remedy) } } @else { (prose(remedy)) }
+                        }
                     }
                 }
             }
@@ -127,7 +130,7 @@ pub fn unseen(record: &Record) -> Markup {
 pub fn noise(record: &Record) -> Markup {
     let lines = summary::noise(record);
     let inside = html! {
-        @if !lines.is_empty() { ul class="plain" { @for line in &lines { li { (line) } } } }
+        @if !lines.is_empty() { ul class="plain" { @for line in &lines { li { (keep_units(line)) } } } }
     };
     section("noise", "Noise", inside)
 }

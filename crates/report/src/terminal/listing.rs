@@ -39,7 +39,11 @@ pub fn words(words: &[Word], style: &Style) -> String {
             cut = format!("{}…", crate::text::cut(sentence, room.saturating_sub(1)).trim_end());
         }
         let name = pad_right(word.name, column);
-        screen.line(&[Span::plain("  "), Span::strong(name), Span::plain(cut.trim_end_matches('.').to_owned())]);
+        screen.line(&[
+            Span::plain("  "),
+            Span::strong(name),
+            Span::plain(cut.trim_end_matches('.').to_owned()),
+        ]);
     }
     screen.finish()
 }
@@ -47,8 +51,11 @@ pub fn words(words: &[Word], style: &Style) -> String {
 /// `linespeed list`: each measurement with its time, its memory, and what is to be expected of it here.
 pub fn measurements(listed: &[Listed], style: &Style) -> String {
     let mut screen = Screen::new(style);
-    let mut table =
-        Table::new("What can be measured here", None, &["measurement", "#quick", "#normal", "#full", "#memory", "here"]);
+    let mut table = Table::new(
+        "What can be measured here",
+        None,
+        &["measurement", "#quick", "#normal", "#full", "#memory", "here"],
+    );
     for one in listed {
         let seconds = |seconds: f64| format!("{seconds:.1} s");
         table.row(vec![

@@ -11,8 +11,8 @@ use record::words::Word;
 use record::{Machine, Record};
 
 use crate::contents::inventory;
-pub use listing::{Listed, measurements, words};
 use crate::text::{clean, width};
+pub use listing::{Listed, measurements, words};
 use paint::{Span, Tone};
 use screen::Screen;
 

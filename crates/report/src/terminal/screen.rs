@@ -242,7 +242,7 @@ mod tests {
         table.row(["1.23 GB/s", "2.34 GB/s", "3.45 GB/s"].map(str::to_owned).to_vec());
         let mut screen = screen(24);
         screen.table(&table, 0);
-        assert_eq!(screen.finish(), "- a 1.23 GB/s; b 2.34\n  GB/s; c 3.45 GB/s\n");
+        assert_eq!(screen.finish(), "- a 1.23 GB/s; b\n  2.34 GB/s; c 3.45 GB/s\n");
     }
 
     #[test]

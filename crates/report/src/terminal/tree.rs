@@ -74,7 +74,11 @@ fn branches(screen: &mut Screen, part: &Part, before: &str, wide: bool, more: Ve
             } else {
                 "CPUs"
             };
-            rows.push((format!("{count}{}{inside}: {word} ", run.what()), run.members(MEMBERS), None));
+            rows.push((
+                format!("{count}{}{inside}: {word} ", run.what()),
+                run.members(MEMBERS).join(" | "),
+                None,
+            ));
         } else {
             rows.extend(run.parts.iter().map(|part| (part.name(), String::new(), Some(part))));
         }

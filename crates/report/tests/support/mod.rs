@@ -321,12 +321,16 @@ fn measure(record: &mut Record, shape: Shape) {
         let place = at().with("op", op).with("cpu", 0u32);
         all.push(Measurement::new("stream.ns_per_element", place, around(2.1)));
     }
-    for cpu in 0..cpus {
-        for (policy, setting, least, hump, longest) in [
-            ("other", "as-is", 52e3, 6e3, 2.1e6),
-            ("other", "tuned", 2.1e3, 1.1e3, 4e5),
-            ("fifo", "tuned", 1.5e3, 0.6e3, 6e4),
-        ] {
+    let gaps = wakeups(1.2e3, 2e3, 9e4);
+    let gap_summary = summary_of(&gaps);
+    for (policy, setting, least, hump, longest) in [
+        ("other", "as-is", 52e3, 6e3, 2.1e6),
+        ("other", "tuned", 2.1e3, 1.1e3, 4e5),
+        ("fifo", "tuned", 1.5e3, 0.6e3, 6e4),
+    ] {
+        let distribution = wakeups(least, hump, longest);
+        let summary = summary_of(&distribution);
+        for cpu in 0..cpus {
             for corrected in [false, true] {
                 let place = at()
                     .with("cpu", cpu)
@@ -335,8 +339,9 @@ fn measure(record: &mut Record, shape: Shape) {
                     .with("setting", setting)
                     .with("corrected", corrected);
                 let mut m = Measurement::new("wakeup.latency", place, Vec::new());
-                m.distribution = wakeups(least, hump, longest * (1.0 + f64::from(cpu % 7) / 5.0));
-                m.summary = summary_of(&m.distribution);
+                m.distribution = distribution.clone();
+                m.summary = summary.clone();
+                m.summary.max *= 1.0 + f64::from(cpu % 7) / 5.0;
                 all.push(
                     m.with_detail("interval_us", 1000)
                         .with_detail("cycles", 2000)
@@ -346,6 +351,8 @@ fn measure(record: &mut Record, shape: Shape) {
                 );
             }
         }
+    }
+    for cpu in 0..cpus {
         for (cause, share) in [(None, 0.0011), (Some("os"), 0.0010), (Some("below"), 0.0001)] {
             let mut place = at().with("cpu", cpu);
             if let Some(cause) = cause {
@@ -353,8 +360,8 @@ fn measure(record: &mut Record, shape: Shape) {
             }
             all.push(Measurement::new("stolen.share", place.clone(), around(share)));
             let mut gap = Measurement::new("stolen.gap", place, Vec::new());
-            gap.distribution = wakeups(1.2e3, 2e3, 9e4);
-            gap.summary = summary_of(&gap.distribution);
+            gap.distribution = gaps.clone();
+            gap.summary = gap_summary.clone();
             all.push(gap);
         }
     }

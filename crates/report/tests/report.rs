@@ -1,0 +1,277 @@
+//! What a user would see go wrong in a report, on the terminal and on the page, over machines of several shapes.
+
+#[path = "support/html.rs"]
+mod html;
+#[path = "support/mod.rs"]
+mod support;
+
+use record::diagnosis::{Finding, Severity};
+use record::{Record, Verdict};
+use report::terminal::{self, Style};
+use unicode_width::UnicodeWidthStr;
+
+fn plain(width: usize) -> Style {
+    Style { width, color: false }
+}
+
+fn all(record: &Record, style: &Style) -> [String; 3] {
+    [
+        terminal::report(record, style),
+        terminal::inventory(record, style),
+        terminal::tree(&record.machine, style),
+    ]
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for name in support::NAMES {
+        let record = support::named(name).unwrap();
+        for width in [20, 40, 80, 160] {
+            for text in all(&record, &plain(width)) {
+                for line in text.lines() {
+                    assert!(line.width() <= width, "{name} at {width}: {line:?}");
+                }
+                assert!(text.ends_with('\n') && !text.starts_with('\n'), "{name} at {width}");
+            }
+        }
+    }
+}
+
+#[test]
+fn figures_carry_units_and_spread() {
+    let text = terminal::report(&support::named("large").unwrap(), &plain(80));
+    for part in [
+        "82 %  3.10 GHz, line speed 3.80 GHz (parts)",
+        "costs 26.9 % [25.0 – 28.0 %], measured",
+        "2.80 GHz  2.79 – 2.81 GHz",
+        "4.00 cycles",
+        "210 GB/s",
+        "10.5×",
+        "0.11 %",
+        "57.0 µs",
+    ] {
+        assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn the_first_screen_says_what_far_why_and_what_was_not_seen_in_this_order() {
+    let text = terminal::report(&support::named("small").unwrap(), &plain(80));
+    let parts = [
+        "Example(R) Processor",
+        "1 package, 8 cores, 16 CPUs",
+        "How far from line speed",
+        "memory bandwidth",
+        "What costs speed",
+        "do:   echo always > /sys/kernel/mm/transparent_hugepage/enabled",
+        "What could not be seen",
+        "impossible  counters: this machine shows no PMU",
+        "skipped     numa, core-to-core: not asked for",
+        "Noise",
+        "Core clock",
+    ];
+    let mut from = 0;
+    for part in parts {
+        let at =
+            text[from..].find(part).unwrap_or_else(|| panic!("{part} is missing after {from} in:\n{text}"));
+        from += at;
+    }
+    let first_screen = text.split("Line speed, and what was delivered").next().unwrap();
+    assert!(first_screen.lines().count() <= 50, "{}", first_screen.lines().count());
+}
+
+#[test]
+fn marks_and_doubts_stand_beside_their_figure() {
+    for (style, page) in [(plain(80), false), (plain(160), false), (plain(80), true)] {
+        let record = support::named("small").unwrap();
+        let text = if page { report::page::html(&record) } else { terminal::report(&record, &style) };
+        assert!(text.contains("2.30 GHz [1] [2]"), "{text}");
+        assert!(text.contains("too noisy: the interval is ±4.1 % wide"), "{text}");
+        assert!(text.contains("2 samples marked: heat or power held the clock down"), "{text}");
+    }
+}
+
+#[test]
+fn nothing_from_the_machine_acts_on_the_terminal() {
+    let record = support::hostile();
+    for color in [false, true] {
+        for text in all(&record, &Style { width: 80, color }) {
+            assert!(
+                text.contains("\\x1b[2J") && text.contains("\\u{202e}"),
+                "the test's string is not there"
+            );
+            let left = if color { without_sgr(&text) } else { text };
+            let acts = |c: &char| {
+                (c.is_control() && *c != '\n')
+                    || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+            };
+            let bad = left.chars().find(acts);
+            assert_eq!(bad, None);
+        }
+    }
+}
+
+/// The text without the colours that linespeed itself writes.
+fn without_sgr(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut left = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        let (codes, after) = part.split_once('m').expect("an escape sequence that is no colour");
+        assert!(codes.chars().all(|c| c.is_ascii_digit() || c == ';'), "{codes:?} is no colour");
+        left.push_str(after);
+    }
+    left
+}
+
+#[test]
+fn colour_changes_no_word() {
+    for name in support::NAMES {
+        let record = support::named(name).unwrap();
+        let coloured = all(&record, &Style { width: 80, color: true });
+        for (coloured, plain) in coloured.iter().zip(all(&record, &plain(80))) {
+            assert_eq!(without_sgr(coloured), plain, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_loss_that_may_be_none_is_never_coloured() {
+    let mut record = support::empty();
+    let mut finding = Finding {
+        rule: "page-walk".to_owned(),
+        severity: Severity::Serious,
+        what: "Page walks".to_owned(),
+        place: None,
+        evidence: Vec::new(),
+        loss: Verdict::Costs { share: 0.2, interval: (-0.1, 0.4) },
+        measured: true,
+        remedy: Vec::new(),
+        undo: Vec::new(),
+    };
+    let coloured = |finding: &Finding, record: &mut Record| {
+        record.diagnosis.findings = vec![finding.clone()];
+        let text = terminal::report(record, &Style { width: 80, color: true });
+        (text.contains("\x1b[1;31m"), report::page::html(record).contains("badge serious"))
+    };
+    assert_eq!(coloured(&finding, &mut record), (false, false));
+    finding.loss = Verdict::Costs { share: 0.2, interval: (0.1, 0.4) };
+    assert_eq!(coloured(&finding, &mut record), (true, true));
+}
+
+#[test]
+fn a_page_is_whole_and_loads_nothing() {
+    for name in support::NAMES {
+        let page = report::page::html(&support::named(name).unwrap());
+        assert_eq!(html::wrong(&page), None, "{name}");
+        assert!(page.contains("default-src 'none'") && page.contains("<meta charset=\"utf-8\">"), "{name}");
+        assert!(page.contains("prefers-color-scheme: dark") && page.contains("width=device-width"), "{name}");
+        if *name != "hostile" {
+            for word in ["http://", "https://", "src=", "href=", "<script", "url("] {
+                assert!(!page.contains(word), "{name}: {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn strings_of_the_machine_are_only_text_on_the_page() {
+    let page = report::page::html(&support::hostile());
+    assert_eq!(html::wrong(&page), None);
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "the test's string is not there");
+    assert!(!page.contains("<script") && !page.contains("<img"));
+    let bad = page.chars().find(|c| (c.is_control() && *c != '\n') || ('\u{202a}'..='\u{202e}').contains(c));
+    assert_eq!(bad, None);
+}
+
+#[test]
+fn the_page_holds_every_measurement_and_what_its_metric_means() {
+    let mut record = support::named("small").unwrap();
+    record.measurements[0].metric = "flux.density".to_owned();
+    record.measurements[0].unit = "Wb".to_owned();
+    let page = report::page::html(&record);
+    assert!(page.contains("3790000000 Wb"), "a metric of the future is missing");
+    let word = record::words::find("load.latency").unwrap();
+    let usual = word.usual.as_deref().unwrap().split(['`', '"', '&', '<', ' ']).next().unwrap();
+    assert!(page.contains("<b>Usual: </b>") && page.contains(usual));
+    let rows = page.matches("<tr>").count();
+    assert!(rows > record.measurements.len(), "{rows} rows for {} figures", record.measurements.len());
+}
+
+#[test]
+fn a_page_of_1024_cpus_stays_readable_in_size() {
+    let page = report::page::html(&support::named("huge").unwrap());
+    // 12,000 figures in tables; mail servers refuse from about 10 MB.
+    assert!(page.len() < 8_000_000, "{}", page.len());
+    assert!(page.contains("4 × L3 36 MiB, each 8 × L2 1 MiB"), "the shape is not summed up");
+}
+
+#[test]
+fn the_tree_shows_where_cpu_numbers_lie() {
+    let machine =
+        support::full(support::Shape { packages: 2, nodes: 2, cores: 32, siblings: 2, l3_cores: 16 }).machine;
+    let text = terminal::tree(&machine, &plain(80));
+    assert!(
+        text.contains("package 0: CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47"),
+        "{text}"
+    );
+    assert!(text.contains("└─ 16 × L2 1 MiB · L1d 32 KiB · L1i 32 KiB · core: CPUs 0,32 | 1,33"), "{text}");
+    assert!(text.contains("10 12") || text.contains("10 32"), "{text}");
+}
+
+#[test]
+fn an_empty_record_says_that_it_is_empty() {
+    let record = support::empty();
+    assert!(terminal::report(&record, &plain(80)).contains("Nothing was measured."));
+    assert!(terminal::inventory(&record, &plain(80)).contains("Nothing is known"));
+    assert!(report::page::html(&record).contains("Nothing was measured."));
+    assert_eq!(report::cyclictest::lines(&record), None);
+    assert_eq!(report::cyclictest::histogram(&record), None);
+}
+
+#[test]
+fn a_run_that_ended_early_says_so_at_the_top() {
+    let mut record = support::named("small").unwrap();
+    record.ended = record::Ended::Interrupted { signal: 2 };
+    assert!(
+        terminal::report(&record, &plain(80))
+            .lines()
+            .take(6)
+            .any(|line| line.contains("ended early by signal 2"))
+    );
+    assert!(report::page::html(&record).contains("ended early by signal 2"));
+}
+
+#[test]
+fn cyclictests_own_lines_and_histogram_keep_their_shape() {
+    let mut record = support::named("one").unwrap();
+    record.measurements.retain(|m| m.metric == "wakeup.latency" && m.place.word("policy") == Some("fifo"));
+    let m = record.measurements.iter_mut().find(|m| m.place.switch("corrected") == Some(false)).unwrap();
+    m.distribution = vec![
+        record::Bucket { from: 1_500.0, to: 1_600.0, count: 7 },
+        record::Bucket { from: 3_000.0, to: 3_100.0, count: 2 },
+        record::Bucket { from: 5e6, to: 5.1e6, count: 1 },
+    ];
+    m.summary.min = 1_540.0;
+    m.summary.max = 5_050_000.0;
+    m.summary.mean = Some(2_990.0);
+    m.summary.median = 1_550.0;
+    assert_eq!(
+        report::cyclictest::lines(&record).unwrap(),
+        "T: 0 ( 4711) P:80 I:1000 C:   2000 Min:      1 Act:   53 Avg:    2 Max:    5050\n"
+    );
+    assert_eq!(
+        report::cyclictest::histogram(&record).unwrap(),
+        "# Histogram\n000000 000000\n000001 000007\n000002 000000\n000003 000002\n\
+         # Total: 000000009\n# Min Latencies: 00001\n# Avg Latencies: 00002\n# Max Latencies: 05050\n\
+         # Histogram Overflows: 00001\n"
+    );
+}
+
+#[test]
+fn a_word_is_explained_in_its_parts() {
+    let word = record::words::find("wakeup.latency").unwrap();
+    let text = terminal::word(word, &plain(80));
+    assert!(text.starts_with("wakeup.latency  metrics\n"), "{text}");
+    assert!(text.contains("  How    ") && text.contains("  Usual  ") && text.contains("  Moves  "), "{text}");
+    assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+}
