@@ -42,6 +42,8 @@ pub struct Plateau {
     pub latency: f64,
     /// Largest working set at which the curve is still on it, bytes; `None` for the last plateau.
     pub left_at: Option<u64>,
+    /// Next larger working set measured, at which the curve is off it, bytes; `None` for the last plateau.
+    pub gone_at: Option<u64>,
     /// Smallest and largest working set of its flattest part, bytes.
     pub flat: (u64, u64),
 }
@@ -136,6 +138,7 @@ impl Curve {
             plateaus.push(Plateau {
                 latency: median_of_sorted(&values).max(before),
                 left_at: None,
+                gone_at: None,
                 flat: (self.bytes[low], self.bytes[high]),
             });
         }
@@ -144,7 +147,9 @@ impl Curve {
             let bound = low + (LEFT * (high - low).max(0.0)).min(LEFT_RATIO.ln());
             let end = edges.get(i + 1).map_or(last, |next| next.peak);
             let on = (edge.foot..=end).take_while(|at| self.y[*at] <= bound).last().unwrap_or(edge.foot);
-            plateaus[i].left_at = Some(self.bytes[on].max(plateaus[i].flat.1));
+            let left = self.bytes[on].max(plateaus[i].flat.1);
+            plateaus[i].left_at = Some(left);
+            plateaus[i].gone_at = self.bytes.iter().copied().find(|bytes| *bytes > left);
         }
         plateaus
     }
@@ -329,7 +334,7 @@ mod tests {
     fn few_points_are_no_reason_to_fail() {
         assert_eq!(levels(&Curve::new([])), []);
         let one = levels(&Curve::new([(4096, 1.5)]));
-        assert_eq!(one, [Plateau { latency: 1.5, left_at: None, flat: (4096, 4096) }]);
+        assert_eq!(one, [Plateau { latency: 1.5, left_at: None, gone_at: None, flat: (4096, 4096) }]);
         assert_eq!(levels(&Curve::new([(4096, 1.5), (8192, 1.5)])).len(), 1);
     }
 

@@ -8,8 +8,8 @@ use record::{Level, Measurement, Record};
 
 use crate::curve::{Curve, Edge, Plateau};
 
-/// From this share of the advertised size on a cache is as advertised: two steps of the curve (eight an octave)
-/// below it, which sets, ways and the program's own stack and page tables account for.
+/// From this share of the advertised size on a cache is as advertised: sets, ways and the program's own stack and page
+/// tables account for the rest.
 const AS_ADVERTISED: f64 = 0.8;
 /// Up to this multiple of its size (and of the cache before it, whose lines it may not repeat) the curve may stay on
 /// a cache that is as advertised: a cache that replaces at random holds its share of larger working sets.
@@ -243,7 +243,8 @@ fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
 
 /// A cache that the curve leaves at `left` bytes; the cache before it holds `before`.
 fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
-    let share = left as f64 / own.bytes as f64;
+    // Its size lies between the last working set that it held and the first that it did not.
+    let share = plateau.gone_at.unwrap_or(left) as f64 / own.bytes as f64;
     // A cache that does not repeat what the one before holds adds to it.
     let with_before = own.bytes.saturating_add(before) as f64 * AT_MOST;
     let (left_text, own_text) = (bytes(left), bytes(own.bytes));

@@ -6,9 +6,14 @@ use record::{Measurement, Record, Where};
 
 /// Eight sizes an octave from `from` to `to` bytes, whole lines.
 pub fn sizes(from: u64, to: u64) -> Vec<u64> {
+    sizes_by(8.0, from, to)
+}
+
+/// Sizes from `from` to `to` bytes, so many an octave, whole lines.
+pub fn sizes_by(an_octave: f64, from: u64, to: u64) -> Vec<u64> {
     let octaves = (to as f64 / from as f64).log2();
-    (0..=(octaves * 8.0).round() as u32)
-        .map(|i| (from as f64 * 2f64.powf(f64::from(i) / 8.0) / 64.0).round() as u64 * 64)
+    (0..=(octaves * an_octave).round() as u32)
+        .map(|i| (from as f64 * 2f64.powf(f64::from(i) / an_octave) / 64.0).round() as u64 * 64)
         .collect()
 }
 

@@ -11,20 +11,20 @@ use crate::levels::MUCH_SMALLER;
 /// Where the latency curve leaves a level against its advertised size.
 pub const RULE: Rule = Rule { name: "cache-smaller", find };
 
-/// One step of the curve, eight to an octave: how far off the place may be at which the curve leaves a level.
-const STEP: f64 = 1.0905;
-
 fn find(case: &Case) -> Vec<Finding> {
     case.levels.iter().enumerate().filter_map(|(at, level)| one(case, at, level)).collect()
 }
 
 fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     let (measured, advertised) = (level.measured_bytes?, level.advertised_bytes.filter(|size| *size > 0)?);
-    let share = measured as f64 / advertised as f64;
-    if share >= MUCH_SMALLER {
+    // The size lies between the last working set that the level held and the next one measured.
+    let sizes = case.record.of("load.latency").filter_map(|m| m.place.count("bytes"));
+    let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
+    let (least, most) = (measured as f64 / advertised as f64, next as f64 / advertised as f64);
+    if most >= MUCH_SMALLER {
         return None;
     }
-    let loss = costs(verdict(1.0 - share, (1.0 - share * STEP, 1.0 - share / STEP)))?;
+    let loss = costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let name = &level.name;
     let (seen, told_size) = (bytes(measured), bytes(advertised));
     let remedy = if is_virtual(case.record) {

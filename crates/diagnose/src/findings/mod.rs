@@ -22,11 +22,11 @@ mod throttled;
 mod timer_slack;
 mod vector_clock;
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::{Level, Record};
 
-use crate::figures::{severity, share_of};
+use crate::figures::{place, severity, share_of, told};
 
 /// What a rule sees.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,9 @@ pub const RULES: &[Rule] = &[
 pub fn findings(record: &Record, levels: &[Level]) -> Vec<Finding> {
     let case = Case { record, levels };
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(&case)).collect();
+    for finding in &mut found {
+        weaken(record, finding);
+    }
     found.sort_by(|a, b| {
         share_of(&b.loss)
             .total_cmp(&share_of(&a.loss))
@@ -81,6 +84,23 @@ pub fn findings(record: &Record, levels: &[Level]) -> Vec<Finding> {
             .then_with(|| a.rule.cmp(&b.rule))
     });
     found
+}
+
+/// A finding that leans on a measurement which says of itself that it should not be leaned on is a note, and says so.
+fn weaken(record: &Record, finding: &mut Finding) {
+    let doubts: Vec<Evidence> = finding
+        .evidence
+        .iter()
+        .filter_map(|seen| {
+            let measurement =
+                record.measurements.iter().find(|m| m.doubt.is_some() && place(m) == seen.from)?;
+            Some(told(format!("in doubt: {}", measurement.doubt.as_deref()?), seen.from.clone()))
+        })
+        .collect();
+    if !doubts.is_empty() {
+        finding.severity = Severity::Note;
+        finding.evidence.extend(doubts);
+    }
 }
 
 /// A finding of a measured loss, without evidence and remedy yet; its severity follows from the loss.

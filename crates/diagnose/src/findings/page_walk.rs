@@ -46,7 +46,7 @@ fn one(case: &Case) -> Option<Finding> {
         remedy.push("reserve pages for programs that ask for them: sudo sysctl vm.nr_hugepages=N".to_owned());
         undo.push("sudo sysctl vm.nr_hugepages=0".to_owned());
     }
-    let nested = if is_virtual(case.record) { ", which a hypervisor doubles" } else { "" };
+    let nested = if is_virtual(case.record) { ", nested ones under the hypervisor" } else { "" };
     Some(Finding {
         severity: at_most_warning(&loss),
         place: Some(format!("loads scattered over {size}")),

@@ -105,6 +105,30 @@ fn the_largest_loss_stands_first() {
 }
 
 #[test]
+fn a_finding_that_leans_on_a_doubtful_figure_is_a_note() {
+    let mut record = good();
+    for m in &mut record.measurements {
+        if m.metric == "stolen.share" && m.place.word("cause") == Some("os") {
+            *m = measured("stolen.share", m.place.clone(), 0.4);
+        }
+    }
+    assert_eq!(crate::diagnose(&record).findings[0].severity, Severity::Serious);
+    for m in &mut record.measurements {
+        m.doubt = Some("too noisy".to_owned());
+    }
+    let finding = &crate::diagnose(&record).findings[0];
+    assert_eq!((finding.rule.as_str(), finding.severity), ("stolen-os", Severity::Note));
+    assert!(finding.evidence.iter().any(|seen| seen.says == "in doubt: too noisy"), "{finding:?}");
+}
+
+#[test]
+fn every_rule_has_words() {
+    for rule in RULES {
+        assert!(record::words::find(rule.name).is_some(), "docs/words.md does not explain {}", rule.name);
+    }
+}
+
+#[test]
 fn every_rule_has_a_name_of_its_own_in_order() {
     for pair in RULES.windows(2) {
         assert!(

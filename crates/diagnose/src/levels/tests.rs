@@ -1,7 +1,7 @@
 //! Made-up curves whose levels are known.
 
 use super::*;
-use crate::samples::{add_cache, add_curve, gradual, machine, noisy, sizes, steps};
+use crate::samples::{add_cache, add_curve, gradual, machine, noisy, sizes, sizes_by, steps};
 use proptest::prelude::*;
 
 const KIB: u64 = 1 << 10;
@@ -36,6 +36,38 @@ fn caches_that_are_there_are_as_advertised() {
             assert_eq!((level.measured_bytes, level.advertised_bytes), (Some(size), Some(size)));
         }
     }
+}
+
+#[test]
+fn two_sizes_an_octave_are_enough() {
+    let mut record = server(32 * MIB);
+    let curve = [(48 * KIB, 1.3), (MIB, 4.5), (30 * MIB, 18.0), (u64::MAX, 85.0)];
+    for seed in 0..100 {
+        record.measurements.clear();
+        add_curve(
+            &mut record,
+            "2MiB",
+            &noisy(steps(&sizes_by(2.0, 4 * KIB, GIB), &curve), 0.02, seed * 16 + 1),
+        );
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"], "seed {seed}");
+        assert!(levels.iter().all(|level| !level.judgement.contains("gets a part")), "{levels:?}");
+    }
+}
+
+#[test]
+fn a_level_that_drifts_upward_is_left_at_its_end() {
+    let mut record = server(32 * MIB);
+    // As measured on a core with an L2 of 2 MiB: flat to 400 KiB, a third more at 1.4 MiB, then a jump.
+    let mut points =
+        steps(&sizes(4 * KIB, GIB), &[(32 * KIB, 1.4), (MIB, 4.45), (32 * MIB, 40.0), (u64::MAX, 150.0)]);
+    for (bytes, ns) in &mut points {
+        if (400 * KIB..=MIB).contains(bytes) {
+            *ns *= (*bytes as f64 / (400 * KIB) as f64).powf(0.22);
+        }
+    }
+    add_curve(&mut record, "2MiB", &points);
+    assert_eq!(levels(&record)[1].judgement, "as advertised");
 }
 
 #[test]
