@@ -1,6 +1,6 @@
-// What a reader of the page would see, gathered in one pass; evaluated by tests/browser/run. The value of this
-// file is the object at its end.
-(() => {
+// What a reader of the page would see, gathered in one pass: a function of the window's width in pixels, called by
+// tests/browser/run. The window's own innerWidth will not do: on a phone it grows with what sticks out.
+(width) => {
   const visible = (element) => {
     const box = element.getBoundingClientRect();
     return box.width > 0 && box.height > 0 && getComputedStyle(element).visibility !== "hidden";
@@ -69,7 +69,7 @@
   // Boxes that stick out of the page. Those inside a box that scrolls on its own may.
   const out = [...document.body.querySelectorAll("*")].filter((element) => {
     if (!shown(element) || element.closest(".scroll") !== null && !element.matches(".scroll")) return false;
-    return element.getBoundingClientRect().right > innerWidth + 1;
+    return element.getBoundingClientRect().right > width + 1;
   }).slice(0, 5).map(name);
 
   return {
@@ -81,9 +81,8 @@
     faint: [...faint],
     out,
     scrollWidth: document.documentElement.scrollWidth,
-    innerWidth,
     ground: getComputedStyle(document.body).backgroundColor,
     scripts: document.scripts.length,
     resources: performance.getEntriesByType("resource").map((entry) => entry.name),
   };
-})()
+}

@@ -95,11 +95,15 @@ fn marks_and_doubts_stand_beside_their_figure() {
 fn nothing_from_the_machine_acts_on_the_terminal() {
     let record = support::hostile();
     for color in [false, true] {
-        for text in all(&record, &Style { width: 80, color }) {
+        let texts = all(&record, &Style { width: 80, color });
+        // The tree prints numbers only.
+        for text in &texts[..2] {
             assert!(
                 text.contains("\\x1b[2J") && text.contains("\\u{202e}"),
                 "the test's string is not there"
             );
+        }
+        for text in texts {
             let left = if color { without_sgr(&text) } else { text };
             let acts = |c: &char| {
                 (c.is_control() && *c != '\n')

@@ -91,7 +91,8 @@ pub fn loaded(record: &Record) -> Option<Chart> {
 /// How many wake-ups come later than a time: a line a setting and policy, the CPUs' distributions together.
 pub fn wakeups(record: &Record) -> Option<Chart> {
     // As the machine is before tuned, the ordinary policy before the others.
-    let mut kinds: BTreeMap<(String, Reverse<String>), (Vec<&Measurement>, u64)> = BTreeMap::new();
+    type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;
+    let mut kinds = Kinds::new();
     for m in record.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true)) {
         let word = |name| m.place.word(name).unwrap_or("").to_owned();
         let kind = kinds.entry((word("setting"), Reverse(word("policy")))).or_default();

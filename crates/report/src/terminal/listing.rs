@@ -39,11 +39,7 @@ pub fn words(words: &[Word], style: &Style) -> String {
             cut = format!("{}…", crate::text::cut(sentence, room.saturating_sub(1)).trim_end());
         }
         let name = pad_right(word.name, column);
-        screen.line(&[
-            Span::plain("  "),
-            Span::strong(name),
-            Span::plain(cut.trim_end_matches('.').to_owned()),
-        ]);
+        screen.line(&[Span::plain("  "), Span::strong(name), Span::plain(cut.trim_end_matches('.'))]);
     }
     screen.finish()
 }
