@@ -12,8 +12,9 @@ pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
 /// Fills [`Machine::cpus`] with every CPU present, their number and whether they are online.
 pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let mut notes = Notes::default();
-    let present = present(root, &mut notes);
-    let online = online(root, &present, &mut notes);
+    let folders = root.numbered(CPUS, "cpu");
+    let mut present = present(root, &folders, &mut notes);
+    let online = online(root, &mut present, &folders, &mut notes);
     machine.cpus = present
         .iter()
         .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
@@ -86,39 +87,41 @@ pub(crate) fn listed(root: &Root, path: &str, notes: &mut Notes) -> Option<CpuLi
     }
 }
 
-fn present(root: &Root, notes: &mut Notes) -> CpuList {
+fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{CPUS}/present");
-    let folders = root.numbered(CPUS, "cpu");
-    let listed = listed(root, &path, notes).filter(|list| !list.is_empty());
-    match listed {
+    let mut present = listed(root, &path, notes).filter(|list| !list.is_empty());
+    // Guests on Arm list CPUs that may be plugged in later as present, but not as enabled.
+    if let (Some(list), Some(enabled)) = (&present, root.cpu_list(&format!("{CPUS}/enabled"))) {
+        present = Some(list.intersection(&enabled)).filter(|list| !list.is_empty()).or(present);
+    }
+    match present {
         Some(listed) if folders.is_empty() => listed,
         Some(listed) => {
-            let without = listed.difference(&folders);
+            let without = listed.difference(folders);
             if without.is_empty() {
                 return listed;
             }
             // The kernel makes a folder for each CPU present: a list that goes beyond them is wrong.
             notes.add("no folder", &path, format_args!("lists {} CPUs that have no folder", without.len()));
-            let both = listed.intersection(&folders);
-            if both.is_empty() { folders } else { both }
+            let both = listed.intersection(folders);
+            if both.is_empty() { folders.clone() } else { both }
         }
-        None if !folders.is_empty() => folders,
+        None if !folders.is_empty() => folders.clone(),
         None => from_procfs(root),
     }
 }
 
-fn online(root: &Root, present: &CpuList, notes: &mut Notes) -> CpuList {
+/// The CPUs online. One that is online and has a folder is present, whatever the list of those says.
+fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{CPUS}/online");
     if let Some(listed) = listed(root, &path, notes) {
-        let online = listed.intersection(present);
-        if online.len() < listed.len() && !present.is_empty() {
-            let strange = listed.len() - online.len();
-            notes.add(
-                "online, not present",
-                &path,
-                format_args!("lists {strange} CPUs that are not present"),
-            );
+        let strange = listed.difference(present);
+        if !strange.is_empty() && !present.is_empty() {
+            let what = format!("lists {} CPUs that are not present", strange.len());
+            notes.add("online, not present", &path, what);
         }
+        *present = present.union(&strange.intersection(folders));
+        let online = listed.intersection(present);
         if !online.is_empty() {
             return online;
         }

@@ -68,6 +68,14 @@ fn lists_of_a_billion_cpus_are_refused() {
 }
 
 #[test]
+fn a_cpu_that_runs_is_present_whatever_the_list_says() {
+    let (present, online) = (format!("{CPU}/present"), format!("{CPU}/online"));
+    let machine = with(&[(&present, "0")]);
+    assert_eq!((machine.counts.cpus_present, machine.counts.cpus_online), (Some(8), Some(8)));
+    assert!(noted(&machine, &online), "{:?}", machine.notes);
+}
+
+#[test]
 fn an_online_list_beyond_the_cpus_is_cut() {
     let path = format!("{CPU}/online");
     let machine = with(&[(&path, "0-3,100-60000")]);
@@ -277,7 +285,12 @@ fn apply(folder: &Path, path: &str, spoil: &Spoil, files: &Files) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    // Each case writes and reads a tree of some hundred files; under emulation that takes seconds.
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(target_arch = "x86_64") { 48 } else { 8 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn however_a_tree_is_spoiled_it_is_read_without_contradiction(
@@ -291,7 +304,7 @@ proptest! {
             apply(folder.path(), index.get::<&str>(&paths), spoil, &files);
         }
         let inspection = inspect_below(folder.path());
-        prop_assert_eq!(inspection.machine.cpus.len(), 8, "the folders still tell the CPUs");
+        prop_assert!((1..=8).contains(&inspection.machine.cpus.len()), "the folders still tell the CPUs");
         // What is read again reads the same.
         let again = machine::inspect(&Root::captured(folder.path()).unwrap()).machine;
         prop_assert_eq!(inspection.machine, again);

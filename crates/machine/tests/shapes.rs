@@ -93,6 +93,14 @@ fn offline_cpus_have_no_place_and_the_numbers_close_up() {
 }
 
 #[test]
+fn cpus_that_may_be_plugged_in_later_are_not_counted() {
+    let mut files = SMALL.files();
+    files.put(format!("{CPU}/present"), "0-63");
+    files.put(format!("{CPU}/enabled"), "0-7");
+    assert_eq!(read(&files).counts.cpus_present, Some(8));
+}
+
+#[test]
 fn a_kernel_that_knows_no_packages_has_one() {
     let mut files = SMALL.files();
     for cpu in 0..8 {
