@@ -25,16 +25,13 @@ pub const ADD: Chain = Chain { name: "add", work: Work::of(64 + 2, 64), run: loo
 /// [`ADD`]: the two times an operation must stand in a whole-number ratio.
 pub const MULTIPLY: Chain = Chain { name: "multiply", work: Work::of(32 + 2, 32), run: loops::multiply };
 
-/// Cycles of one link of [`MULTIPLY`] where the whole instruction set agrees on it.
-///
-/// x86-64: 3 for `imul r64, r64` on Intel's server and client cores since Nehalem and on AMD's since Zen 2
-/// (measured tables of uops.info and Agner Fog). It is not so on AMD cores before Zen 2 and on Intel's small
-/// (Atom-derived) cores, where it is a larger whole number: a measured ratio near another whole number is
-/// that core's latency and not an error of the clock. Round the ratio, and distrust the clock only if it is
-/// no whole number within the tolerance.
-///
-/// aarch64: `None`, as it differs from core to core (2 to 5).
-pub const MULTIPLY_CYCLES: Option<u32> = if cfg!(target_arch = "x86_64") { Some(3) } else { None };
+/// Cycles that one link of [`MULTIPLY`] takes on the cores known: 3 on Intel's server and client cores since Nehalem
+/// and AMD's since Zen 2, more on older AMD and on Intel's small cores, 2 to 5 on aarch64 (measured tables of
+/// uops.info and Agner Fog, Arm's software optimization guides). A measured ratio of multiply to add that is a whole
+/// number in here is that core's latency; one that is not means that one of the chains does not show the clock, as
+/// when a core runs two dependent adds a cycle.
+pub const MULTIPLY_CYCLES: core::ops::RangeInclusive<u32> =
+    if cfg!(target_arch = "x86_64") { 3..=5 } else { 2..=5 };
 
 /// 64 adds an iteration that do not wait for each other (8 chains on x86-64, 16 on aarch64): how many adds a
 /// cycle. As many chains bound what can be seen: no core of either set has that many adders.

@@ -43,7 +43,8 @@ pub fn common(logs: &[Log]) -> Option<(f64, f64)> {
     let to = logs.iter().map(|log| log.points.last().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let from = from.into_iter().fold(f64::NEG_INFINITY, f64::max);
     let to = to.into_iter().fold(f64::INFINITY, f64::min);
-    (to > from).then_some((from, to))
+    // No logs at all leave both bounds infinite.
+    (to > from && from.is_finite() && to.is_finite()).then_some((from, to))
 }
 
 /// Work a second of all logs together, in each of `slices` equal parts of their common window.

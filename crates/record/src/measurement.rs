@@ -167,6 +167,15 @@ pub struct Bucket {
     pub count: u64,
 }
 
+/// A sample as a record keeps it: seven significant digits, beyond what any clock here resolves, in half the text.
+fn seven_digits(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10f64.powi(6 - value.abs().log10().floor() as i32);
+    if !scale.is_finite() || scale == 0.0 { value } else { (value * scale).round() / scale }
+}
+
 /// One metric at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
@@ -203,6 +212,7 @@ impl Measurement {
     /// A measurement of a metric of [`metrics::METRICS`], whose unit and direction it takes from there.
     pub fn new(metric: &'static str, place: Where, samples: Vec<f64>) -> Self {
         let definition = metrics::find(metric);
+        let samples: Vec<f64> = samples.into_iter().map(seven_digits).collect();
         debug_assert!(definition.is_some(), "{metric} is not in the list of metrics");
         Self {
             metric: metric.to_owned(),

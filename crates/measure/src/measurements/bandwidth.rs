@@ -46,9 +46,9 @@ impl Measure for Bandwidth {
 
     fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
         // First touch of many gigabytes on many CPUs, and starting hundreds of threads for each figure.
-        let threads = cpus.len() as f64 * depth.pick(0.2e-3, 15e-3, 60e-3);
+        let threads = cpus.len() as f64 * depth.pick(0.1e-3, 15e-3, 60e-3);
         Budget {
-            seconds: depth.pick(2.1, 13.0, 90.0) + threads,
+            seconds: depth.pick(1.8, 11.0, 90.0) + threads,
             bytes: beyond_caches(machine).saturating_mul(ARRAYS as u64),
         }
     }
@@ -76,7 +76,8 @@ impl Measure for Bandwidth {
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         let cpus: Vec<u32> = context.cpus.iter().collect();
         let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
-        let ready = arrays::prepare(context, self.name(), context.depth.pick(0.7, TOUCH_SECONDS, 60.0))?;
+        let ready =
+            arrays::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
         let ready = arrays::with_third(context, ready)?;
         let groups = groups(context.machine, &cpus, lead);
         plan_and_run(context, &groups, &ready.parts)
@@ -200,7 +201,7 @@ fn counted(stream: &Stream, bus: bool) -> u32 {
 /// Runs a kernel on a group for `seconds`; returns iterations a second of all threads in each slice, and whether a
 /// thread was found on another CPU.
 fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
-    let per_chunk = CHUNK as f64 / extent(stream) as f64;
+    let per_chunk = stream.iterations(CHUNK) as f64;
     let logs = team::run(&group.cpus, |member| {
         let mine: Vec<&Part> =
             group.parts[member.index].iter().filter_map(|index| parts.get(*index)).collect();

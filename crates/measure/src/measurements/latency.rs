@@ -68,7 +68,7 @@ impl Measure for Latency {
     }
 
     fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(3.2, 17.0, 60.0), bytes: beyond_caches(machine).saturating_mul(2) }
+        Budget { seconds: depth.pick(2.5, 17.0, 60.0), bytes: beyond_caches(machine).saturating_mul(2) }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {

@@ -66,9 +66,9 @@ impl Measure for LoadedLatency {
     }
 
     fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
-        let starting = cpus.len() as f64 * WAITS.len() as f64 * 0.1e-3;
+        let starting = cpus.len() as f64 * WAITS.len() as f64 * 0.06e-3;
         Budget {
-            seconds: depth.pick(1.0, 4.5, 20.0) + starting,
+            seconds: depth.pick(1.0, 10.0, 80.0) + starting,
             bytes: beyond_caches(machine).saturating_mul(2),
         }
     }
@@ -80,7 +80,8 @@ impl Measure for LoadedLatency {
             return Err(Halt::Impossible("it needs two CPUs: one to measure, others to load".to_owned()));
         }
         let cycle = memory_cycle(context, lead, "loaded-latency")?;
-        let ready = arrays::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS, 60.0))?;
+        let ready =
+            arrays::prepare(context, self.name(), context.depth.pick(0.4, TOUCH_SECONDS - 1.0, 60.0))?;
         let index_of = |cpu: &u32| context.cpus.iter().position(|c| c == *cpu);
         let parts: Vec<Part> =
             loaders.iter().filter_map(|cpu| ready.parts.get(index_of(cpu)?).cloned()).collect();
@@ -92,7 +93,9 @@ impl Measure for LoadedLatency {
         };
 
         let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
-        let seconds = (context.seconds_left() / WAITS.len() as f64 * 0.85).clamp(0.03, 1.0);
+        // What making the arrays did not take is not all spent: a longer window tells no more.
+        let most = context.depth.pick(0.05, 0.3, 1.5);
+        let seconds = (context.seconds_left() / WAITS.len() as f64 * 0.8).clamp(0.03, most);
         let mut points: Vec<(f64, Vec<f64>, bool)> = Vec::new();
         for (step, wait) in WAITS.into_iter().enumerate() {
             context.check()?;
