@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use record::{Measurement, Record};
 
 use crate::contents::figures::{key, value};
-use crate::text::plural;
+use crate::text::{keep_units, plural};
 
 /// Most bars of one number of threads; a record of many placements has the rest in its table.
 const MOST: usize = 16;
@@ -58,7 +58,7 @@ fn bar(m: &Measurement, share: f64) -> Markup {
                 span class=(if streaming { "full other" } else { "full" })
                     style=(format!("width:{:.1}%", share.clamp(0.0, 1.0) * 100.0)) {}
             }
-            span class="figure" { (value(m)) }
+            span class="figure" { (keep_units(&value(m))) }
         }
     }
 }
