@@ -58,6 +58,7 @@ fn figures_carry_units_and_spread() {
 fn the_first_screen_says_what_far_why_and_what_was_not_seen_in_this_order() {
     let text = terminal::report(&support::named("small").unwrap(), &plain(80));
     let parts = [
+        "node-17, Example Corp. Server 9000, Linux 6.1.0-18-amd64",
         "Example(R) Processor",
         "1 package, 8 cores, 16 CPUs",
         "How far from line speed",

@@ -19,9 +19,9 @@ pub fn machine(record: &Record) -> Vec<String> {
     let model =
         p.model_name.clone().or_else(|| p.vendor.clone()).unwrap_or_else(|| machine.architecture.clone());
     let design = p.microarchitecture.clone().filter(|design| !model.contains(design.as_str()));
-    lines.push(listed([machine.hostname.clone(), Some(system), Some(model), design]));
-    lines.push(listed([counts(machine), memory(machine)]));
     lines.push(listed([
+        machine.hostname.clone(),
+        Some(system),
         machine.kernel.release.as_ref().map(|release| format!("Linux {release}")),
         machine
             .virtualization
@@ -35,8 +35,9 @@ pub fn machine(record: &Record) -> Vec<String> {
             .as_ref()
             .filter(|name| *name != "none")
             .map(|name| format!("in {name}")),
-        limits(machine),
     ]));
+    lines.push(listed([Some(model), design]));
+    lines.push(listed([counts(machine), memory(machine), limits(machine)]));
     lines.retain(|line| !line.is_empty());
     if lines.is_empty() {
         lines.push("nothing is known of this machine".to_owned());
