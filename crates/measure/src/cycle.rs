@@ -31,6 +31,7 @@ impl Cycle {
         let mapping = Mapping::new(bytes, page)?;
         let bound =
             node.and_then(|node| crate::sys::bind_to_node(mapping.start(), mapping.len(), node).err());
+        mapping.secure()?;
         let mut cycle = Self { mapping, lines: 0, random: Random::new(0x9E37_79B9_7F4A_7C15) };
         cycle.grow_to(LINE);
         Ok((cycle, bound))

@@ -46,6 +46,7 @@ pub struct Mapping {
     base: *mut u8,
     whole: usize,
     page: Page,
+    reserved: bool,
 }
 
 // SAFETY: a mapping is plain memory; who writes where is settled by those who split it among threads.
@@ -61,19 +62,38 @@ impl Mapping {
             return Self::reserved_huge(bytes);
         }
         let whole = bytes.checked_add(HUGE).ok_or(io::ErrorKind::InvalidInput)?;
-        let base = map(whole, 0)?;
+        let base = map(whole, libc::MAP_NORESERVE)?;
         let start = base.map_addr(|address| address.next_multiple_of(HUGE));
         let advice = if page == Page::Base { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
         // SAFETY: the range lies within the fresh mapping. A kernel built without huge pages refuses with EINVAL, and
         // then there are none, which `huge_share` will tell.
         unsafe { libc::madvise(start.cast(), bytes, advice) };
-        Ok(Self { start, bytes, base, whole, page })
+        Ok(Self { start, bytes, base, whole, page, reserved: false })
     }
 
-    /// From the pool of reserved huge pages: all of them are taken at once, or this fails.
+    /// From the pool of reserved huge pages: as many as are free, at least one, at most what is asked for.
     fn reserved_huge(bytes: usize) -> io::Result<Self> {
-        let base = map(bytes, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB | libc::MAP_POPULATE)?;
-        Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge })
+        let free = std::fs::read_to_string("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
+            .ok()
+            .and_then(|text| text.trim().parse::<usize>().ok())
+            .unwrap_or(0);
+        let bytes = bytes.min(free.saturating_mul(HUGE));
+        if bytes == 0 {
+            return Err(io::Error::other("transparent ones are off and none are reserved"));
+        }
+        let base = map(bytes, libc::MAP_HUGETLB | libc::MAP_HUGE_2MB)?;
+        Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge, reserved: true })
+    }
+
+    /// Makes every page of a mapping of reserved huge pages exist, or fails. A page that cannot be had (the pool of
+    /// the wanted node is empty) would otherwise kill the process when touched. Other mappings need no such care.
+    pub fn secure(&self) -> io::Result<()> {
+        if !self.reserved {
+            return Ok(());
+        }
+        // SAFETY: populating changes no contents; kernels before 5.14 refuse with EINVAL.
+        let code = unsafe { libc::madvise(self.start.cast(), self.bytes, libc::MADV_POPULATE_WRITE) };
+        if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// First byte.
@@ -127,7 +147,7 @@ fn map(bytes: usize, flags: i32) -> io::Result<*mut u8> {
             std::ptr::null_mut(),
             bytes,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | flags,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
             -1,
             0,
         )

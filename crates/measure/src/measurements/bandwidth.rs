@@ -79,6 +79,20 @@ impl Measure for Bandwidth {
         let ready =
             arrays::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
         let ready = arrays::with_third(context, ready)?;
+        if ready.slow {
+            context.coverage.push(
+                Coverage::degraded(
+                    self.name(),
+                    format!(
+                        "this machine hands out memory slowly: arrays of {} each were ready in time; four times the \
+                         last-level caches would be {}",
+                        record::units::bytes(ready.bytes()),
+                        record::units::bytes(beyond_caches(context.machine))
+                    ),
+                )
+                .with_remedy("linespeed run bandwidth --full"),
+            );
+        }
         let groups = groups(context.machine, &cpus, lead);
         plan_and_run(context, &groups, &ready.parts)
     }

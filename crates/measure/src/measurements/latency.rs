@@ -206,6 +206,10 @@ fn curve(
             close(context, base, cpu, node);
         }
         for (curve, growth) in curves.iter_mut().zip(&mut growth) {
+            // The pool of reserved huge pages may hold less than was wanted.
+            if bytes > curve.cycle.capacity() {
+                continue;
+            }
             if let Err(halt) = context.check() {
                 ended = Err(halt);
                 break 'sizes;
@@ -217,6 +221,22 @@ fn curve(
         }
         reached = bytes;
         context.at((step + 1) as f64 / sizes.len() as f64);
+    }
+    for curve in &curves {
+        if curve.cycle.capacity() < largest {
+            context.coverage.push(
+                Coverage::degraded(
+                    format!("latency {}", curve.page.word()),
+                    format!(
+                        "ends at {}: no more huge pages are free",
+                        record::units::bytes(curve.cycle.capacity() as u64)
+                    ),
+                )
+                .with_remedy(
+                    "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or a larger vm.nr_hugepages",
+                ),
+            );
+        }
     }
     if ended.is_ok() && reached < largest {
         context.coverage.push(

@@ -82,6 +82,19 @@ impl Measure for LoadedLatency {
         let cycle = memory_cycle(context, lead, "loaded-latency")?;
         let ready =
             arrays::prepare(context, self.name(), context.depth.pick(0.4, TOUCH_SECONDS - 1.0, 60.0))?;
+        let read_from = ready.bytes() * 2 * loaders.len() as u64 / context.cpus.len() as u64;
+        if read_from < context.machine.last_level_bytes() {
+            context.coverage.push(
+                Coverage::degraded(
+                    self.name(),
+                    format!(
+                        "the load reads from {} only, less than the caches hold",
+                        record::units::bytes(read_from)
+                    ),
+                )
+                .with_remedy("linespeed run loaded-latency --full, or more memory"),
+            );
+        }
         let index_of = |cpu: &u32| context.cpus.iter().position(|c| c == *cpu);
         let parts: Vec<Part> =
             loaders.iter().filter_map(|cpu| ready.parts.get(index_of(cpu)?).cloned()).collect();

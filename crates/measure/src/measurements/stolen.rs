@@ -135,11 +135,12 @@ fn spin(member: team::Member, rate: f64, duration: Duration, stop: &Stop) -> See
         let mut from = last;
         loop {
             let (before, after) = counter::next_gap(last, threshold, until);
-            if after.wrapping_sub(before) > threshold && gaps_kept < MOST_GAPS {
+            // A thread that was moved to a CPU whose counter lags sees time go backwards: no gap.
+            if after.saturating_sub(before) > threshold && gaps_kept < MOST_GAPS {
                 gaps_kept += 1;
-                let ns = after.wrapping_sub(before) as f64 / rate;
+                let ns = after.saturating_sub(before) as f64 / rate;
                 let mut cause = Cause::Unknown;
-                part.watched_ns += after.wrapping_sub(from) as f64 / rate;
+                part.watched_ns += after.saturating_sub(from) as f64 / rate;
                 if each_gap && seen.causes_told {
                     let now = self::events(interrupts.as_mut());
                     cause = match (events, now) {
