@@ -29,8 +29,7 @@ impl Cycle {
     /// returned beside the cycle, which then takes memory where first touched).
     pub fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
         let mapping = Mapping::new(bytes, page)?;
-        let bound =
-            node.and_then(|node| crate::sys::bind_to_node(mapping.start(), mapping.len(), node).err());
+        let bound = node.and_then(|node| crate::sys::bind_to_node(&mapping, node).err());
         mapping.secure()?;
         let mut cycle = Self { mapping, lines: 0, random: Random::new(0x9E37_79B9_7F4A_7C15) };
         cycle.grow_to(LINE);
@@ -56,11 +55,6 @@ impl Cycle {
     /// The mapping.
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
-    }
-
-    /// Where a chase may begin.
-    pub fn start(&self) -> *const u8 {
-        self.mapping.start()
     }
 
     /// `count` starting points drawn from the whole cycle.
@@ -122,11 +116,17 @@ impl Cycle {
     }
 
     /// Follows `hops` links from `at` and returns where it ends.
-    pub fn chase(&self, at: *const u8, hops: u64) -> *const u8 {
-        // SAFETY: every line on the cycle holds the address of a line on the cycle; `at` is one of them.
-        unsafe { kernels::chase::chase(at, hops) }
+    pub fn chase(&self, at: Place, hops: u64) -> Place {
+        let from = self.line(at.0 % self.lines);
+        // SAFETY: every line on the cycle holds the address of a line on the cycle, and `from` is one of them.
+        let end = unsafe { kernels::chase::chase(from.cast_const().cast(), hops) };
+        Place((end as usize - self.mapping.start() as usize) / LINE)
     }
 }
+
+/// A line of a cycle, where a chase begins or ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place(usize);
 
 /// splitmix64 (Steele, Lea, Flood 2014): a few cycles a number, good enough to defeat prefetchers.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -149,7 +149,7 @@ impl Random {
 
     /// A number below `bound` (Lemire's multiplication; the bias is below 2⁻³² for any set that fits in memory).
     pub fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+        ((u128::from(self.number()) * bound as u128) >> 64) as usize
     }
 }
 
@@ -160,14 +160,15 @@ mod tests {
 
     /// The order of the lines along the cycle, from line 0.
     fn order(cycle: &Cycle) -> Vec<usize> {
-        let start = cycle.start() as usize;
-        let mut at = cycle.start();
+        let first = cycle.mapping().start().cast_const();
+        let start = first as usize;
+        let mut at = first;
         let mut seen = Vec::new();
         loop {
             seen.push((at as usize - start) / LINE);
             // SAFETY: `at` is a line of the cycle, which holds the next one's address.
             at = unsafe { *at.cast::<*const u8>() };
-            if at == cycle.start() || seen.len() > cycle.lines {
+            if at == first || seen.len() > cycle.lines {
                 return seen;
             }
         }

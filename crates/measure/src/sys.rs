@@ -10,8 +10,9 @@ fn result(value: libc::c_long) -> io::Result<libc::c_long> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }
 
-/// Binds pages not yet touched in `[start, start + bytes)` to `node`.
-pub fn bind_to_node(start: *mut u8, bytes: usize, node: u32) -> io::Result<()> {
+/// Binds the pages of a mapping that were not yet touched to `node`.
+pub fn bind_to_node(mapping: &crate::mapping::Mapping, node: u32) -> io::Result<()> {
+    let (start, bytes) = (mapping.start(), mapping.len());
     let bits = usize::BITS;
     let mut mask = vec![0 as libc::c_ulong; (node / bits) as usize + 1];
     mask[(node / bits) as usize] |= 1 << (node % bits);

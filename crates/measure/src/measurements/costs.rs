@@ -231,7 +231,7 @@ fn mispredicts(cpu: u32, effort: Effort, part: Duration, watch: &mut Watch) -> M
         || Instant::now() >= end,
         || {
             for chunk in bits.chunks_mut(8) {
-                let bytes = random.next().to_le_bytes();
+                let bytes = random.number().to_le_bytes();
                 for (bit, byte) in chunk.iter_mut().zip(bytes) {
                     *bit = byte & 1;
                 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::budget::{Budget, Depth, beyond_caches, memory_allowance};
 use crate::context::{Context, Halt};
-use crate::cycle::Cycle;
+use crate::cycle::{Cycle, Place};
 use crate::list::Measure;
 use crate::mapping::Page;
 use crate::placement::Placement;
@@ -106,7 +106,7 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
 struct Curve {
     page: Page,
     cycle: Cycle,
-    at: *const u8,
+    at: Place,
     points: Vec<Point>,
 }
 
@@ -150,8 +150,7 @@ fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) ->
                 context.coverage.push(unhuge("the kernel gave no huge page when asked for one"));
                 return None;
             }
-            let at = cycle.start();
-            Some(Curve { page, cycle, at, points: Vec::new() })
+            Some(Curve { page, cycle, at: Place::default(), points: Vec::new() })
         }
     }
 }

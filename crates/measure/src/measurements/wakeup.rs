@@ -178,7 +178,7 @@ fn hold_c_states(state: &mut Dma) -> Option<File> {
 /// What was refused, once each.
 fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &Dma) {
     if let Some(why) = seen.iter().flatten().find_map(|s| s.fifo_refused.clone())
-        && !context.machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32)
+        && context.machine.limits.rt_priority.is_none_or(|most| most >= PRIORITY as u32)
     {
         context
             .coverage
@@ -215,7 +215,7 @@ fn now_ns() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the timespec, which outlives the call.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    i64::from(time.tv_sec) * 1_000_000_000 + i64::from(time.tv_nsec)
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 fn sleep_until(ns: i64) {
