@@ -204,21 +204,30 @@ mod tests {
         assert_eq!(kinds(&machine(&[5_100_000_000, 3_300_000_000])), ["performance", "efficiency"]);
     }
 
-    #[test]
-    fn cores_with_other_first_level_caches_are_another_kind() {
-        let mut machine = machine(&[3_900_000_000, 5 * GHZ]);
-        for (cpu, kib) in [(0, 32), (1, 48)] {
-            let cpus = CpuList::from_iter([cpu]);
-            machine.caches.push(Cache {
+    /// Two cores whose first-level data caches have 32 and 48 KiB.
+    fn with_caches(mut machine: Machine) -> Machine {
+        machine.caches = [(0, 32), (1, 48)]
+            .map(|(cpu, kib)| Cache {
                 level: 1,
                 kind: CacheKind::Data,
                 bytes: Some(kib << 10),
                 line: Some(64),
                 ways: Some(8),
-                cpus,
-            });
-        }
+                cpus: CpuList::from_iter([cpu]),
+            })
+            .into();
+        machine
+    }
+
+    #[test]
+    fn cores_with_other_first_level_caches_are_another_kind() {
+        let machine = with_caches(machine(&[4_800_000_000, 5 * GHZ]));
         assert_eq!(kinds(&machine), ["efficiency", "performance"]);
+    }
+
+    #[test]
+    fn where_no_clock_tells_which_kind_is_fast_none_is_named() {
+        assert!(kinds(&with_caches(machine(&[5 * GHZ, 5 * GHZ]))).is_empty());
     }
 
     #[test]

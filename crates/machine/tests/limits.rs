@@ -36,7 +36,8 @@ fn version_2_takes_the_tightest_of_the_group_and_its_parents() {
         ("proc/self/cgroup", "0::/a/b"),
         ("proc/self/mountinfo", V2),
         ("sys/fs/cgroup/a/cpu.max", "150000 100000"),
-        ("sys/fs/cgroup/a/b/cpu.max", "max 100000"),
+        ("sys/fs/cgroup/a/b/cpu.max", "300000 100000"),
+        ("sys/fs/cgroup/cpu.max", "max 100000"),
         ("sys/fs/cgroup/a/memory.max", "2147483648"),
         ("sys/fs/cgroup/a/memory.current", "1610612736"),
         ("sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 536870912\nslab 3"),
@@ -172,7 +173,7 @@ fn nonsense_in_the_files_is_no_limit() {
 fn the_captured_process_tells_affinity_priority_and_locked_memory() {
     let status = |capabilities: &str| {
         format!(
-            "Name:\tcat\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t{capabilities}\n\
+            "Name:\tcat\nUid:\t0\t1000\t1000\t1000\nCapEff:\t{capabilities}\n\
              Cpus_allowed_list:\t2-3,100\nMems_allowed_list:\t0"
         )
     };
