@@ -24,6 +24,10 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// What is to be known of the figures, below the table.
     pub notes: Vec<String>,
+    /// The notes that each row refers to, by their number from 0.
+    references: Vec<Vec<usize>>,
+    /// Those of the row that is being made.
+    pending: Vec<usize>,
 }
 
 impl Table {
@@ -47,6 +51,9 @@ impl Table {
     pub fn row(&mut self, mut cells: Vec<String>) {
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
+        self.pending.sort_unstable();
+        self.pending.dedup();
+        self.references.push(std::mem::take(&mut self.pending));
     }
 
     /// Whether it has nothing to say.
@@ -54,11 +61,19 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Leaves out the columns in which no row has anything.
-    pub fn without_empty_columns(mut self) -> Self {
+    /// The finished table: without the columns in which no row has anything, and with the numbers of the notes at
+    /// the end of each row, where they push no figure out of its column.
+    pub fn finished(mut self) -> Self {
         for at in (0..self.columns.len()).rev() {
             if self.rows.iter().all(|row| row[at].is_empty()) {
                 self.remove(at);
+            }
+        }
+        if self.references.iter().any(|notes| !notes.is_empty()) {
+            self.columns.push(Column { head: String::new(), figures: false, optional: false });
+            for (row, notes) in self.rows.iter_mut().zip(&self.references) {
+                let numbers = notes.iter().map(|note| (note + 1).to_string()).collect::<Vec<_>>().join(",");
+                row.push(if numbers.is_empty() { numbers } else { format!("[{numbers}]") });
             }
         }
         self
@@ -79,12 +94,34 @@ impl Table {
         }
     }
 
-    /// The number of a footnote that says `text`, which is added where it is new: `[1]`.
-    pub fn note(&mut self, text: &str) -> String {
-        let at = self.notes.iter().position(|note| note == text).unwrap_or_else(|| {
+    /// Adds a note below the table, once.
+    pub fn note(&mut self, text: &str) -> usize {
+        self.notes.iter().position(|note| note == text).unwrap_or_else(|| {
             self.notes.push(text.to_owned());
             self.notes.len() - 1
-        });
-        format!("[{}]", at + 1)
+        })
+    }
+
+    /// Adds a note to which the row that is added next refers.
+    pub fn note_row(&mut self, text: &str) {
+        let note = self.note(text);
+        self.pending.push(note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_stand_behind_the_rows_that_they_are_about() {
+        let mut table = Table::new("T", None, &["#a", "b"]);
+        table.note("about all");
+        table.note_row("noisy");
+        table.row(vec!["1 ns".to_owned()]);
+        table.row(vec!["2 ns".to_owned()]);
+        let table = table.finished();
+        assert_eq!(table.rows, [["1 ns", "[2]"], ["2 ns", ""]].map(|row| row.map(str::to_owned)));
+        assert_eq!(table.notes, ["about all", "noisy"]);
     }
 }

@@ -112,7 +112,10 @@ fn ends(
     end_of: impl Fn(&(f64, f64)) -> (usize, usize),
 ) -> Vec<End> {
     let mut taken: Vec<End> = Vec::new();
-    for (number, series) in chart.series.iter().enumerate().take(ROWS) {
+    let mut lines: Vec<_> = chart.series.iter().enumerate().take(ROWS).collect();
+    // What ends furthest to the right is named first: a name right of another line's end would be taken for its.
+    lines.sort_by_key(|(_, series)| std::cmp::Reverse(series.points.last().map(|last| end_of(last).0)));
+    for (number, series) in lines {
         let Some(last) = series.points.last() else { continue };
         let (column, row) = end_of(last);
         let name = cut(&series.name, columns / 3);

@@ -42,7 +42,7 @@ pub fn table(conditions: &Conditions) -> Table {
             table.row(vec![fact.key.clone(), "-".to_owned(), fact.value.clone()]);
         }
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 fn on_off(value: bool) -> &'static str {

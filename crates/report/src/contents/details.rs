@@ -40,11 +40,10 @@ pub fn tables(record: &Record, most: usize) -> Vec<Table> {
     tables
 }
 
-/// A figure with its footnotes: what is to be said against it.
+/// A figure, whose row is given the notes on what is to be said against it.
 fn noted(table: &mut Table, m: &Measurement, text: String) -> String {
-    let mut text = text;
     for remark in remarks(m) {
-        text = format!("{text} {}", table.note(&remark));
+        table.note_row(&remark);
     }
     text
 }
@@ -88,7 +87,7 @@ pub fn clocks(record: &Record, most: usize) -> Table {
         let (least, most) = (figure(m, m.summary.min), figure(m, m.summary.max));
         table.row(vec![key(m, "cpu"), busy, vectors, clock, spread(m), least, most]);
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// The levels of the memory hierarchy: found in the latency curve, and as advertised.
@@ -108,7 +107,7 @@ pub fn levels(record: &Record) -> Table {
             level.judgement.clone(),
         ]);
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// Loads in flight: a row a CPU and working set, a column a number of chains.
@@ -140,7 +139,7 @@ pub fn parallelism(record: &Record, most: usize) -> Table {
         }
         table.row(cells);
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// Bandwidth: a row an operation, kind of stores and place; the bytes that STREAM counts beside those on the bus.
@@ -185,11 +184,12 @@ pub fn bandwidth(record: &Record, most: usize) -> Table {
                 counted if counted.is_empty() => "the record does not say which bytes are counted".to_owned(),
                 counted => format!("counted as {counted}"),
             };
-            figures[0] = format!("{} {}", cell(Some(m)), table.note(&note));
+            figures[0] = cell(Some(m));
+            table.note_row(&note);
         }
         table.row(row.place.into_iter().chain(figures).chain([spread]).collect());
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// A row of the bandwidth table: one place, and what was counted there, by [`STREAM`], [`BUS`] and [`OTHER`].
@@ -224,7 +224,7 @@ pub fn loaded(record: &Record) -> Table {
         let latency = noted(&mut table, m, value(m));
         table.row(vec![key(m, "cpu"), key(m, "bandwidth"), key(m, "share_of_peak"), latency, spread(m)]);
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// Of each kind of measurement (`kind` tells them apart) the worst, `most` rows together but at least one a kind.
@@ -296,7 +296,7 @@ pub fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
             count,
         ]);
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// Who took time, in words; a column's heading.
@@ -333,7 +333,7 @@ pub fn stolen(record: &Record, most: usize) -> Table {
         }
         table.row(row);
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// The gaps in busy loops.
@@ -346,7 +346,7 @@ pub fn gaps(record: &Record, most: usize) -> Table {
         let longest = noted(&mut table, m, figure(m, m.summary.max));
         table.row(vec![taker(m), key(m, "cpu"), m.summary.n.to_string(), value(m), p99, longest]);
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// Small costs, one row each.
@@ -368,7 +368,7 @@ pub fn costs(record: &Record, most: usize) -> Table {
         let time = noted(&mut table, m, value(m));
         table.row(vec![what, place.join(", "), time, spread(m), figure(m, m.summary.min)]);
     }
-    table
+    table.finished()
 }
 
 /// A table for each metric that has none of its own: figures of a newer linespeed or an imported one.
@@ -389,7 +389,7 @@ pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let numeric = |name: &String| all.iter().all(|m| m.place.word(name).is_none());
     let mut heads: Vec<String> =
         keys.iter().map(|name| format!("{}{name}", if numeric(name) { "#" } else { "" })).collect();
-    heads.extend(["#median", "#spread", "?#least", "?#most", "?#samples"].map(str::to_owned));
+    heads.extend(["#median", "#spread", "?#least", "?#most", "?#samples", "?#marked"].map(str::to_owned));
     let word = all.first().map(|m| m.metric.clone());
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = Table::new(title, word.as_deref(), &heads);
@@ -403,9 +403,13 @@ pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
         cells.push(figure(m, m.summary.min));
         cells.push(figure(m, m.summary.max));
         cells.push(m.summary.n.to_string());
+        let mut marked: Vec<u32> = m.marks.iter().map(|mark| mark.sample).collect();
+        marked.sort_unstable();
+        marked.dedup();
+        cells.push(if marked.is_empty() { String::new() } else { marked.len().to_string() });
         table.row(cells);
     }
-    table
+    table.finished()
 }
 
 #[cfg(test)]
@@ -439,7 +443,7 @@ mod tests {
         m.doubt = Some("too noisy: ±4 %".to_owned());
         record.measurements.push(m);
         let table = clocks(&record, 16);
-        assert!(table.rows[0].contains(&"3.00 GHz [1]".to_owned()), "{:?}", table.rows);
+        assert_eq!(table.rows[0].last().map(String::as_str), Some("[1]"));
         assert_eq!(table.notes, ["too noisy: ±4 %"]);
     }
 

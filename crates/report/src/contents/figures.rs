@@ -2,8 +2,6 @@
 
 use record::{Mark, Measurement, metrics, units};
 
-use crate::text::plural;
-
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
 /// so that no figure stands alone.
 pub fn figure(m: &Measurement, value: f64) -> String {
@@ -93,10 +91,7 @@ pub fn remarks(m: &Measurement) -> Vec<String> {
     let mut kinds: Vec<Mark> = m.marks.iter().map(|mark| mark.mark).collect();
     kinds.sort();
     kinds.dedup();
-    for kind in kinds {
-        let count = m.marks.iter().filter(|mark| mark.mark == kind).count();
-        remarks.push(format!("{} marked: {}", plural(count, "sample"), mark_words(kind)));
-    }
+    remarks.extend(kinds.into_iter().map(|kind| format!("during some samples {}", mark_words(kind))));
     remarks
 }
 

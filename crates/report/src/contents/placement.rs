@@ -67,7 +67,7 @@ pub fn nodes(machine: &Machine) -> Table {
             2..=8 => node.distances.iter().map(u32::to_string).collect::<Vec<_>>().join(" "),
             _ => distances(machine, &node.distances),
         };
-        let mut row = vec![
+        let row = vec![
             node.id.to_string(),
             if node.cpus.is_empty() { "none".to_owned() } else { node.cpus.to_string() },
             node.bytes.map_or(String::new(), units::bytes),
@@ -75,11 +75,11 @@ pub fn nodes(machine: &Machine) -> Table {
             distances,
         ];
         if memory_told && !node.allowed {
-            row[0] = format!("{} {}", row[0], table.note("this process may take no memory from it"));
+            table.note_row("this process may take no memory from it");
         }
         table.row(row);
     }
-    table.without_empty_columns()
+    table.finished()
 }
 
 /// `10 to 0, 12 to 1-3, 32 to 4-7`.

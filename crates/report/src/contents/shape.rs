@@ -232,7 +232,8 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
 fn merge(part: &mut Part) {
     while !part.labels.is_empty() && part.parts.len() == 1 && part.parts[0].cpus == part.cpus {
         let Some(inner) = part.parts.pop() else { break };
-        part.labels.extend(inner.labels);
+        // A package of one die is no news.
+        part.labels.extend(inner.labels.into_iter().filter(|label| label.kind != Kind::Die));
         part.parts = inner.parts;
     }
     for inner in &mut part.parts {

@@ -106,7 +106,7 @@ pub fn delivered(resource: &Resource) -> String {
         None => "",
     };
     match resource.ceiling {
-        Some(ceiling) => format!("{}, line speed {}{source}", figure(resource.delivered), figure(ceiling)),
+        Some(ceiling) => format!("{} against {}{source}", figure(resource.delivered), figure(ceiling)),
         None => format!("{}, line speed unknown", figure(resource.delivered)),
     }
 }
@@ -146,9 +146,64 @@ pub fn resolved(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Costs { interval, .. } if interval.0 > 0.0 || interval.1 < 0.0)
 }
 
-/// Whether a remedy is a command to paste rather than advice. Advice is a sentence and begins with a capital.
-pub fn is_command(remedy: &str) -> bool {
-    remedy.starts_with(|c: char| c.is_ascii_lowercase() || c == '/')
+/// Programs and words of the shell that a remedy begins with when it is a command.
+const PROGRAMS: &[&str] = &[
+    "apt-get",
+    "cat",
+    "chrt",
+    "cpupower",
+    "cset",
+    "dmidecode",
+    "dnf",
+    "echo",
+    "export",
+    "for",
+    "grubby",
+    "hdparm",
+    "irqbalance",
+    "kexec",
+    "linespeed",
+    "lscpu",
+    "modprobe",
+    "mount",
+    "nice",
+    "numactl",
+    "perf",
+    "prlimit",
+    "ps",
+    "setpci",
+    "sudo",
+    "swapoff",
+    "sysctl",
+    "systemctl",
+    "systemd-run",
+    "taskset",
+    "tee",
+    "timedatectl",
+    "top",
+    "tuned-adm",
+    "turbostat",
+    "ulimit",
+    "update-grub",
+    "wrmsr",
+    "x86_energy_perf_policy",
+];
+
+/// A remedy as the words before a command and the command to paste: `for every program: echo always | …`. Where
+/// it is advice and no command, all of it is words.
+pub fn remedy_parts(remedy: &str) -> (&str, Option<&str>) {
+    let command = |text: &str| {
+        let first = text.split([' ', ';']).next().unwrap_or("");
+        // A second label inside means that commands and words alternate.
+        (PROGRAMS.contains(&first) || first.starts_with('/')) && !text.contains(": ")
+    };
+    if command(remedy) {
+        return ("", Some(remedy));
+    }
+    match remedy.split_once(": ") {
+        Some((words, rest)) if command(rest) => (words, Some(rest)),
+        _ => (remedy, None),
+    }
 }
 
 /// Things that could not be seen in full, for one reason.
@@ -254,6 +309,18 @@ mod tests {
             (State::Impossible, Some("sudo linespeed"))
         );
         assert_eq!(unseen[1].what, ["wakeup", "stolen"]);
+    }
+
+    #[test]
+    fn only_commands_are_offered_for_pasting() {
+        let paste = "echo always | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
+        assert_eq!(remedy_parts(paste), ("", Some(paste)));
+        assert_eq!(remedy_parts("at boot: sudo grubby --args=x"), ("at boot", Some("sudo grubby --args=x")));
+        for advice in
+            ["size working sets by what is measured", "who: ps -e | head; which: cat /proc/interrupts"]
+        {
+            assert_eq!(remedy_parts(advice), (advice, None));
+        }
     }
 
     #[test]

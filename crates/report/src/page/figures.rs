@@ -138,7 +138,7 @@ pub fn coverage(record: &Record) -> Markup {
     let inside = html! {
         @if !all.is_empty() {
             p { (full) " of " (plural(record.coverage.len(), "thing")) " measured in full." }
-            (table(&all.without_empty_columns()))
+            (table(&all.finished()))
         }
     };
     section("coverage", "Coverage", inside)

@@ -5,7 +5,7 @@ use record::Record;
 use record::diagnosis::{Finding, Resource};
 
 use super::{prose, section};
-use crate::contents::summary::{self, is_command};
+use crate::contents::summary::{self, remedy_parts};
 use crate::text::keep_units;
 
 /// What the machine is.
@@ -96,11 +96,16 @@ fn found(finding: &Finding) -> Markup {
 }
 
 fn advice(word: &str, text: &str) -> Markup {
+    let (words, command) = remedy_parts(text);
     html! {
-        @if is_command(text) {
-            div class="advice" { span class="quiet" { (word) ":" } pre { code { (text) } } }
+        @if let Some(command) = command {
+            @if !words.is_empty() { p { span class="quiet" { (word) ": " } (prose(words)) ":" } }
+            div class="advice" {
+                @if words.is_empty() { span class="quiet" { (word) ":" } }
+                pre { code { (command) } }
+            }
         } @else {
-            p { span class="quiet" { (word) ": " } (prose(text)) }
+            p { span class="quiet" { (word) ": " } (prose(words)) }
         }
     }
 }
@@ -116,7 +121,12 @@ pub fn unseen(record: &Record) -> Markup {
                         span class="badge" { (item.state.word()) } " "
                         b { (item.what.join(", ")) } ": " (prose(&item.reason))
                         @if let Some(remedy) = &item.remedy {
-                            " → " @if is_command(remedy) { code { (remedy) } } @else { (prose(remedy)) }
+                            " → "
+                            @match remedy_parts(remedy) {
+                                ("", Some(command)) => code { (command) },
+                                (words, Some(command)) => { (prose(words)) ": " code { (command) } }
+                                (words, None) => (prose(words)),
+                            }
                         }
                     }
                 }

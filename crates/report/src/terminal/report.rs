@@ -6,7 +6,7 @@ use record::diagnosis::{Finding, Resource, Severity};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::chart;
-use crate::contents::summary::{self, is_command};
+use crate::contents::summary::{self, remedy_parts};
 use crate::contents::{curves, details};
 use crate::text::{clean, pad_left, pad_right, width};
 
@@ -43,7 +43,7 @@ fn resources(screen: &mut Screen, record: &Record) {
         let name = pad_right(&clean(&resource.name), names);
         let (bar, share) = bar(resource);
         let mut first =
-            vec![Span::plain(format!("  {name}  ")), Span::strong(format!("{}  ", pad_left(&share, 6)))];
+            vec![Span::plain(format!("  {name}  ")), Span::strong(format!("{}  ", pad_left(&share, 5)))];
         if screen.width() >= WITH_BARS {
             first.insert(1, Span::new(Tone::Series(0), format!("{bar} ")));
         }
@@ -93,10 +93,13 @@ fn findings(screen: &mut Screen, record: &Record) {
 }
 
 fn advice(screen: &mut Screen, first: &str, text: &str) {
-    if is_command(text) {
-        screen.command(&[Span::quiet(first)], text);
-    } else {
-        screen.paragraph(&[Span::quiet(first)], Tone::Plain, text);
+    match remedy_parts(text) {
+        ("", Some(command)) => screen.command(&[Span::quiet(first)], command),
+        (words, None) => screen.paragraph(&[Span::quiet(first)], Tone::Plain, words),
+        (words, Some(command)) => {
+            screen.paragraph(&[Span::quiet(first)], Tone::Plain, &format!("{words}:"));
+            screen.command(&[Span::plain(" ".repeat(width(first) + 2))], command);
+        }
     }
 }
 
