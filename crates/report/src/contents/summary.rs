@@ -192,10 +192,17 @@ const PROGRAMS: &[&str] = &[
 /// A remedy as the words before a command and the command to paste: `for every program: echo always | …`. Where
 /// it is advice and no command, all of it is words.
 pub fn remedy_parts(remedy: &str) -> (&str, Option<&str>) {
+    let begins = |text: &str| {
+        let first = text.trim_start().split(' ').next().unwrap_or("");
+        PROGRAMS.contains(&first) || first.starts_with('/')
+    };
     let command = |text: &str| {
-        let first = text.split([' ', ';']).next().unwrap_or("");
-        // A second label inside means that commands and words alternate.
-        (PROGRAMS.contains(&first) || first.starts_with('/')) && !text.contains(": ")
+        // Prose goes on after a comma, or names another thing to do behind a semicolon or a colon.
+        let mut steps = text.split("; ");
+        steps.next().is_some_and(begins)
+            && steps.all(|step| begins(step) || ["do ", "done"].iter().any(|word| step.starts_with(word)))
+            && !text.contains(", ")
+            && !text.contains(": ")
     };
     if command(remedy) {
         return ("", Some(remedy));
