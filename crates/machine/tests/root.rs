@@ -175,6 +175,11 @@ fn a_file_of_procfs_that_comes_in_pieces_is_read_to_its_end() {
         };
         assert_eq!(names(&root.text(path).unwrap()), names(whole.trim()), "{path}");
     }
+    // The stack is among the last of some dozen mappings, of a kilobyte each.
+    let whole = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+    if whole.contains("[stack]") {
+        assert!(root.text("/proc/self/smaps").unwrap().contains("[stack]"));
+    }
 }
 
 #[test]
