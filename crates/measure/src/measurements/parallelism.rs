@@ -1,6 +1,6 @@
 //! Memory-level parallelism: how many loads one core keeps in flight, by 1 to 16 chases at once.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Machine, Measurement, Where};
 
@@ -18,6 +18,9 @@ pub struct Parallelism;
 
 /// Numbers of chases, 1 first: it is what the others are held against.
 const CHAINS: [usize; 9] = [1, 2, 3, 4, 6, 8, 10, 12, 16];
+
+/// A new cycle grows by this much between looks at the time.
+const STEP: usize = 16 << 20;
 
 /// Hops of each chase in a sample: about 0.4 ms from memory.
 const HOPS: u64 = 4_096;
@@ -58,16 +61,36 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
         return Err(Halt::Impossible("no memory is left for a working set".to_owned()));
     }
     let node = context.node_of(cpu);
+    // Half of the budget at most: some machines hand out memory slowly.
+    let until = Instant::now() + Duration::from_secs_f64(context.seconds_left() / 2.0);
     let built = team::run_on(cpu, move |_| {
         let (mut cycle, _) =
             Cycle::new(wanted, Page::Huge, node).or_else(|_| Cycle::new(wanted, Page::Base, node))?;
-        cycle.grow_to(wanted);
+        let mut bytes = 0;
+        while bytes < wanted.min(cycle.capacity()) && (bytes == 0 || Instant::now() < until) {
+            bytes += STEP;
+            cycle.grow_to(bytes.min(wanted));
+        }
         Ok::<_, std::io::Error>(cycle)
     });
     match built {
         Some(Ok(cycle)) => {
             if cycle.mapping().page() == Page::Base {
                 context.coverage.push(Coverage::degraded(what, "on base pages: there are no huge ones"));
+            }
+            if (cycle.bytes() as f64) < 0.97 * wanted as f64 {
+                let words = |bytes: usize| record::units::bytes(bytes as u64);
+                context.coverage.push(
+                    Coverage::degraded(
+                        what,
+                        format!(
+                            "this machine hands out memory slowly: the working set is {} instead of {}",
+                            words(cycle.bytes()),
+                            words(wanted)
+                        ),
+                    )
+                    .with_remedy(format!("linespeed run {what} --full")),
+                );
             }
             Ok(cycle)
         }
