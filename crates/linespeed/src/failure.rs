@@ -28,6 +28,15 @@ pub enum Failure {
         /// The way out.
         way_out: &'static str,
     },
+    /// A record cannot be written where it should be, and lies elsewhere.
+    Rescued {
+        /// Where it should be.
+        path: PathBuf,
+        /// The system's error.
+        error: io::Error,
+        /// Where it lies.
+        saved: PathBuf,
+    },
     /// It cannot be done on this machine.
     Cannot(String),
 }
@@ -55,6 +64,14 @@ impl fmt::Display for Failure {
             Failure::Input { path, why } => write!(f, "{}: {why}", shown(path)),
             Failure::Output { path: Some(path), error, way_out } => {
                 write!(f, "{}: cannot be written: {error}; {way_out}", shown(path))
+            }
+            Failure::Rescued { path, error, saved } => {
+                write!(
+                    f,
+                    "{}: cannot be written: {error}; the record was saved as {} instead",
+                    shown(path),
+                    shown(saved)
+                )
             }
             Failure::Output { path: None, error, .. } => {
                 write!(f, "standard output cannot be written: {error}")

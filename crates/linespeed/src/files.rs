@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, shown};
+use crate::failure::Failure;
 
 const WAY_OUT: &str =
     "name another place with --output FILE, or take the record from standard output with --json";
@@ -21,7 +21,8 @@ pub fn state_folder() -> Result<PathBuf, Failure> {
 
 /// Checks before a run that a file can be written at `path`, so that a minute of measuring is not lost.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure::Output { path: Some(path.to_owned()), error, way_out: WAY_OUT };
+    let failed =
+        |error| Failure::Output { path: Some(path.to_owned()), error: plain(error), way_out: WAY_OUT };
     if is_special(path) {
         return std::fs::File::options().write(true).open(path).map(drop).map_err(failed);
     }
@@ -36,7 +37,8 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
 /// Writes `text` to `path`: a temporary file beside it, synced, then renamed, so that there is the old file or the
 /// new one and never half of it.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error| Failure::Output { path: Some(path.to_owned()), error, way_out: WAY_OUT };
+    let failed =
+        |error| Failure::Output { path: Some(path.to_owned()), error: plain(error), way_out: WAY_OUT };
     if is_special(path) {
         let mut file = std::fs::File::options().write(true).open(path).map_err(failed)?;
         return file.write_all(text.as_bytes()).map_err(failed);
@@ -51,18 +53,26 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     file.persist(path).map(drop).map_err(|error| failed(error.error))
 }
 
-/// Writes a record that was just measured; when its place cannot be written any longer, to the temporary folder, and
-/// says so. Returns where it lies.
-pub fn write_or_rescue(path: &Path, text: &str) -> Result<PathBuf, Failure> {
-    let Err(failure) = write(path, text) else { return Ok(path.to_owned()) };
+/// Writes a record that was just measured; when its place cannot be written any longer, to the temporary folder, which
+/// is still a failure, because nobody looks for it there, but not a loss.
+pub fn write_or_rescue(path: &Path, text: &str) -> Result<(), Failure> {
+    let failure = match write(path, text) {
+        Err(Failure::Output { path: Some(_), error, .. }) => error,
+        written => return written,
+    };
     let name = path.file_name().map_or_else(|| "linespeed-record.json".into(), |name| name.to_owned());
-    let rescue = std::env::temp_dir().join(name);
-    if rescue != path && write(&rescue, text).is_ok() {
-        eprintln!("linespeed: {failure}");
-        eprintln!("linespeed: the record was saved as {} instead", shown(&rescue));
-        return Ok(rescue);
+    let saved = std::env::temp_dir().join(name);
+    if saved != path && !saved.exists() && write(&saved, text).is_ok() {
+        return Err(Failure::Rescued { path: path.to_owned(), error: failure, saved });
     }
-    Err(failure)
+    Err(Failure::Output { path: Some(path.to_owned()), error: failure, way_out: WAY_OUT })
+}
+
+/// The system's error without the name of the temporary file, which would only confuse.
+fn plain(error: std::io::Error) -> std::io::Error {
+    let inner = error.get_ref().and_then(|inner| inner.source());
+    let system = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()?.raw_os_error());
+    system.map_or(error, std::io::Error::from_raw_os_error)
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -120,6 +120,9 @@ impl Record {
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(ReadError::Empty);
         }
+        if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+            return Err(ReadError::NotARecord("it is a list".to_owned()));
+        }
         let head: Head = serde_json::from_slice(text).map_err(ReadError::of_json)?;
         match head.schema {
             None => return Err(ReadError::NotARecord("it has no \"schema\" number".to_owned())),

@@ -123,7 +123,6 @@ fn deliver(
     forms: Option<&WakeupForms>,
 ) -> Result<(), Failure> {
     let json = record.to_json();
-    let written = destination.map(|path| files::write_or_rescue(path, &json));
     let mut text = String::new();
     if to_standard_output(options) {
         text.push_str(&json);
@@ -135,21 +134,18 @@ fn deliver(
         }
     }
     // What was measured is shown even when it could not be stored.
-    let Some(written) = written else { return output::print(&text) };
-    let shown = match written {
-        Ok(path) => path,
-        Err(failure) => {
-            output::print(&text)?;
-            return Err(failure);
-        }
-    };
+    let Some(shown) = destination else { return output::print(&text) };
+    if let Err(failure) = files::write_or_rescue(shown, &json) {
+        output::print(&text)?;
+        return Err(failure);
+    }
     // A page beside a record that the user named would surprise; beside our own it is expected.
     let page =
         (options.command.is_none() && options.out.output.is_none()).then(|| shown.with_extension("html"));
     let page_written = page.as_deref().map(|path| files::write(path, &report::page::html(record)));
     if !text.is_empty() && !to_standard_output(options) && !forms.is_some_and(|f| f.cyclictest || f.histogram)
     {
-        text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&shown)));
+        text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(shown)));
         if let (Some(page), Some(Ok(()))) = (&page, &page_written) {
             text.push_str(&format!("Page:   {}\n", crate::failure::shown(page)));
         }

@@ -1,0 +1,120 @@
+//! What people mistype, and files that are not what they should be.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::support::confine::Confine;
+use crate::support::{Ran, folder, linespeed, ran, root, run, run_with};
+
+fn show(path: &Path) -> Ran {
+    ran(["show".as_ref(), path.as_os_str()])
+}
+
+/// A record in a file, as text.
+fn record() -> String {
+    ran(["inspect", "--json"]).succeeds().stdout
+}
+
+#[test]
+fn a_mistyped_measurement_is_told_the_nearest_one() {
+    ran(["run", "latncy"]).fails(2, &["\"latncy\"", "did you mean latency?", "wakeup"]);
+    ran(["run", "clock", "WAKUP"]).fails(2, &["did you mean wakeup?"]);
+    let far = ran(["run", "xyzzy"]).fails(2, &["\"xyzzy\"", "clock, latency"]);
+    assert!(!far.stderr.contains("did you mean"));
+    ran(["run", "\u{1b}[31mred"]).fails(2, &["\\u{1b}[31mred"]);
+    ran(["run", ""]).fails(2, &["\"\""]);
+}
+
+#[test]
+fn mistyped_commands_flags_and_values_are_wrong_usage() {
+    ran(["inspct"]).is_wrong_usage(&["inspct", "inspect"]);
+    ran(["run", "--quik"]).is_wrong_usage(&["--quik", "--quick"]);
+    ran(["run", "--quick", "--full"]).is_wrong_usage(&["--quick", "--full"]);
+    ran(["--color", "sometimes"]).is_wrong_usage(&["always", "never"]);
+    ran(["--fail-on", "doom"]).is_wrong_usage(&["serious"]);
+    ran(["completions", "cmd.exe"]).is_wrong_usage(&["bash", "fish"]);
+    ran(["show"]).is_wrong_usage(&["<RECORD>"]);
+    for list in ["3-1", "a", "-1", "0-", "1e9", "0-99999999999", "4294967296"] {
+        ran(["run", &format!("--cpus={list}")]).is_wrong_usage(&["--cpus", list]);
+    }
+}
+
+#[test]
+fn cpus_that_may_not_be_used_are_named() {
+    ran(["run", "clock", "--quick", "--cpus", "60000"]).fails(2, &["--cpus", "60000", "it may use"]);
+    ran(["list", "--cpus", "60000"]).fails(2, &["60000"]);
+    ran(["run", "clock", "--cpus", ""]).fails(2, &["--cpus", "empty"]);
+}
+
+#[test]
+fn words_that_do_not_exist_are_told_the_nearest_one() {
+    ran(["explain", "load.latncy"]).fails(2, &["load.latncy", "did you mean load.latency?"]);
+    ran(["explain", "xyzzyxyzzy"]).fails(2, &["linespeed explain"]);
+}
+
+#[test]
+fn a_file_that_is_no_record_is_named_for_what_it_is() {
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let whole = record();
+    let cases: [(&[u8], &str); 9] = [
+        (b"", "is empty"),
+        (b" \n ", "is empty"),
+        (&whole.as_bytes()[..whole.len() / 2], "ends in the middle"),
+        (&whole.as_bytes()[..whole.len() - 3], "ends in the middle"),
+        (b"T: 0 ( 1234) P:80 I:1000 C: 1 Min: 3", "is not JSON"),
+        (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "is not JSON"),
+        (b"[1, 2, 3]", "not a linespeed record"),
+        (b"{\"benchmarks\": []}", "not a linespeed record"),
+        (b"{\"schema\": 1, \"machine\": 3}", "not a linespeed record"),
+    ];
+    for (content, what) in cases {
+        std::fs::write(&place, content).unwrap();
+        show(&place).fails(3, &["a.json", what]);
+    }
+    let newer = whole.replacen("\"schema\": 1", "\"schema\": 99", 1);
+    std::fs::write(&place, newer).unwrap();
+    show(&place).fails(3, &["a.json", "schema 99", "newer than this linespeed"]);
+    std::fs::write(&place, "[".repeat(200_000)).unwrap();
+    show(&place).fails(3, &["a.json"]);
+}
+
+#[test]
+fn a_file_of_a_gigabyte_is_refused_unread() {
+    let folder = folder();
+    let place = folder.path().join("disk.img");
+    File::create(&place).unwrap().set_len(1 << 30).unwrap();
+    show(&place).fails(3, &["disk.img", "1 GiB", "is it the right file?"]);
+    // A pipe or a device does not tell its size.
+    ran(["show", "/dev/zero"]).fails(3, &["/dev/zero", "more than any record"]);
+}
+
+#[test]
+fn a_record_that_is_not_there_or_not_readable_is_named() {
+    let folder = folder();
+    show(&folder.path().join("none.json")).fails(3, &["none.json", "No such file"]);
+    show(folder.path()).fails(3, &["cannot be read", "directory"]);
+    show(Path::new("a\nb\u{1b}[2J.json")).fails(3, &["No such file"]);
+}
+
+#[test]
+fn a_record_that_only_root_may_read_is_named() {
+    if !root() {
+        return crate::support::skipped("a_record_that_only_root_may_read_is_named", "it needs root");
+    }
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let (record, copy) = (folder.path().join("secret.json"), folder.path().join("linespeed"));
+    std::fs::write(&record, self::record()).unwrap();
+    std::fs::set_permissions(&record, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    let command = crate::support::program(&copy, ["show".as_ref(), record.as_os_str()]).as_nobody();
+    run(command).fails(3, &["secret.json", "Permission denied"]);
+}
+
+#[test]
+fn a_record_may_come_from_standard_input() {
+    let shown = run_with(linespeed(["show", "-"]), record()).succeeds();
+    assert!(shown.stdout.contains("Architecture"), "{}", shown.stdout);
+    run_with(linespeed(["show", "-"]), "{").fails(3, &["ends in the middle"]);
+}

@@ -1,0 +1,13 @@
+//! linespeed as people use it: its command line, its files, its exit codes, and the places that it runs in.
+
+mod confined;
+mod definitions;
+mod input;
+mod inspect;
+mod limited;
+mod offline;
+mod output;
+mod records;
+mod signals;
+mod support;
+mod words;

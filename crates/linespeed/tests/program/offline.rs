@@ -1,0 +1,71 @@
+//! A CPU goes offline in mid-run. It takes the CPU from the whole machine, so it runs only when
+//! LINESPEED_TEST_OFFLINE is set.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use crate::support::{Ran, alone, emulated, figures, linespeed, lost, root, skipped};
+
+/// The highest CPU that can be taken offline.
+fn removable() -> Option<(u32, PathBuf)> {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
+    let last = online.trim().parse::<record::CpuList>().ok()?.iter().max().filter(|cpu| *cpu > 0)?;
+    let file = PathBuf::from(format!("/sys/devices/system/cpu/cpu{last}/online"));
+    file.exists().then_some((last, file))
+}
+
+/// Puts the CPU back, whatever happens.
+struct Back(PathBuf);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        let _ = std::fs::write(&self.0, "1");
+    }
+}
+
+#[test]
+fn a_cpu_that_goes_offline_in_mid_run_costs_its_figures_only() {
+    const TEST: &str = "a_cpu_that_goes_offline_in_mid_run_costs_its_figures_only";
+    if std::env::var_os("LINESPEED_TEST_OFFLINE").is_none() {
+        return skipped(TEST, "LINESPEED_TEST_OFFLINE is not set");
+    }
+    let Some((cpu, file)) = removable().filter(|_| root() && !emulated()) else {
+        return skipped(TEST, "it needs root and a CPU that can be taken offline");
+    };
+    let _alone = alone();
+    for after in ["clock: ", "latency: ", "bandwidth: "] {
+        let mut child = linespeed(["run", "--quick", "--json", "--verbose"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.starts_with(after) {
+            line.clear();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "it ended before {after}");
+        }
+        // In the middle of the next measurement.
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        let back = Back(file.clone());
+        if let Err(error) = std::fs::write(&file, "0") {
+            let _ = child.kill();
+            let _ = child.wait();
+            return skipped(TEST, &format!("{}: {error}", file.display()));
+        }
+        let mut rest = String::new();
+        stderr.read_to_string(&mut rest).unwrap();
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        drop(back);
+        assert_eq!(ran.code, Some(0), "CPU {cpu} went after {after}: {}", ran.stderr);
+        let record = ran.record();
+        assert!(figures(&record, "core.clock") > 0 && figures(&record, "cost.syscall") > 0);
+        let said = lost(&record, "");
+        assert!(
+            said.iter()
+                .any(|line| line.contains("offline") || line.contains("pinned") || line.contains("CPU")),
+            "CPU {cpu} went after {after}, and nothing is said: {said:#?}"
+        );
+    }
+}

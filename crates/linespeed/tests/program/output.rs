@@ -1,0 +1,176 @@
+//! Where output goes: files, pipes, full disks, terminals, colours.
+
+use std::process::Stdio;
+
+use crate::support::confine::{self, Confine};
+use crate::support::{self, Ran, folder, linespeed, measured, ran, run, skipped, sound, terminal};
+
+/// The shortest run that measures.
+const SHORT: [&str; 3] = ["run", "costs", "--quick"];
+
+fn short(more: &[&str]) -> std::process::Command {
+    linespeed(SHORT.iter().chain(more))
+}
+
+/// The names in a folder.
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn json_puts_the_record_and_nothing_else_on_standard_output() {
+    let record = measured(short(&["--json"])).succeeds().record();
+    assert!(support::figures(&record, "cost.syscall") > 0);
+    assert!(record.measurements.iter().all(|m| m.metric.starts_with("cost.")), "more than was asked for");
+    assert!(!support::lost(&record, "bandwidth").is_empty());
+    let same = measured(short(&["--output", "-"])).succeeds().record();
+    assert_eq!(support::figures(&same, "cost.syscall"), support::figures(&record, "cost.syscall"));
+}
+
+#[test]
+fn a_run_leaves_its_record_where_it_was_told_and_nothing_else() {
+    let folder = folder();
+    let place = folder.path().join("new/deep/db1.json");
+    let mut command = short(&["--output", place.to_str().unwrap(), "--quiet-output"]);
+    command.env("HOME", folder.path()).env("TMPDIR", folder.path());
+    let ran = measured(command).succeeds();
+    assert_eq!(ran.stdout, "");
+    sound::record(&std::fs::read(&place).unwrap());
+    assert_eq!(names(folder.path()), ["new"]);
+    assert_eq!(names(&folder.path().join("new/deep")), ["db1.json"]);
+}
+
+#[test]
+fn without_a_place_the_record_goes_to_the_state_folder() {
+    let folder = folder();
+    let mut command = short(&[]);
+    command.env("XDG_STATE_HOME", folder.path());
+    let ran = measured(command).succeeds();
+    let names = names(&folder.path().join("linespeed"));
+    assert!(names.len() == 1 && names[0].ends_with("Z.json"), "{names:?}");
+    assert!(ran.stdout.contains(&names[0]), "the report does not say where the record lies");
+    sound::record(&std::fs::read(folder.path().join("linespeed").join(&names[0])).unwrap());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named_before_the_measuring() {
+    let folder = folder();
+    let at = |place: &str| run(short(&["--output", place]));
+    at(folder.path().to_str().unwrap()).fails(3, &["it is a folder", "--output FILE"]);
+    at("/proc/nothing/here.json").fails(3, &["/proc/nothing/here.json", "--json"]);
+    let file = folder.path().join("file");
+    std::fs::write(&file, "mine").unwrap();
+    at(file.join("record.json").to_str().unwrap()).fails(3, &["file/record.json", "--output FILE"]);
+    assert_eq!(
+        (names(folder.path()), std::fs::read(&file).unwrap()),
+        (vec!["file".to_owned()], b"mine".to_vec())
+    );
+    let mut homeless = short(&[]);
+    homeless.env_remove("HOME");
+    run(homeless).fails(3, &["XDG_STATE_HOME", "--output FILE"]);
+}
+
+#[test]
+fn a_full_disk_costs_nobody_the_record() {
+    if let Some(why) = confine::no_mounts() {
+        return skipped("a_full_disk_costs_nobody_the_record", &why);
+    }
+    let (disk, spare) = (folder(), folder());
+    let place = disk.path().join("db1.json");
+    let mut command = short(&["--output", place.to_str().unwrap()]).with_small_disk(disk.path(), 4);
+    command.env("TMPDIR", spare.path());
+    let ran = measured(command);
+    assert_eq!(ran.code, Some(3), "a script would look for a record that is not there: {ran:?}");
+    assert!(ran.stderr.contains("No space left") && ran.stderr.contains("db1.json"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("syscall"), "what was measured is not shown");
+    let saved = std::fs::read(spare.path().join("db1.json")).unwrap();
+    assert!(support::figures(&sound::record(&saved), "cost.syscall") > 0);
+    assert_eq!(names(spare.path()), ["db1.json"]);
+}
+
+#[test]
+fn a_full_disk_for_a_page_or_an_inventory_leaves_no_half_of_it() {
+    if let Some(why) = confine::no_mounts() {
+        return skipped("a_full_disk_for_a_page_or_an_inventory_leaves_no_half_of_it", &why);
+    }
+    let disk = folder();
+    let place = disk.path().join("db1.json");
+    let command = linespeed(["inspect", "--output", place.to_str().unwrap()]).with_small_disk(disk.path(), 4);
+    run(command).fails(3, &["db1.json", "No space left"]);
+}
+
+#[test]
+fn a_full_standard_output_is_an_error() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for args in [&["inspect", "--json"][..], &["list"], &["schema"], &["explain"], &["man"]] {
+        let output = linespeed(args).stdout(full()).stderr(Stdio::piped()).output().unwrap();
+        Ran::from(output).fails(3, &["standard output", "No space left"]);
+    }
+    ran(["inspect", "--output", "/dev/full"]).fails(3, &["/dev/full", "No space left"]);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    for args in
+        [&["inspect", "--json"][..], &["inspect"], &["schema"], &["explain"], &["completions", "bash"]]
+    {
+        let mut child = linespeed(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // The reader is gone before the first byte: `linespeed inspect | true`.
+        drop(child.stdout.take());
+        Ran::from(child.wait_with_output().unwrap()).succeeds();
+    }
+}
+
+#[test]
+fn a_device_is_written_to_and_not_replaced() {
+    let record = ran(["inspect", "--output", "/dev/stdout", "--quiet-output"]).succeeds().record();
+    assert!(!record.machine.cpus.is_empty());
+}
+
+/// What `linespeed ARGS` prints on a terminal.
+fn on_a_terminal(args: &[&str], set: &[(&str, &str)]) -> String {
+    let (seen, printed) = terminal::open();
+    let mut command = linespeed(args);
+    command.envs(set.iter().copied()).stdout(printed.try_clone().unwrap()).stderr(printed);
+    let mut child = command.spawn().unwrap();
+    // The command holds the other end open until it goes.
+    drop(command);
+    let text = terminal::all(seen);
+    assert!(child.wait().unwrap().success(), "{text}");
+    text
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_who_asks() {
+    let coloured = |text: &str| text.contains("\u{1b}[");
+    assert!(!coloured(&ran(["explain", "wakeup"]).succeeds().stdout), "colours in a pipe");
+    assert!(coloured(&ran(["explain", "wakeup", "--color", "always"]).succeeds().stdout));
+    assert!(coloured(&on_a_terminal(&["explain", "wakeup"], &[])));
+    assert!(!coloured(&on_a_terminal(&["explain", "wakeup"], &[("NO_COLOR", "1")])));
+    assert!(!coloured(&on_a_terminal(&["explain", "wakeup"], &[("TERM", "dumb")])));
+    assert!(!coloured(&on_a_terminal(&["explain", "wakeup", "--color", "never"], &[])));
+    assert!(coloured(&on_a_terminal(&["explain", "wakeup", "--color", "always"], &[("NO_COLOR", "1")])));
+    assert!(
+        coloured(&on_a_terminal(&["explain", "wakeup"], &[("NO_COLOR", "")])),
+        "an empty NO_COLOR is none"
+    );
+}
+
+#[test]
+fn progress_with_the_time_left_is_for_terminals_only() {
+    let _beside = support::beside_others();
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let args = ["run", "costs", "--quick", "--output", place.to_str().unwrap()];
+    let text = on_a_terminal(&args, &[]);
+    assert!(text.contains("s left"), "{text:?}");
+    assert!(!on_a_terminal(&[&args[..], &["-q"]].concat(), &[]).contains("s left"));
+    // A pipe sees lines when it asks for them, and never a bar.
+    let told = run(linespeed(args.iter().chain(&["--verbose"])));
+    assert!(told.stderr.starts_with("costs: ") && !told.stderr.contains("s left"), "{:?}", told.stderr);
+}

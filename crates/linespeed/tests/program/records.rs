@@ -1,0 +1,155 @@
+//! A record's way: written, shown again, as a page, held against the schema and against `--fail-on`.
+
+use record::machine::Cpu;
+use record::{Measurement, Record, Where};
+
+use crate::support::{folder, linespeed, measured, ran, run, run_with, sound};
+
+/// The record of a run of two measurements, as text.
+fn measured_record() -> String {
+    measured(linespeed(["run", "clock", "costs", "--quick", "--json"])).succeeds().stdout
+}
+
+#[test]
+fn a_record_is_shown_again_as_it_was_reported() {
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let place = place.to_str().unwrap();
+    let report =
+        measured(linespeed(["run", "clock", "costs", "--quick", "--output", place])).succeeds().stdout;
+    let shown = ran(["show", place]).succeeds().stdout;
+    let (report, told) = report.split_once("\nRecord: ").expect("the report says where the record lies");
+    assert_eq!(shown.trim_end(), report.trim_end());
+    assert_eq!(told.trim_end(), place);
+    // And it comes out of `show --json` as it went in.
+    let before = sound::record(&std::fs::read(place).unwrap());
+    let after = ran(["show", place, "--json"]).succeeds().record();
+    assert_eq!(before.measurements, after.measurements);
+    assert_eq!((before.machine, before.coverage), (after.machine, after.coverage));
+}
+
+#[test]
+fn fields_of_the_future_do_not_hinder() {
+    let mut value: serde_json::Value = serde_json::from_str(&measured_record()).unwrap();
+    value["warp"] = 9.into();
+    value["machine"]["flux"] = serde_json::json!([{"deep": {}}]);
+    value["measurements"][0]["metric"] = "warp.speed".into();
+    value["measurements"][0]["unit"] = "furlong".into();
+    let shown = run_with(linespeed(["show", "-"]), value.to_string()).succeeds();
+    assert!(shown.stdout.contains("How far from line speed"), "{}", shown.stdout);
+    run_with(linespeed(["show", "-", "--html"]), value.to_string()).succeeds();
+}
+
+#[test]
+fn a_page_is_one_file_that_loads_nothing() {
+    let folder = folder();
+    let (record, page) = (folder.path().join("a.json"), folder.path().join("a.html"));
+    std::fs::write(&record, measured_record()).unwrap();
+    let (record, page) = (record.to_str().unwrap(), page.to_str().unwrap());
+    let said = ran(["show", record, "--html", "--output", page]).succeeds();
+    assert_eq!(said.stdout, "");
+    let html = std::fs::read_to_string(page).unwrap();
+    assert_eq!(html, ran(["show", record, "--html"]).succeeds().stdout);
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
+    for loading in ["<script", "<link", "<img", "src=", "@import", "url(http"] {
+        assert!(!html.contains(loading), "the page has {loading}");
+    }
+}
+
+#[test]
+fn the_main_job_leaves_a_record_and_its_page() {
+    let folder = folder();
+    let mut command = linespeed(["--quick"]);
+    command.env("XDG_STATE_HOME", folder.path());
+    let report = measured(command).succeeds().stdout;
+    for heading in ["How far from line speed", "What could not be seen", "Cache levels", "Memory bandwidth"] {
+        assert!(report.contains(heading), "no {heading:?} in:\n{report}");
+    }
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder.path().join("linespeed")).unwrap().map(|e| e.unwrap().path()).collect();
+    names.sort();
+    let [page, record] = names.as_slice() else { panic!("{names:?}") };
+    assert_eq!(page.with_extension("json"), *record);
+    for path in [page, record] {
+        assert!(report.contains(path.to_str().unwrap()), "the report does not say where {path:?} lies");
+    }
+    let record = sound::record(&std::fs::read(record).unwrap());
+    for metric in measure::MEASUREMENTS.iter().flat_map(|m| m.metrics()) {
+        let of = record.of(metric).count();
+        let lost = !record.coverage.iter().all(|c| c.state == record::State::Measured);
+        assert!(of > 0 || lost, "{metric} was not measured, and the coverage is silent");
+    }
+    assert!(std::fs::read_to_string(page).unwrap().contains("</html>"));
+}
+
+/// A machine on which everything else is busy: there is a rule for that.
+fn busy() -> Record {
+    let mut record = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec![]);
+    for id in 0..4 {
+        record.machine.cpus.push(Cpu { id, online: true, allowed: true, ..Cpu::default() });
+    }
+    record.machine.counts.cpus_online = Some(4);
+    record.conditions.before.load = Some([40.0, 40.0, 40.0]);
+    record.measurements.push(Measurement::new(
+        "cost.syscall",
+        Where::new().with("cpu", 0u32),
+        vec![100.0; 9],
+    ));
+    record
+}
+
+#[test]
+fn fail_on_ends_with_1_when_there_is_a_finding_of_that_level() {
+    let code = |record: &Record, level: &str| {
+        run_with(linespeed(["show", "-", "--fail-on", level]), record.to_json()).code
+    };
+    assert_eq!(code(&busy(), "note"), Some(1));
+    assert_eq!(code(&busy(), "warning"), Some(1));
+    assert_eq!(code(&busy(), "serious"), Some(0), "load of others is a warning");
+    let mut calm = busy();
+    calm.conditions.before.load = Some([0.0, 0.0, 0.0]);
+    assert_eq!(code(&calm, "note"), Some(0), "a finding on a calm machine");
+    assert_eq!(run_with(linespeed(["show", "-"]), busy().to_json()).code, Some(0), "nobody asked");
+}
+
+#[test]
+fn strings_from_a_machine_reach_neither_the_terminal_nor_the_page() {
+    let mut record = busy();
+    let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J<script>alert(1)</script>\u{202e}&";
+    record.machine.hostname = Some(evil.to_owned());
+    record.machine.processor.model_name = Some(evil.to_owned());
+    record.command = vec![evil.to_owned()];
+    record.coverage.push(record::Coverage::impossible(evil, evil).with_remedy(evil));
+    record.machine.notes.push(evil.to_owned());
+    for args in [&["show", "-"][..], &["show", "-", "--color", "always"]] {
+        let shown = run_with(linespeed(args), record.to_json()).succeeds().stdout;
+        assert!(
+            !shown.contains("\u{1b}]") && !shown.contains("\u{1b}[2J") && !shown.contains('\u{7}'),
+            "{shown:?}"
+        );
+        assert!(!shown.contains('\u{202e}'), "text that runs backwards: {shown:?}");
+    }
+    let page = run_with(linespeed(["show", "-", "--html"]), record.to_json()).succeeds().stdout;
+    assert!(page.contains("&lt;script&gt;") && !page.contains("<script"), "unescaped");
+    assert!(!page.contains('\u{1b}'));
+}
+
+#[test]
+fn cyclictest_forms_come_from_a_record_too() {
+    let folder = folder();
+    let place = folder.path().join("w.json");
+    let place = place.to_str().unwrap();
+    let lines = measured(linespeed(["run", "--quick", "--cyclictest", "--output", place])).succeeds().stdout;
+    assert!(lines.starts_with("T: 0 (") && lines.contains("Min:") && lines.contains("Max:"), "{lines}");
+    assert_eq!(ran(["show", place, "--cyclictest"]).succeeds().stdout, lines);
+    let histogram = ran(["show", place, "--histogram"]).succeeds().stdout;
+    assert!(histogram.contains("# Histogram") && histogram.contains("000000 "), "{histogram}");
+    run_with(linespeed(["show", "-", "--histogram"]), busy().to_json()).fails(3, &["linespeed run wakeup"]);
+}
+
+#[test]
+fn the_schema_is_the_one_that_records_are_held_against() {
+    let printed: serde_json::Value = serde_json::from_str(&ran(["schema"]).succeeds().stdout).unwrap();
+    assert_eq!(printed, Record::json_schema());
+    run(linespeed(["schema", "--quick"])).succeeds();
+}

@@ -1,0 +1,189 @@
+//! Runs the program as a person would, and says what every outcome must have.
+
+pub mod cgroup;
+pub mod confine;
+pub mod machines;
+pub mod schema;
+pub mod sound;
+pub mod terminal;
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use record::Record;
+
+/// Nothing here takes this long on the slowest machine; a program that hangs must not hang the tests.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// Held by a test that measures; others may at the same time.
+pub fn beside_others() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Held by a test that changes the machine under everybody.
+pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A folder that goes when the test ends, readable by all users.
+pub fn folder() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::Builder::new().prefix("linespeed-test-").tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    folder
+}
+
+/// Whether the program under test runs under an emulator, where sandboxes would hold the emulator instead.
+pub fn emulated() -> bool {
+    runner().is_some()
+}
+
+/// The emulator that cargo was given for this target, with its arguments.
+fn runner() -> Option<String> {
+    let arch = if cfg!(target_arch = "aarch64") { "AARCH64" } else { "X86_64" };
+    let told = std::env::var(format!("CARGO_TARGET_{arch}_UNKNOWN_LINUX_GNU_RUNNER")).ok()?;
+    (!told.trim().is_empty()).then_some(told)
+}
+
+/// Says on standard error why a test did nothing. Written past the capture that hides what passing tests print.
+pub fn skipped(test: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped {test}: {why}");
+}
+
+/// Whether the tests run as root.
+pub fn root() -> bool {
+    // SAFETY: no arguments, no memory.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// `linespeed ARGS`, with a home that does not exist and none of the caller's settings.
+pub fn linespeed<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
+    program(Path::new(env!("CARGO_BIN_EXE_linespeed")), args)
+}
+
+/// As [`linespeed`], from a copy of the program.
+pub fn program<A: AsRef<OsStr>>(path: &Path, args: impl IntoIterator<Item = A>) -> Command {
+    let told = runner().unwrap_or_default();
+    let mut words = told.split_whitespace().map(OsStr::new).chain([path.as_os_str()]);
+    let mut command = Command::new(words.next().unwrap_or(path.as_os_str()));
+    command.args(words).args(args);
+    for name in ["NO_COLOR", "COLUMNS", "XDG_STATE_HOME", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    command.env("HOME", "/nonexistent").env("TERM", "xterm");
+    command
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<std::process::Output> for Ran {
+    fn from(output: std::process::Output) -> Self {
+        Self {
+            code: output.status.code(),
+            signal: output.status.signal(),
+            stdout: String::from_utf8(output.stdout).expect("standard output is UTF-8"),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(command: Command) -> Ran {
+    run_with(command, "")
+}
+
+/// Runs a command to its end with `input` on its standard input.
+pub fn run_with(command: Command, input: impl Into<Vec<u8>>) -> Ran {
+    assert_cmd::Command::from_std(command)
+        .timeout(PATIENCE)
+        .write_stdin(input)
+        .output()
+        .expect("the program starts and ends in time")
+        .into()
+}
+
+/// Runs `linespeed ARGS`.
+pub fn ran<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Ran {
+    run(linespeed(args))
+}
+
+/// Runs a command that measures.
+pub fn measured(command: Command) -> Ran {
+    let _beside = beside_others();
+    run(command)
+}
+
+impl Ran {
+    /// It ended with 0 and said nothing on standard error.
+    #[track_caller]
+    pub fn succeeds(self) -> Self {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{self:?}");
+        self
+    }
+
+    /// It ended with `code` and one line on standard error that has all `words`, and printed nothing else.
+    #[track_caller]
+    pub fn fails(self, code: i32, words: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.stdout, "", "output beside an error");
+        let lines: Vec<&str> = self.stderr.lines().collect();
+        assert!(lines.len() == 1 && lines[0].starts_with("linespeed: "), "not one line: {:?}", self.stderr);
+        for word in words {
+            assert!(lines[0].contains(word), "no {word:?} in: {}", lines[0]);
+        }
+        self
+    }
+
+    /// Wrong usage that the parser of the command line finds: exit code 2, says `words` and where help is.
+    #[track_caller]
+    pub fn is_wrong_usage(self, words: &[&str]) -> Self {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{self:?}");
+        assert!(self.stderr.starts_with("error: ") && self.stderr.contains("--help"), "{}", self.stderr);
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in: {}", self.stderr);
+        }
+        self
+    }
+
+    /// Standard output is one sound record and nothing else.
+    #[track_caller]
+    pub fn record(&self) -> Record {
+        sound::record(self.stdout.as_bytes())
+    }
+}
+
+/// The coverage entries that begin with `what` and are not in full, as text.
+pub fn lost(record: &Record, what: &str) -> Vec<String> {
+    record
+        .coverage
+        .iter()
+        .filter(|c| c.what.starts_with(what) && c.state != record::State::Measured)
+        .map(|c| format!("{} {}: {}", c.state.word(), c.what, c.reason.as_deref().unwrap_or("")))
+        .collect()
+}
+
+/// Fails when the coverage of `what` does not say `why`.
+#[track_caller]
+pub fn says_lost(record: &Record, what: &str, why: &str) {
+    let lost = lost(record, what);
+    assert!(lost.iter().any(|line| line.contains(why)), "no {why:?} in the coverage of {what}: {lost:#?}");
+}
+
+/// The number of figures of a metric.
+pub fn figures(record: &Record, metric: &str) -> usize {
+    record.of(metric).count()
+}

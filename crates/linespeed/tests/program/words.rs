@@ -1,0 +1,64 @@
+//! What linespeed says about itself: explain and list.
+
+use crate::support::ran;
+
+fn list() -> Vec<serde_json::Value> {
+    serde_json::from_str(&ran(["list", "--json"]).succeeds().stdout).unwrap()
+}
+
+#[test]
+fn the_list_tells_of_each_measurement_what_it_takes() {
+    let entries = list();
+    assert_eq!(entries.len(), measure::MEASUREMENTS.len());
+    let text = ran(["list"]).succeeds().stdout;
+    for entry in &entries {
+        let name = entry["name"].as_str().unwrap();
+        assert!(text.contains(name), "{name} is missing in:\n{text}");
+        for depth in ["quick", "normal", "full"] {
+            assert!(entry["seconds"][depth].as_f64().unwrap() > 0.0, "{name}");
+        }
+        assert!(entry["state"] == "measured" || entry["reason"].is_string(), "{name} without a reason");
+    }
+}
+
+#[test]
+fn everything_that_is_listed_or_measured_is_explained() {
+    let mut names: Vec<String> =
+        record::metrics::METRICS.iter().map(|metric| metric.name.to_owned()).collect();
+    for entry in list() {
+        names.push(entry["name"].as_str().unwrap().to_owned());
+        names.extend(entry["metrics"].as_array().unwrap().iter().map(|m| m.as_str().unwrap().to_owned()));
+    }
+    for name in ["governor", "smt", "thp", "numa_balancing", "epp", "steal", "node", "conditions.before.thp"]
+    {
+        names.push(name.to_owned());
+    }
+    for name in names {
+        let said = ran(["explain", &name]).succeeds().stdout;
+        assert!(said.lines().count() >= 3, "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_metric_is_explained_with_how_it_is_measured_what_is_usual_and_what_moves_it() {
+    for metric in record::metrics::METRICS {
+        let word: serde_json::Value =
+            serde_json::from_str(&ran(["explain", metric.name, "--json"]).succeeds().stdout).unwrap();
+        for part in ["what", "how", "usual", "moves"] {
+            assert!(
+                word[part].as_str().is_some_and(|t| t.len() > 15),
+                "{}: {part}: {}",
+                metric.name,
+                word[part]
+            );
+        }
+    }
+}
+
+#[test]
+fn explain_alone_lists_every_name() {
+    let all = ran(["explain"]).succeeds().stdout;
+    for metric in record::metrics::METRICS {
+        assert!(all.contains(metric.name), "{}", metric.name);
+    }
+}
