@@ -67,8 +67,11 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What the parts are, without their numbers.
+    /// What the parts are: several without their numbers, one with.
     pub fn what(&self) -> String {
+        if let [part] = self.parts {
+            return part.name();
+        }
         let labels = self.parts.first().map_or(&[][..], |part| &part.labels);
         labels.iter().map(|label| label.what.as_str()).collect::<Vec<_>>().join(" · ")
     }
@@ -272,6 +275,16 @@ mod tests {
             machine.nodes.push(Node { id, cpus, bytes: Some(1 << 30), ..Node::default() });
         }
         machine
+    }
+
+    #[test]
+    fn a_package_of_one_core_keeps_its_number() {
+        let mut machine = machine(3, 2, |_| 0);
+        // The second package has one core left.
+        machine.cpus.retain(|cpu| cpu.id != 3);
+        let tree = tree(&machine);
+        let runs: Vec<String> = tree.runs().iter().map(Run::what).collect();
+        assert!(runs.iter().any(|what| what.contains("package 1")), "{runs:?}");
     }
 
     #[test]
