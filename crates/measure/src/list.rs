@@ -5,6 +5,7 @@ use record::{Coverage, CpuList, Machine, Snapshot};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt, Progress, Stop};
 use crate::measurements as m;
+use crate::team;
 
 /// Something that linespeed can measure.
 pub trait Measure: Sync {
@@ -68,6 +69,15 @@ pub fn run(
 ) -> Results {
     let mut context = Context::new(machine, snapshot, depth, cpus.clone(), stop, progress);
     let mut interrupted = None;
+    if cpus.iter().next().and_then(|cpu| team::run_on(cpu, |member| member.pinned)) == Some(false) {
+        context.coverage.push(
+            Coverage::degraded(
+                "pinning",
+                "threads cannot be pinned: a figure may be of another CPU than the one it names",
+            )
+            .with_remedy("allow sched_setaffinity: a seccomp filter denies it"),
+        );
+    }
     for measurement in MEASUREMENTS {
         let name = measurement.name();
         if !chosen.iter().any(|c| c.name() == name) {

@@ -27,7 +27,7 @@ fn an_ordinary_user_is_told_what_root_would_add() {
     let folder = folder();
     let copy = folder.path().join("linespeed");
     std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
-    let record = whole(program(&copy, RUN).as_nobody());
+    let record = whole(program(&copy, RUN).by_nobody());
     assert_eq!(record.machine.limits.root, Some(false));
     says_lost(&record, "wakeup", "SCHED_FIFO");
     assert!(record.of("wakeup.latency").all(|m| m.place.word("policy") == Some("other")));
@@ -54,7 +54,7 @@ fn an_ordinary_user_writes_where_he_may_and_is_told_where_he_may_not() {
     let at = |place: &Path| {
         let args =
             ["run".as_ref(), "costs".as_ref(), "--quick".as_ref(), "--output".as_ref(), place.as_os_str()];
-        measured(program(&copy, args).as_nobody())
+        measured(program(&copy, args).by_nobody())
     };
     at(&closed.join("a.json")).fails(3, &["closed/a.json", "Permission denied", "--output FILE"]);
     let open = folder.path().join("a.json");
@@ -75,6 +75,7 @@ fn a_container_that_denies_all_that_is_asked_for_gets_its_figures() {
         libc::SYS_sched_setscheduler,
     ];
     let record = whole(linespeed(RUN).denied(&calls));
+    says_lost(&record, "pinning", "may be of another CPU");
     says_lost(&record, "latency", "could not be pinned");
     says_lost(&record, "costs", "could not be pinned");
     says_lost(&record, "wakeup", "stay on their CPUs");
@@ -117,7 +118,8 @@ fn everything_runs_where_a_container_denies_all() {
     let calls =
         [libc::SYS_mbind, libc::SYS_move_pages, libc::SYS_sched_setaffinity, libc::SYS_sched_setscheduler];
     let record = measured(linespeed(["run", "--quick", "--json"]).denied(&calls)).succeeds().record();
-    for name in ["clock", "stolen", "bandwidth", "parallelism"] {
+    says_lost(&record, "pinning", "may be of another CPU");
+    for name in ["clock", "latency", "wakeup", "stolen", "costs"] {
         assert!(!lost(&record, name).is_empty(), "{name} was not pinned, and does not say so");
     }
     assert!(figures(&record, "core.clock") > 0);

@@ -27,15 +27,15 @@ fn a_mistyped_measurement_is_told_the_nearest_one() {
 
 #[test]
 fn mistyped_commands_flags_and_values_are_wrong_usage() {
-    ran(["inspct"]).is_wrong_usage(&["inspct", "inspect"]);
-    ran(["run", "--quik"]).is_wrong_usage(&["--quik", "--quick"]);
-    ran(["run", "--quick", "--full"]).is_wrong_usage(&["--quick", "--full"]);
-    ran(["--color", "sometimes"]).is_wrong_usage(&["always", "never"]);
-    ran(["--fail-on", "doom"]).is_wrong_usage(&["serious"]);
-    ran(["completions", "cmd.exe"]).is_wrong_usage(&["bash", "fish"]);
-    ran(["show"]).is_wrong_usage(&["<RECORD>"]);
+    ran(["inspct"]).misused(&["inspct", "inspect"]);
+    ran(["run", "--quik"]).misused(&["--quik", "--quick"]);
+    ran(["run", "--quick", "--full"]).misused(&["--quick", "--full"]);
+    ran(["--color", "sometimes"]).misused(&["always", "never"]);
+    ran(["--fail-on", "doom"]).misused(&["serious"]);
+    ran(["completions", "cmd.exe"]).misused(&["bash", "fish"]);
+    ran(["show"]).misused(&["<RECORD>"]);
     for list in ["3-1", "a", "-1", "0-", "1e9", "0-99999999999", "4294967296"] {
-        ran(["run", &format!("--cpus={list}")]).is_wrong_usage(&["--cpus", list]);
+        ran(["run", &format!("--cpus={list}")]).misused(&["--cpus", list]);
     }
 }
 
@@ -108,7 +108,7 @@ fn a_record_that_only_root_may_read_is_named() {
     std::fs::write(&record, self::record()).unwrap();
     std::fs::set_permissions(&record, std::fs::Permissions::from_mode(0o600)).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
-    let command = crate::support::program(&copy, ["show".as_ref(), record.as_os_str()]).as_nobody();
+    let command = crate::support::program(&copy, ["show".as_ref(), record.as_os_str()]).by_nobody();
     run(command).fails(3, &["secret.json", "Permission denied"]);
 }
 

@@ -19,7 +19,7 @@ pub trait Confine: Sized {
     fn step(self, step: impl FnMut() -> io::Result<()> + Send + Sync + 'static) -> Self;
 
     /// Runs as `nobody`, without any right to real-time priorities. Nothing to do when the tests are not root.
-    fn as_nobody(self) -> Self {
+    fn by_nobody(self) -> Self {
         let root = super::root();
         self.step(move || {
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

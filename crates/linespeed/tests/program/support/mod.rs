@@ -150,7 +150,7 @@ impl Ran {
 
     /// Wrong usage that the parser of the command line finds: exit code 2, says `words` and where help is.
     #[track_caller]
-    pub fn is_wrong_usage(self, words: &[&str]) -> Self {
+    pub fn misused(self, words: &[&str]) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{self:?}");
         assert!(self.stderr.starts_with("error: ") && self.stderr.contains("--help"), "{}", self.stderr);
         for word in words {
