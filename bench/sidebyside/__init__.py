@@ -1,0 +1,1 @@
+"""Linespeed side by side with the tools that people use today."""

@@ -1,0 +1,266 @@
+"""Memory bandwidth: linespeed's triad with all CPUs against likwid-bench, sysbench memory and mbw."""
+
+import re
+import statistics
+import time
+
+from . import linespeed, tools
+from .intervals import AtLeast
+from .rounds import interleave
+from .rows import Missing, Ratio, Section, bandwidth, size
+
+# likwid-bench runs about this long a time; its rate is the mean over it.
+LIKWID_SECONDS = 1.0
+# How many of likwid's variants go on from the survey into the rounds, and how long the survey may take.
+BEST_VARIANTS = 2
+SURVEY_SECONDS = 45
+SURVEY_SECONDS_QUICK = 12
+
+
+def compare(bench):
+    """Rows: triad against each tool's best, and like against like where a tool has something alike."""
+    section = Section(
+        "Memory bandwidth",
+        "All as bytes that STREAM would count (10⁹ bytes are 1 GB): what the program reads and writes, without the "
+        "write-allocate of regular stores. linespeed: `bytes_counted: stream`. likwid-bench's stream kernels count "
+        "24 bytes an element as STREAM does, its triad kernels 32 (a = b × c + d reads three arrays; no STREAM kernel "
+        "does, so it carries no target); MByte is 10⁶. sysbench counts each block once, read or written, MiB. mbw "
+        "counts the bytes copied once, MiB, where STREAM counts them twice, so its figure is doubled; it has one "
+        "thread. All run on arrays of linespeed's size (sysbench on the next power of two). linespeed asks for huge "
+        "pages, the others do not. Of a tool's variants the one with the highest median over the rounds counts, on "
+        "both sides.",
+        [],
+    )
+    try:
+        first = bench.linespeed.record("bandwidth")
+    except tools.Failed as failure:
+        section.rows.append(Missing("memory bandwidth", str(failure)))
+        return section
+    places = triads(first)
+    if not places:
+        section.rows.append(Missing("memory bandwidth", "linespeed measured no triad with all CPUs"))
+        return section
+    example = places[0]
+    threads = example["where"]["threads"]
+    array = example["detail"]["array_bytes"]
+    machine = first["machine"]
+    groups = workgroups(machine, 3 * array, threads)
+    budget = SURVEY_SECONDS_QUICK if bench.quick else SURVEY_SECONDS
+    survey = survey_likwid(machine, groups, 3 * array, budget, section.remarks)
+    # linespeed takes the largest arrays that the machine readies in time, which may differ from run to run; the tools
+    # take those of its latest run.
+    latest = Latest(array)
+    arms = {"linespeed": lambda: latest.note(bench.linespeed.record("bandwidth"))}
+    for kernel in survey:
+        arms[f"likwid {kernel}"] = lambda kernel=kernel: likwid(
+            kernel, workgroups(machine, 3 * latest.array, threads), iterations(3 * latest.array, survey[kernel])
+        )
+    seconds = 1 if bench.quick else 3
+    for direction in ("read", "write"):
+        arms[f"sysbench {direction}"] = lambda direction=direction: sysbench(
+            direction, power_of_two(latest.array // threads), threads, seconds
+        )
+    arms["mbw"] = lambda: mbw(latest.array, 2 if bench.quick else 3)
+    found = interleave("bandwidth", bench.rounds, arms, section.remarks)
+    records = found.pop("linespeed")
+    section.remarks += linespeed.lost([first, *records], "bandwidth")
+    arrays = sorted({m["detail"]["array_bytes"] for record in records if record for m in triads(record)})
+    if arrays:
+        section.remarks.append(
+            f"arrays of {size(arrays[0])}"
+            + (f" to {size(arrays[-1])}, from run to run" if arrays[-1] > arrays[0] else "")
+            + f" each; the last-level caches together hold {size(last_level(machine))}"
+        )
+
+    triad = best([series(records, "triad", stores, threads) for stores in ("regular", "streaming")])
+    read = best([series(records, "read", "regular", threads)])
+    write = best([series(records, "write", stores, threads) for stores in ("regular", "streaming")])
+    copy = best([series(records, "copy", stores, 1) for stores in ("regular", "streaming")])
+    streams = {name: values for name, values in found.items() if name.startswith("likwid stream")}
+    triads32 = {name: values for name, values in found.items() if name.startswith("likwid triad")}
+    target = AtLeast(1.0)
+    for name, values in filter(None, [best_named(streams)]):
+        section.rows.append(Ratio(f"triad, {threads} threads", name, triad, values, bandwidth, target))
+    if not streams:
+        section.rows.append(Missing("triad ÷ likwid-bench stream", "no kernel of likwid-bench ran"))
+    for tool in ("sysbench write", "sysbench read"):
+        section.rows.append(Ratio(f"triad, {threads} threads", tool, triad, found[tool], bandwidth, target))
+    section.rows.append(
+        Ratio(f"triad, {threads} threads", "mbw × 2, one thread", triad, best_mbw(found["mbw"]), bandwidth, target)
+    )
+    section.rows.append(Ratio(f"read, {threads} threads", "sysbench read", read, found["sysbench read"], bandwidth))
+    if any(write):
+        section.rows.append(
+            Ratio(f"write, {threads} threads", "sysbench write", write, found["sysbench write"], bandwidth)
+        )
+    else:
+        section.rows.append(Missing(f"write, {threads} threads ÷ sysbench write", "short runs measure no writes"))
+    section.rows.append(Ratio("copy, one thread", "mbw × 2, one thread", copy, best_mbw(found["mbw"]), bandwidth))
+    for name, values in filter(None, [best_named(triads32)]):
+        section.rows.append(Ratio(f"triad, {threads} threads", f"{name} (32 B)", triad, values, bandwidth))
+    return section
+
+
+class Latest:
+    """The size in bytes of each array of linespeed's latest run."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def note(self, record):
+        """Takes the size from a record, and hands the record on."""
+        for triad in triads(record):
+            self.array = triad["detail"]["array_bytes"]
+        return record
+
+
+def last_level(machine):
+    """Bytes of all caches of the last level."""
+    caches = [cache for cache in machine["caches"] if cache["kind"] != "instruction" and cache.get("bytes")]
+    last = max((cache["level"] for cache in caches), default=0)
+    return sum(cache["bytes"] for cache in caches if cache["level"] == last)
+
+
+def triads(record):
+    """The record's triads on all CPUs it used."""
+    found = linespeed.find(record, "memory.bandwidth", op="triad", bytes_counted="stream")
+    most = max((m["where"]["threads"] for m in found), default=0)
+    return [m for m in found if m["where"]["threads"] == most]
+
+
+def series(records, op, stores, threads):
+    """One value a round, None where it is missing."""
+    return [
+        linespeed.value(
+            linespeed.find(record, "memory.bandwidth", op=op, stores=stores, threads=threads, bytes_counted="stream")
+        )
+        for record in records
+    ]
+
+
+def middle(values):
+    """The median of the values that are there, or 0."""
+    there = [value for value in values if value is not None]
+    return statistics.median(there) if there else 0.0
+
+
+def best(variants):
+    """The series with the highest median."""
+    return max(variants, key=middle)
+
+
+def best_named(variants):
+    """The name and series with the highest median; None without any."""
+    return max(variants.items(), key=lambda item: middle(item[1]), default=None)
+
+
+def best_mbw(rounds):
+    """Of mbw's methods the series of the best."""
+    methods = {method for each in rounds if each for method in each}
+    return best([[each and each.get(method) for each in rounds] for method in sorted(methods)] or [[None] * len(rounds)])
+
+
+def workgroups(machine, bytes_, threads):
+    """likwid's working groups: one a node with CPUs and memory, each with its share of bytes and threads, so that every
+    node's threads have memory of their own node."""
+    nodes = [node for node in machine["nodes"] if node.get("cpus") and node.get("bytes") != 0]
+    if len(nodes) < 2 or threads % len(nodes):
+        return [f"N:{bytes_ // 1000}kB:{threads}"]
+    count = len(nodes)
+    return [f"M{index}:{bytes_ // count // 1000}kB:{threads // count}" for index in range(count)]
+
+
+def usable(kernel, features):
+    """Whether a kernel of likwid-bench is in double precision and within the CPU's instruction sets (those in a
+    record's `features`; NEON and SSE2 are always there)."""
+    if not re.match(r"(stream|triad)(_|$)", kernel) or "_sp" in kernel:
+        return False
+    needs = {"_avx512": "avx512f", "_avx": "avx", "_fma": "fma", "_sve": "sve"}
+    words = kernel.replace("_avx512", "_avx512 ").split()
+    wanted = {need for part, need in needs.items() if part in kernel and not (part == "_avx" and "_avx512" in words[0])}
+    return wanted <= set(features)
+
+
+def promising(kernel):
+    """The order of the survey: what most likely is fastest first (streaming stores, wide vectors), in case the time does
+    not do for all."""
+    width = next((bits for part, bits in (("avx512", 512), ("avx", 256), ("sse", 128)) if part in kernel), 64)
+    return ("_mem" not in kernel, -width, kernel)
+
+
+def survey_likwid(machine, groups, bytes_, budget, remarks):
+    """Runs each kernel once, for `budget` seconds in all, and returns the best of the stream and of the triad kernels:
+    `{kernel: bytes a second}`."""
+    try:
+        listed = [line.split(" ")[0] for line in tools.run(["likwid-bench", "-a"]).splitlines() if " - " in line]
+    except tools.Failed as failure:
+        remarks.append(f"likwid-bench: {failure}")
+        return {}
+    features = machine["processor"].get("features", [])
+    chosen = {}
+    # The triad kernels stand for comparison only: a quarter of the time.
+    for family, count, time_ in (("stream", BEST_VARIANTS, budget * 0.75), ("triad", 1, budget * 0.25)):
+        kernels = sorted((k for k in listed if k.startswith(family) and usable(k, features)), key=promising)
+        rates = {}
+        end = time.monotonic() + time_
+        for kernel in kernels:
+            if rates and time.monotonic() > end:
+                break
+            tools.say(f"bench: bandwidth, survey: likwid {kernel}")
+            try:
+                rates[kernel] = likwid(kernel, groups, iterations(bytes_, None))
+            except tools.Failed as failure:
+                remarks.append(f"likwid {kernel}: {failure}")
+        best_ = sorted(rates, key=rates.get, reverse=True)[:count]
+        chosen |= {kernel: rates[kernel] for kernel in best_}
+        remarks.append(
+            f"likwid-bench, survey: {len(rates)} of {len(kernels)} {family} kernels, one short run each; into the rounds "
+            "went " + (", ".join(f"{kernel} ({bandwidth(rates[kernel])})" for kernel in best_) or "none")
+        )
+    return chosen
+
+
+def iterations(bytes_, rate):
+    """Passes over the arrays that fill the time at this rate; a few when the rate is not known yet."""
+    return 4 if rate is None else max(4, round(LIKWID_SECONDS * rate / bytes_))
+
+
+def likwid(kernel, groups, passes):
+    """likwid-bench's rate in bytes a second. Raises tools.Failed."""
+    command = ["likwid-bench", "-t", kernel, "-i", passes]
+    for group in groups:
+        command += ["-w", group]
+    found = re.search(r"^MByte/s:\s+([0-9.]+)", tools.run(command), re.MULTILINE)
+    if not found:
+        raise tools.Failed("likwid-bench printed no MByte/s")
+    return float(found[1]) * 1e6
+
+
+def power_of_two(bytes_):
+    """The next power of two, which sysbench demands of a block."""
+    return 1 << (max(bytes_, 4096) - 1).bit_length()
+
+
+def sysbench(direction, block, threads, seconds):
+    """sysbench memory's rate in bytes a second, each thread on a block of its own. Raises tools.Failed."""
+    text = tools.run(
+        ["sysbench", "memory", f"--threads={threads}", f"--memory-block-size={block}", "--memory-scope=local",
+         f"--memory-oper={direction}", "--memory-access-mode=seq", f"--time={seconds}", "--memory-total-size=1000T",
+         "run"]
+    )
+    found = re.search(r"\(([0-9.]+) MiB/sec\)", text)
+    if not found:
+        raise tools.Failed("sysbench printed no MiB/sec")
+    return float(found[1]) * (1 << 20)
+
+
+def mbw(array, runs):
+    """mbw's rate by method in bytes a second as STREAM counts a copy: twice what mbw prints. Raises tools.Failed."""
+    text = tools.run(["mbw", "-q", "-n", runs, max(1, round(array / (1 << 20)))])
+    # Its own average divides by the summed time; the single runs, unlike it, let the median pass over a bad one.
+    rates = {}
+    for method, rate in re.findall(r"^\d+\s+Method: (\w+)\s.*Copy: ([0-9.]+) MiB/s", text, re.MULTILINE):
+        rates.setdefault(method, []).append(2 * float(rate) * (1 << 20))
+    if not rates:
+        raise tools.Failed("mbw printed no rates")
+    return {method: statistics.median(each) for method, each in rates.items()}

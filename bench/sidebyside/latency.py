@@ -1,0 +1,73 @@
+"""Load latency of memory on 2 MiB pages: linespeed run latency against an independent pointer chase."""
+
+import statistics
+
+from . import linespeed, tools
+from .intervals import Within
+from .rounds import interleave
+from .rows import Missing, Ratio, Section, nanoseconds, size
+
+WANTED_BYTES = 512 << 20
+PAGE = "2MiB"
+TARGET = Within(0.05)
+
+# Below this share of huge pages a chase measures the page walk as well, and is no yardstick.
+LEAST_HUGE_SHARE = 0.99
+
+
+def compare(bench):
+    """One row: the point nearest to 512 MiB. Leaves the records in `bench.latency_records` for other comparisons."""
+    section = Section(
+        "Memory latency",
+        "Nanoseconds a dependent load. linespeed: the point of `linespeed run latency` on 2 MiB pages that is nearest "
+        "to 512 MiB, median of its samples. The other side: `bench/chase`, written for this comparison with no code in "
+        "common: Sattolo's shuffle of an index table, one stop a 64-byte line, its own loop in assembly, huge pages by "
+        "madvise and verified in smaps, the same CPU and the same bytes; median of 64 samples that together go once "
+        "round.",
+        [],
+    )
+    try:
+        chase = tools.build_chase()
+        first = bench.linespeed.record("latency")
+    except tools.Failed as failure:
+        section.rows.append(Missing("memory latency", str(failure)))
+        return section
+    point = nearest(first)
+    if point is None:
+        section.rows.append(Missing("memory latency", "linespeed measured no point on 2 MiB pages"))
+        return section
+    place = point["where"]
+    arms = {
+        "linespeed": lambda: bench.linespeed.record("latency"),
+        "chase": lambda: chased(chase, place["bytes"], place["cpu"]),
+    }
+    found = interleave("latency", bench.rounds, arms, section.remarks)
+    bench.latency_records = [first, *found["linespeed"]]
+    section.remarks += linespeed.lost(bench.latency_records, "latency")
+    ours = [
+        linespeed.value(linespeed.find(record, "load.latency", bytes=place["bytes"], page=PAGE, cpu=place["cpu"]))
+        for record in found["linespeed"]
+    ]
+    if None in ours:
+        section.remarks.append(f"linespeed reached {size(place['bytes'])} in {len(ours) - ours.count(None)} rounds only")
+    what = f"latency at {size(place['bytes'])} on {PAGE} pages, CPU {place['cpu']}"
+    section.rows.append(Ratio(what, "bench/chase", ours, found["chase"], nanoseconds, TARGET))
+    return section
+
+
+def nearest(record):
+    """The point on huge pages whose working set is nearest to the wanted one, as a ratio."""
+    points = linespeed.find(record, "load.latency", page=PAGE)
+    return min(
+        points,
+        key=lambda point: max(point["where"]["bytes"] / WANTED_BYTES, WANTED_BYTES / point["where"]["bytes"]),
+        default=None,
+    )
+
+
+def chased(program, bytes_, cpu):
+    """The chase's median in nanoseconds. Raises tools.Failed, also where the memory did not lie on huge pages."""
+    result = tools.run_json([program, bytes_, cpu])
+    if result["huge_share"] < LEAST_HUGE_SHARE:
+        raise tools.Failed(f"only {result['huge_share'] * 100:.0f} % of the chase's memory lay on huge pages")
+    return statistics.median(result["ns"])

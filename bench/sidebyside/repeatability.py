@@ -1,0 +1,114 @@
+"""What linespeed's own figures owe to themselves: whole cycles at L1, chains that agree, runs that repeat."""
+
+from . import linespeed
+from .intervals import Under
+from .rounds import interleave
+from .rows import Figure, Missing, Section, share
+
+# A working set is well inside a cache at half of it; one cache's edge is left out as well.
+INSIDE = 2
+
+
+def compare(bench):
+    """Rows about core.clock and the first two cache levels, over the records of all rounds."""
+    section = Section(
+        "Clock and repeatability",
+        "linespeed against itself. L1 latency in cycles: distance from the nearest whole number, as a share of it, of "
+        "the working sets up to half of L1d. Two chains: adds against multiplies, as the record tells. Repeatability: "
+        "|ratio − 1| of successive runs, of those that do not say of themselves that they are doubtful.",
+        [],
+        ["No row against perf's cycle counter where the machine has no PMU (most guests): a clock derived from time "
+         "alone has no second witness there but the second chain."],
+    )
+    clocks = interleave("clock", bench.rounds, {"linespeed": lambda: bench.linespeed.record("clock")}, section.remarks)
+    clock_records = [record for record in clocks["linespeed"] if record]
+    latency_records = [record for record in bench.latency_records if record]
+    section.remarks += linespeed.lost(clock_records, "clock")
+
+    alone = [linespeed.find(record, "core.clock", active="one", vector="scalar") for record in clock_records]
+    chains = [each[0].get("detail", {}).get("chains_differ") for each in alone if each]
+    add(section, "two chains differ, one CPU active", chains, Under(0.01, "1 %"))
+    add_repeated(section, "core.clock, one CPU active", alone)
+
+    sizes = data_caches(clock_records or latency_records)
+    if 1 in sizes:
+        inside = [points(record, "load.latency_cycles", 0, sizes[1] // INSIDE) for record in latency_records]
+        distances = [from_whole(linespeed.value(each)) for each in inside if each]
+        add(section, "L1 latency, distance from whole cycles", distances, Under(0.03, "3 %"))
+        for level, low, high in levels(sizes):
+            runs = [points(record, "load.latency", low, high) for record in latency_records]
+            add_repeated(section, f"L{level} latency", runs)
+    else:
+        section.rows.append(Missing("L1 and L2 latency", "the machine does not tell the size of its caches"))
+    return section
+
+
+def add(section, what, values, target):
+    """Adds the row, or says that nothing was measured."""
+    if any(value is not None for value in values):
+        section.rows.append(Figure(what, values, share, target))
+    else:
+        section.rows.append(Missing(what, "linespeed's records hold no such figure"))
+
+
+def levels(sizes):
+    """`(level, from bytes, to bytes)` of working sets that lie in L1 and in L2 alone."""
+    found = [(1, 0, sizes[1] // INSIDE)]
+    if 2 in sizes and sizes[2] // INSIDE > sizes[1] * INSIDE:
+        found.append((2, sizes[1] * INSIDE, sizes[2] // INSIDE))
+    return found
+
+
+def points(record, metric, low, high):
+    """The metric's points on 2 MiB pages with a working set in [low, high]; on 4 KiB pages where there are none."""
+    for page in ("2MiB", "4KiB"):
+        found = [m for m in linespeed.find(record, metric, page=page) if low <= m["where"]["bytes"] <= high]
+        if found:
+            return found
+    return []
+
+
+def data_caches(records):
+    """Bytes of the smallest data or unified cache of each level."""
+    sizes = {}
+    for cache in records[0]["machine"]["caches"] if records else []:
+        if cache["kind"] != "instruction" and cache.get("bytes"):
+            sizes[cache["level"]] = min(cache["bytes"], sizes.get(cache["level"], cache["bytes"]))
+    return sizes
+
+
+def from_whole(cycles):
+    """Distance from the nearest whole number of cycles, as a share of that number."""
+    return abs(cycles - max(round(cycles), 1)) / max(round(cycles), 1)
+
+
+def steps(runs):
+    """|ratio − 1| of the values of successive runs."""
+    values = [value for value in map(linespeed.value, runs) if value]
+    return [abs(after / before - 1) for before, after in zip(values, values[1:])]
+
+
+def doubted(run):
+    """Why a run's record says that its figure is doubtful: the first doubt, where at least half of the points that the
+    figure is the median of have one; else None."""
+    reasons = [measurement["doubt"] for measurement in run if measurement.get("doubt")]
+    return reasons[0] if reasons and 2 * len(reasons) >= len(run) else None
+
+
+def add_repeated(section, name, runs):
+    """Adds the row on how far successive runs differ, and a remark on the runs that were left out."""
+    runs = [run for run in runs if run]
+    sure = [run for run in runs if doubted(run) is None]
+    reasons = [doubted(run) for run in runs if doubted(run) is not None]
+    what = f"{name}, two runs differ"
+    if len(sure) < 2 and reasons:
+        section.rows.append(
+            Missing(what, f"{len(reasons)} of {len(runs)} records say that they are doubtful, the first: {reasons[0]}")
+        )
+        return
+    add(section, what, steps(sure), Under(0.01, "1 %"))
+    if reasons:
+        section.remarks.append(
+            f"{name}: {len(reasons)} of {len(runs)} records say themselves that it is doubtful and are left out, the "
+            f"first: {reasons[0]}"
+        )

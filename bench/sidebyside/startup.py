@@ -1,0 +1,96 @@
+"""Start-up and size: how long linespeed takes to say what it knows, against limits and beside lscpu and lstopo; and how
+much memory it takes for itself."""
+
+import json
+import os
+import tempfile
+
+from . import tools
+from .intervals import Under
+from .rounds import interleave
+from .rows import Figure, Missing, Ratio, Section, nanoseconds, size
+
+RUNS = 10
+MADE_UP = ("1024", "8", "4", "2")  # CPUs, nodes, packages, threads a core
+
+
+def compare(bench):
+    """Rows of times by hyperfine and of maximum resident memory by GNU time."""
+    section = Section(
+        "Start-up and memory",
+        f"Wall time by `hyperfine -N`: in every round {RUNS} runs after two to warm up, their median. Memory: the "
+        "maximum resident size that `/usr/bin/time` reads; `clock`, `wakeup` and `stolen` measure without arrays, so "
+        "all of it is the tool's own.",
+        [],
+    )
+    ours = bench.linespeed
+    commands = {
+        "linespeed --version": ours.command("--version"),
+        "linespeed inspect": ours.command("inspect"),
+        "lscpu": ["lscpu"],
+        "lstopo": ["lstopo-no-graphics"],
+    }
+    tree = f"linespeed inspect --root, {MADE_UP[0]} CPUs"
+    try:
+        commands[tree] = ours.command("inspect", "--root", made_up_tree())
+    except tools.Failed as failure:
+        section.rows.append(Missing(tree, str(failure)))
+    arms = {name: lambda command=command: hyperfine(command) for name, command in commands.items()}
+    times = interleave("start-up", bench.rounds, arms, section.remarks)
+    limits = {"linespeed --version": (5e6, "5 ms"), "linespeed inspect": (50e6, "50 ms"), tree: (300e6, "300 ms")}
+    for name, limit in limits.items():
+        if any(times.get(name, [])):
+            section.rows.append(Figure(name, times[name], nanoseconds, Under(*limit)))
+    for tool in ("lscpu", "lstopo"):
+        section.rows.append(Ratio("linespeed inspect", tool, times["linespeed inspect"], times[tool], nanoseconds))
+    memory = {
+        "inspect": ["inspect"],
+        "list": ["list"],
+        "run clock wakeup stolen --quick": ["run", "clock", "wakeup", "stolen", "--quick", "--json"],
+    }
+    for name, arguments in memory.items():
+        what = f"memory of linespeed {name}"
+        try:
+            section.rows.append(
+                Figure(what, [resident(ours.command(*arguments))], size, Under(32 << 20, "32 MiB"))
+            )
+        except tools.Failed as failure:
+            section.rows.append(Missing(what, str(failure)))
+    return section
+
+
+def made_up_tree():
+    """The folder of a captured tree of a large machine that does not exist. Raises tools.Failed."""
+    folder = tools.WORK / "made-up-1024"
+    if not (folder / "sys").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        maker = tools.build(tools.REPOSITORY, ["--package", "linespeed-machine", "--example", "made_up_tree"])
+        tools.run([maker, folder, *MADE_UP])
+    return folder
+
+
+def hyperfine(command):
+    """The median wall time of a command in ns. Raises tools.Failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        # hyperfine splits a command as a shell would.
+        line = " ".join("'" + part.replace("'", "'\\''") + "'" for part in command)
+        tools.run(["hyperfine", "-N", "--warmup", "2", "--runs", RUNS, "--style", "none", "--export-json", report, line])
+        try:
+            with open(report, encoding="utf-8") as file:
+                return json.load(file)["results"][0]["median"] * 1e9
+        except (OSError, ValueError, KeyError, IndexError) as error:
+            raise tools.Failed(f"hyperfine's report: {error}") from None
+
+
+def resident(command):
+    """The maximum resident size of a command in bytes. Raises tools.Failed. GNU time starts it, not this program,
+    because a process keeps the maximum of the one that it was forked from."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report")
+        tools.run(["/usr/bin/time", "-o", report, "-f", "%M", *command])
+        try:
+            with open(report, encoding="utf-8") as file:
+                return int(file.read().split()[-1]) << 10
+        except (OSError, ValueError, IndexError) as error:
+            raise tools.Failed(f"/usr/bin/time's report: {error}") from None
