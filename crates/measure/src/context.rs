@@ -82,6 +82,8 @@ pub struct Context<'a> {
     pub(crate) kept_cycle: Option<Cycle>,
     /// The arrays of a measurement, kept for the next that needs some.
     pub(crate) kept_arrays: Option<Arrays>,
+    /// The lead CPU's clock as seen beside the samples of longer measurements, Hz, in order.
+    pub(crate) clocks_seen: Vec<f64>,
     memory_used_before: u64,
     progress: &'a mut (dyn Progress + Send + Sync),
     deadline: Instant,
@@ -107,6 +109,7 @@ impl<'a> Context<'a> {
             coverage: Vec::new(),
             kept_cycle: None,
             kept_arrays: None,
+            clocks_seen: Vec::new(),
             memory_used_before: crate::sys::memory_used().unwrap_or(0),
             progress,
             deadline: Instant::now(),

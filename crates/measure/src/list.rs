@@ -112,7 +112,30 @@ pub fn run(
             }
         }
     }
+    doubt_unsteady_clock(&mut context);
     Results { measurements: context.measurements, coverage: context.coverage, interrupted }
+}
+
+/// The clock is sampled for a second; the longer measurements then see it for many. Where it moved since, the figure is
+/// not this machine's clock but this second's.
+fn doubt_unsteady_clock(context: &mut Context) {
+    let Some((_, low, high)) = crate::repeat::clock_range(&context.clocks_seen) else { return };
+    let lead = context.lead_cpu();
+    for m in &mut context.measurements {
+        let is = |key: &str, word: &str| m.place.word(key) == Some(word);
+        let own = m.metric == "core.clock" && is("active", "one") && is("vector", "scalar");
+        if !own || m.doubt.is_some() || m.place.count("cpu") != lead.map(u64::from) {
+            continue;
+        }
+        let range = m::latency::CLOCK_RANGE;
+        if high > m.value() * (1.0 + range) || low < m.value() * (1.0 - range) {
+            m.doubt = Some(format!(
+                "too noisy: later in this run the same CPU ran at {} to {}",
+                record::units::figure(low, "Hz"),
+                record::units::figure(high, "Hz")
+            ));
+        }
+    }
 }
 
 #[cfg(test)]

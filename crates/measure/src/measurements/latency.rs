@@ -12,7 +12,7 @@ use crate::cycle::{Cycle, Place};
 use crate::list::Measure;
 use crate::mapping::Page;
 use crate::placement::Placement;
-use crate::repeat::{Effort, judge, measurement};
+use crate::repeat::{Effort, clock_range, judge, measurement};
 use crate::team;
 use crate::watch::{Watch, Watched, steal_ticks};
 
@@ -28,6 +28,9 @@ const TARGET: f64 = 0.03;
 /// The curve on base pages goes on up to this size at least: beyond the caches and the reach of the TLB of nearly all
 /// machines.
 const ENOUGH_FOR_BASE: usize = 256 << 20;
+
+/// A clock that ranged wider during the curve makes times in the core's caches incomparable from run to run.
+pub(crate) const CLOCK_RANGE: f64 = 0.01;
 
 /// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
 const SAMPLE_NS: f64 = 300_000.0;
@@ -257,7 +260,7 @@ fn curve(
     ended
 }
 
-fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &Context, watch: &mut Watch) {
+fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, watch: &mut Watch) {
     let bytes = curve.cycle.bytes();
     let lines = (curve.cycle.bytes() / crate::cycle::LINE) as u64;
     if bytes <= CHASE_WARM_UP {
@@ -286,6 +289,8 @@ fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &Context, watch: 
     {
         mark_stolen(&mut samples);
     }
+    let clocks: Vec<f64> = samples.iter().map(|sample| sample.clock_hz).collect();
+    context.clocks_seen.push(record::Summary::of(&clocks).median);
     curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples });
 }
 
@@ -339,6 +344,8 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
             context.coverage.push(Coverage::degraded(what, format!("placement is not verified: {why}")));
         }
     }
+    let moved = clock_range(&context.clocks_seen);
+    let core_bytes = context.machine.data_cache_of(cpu, 2).and_then(|cache| cache.bytes).unwrap_or(1 << 20);
     for point in &curve.points {
         let mut place = Where::new().with("cpu", cpu).with("bytes", point.bytes).with("page", word.as_str());
         if let Some(node) = node {
@@ -350,6 +357,18 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
             measurement("load.latency_cycles", place, &point.samples, |s| s.ns / hops * s.clock_hz / 1e9);
         judge(&mut ns, TARGET);
         judge(&mut cycles, TARGET);
+        // In the core's own caches time follows the clock; cycles do not.
+        if let Some((range, low, high)) = moved
+            && ns.doubt.is_none()
+            && range > CLOCK_RANGE
+            && point.bytes as u64 <= core_bytes
+        {
+            ns.doubt = Some(format!(
+                "too noisy: the core clock lay between {} and {} during the curve; compare runs by load.latency_cycles",
+                record::units::figure(low, "Hz"),
+                record::units::figure(high, "Hz")
+            ));
+        }
         ns = ns
             .with_detail("hops_per_sample", point.hops)
             .with_detail("placement", proof.as_str())

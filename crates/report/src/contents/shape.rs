@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_package_of_one_core_keeps_its_number() {
-        let mut machine = machine(3, 2, |_| 0);
+        let mut machine = machine(3, 2, |id| id / 2);
         // The second package has one core left.
         machine.cpus.retain(|cpu| cpu.id != 3);
         let tree = tree(&machine);
