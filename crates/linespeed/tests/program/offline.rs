@@ -1,11 +1,10 @@
 //! A CPU goes offline in mid-run. It takes the CPU from the whole machine, so it runs only when
 //! LINESPEED_TEST_OFFLINE is set.
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::Stdio;
 
-use crate::support::{Ran, alone, emulated, figures, linespeed, lost, root, skipped};
+use crate::support::started::Started;
+use crate::support::{alone, emulated, figures, linespeed, lost, root, skipped};
 
 /// The highest CPU that can be taken offline.
 fn removable() -> Option<(u32, PathBuf)> {
@@ -35,28 +34,15 @@ fn a_cpu_that_goes_offline_in_mid_run_costs_its_figures_only() {
     };
     let _alone = alone();
     for after in ["clock: ", "latency: ", "bandwidth: "] {
-        let mut child = linespeed(["run", "--quick", "--json", "--verbose"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.starts_with(after) {
-            line.clear();
-            assert!(stderr.read_line(&mut line).unwrap() > 0, "it ended before {after}");
-        }
+        let started = Started::new(linespeed(["run", "--quick", "--json", "--verbose"]));
+        started.wait_for(after);
         // In the middle of the next measurement.
         std::thread::sleep(std::time::Duration::from_millis(150));
         let back = Back(file.clone());
         if let Err(error) = std::fs::write(&file, "0") {
-            let _ = child.kill();
-            let _ = child.wait();
             return skipped(TEST, &format!("{}: {error}", file.display()));
         }
-        let mut rest = String::new();
-        stderr.read_to_string(&mut rest).unwrap();
-        let ran = Ran::from(child.wait_with_output().unwrap());
+        let ran = started.ended();
         drop(back);
         assert_eq!(ran.code, Some(0), "CPU {cpu} went after {after}: {}", ran.stderr);
         let record = ran.record();

@@ -5,6 +5,7 @@ pub mod confine;
 pub mod machines;
 pub mod schema;
 pub mod sound;
+pub mod started;
 pub mod terminal;
 
 use std::ffi::OsStr;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use record::Record;
 
 /// Nothing here takes this long on the slowest machine; a program that hangs must not hang the tests.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
