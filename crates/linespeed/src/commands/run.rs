@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use machine::Root;
 use measure::{MEASUREMENTS, Measure, list};
-use record::{CpuList, Ended, Machine, Record};
+use record::{Coverage, CpuList, Ended, Machine, Record};
 use report::terminal;
 
 use super::{new_record, output_file, to_standard_output};
@@ -83,6 +83,7 @@ fn measure_and_report(
     record.measurements = results.measurements;
     record.coverage = results.coverage;
     record.coverage.extend(found.coverage);
+    record.coverage.extend(went_offline(&root, &cpus));
     if let Some(signal) = results.interrupted {
         record.ended = Ended::Interrupted { signal };
     }
@@ -92,6 +93,20 @@ fn measure_and_report(
     Ok(match &record.ended {
         Ended::Interrupted { signal } => 128 + *signal as u8,
         _ => found_code(&options.measuring, &record),
+    })
+}
+
+/// CPUs that were to be measured and are offline now. The kernel moves their threads to others without a word.
+fn went_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
+    let online = root.cpu_list("/sys/devices/system/cpu/online")?;
+    let gone = cpus.difference(&online);
+    (!gone.is_empty()).then(|| {
+        let reason =
+            format!("CPU {gone} went offline during the run; what is told of it may be of another CPU");
+        Coverage::degraded("cpus", reason).with_remedy(format!(
+            "measure again, or leave it out: linespeed --cpus {}",
+            cpus.intersection(&online)
+        ))
     })
 }
 
