@@ -13,8 +13,8 @@ from .rows import Missing, Ratio, Section, bandwidth, size
 LIKWID_SECONDS = 1.0
 # How many of likwid's variants go on from the survey into the rounds, and how long the survey may take.
 BEST_VARIANTS = 2
-SURVEY_SECONDS = 45
-SURVEY_SECONDS_QUICK = 12
+SURVEY_SECONDS = 30
+SURVEY_SECONDS_QUICK = 10
 
 
 def compare(bench):
@@ -23,8 +23,8 @@ def compare(bench):
         "Memory bandwidth",
         "All as bytes that STREAM would count (10⁹ bytes are 1 GB): what the program reads and writes, without the "
         "write-allocate of regular stores. linespeed: `bytes_counted: stream`. likwid-bench's stream kernels count "
-        "24 bytes an element as STREAM does, its triad kernels 32 (a = b × c + d reads three arrays; no STREAM kernel "
-        "does, so it carries no target); MByte is 10⁶. sysbench counts each block once, read or written, MiB. mbw "
+        "24 bytes an element as STREAM does, MByte is 10⁶ (its triad kernels, a = b × c + d, read three arrays, as no "
+        "kernel of STREAM does: they are in the survey only). sysbench counts each block once, read or written, MiB. mbw "
         "counts the bytes copied once, MiB, where STREAM counts them twice, so its figure is doubled; it has one "
         "thread. All run on arrays of linespeed's size (sysbench on the next power of two). linespeed asks for huge "
         "pages, the others do not. Of a tool's variants the one with the highest median over the rounds counts, on "
@@ -55,12 +55,12 @@ def compare(bench):
         arms[f"likwid {kernel}"] = lambda kernel=kernel: likwid(
             kernel, workgroups(machine, 3 * latest.array, threads), iterations(3 * latest.array, survey[kernel])
         )
-    seconds = 1 if bench.quick else 3
+    seconds = 1 if bench.quick else 2
     for direction in ("read", "write"):
         arms[f"sysbench {direction}"] = lambda direction=direction: sysbench(
             direction, power_of_two(latest.array // threads), threads, seconds
         )
-    arms["mbw"] = lambda: mbw(latest.array, 2 if bench.quick else 3)
+    arms["mbw"] = lambda: mbw(latest.array, 2)
     found = interleave("bandwidth", bench.rounds, arms, section.remarks)
     records = found.pop("linespeed")
     section.remarks += linespeed.lost([first, *records], "bandwidth")
@@ -68,8 +68,8 @@ def compare(bench):
     if arrays:
         section.remarks.append(
             f"arrays of {size(arrays[0])}"
-            + (f" to {size(arrays[-1])}, from run to run" if arrays[-1] > arrays[0] else "")
-            + f" each; the last-level caches together hold {size(last_level(machine))}"
+            + (f" to {size(arrays[-1])} from run to run" if arrays[-1] > arrays[0] else "")
+            + f"; the last-level caches together hold {size(last_level(machine))}"
         )
 
     triad = best([series(records, "triad", stores, threads) for stores in ("regular", "streaming")])
@@ -77,28 +77,30 @@ def compare(bench):
     write = best([series(records, "write", stores, threads) for stores in ("regular", "streaming")])
     copy = best([series(records, "copy", stores, 1) for stores in ("regular", "streaming")])
     streams = {name: values for name, values in found.items() if name.startswith("likwid stream")}
-    triads32 = {name: values for name, values in found.items() if name.startswith("likwid triad")}
     target = AtLeast(1.0)
     for name, values in filter(None, [best_named(streams)]):
-        section.rows.append(Ratio(f"triad, {threads} threads", name, triad, values, bandwidth, target))
+        section.rows.append(Ratio(f"triad, {called(threads)}", name, triad, values, bandwidth, target))
     if not streams:
         section.rows.append(Missing("triad ÷ likwid-bench stream", "no kernel of likwid-bench ran"))
     for tool in ("sysbench write", "sysbench read"):
-        section.rows.append(Ratio(f"triad, {threads} threads", tool, triad, found[tool], bandwidth, target))
+        section.rows.append(Ratio(f"triad, {called(threads)}", tool, triad, found[tool], bandwidth, target))
     section.rows.append(
-        Ratio(f"triad, {threads} threads", "mbw × 2, one thread", triad, best_mbw(found["mbw"]), bandwidth, target)
+        Ratio(f"triad, {called(threads)}", "mbw × 2, one thread", triad, best_mbw(found["mbw"]), bandwidth, target)
     )
-    section.rows.append(Ratio(f"read, {threads} threads", "sysbench read", read, found["sysbench read"], bandwidth))
+    section.rows.append(Ratio(f"read, {called(threads)}", "sysbench read", read, found["sysbench read"], bandwidth))
     if any(write):
         section.rows.append(
-            Ratio(f"write, {threads} threads", "sysbench write", write, found["sysbench write"], bandwidth)
+            Ratio(f"write, {called(threads)}", "sysbench write", write, found["sysbench write"], bandwidth)
         )
     else:
-        section.rows.append(Missing(f"write, {threads} threads ÷ sysbench write", "short runs measure no writes"))
+        section.rows.append(Missing(f"write, {called(threads)} ÷ sysbench write", "short runs measure no writes"))
     section.rows.append(Ratio("copy, one thread", "mbw × 2, one thread", copy, best_mbw(found["mbw"]), bandwidth))
-    for name, values in filter(None, [best_named(triads32)]):
-        section.rows.append(Ratio(f"triad, {threads} threads", f"{name} (32 B)", triad, values, bandwidth))
     return section
+
+
+def called(threads):
+    """`one thread`, `2 threads`."""
+    return "one thread" if threads == 1 else f"{threads} threads"
 
 
 class Latest:
@@ -189,8 +191,8 @@ def promising(kernel):
 
 
 def survey_likwid(machine, groups, bytes_, budget, remarks):
-    """Runs each kernel once, for `budget` seconds in all, and returns the best of the stream and of the triad kernels:
-    `{kernel: bytes a second}`."""
+    """Runs each kernel once, for `budget` seconds in all, and returns the best of the stream kernels: `{kernel: bytes a
+    second}`."""
     try:
         listed = [line.split(" ")[0] for line in tools.run(["likwid-bench", "-a"]).splitlines() if " - " in line]
     except tools.Failed as failure:
@@ -198,8 +200,8 @@ def survey_likwid(machine, groups, bytes_, budget, remarks):
         return {}
     features = machine["processor"].get("features", [])
     chosen = {}
-    # The triad kernels stand for comparison only: a quarter of the time.
-    for family, count, time_ in (("stream", BEST_VARIANTS, budget * 0.75), ("triad", 1, budget * 0.25)):
+    # The triad kernels count 32 bytes an element and stand for comparison only: a quarter of the time, no rounds.
+    for family, time_ in (("stream", budget * 0.75), ("triad", budget * 0.25)):
         kernels = sorted((k for k in listed if k.startswith(family) and usable(k, features)), key=promising)
         rates = {}
         end = time.monotonic() + time_
@@ -211,11 +213,13 @@ def survey_likwid(machine, groups, bytes_, budget, remarks):
                 rates[kernel] = likwid(kernel, groups, iterations(bytes_, None))
             except tools.Failed as failure:
                 remarks.append(f"likwid {kernel}: {failure}")
-        best_ = sorted(rates, key=rates.get, reverse=True)[:count]
-        chosen |= {kernel: rates[kernel] for kernel in best_}
+        ranked = sorted(rates, key=rates.get, reverse=True)
+        if family == "stream":
+            chosen = {kernel: rates[kernel] for kernel in ranked[:BEST_VARIANTS]}
         remarks.append(
-            f"likwid-bench, survey: {len(rates)} of {len(kernels)} {family} kernels, one short run each; into the rounds "
-            "went " + (", ".join(f"{kernel} ({bandwidth(rates[kernel])})" for kernel in best_) or "none")
+            f"likwid-bench, survey before the rounds: {len(rates)} of {len(kernels)} {family} kernels, one short run "
+            "each, the best: "
+            + (", ".join(f"{kernel} {bandwidth(rates[kernel])}" for kernel in ranked[:BEST_VARIANTS]) or "none ran")
         )
     return chosen
 

@@ -49,8 +49,9 @@ def compare(bench):
         for record in found["linespeed"]
     ]
     if None in ours:
-        section.remarks.append(f"linespeed reached {size(place['bytes'])} in {len(ours) - ours.count(None)} rounds only")
-    what = f"latency at {size(place['bytes'])} on {PAGE} pages, CPU {place['cpu']}"
+        reached = len(ours) - ours.count(None)
+        section.remarks.append(f"linespeed reached {size(place['bytes'])} in {reached} of {len(ours)} rounds only")
+    what = f"latency at {size(place['bytes'])} on 2 MiB pages, CPU {place['cpu']}"
     section.rows.append(Ratio(what, "bench/chase", ours, found["chase"], nanoseconds, TARGET))
     return section
 

@@ -15,7 +15,8 @@ def compare(bench):
         "Clock and repeatability",
         "linespeed against itself. L1 latency in cycles: distance from the nearest whole number, as a share of it, of "
         "the working sets up to half of L1d. Two chains: adds against multiplies, as the record tells. Repeatability: "
-        "|ratio − 1| of successive runs, of those that do not say of themselves that they are doubtful.",
+        "|ratio − 1| of successive runs, of those that do not say of themselves that they are doubtful; what differs in ns and not in cycles is the clock that "
+        "moved.",
         [],
         ["No row against perf's cycle counter where the machine has no PMU (most guests): a clock derived from time "
          "alone has no second witness there but the second chain."],
@@ -36,8 +37,9 @@ def compare(bench):
         distances = [from_whole(linespeed.value(each)) for each in inside if each]
         add(section, "L1 latency, distance from whole cycles", distances, Under(0.03, "3 %"))
         for level, low, high in levels(sizes):
-            runs = [points(record, "load.latency", low, high) for record in latency_records]
-            add_repeated(section, f"L{level} latency", runs)
+            for metric, unit in (("load.latency", "ns"), ("load.latency_cycles", "cycles")):
+                runs = [points(record, metric, low, high) for record in latency_records]
+                add_repeated(section, f"L{level} latency in {unit}", runs)
     else:
         section.rows.append(Missing("L1 and L2 latency", "the machine does not tell the size of its caches"))
     return section

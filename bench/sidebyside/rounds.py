@@ -1,6 +1,8 @@
 """Interleaved rounds: every arm once a round, forwards and backwards in turn (A B B A …), so that a drift of the machine
 meets all arms alike."""
 
+import os
+
 from .tools import Failed, say
 
 
@@ -8,15 +10,23 @@ def interleave(title, rounds, arms, remarks):
     """Runs every arm (name: function without arguments) once in each of `rounds` rounds. Returns by name the list of
     what the arm returned, None where it failed; what failed is added to `remarks`, each failure once."""
     results = {name: [] for name in arms}
+    cpus = os.sched_getaffinity(0)
     for number in range(rounds):
         names = list(arms) if number % 2 == 0 else list(reversed(arms))
         for name in names:
             say(f"bench: {title}, round {number + 1} of {rounds}: {name}")
             try:
+                now = os.sched_getaffinity(0)
+                if now != cpus:
+                    note(remarks, f"the CPUs changed while it ran: first {sorted(cpus)}, then {sorted(now)}")
                 results[name].append(arms[name]())
             except Failed as failure:
                 results[name].append(None)
-                text = f"{name}: {failure}"
-                if text not in remarks:
-                    remarks.append(text)
+                note(remarks, f"{name}: {failure}")
     return results
+
+
+def note(remarks, text):
+    """Adds a remark once."""
+    if text not in remarks:
+        remarks.append(text)

@@ -78,8 +78,10 @@ def markdown(sections, run):
     text = [
         "# Measured side by side",
         "",
-        f"The table of one run of `bench/run`, written by it on {run['date']}: linespeed beside the tools that people "
-        "use for the same question today, interleaved on one machine.",
+        *wrapped(
+            f"The table of one run of `bench/run`, written by it on {run['date']}: linespeed beside the tools that people "
+            "use for the same question today, interleaved on one machine."
+        ),
         "",
         "## How to do it again",
         "",
@@ -87,9 +89,11 @@ def markdown(sections, run):
         run["command"],
         "```",
         "",
-        "As root on Debian 12; it installs the tools (Debian packages, and core-to-core-latency by cargo), builds "
-        "linespeed and `bench/chase`, and runs everything. `--quick` takes under three minutes, without it under ten. "
-        "Leave the machine alone meanwhile.",
+        *wrapped(
+            "As root on Debian 12; it installs the tools (Debian packages, and core-to-core-latency by cargo), builds "
+            "linespeed and `bench/chase`, and runs everything. `--quick` takes about three minutes, without it about "
+            "ten. Leave the machine alone meanwhile: whatever else runs is measured too."
+        ),
         "",
         "## How to read it",
         "",

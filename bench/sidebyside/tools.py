@@ -51,7 +51,7 @@ def run(command, seconds=120, cwd="/", environment=None):
     except subprocess.TimeoutExpired:
         raise Failed(f"{command[0]} was still running after {seconds} s") from None
     if done.returncode != 0:
-        name = " ".join(command[:3])
+        name = " ".join([Path(command[0]).name, *command[1:3]])
         if done.returncode < 0:
             raise Failed(f"{name} was ended by {signal.Signals(-done.returncode).name}")
         lines = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
