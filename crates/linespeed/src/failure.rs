@@ -61,7 +61,10 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Usage(what) | Failure::Cannot(what) => f.write_str(what),
-            Failure::Input { path, why } => write!(f, "{}: {why}", shown(path)),
+            // One line, whatever a file brought into the words.
+            Failure::Input { path, why } => {
+                write!(f, "{}: {}", shown(path), why.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
             Failure::Output { path: Some(path), error, way_out } => {
                 write!(f, "{}: cannot be written: {error}; {way_out}", shown(path))
             }

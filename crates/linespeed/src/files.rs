@@ -26,11 +26,12 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     if is_special(path) {
         return std::fs::File::options().write(true).open(path).map(drop).map_err(failed);
     }
-    let folder = folder_of(path);
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    if path.is_dir() {
-        return Err(failed(std::io::Error::other("it is a folder")));
+    if let Some(error) = in_the_way(path) {
+        return Err(failed(error));
     }
+    let target = behind_links(path);
+    let folder = folder_of(&target);
+    std::fs::create_dir_all(folder).map_err(failed)?;
     tempfile::NamedTempFile::new_in(folder).map(drop).map_err(failed)
 }
 
@@ -43,26 +44,64 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
         let mut file = std::fs::File::options().write(true).open(path).map_err(failed)?;
         return file.write_all(text.as_bytes()).map_err(failed);
     }
-    let folder = folder_of(path);
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let mut file = tempfile::Builder::new().prefix(".linespeed-").tempfile_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    // Temporary files are private; a record is as readable as the user's other files.
-    set_usual_mode(file.as_file());
-    file.persist(path).map(drop).map_err(|error| failed(error.error))
+    if let Some(error) = in_the_way(path) {
+        return Err(failed(error));
+    }
+    let target = behind_links(path);
+    let file = staged(folder_of(&target), text).map_err(failed)?;
+    file.persist(&target).map(drop).map_err(|error| failed(error.error))
 }
 
-/// Writes a record that was just measured; when its place cannot be written any longer, to the temporary folder, which
-/// is still a failure, because nobody looks for it there, but not a loss.
-pub fn write_or_rescue(path: &Path, text: &str) -> Result<(), Failure> {
-    let failure = match write(path, text) {
+/// The text in a temporary file in `folder`, on disk.
+fn staged(folder: &Path, text: &str) -> std::io::Result<tempfile::NamedTempFile> {
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".linespeed-").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    // Temporary files are private; a record is as readable as the user's other files.
+    set_usual_mode(file.as_file());
+    Ok(file)
+}
+
+/// Writes under a name of our own choosing, which another run of the same second may have taken: then a number is added.
+/// Returns the name.
+fn write_beside_others(path: &Path, text: &str) -> Result<PathBuf, Failure> {
+    let failed =
+        |error| Failure::Output { path: Some(path.to_owned()), error: plain(error), way_out: WAY_OUT };
+    let mut file = staged(folder_of(path), text).map_err(failed)?;
+    for number in 1..1000 {
+        let name = if number == 1 { path.to_owned() } else { numbered(path, number) };
+        match file.persist_noclobber(&name) {
+            Ok(_) => return Ok(name),
+            Err(refused) if refused.error.kind() == std::io::ErrorKind::AlreadyExists => file = refused.file,
+            Err(refused) => return Err(failed(refused.error)),
+        }
+    }
+    Err(failed(std::io::ErrorKind::AlreadyExists.into()))
+}
+
+/// `record.json` as `record-2.json`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+    path.with_file_name(format!("{stem}-{number}{ending}"))
+}
+
+/// Writes a record that was just measured and returns where it lies: at `path`, replacing what was there when the user
+/// `named` it. When its place cannot be written any longer it goes to the temporary folder, which is still a failure,
+/// because nobody looks for it there, but not a loss.
+pub fn write_or_rescue(path: &Path, named: bool, text: &str) -> Result<PathBuf, Failure> {
+    let written =
+        if named { write(path, text).map(|()| path.to_owned()) } else { write_beside_others(path, text) };
+    let failure = match written {
         Err(Failure::Output { path: Some(_), error, .. }) => error,
         written => return written,
     };
     let name = path.file_name().map_or_else(|| "linespeed-record.json".into(), |name| name.to_owned());
     let saved = std::env::temp_dir().join(name);
-    if saved != path && !saved.exists() && write(&saved, text).is_ok() {
+    if saved != path
+        && let Ok(saved) = write_beside_others(&saved, text)
+    {
         return Err(Failure::Rescued { path: path.to_owned(), error: failure, saved });
     }
     Err(Failure::Output { path: Some(path.to_owned()), error: failure, way_out: WAY_OUT })
@@ -72,7 +111,37 @@ pub fn write_or_rescue(path: &Path, text: &str) -> Result<(), Failure> {
 fn plain(error: std::io::Error) -> std::io::Error {
     let inner = error.get_ref().and_then(|inner| inner.source());
     let system = inner.and_then(|inner| inner.downcast_ref::<std::io::Error>()?.raw_os_error());
-    system.map_or(error, std::io::Error::from_raw_os_error)
+    match system {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        // tempfile puts the path behind the words.
+        None => {
+            let words = error.to_string();
+            words.split_once(" at path ").map_or(error, |(words, _)| std::io::Error::other(words.to_owned()))
+        }
+    }
+}
+
+/// The file behind a symbolic link: it is what gets replaced, as a shell's redirection would.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // The kernel follows 40 links at most.
+    for _ in 0..40 {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
+}
+
+/// An error that says what stands in the way, where the system's words would not.
+fn in_the_way(path: &Path) -> Option<std::io::Error> {
+    if path.is_dir() {
+        return Some(std::io::Error::other("it is a folder"));
+    }
+    let folder = folder_of(path);
+    let file = folder.ancestors().find(|above| above.exists()).filter(|above| !above.is_dir())?;
+    Some(std::io::Error::other(format!("{} is not a folder", crate::failure::shown(file))))
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -127,6 +196,27 @@ mod tests {
         assert_eq!(record_name(Some("db-1"), "2026-01-02T03:04:05Z"), "db-1-20260102T030405Z");
         assert_eq!(record_name(Some("../../etc/x\n"), "t"), "etcx-t");
         assert_eq!(record_name(None, "t"), "machine-t");
+    }
+
+    #[test]
+    fn two_runs_of_one_second_leave_two_records() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host-t.json");
+        let first = write_beside_others(&path, "first").unwrap();
+        let second = write_beside_others(&path, "second").unwrap();
+        assert_eq!(second, folder.path().join("host-t-2.json"));
+        assert_eq!(std::fs::read_to_string(first).unwrap(), "first");
+        assert_eq!(std::fs::read_to_string(second).unwrap(), "second");
+    }
+
+    #[test]
+    fn the_file_behind_a_link_is_replaced_and_the_link_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        write(&link, "new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(target).unwrap(), "new");
     }
 
     #[test]

@@ -11,12 +11,16 @@ mod signals;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let options = options::parse();
-    match commands::run(&options) {
+    signals::expect_full_disks();
+    let done = options::parse().and_then(|options| match options {
+        options::Asked::Text(text) => output::print(&text).map(|()| 0),
+        options::Asked::Do(options) => commands::run(&options),
+    });
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             if !failure.is_broken_pipe() {
-                eprintln!("linespeed: {failure}");
+                output::complain(&failure.to_string());
             }
             ExitCode::from(failure.code())
         }

@@ -7,6 +7,8 @@ use clap_complete::Shell;
 use record::CpuList;
 use record::diagnosis::Severity;
 
+use crate::failure::Failure;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 could not do it; \
 128+n on signal n, after writing what was measured so far.";
@@ -182,9 +184,26 @@ impl Measuring {
     }
 }
 
-/// Reads the command line; ends the program on --help, --version and wrong usage (exit code 2).
-pub fn parse() -> Options {
-    Options::parse()
+/// What the command line asks for.
+pub enum Asked {
+    /// Help, or the version: a text for standard output.
+    Text(String),
+    /// Something to do.
+    Do(Box<Options>),
+}
+
+/// Reads the command line.
+pub fn parse() -> Result<Asked, Failure> {
+    use std::io::IsTerminal;
+    match Options::try_parse() {
+        Ok(options) => Ok(Asked::Do(Box::new(options))),
+        Err(error) if error.use_stderr() => {
+            let text = error.render().to_string();
+            Err(Failure::Usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()))
+        }
+        Err(error) if std::io::stdout().is_terminal() => Ok(Asked::Text(error.render().ansi().to_string())),
+        Err(error) => Ok(Asked::Text(error.render().to_string())),
+    }
 }
 
 /// The whole definition, for completions and man pages.

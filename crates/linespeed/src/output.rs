@@ -40,6 +40,17 @@ fn width(terminal: bool) -> usize {
     told.or_else(|| if terminal { asked() } else { None }).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH)
 }
 
+/// The longest complaint: a few lines.
+const MOST_COMPLAINT: usize = 2_000;
+
+/// Says on standard error what went wrong. What a file or a flag brought into the words cannot act on the terminal; and
+/// where nobody can be told, nothing is.
+pub fn complain(words: &str) {
+    let short: String = words.chars().take(MOST_COMPLAINT).collect();
+    let safe = report::terminal::safe(&short);
+    let _ = writeln!(io::stderr(), "linespeed: {safe}");
+}
+
 /// Prints text on standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
     let write = || -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Progress on standard error: a bar with the time left on a terminal, lines with `--verbose`, else nothing.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -83,7 +83,9 @@ impl Progress for Shown {
             );
             match &self.bar {
                 Some(bar) => bar.println(line),
-                None => eprintln!("{line}"),
+                None => {
+                    let _ = writeln!(std::io::stderr(), "{line}");
+                }
             }
         }
     }

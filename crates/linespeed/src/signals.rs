@@ -15,6 +15,12 @@ extern "C" fn handle(signal: i32) {
     STOP.ask(signal);
 }
 
+/// A limit on file sizes (ulimit -f) becomes an error of the write instead of the end of the process.
+pub fn expect_full_disks() {
+    // SAFETY: ignoring a signal runs no code of ours.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Installs the handlers and returns what they set.
 pub fn install() -> &'static Stop {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {

@@ -30,6 +30,9 @@ const PACKAGE: Level = Level {
     id: Some("physical_package_id"),
 };
 
+/// No core has more threads: POWER has 8, SPARC had 8, and the kernel's own limits end far below.
+const MOST_SIBLINGS: usize = 64;
+
 /// After this many CPUs without a word about a level, and none with one, the kernel does not know the level.
 const ENOUGH_MISSES: usize = 8;
 
@@ -137,6 +140,18 @@ impl Reader<'_> {
                 misses += 1;
                 continue;
             };
+            if verify && list.len() > MOST_SIBLINGS {
+                let many = list.len();
+                self.notes.add(
+                    "absurd core",
+                    &path,
+                    format_args!("{many} CPUs in one core; each is taken as its own"),
+                );
+                if !placed {
+                    let _ = partition.add(cpu, &[cpu].into_iter().collect(), self.online);
+                }
+                continue;
+            }
             if let Err(complaint) = partition.add(cpu, &list, self.online) {
                 self.notes.add(level.lists[0], &path, complaint);
             }
@@ -290,6 +305,24 @@ mod tests {
         assert!(partition.add(1, &list("1-2"), &online).is_err());
         assert!(partition.add(2, &list("0,2"), &online).is_err());
         assert_eq!(partition.groups, [list("0-1"), list("2")]);
+    }
+
+    #[test]
+    fn a_core_of_all_cpus_of_a_large_machine_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        for cpu in 0..100 {
+            let topology = folder.path().join(format!("sys/devices/system/cpu/cpu{cpu}/topology"));
+            std::fs::create_dir_all(&topology).unwrap();
+            std::fs::write(topology.join("thread_siblings_list"), "0-65535\n").unwrap();
+        }
+        std::fs::write(folder.path().join("sys/devices/system/cpu/online"), "0-99\n").unwrap();
+        let machine = crate::inspect(&Root::captured(folder.path()).unwrap()).machine;
+        assert_eq!(machine.counts.cores, Some(100));
+        assert!(
+            machine.notes.iter().any(|note| note.contains("65536 CPUs in one core")),
+            "{:?}",
+            machine.notes
+        );
     }
 
     #[test]

@@ -1,21 +1,22 @@
 //! Sets of CPU (or node) numbers, in the list format of the kernel: `0-3,8`.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The largest CPU number believed: eight times the largest `NR_CPUS` that any kernel configuration allows today
 /// (8192), so that a corrupt file (`0-999999999`) costs an error and not the memory of this process.
 pub const MAX_CPU: u32 = 65_535;
 
-/// An ordered set of CPU or node numbers. Text form: `0-3,8`. JSON form: an array of numbers (the text form is
-/// accepted when reading).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
-#[schemars(transparent)]
-pub struct CpuList(BTreeSet<u32>);
+/// An ordered set of CPU or node numbers, kept as ranges: a list of all CPUs of a large machine costs no more than one
+/// of two. Text form: `0-3,8`. JSON form: an array of numbers (the text form is accepted when reading).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CpuList {
+    /// First and last of each range, ascending, with gaps between.
+    ranges: Vec<(u32, u32)>,
+}
 
 /// Why a CPU list could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,67 +49,123 @@ impl CpuList {
         Self::default()
     }
 
+    /// From ranges in any order.
+    fn of_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
+        ranges.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
+        for (from, to) in ranges {
+            match merged.last_mut() {
+                Some(last) if from <= last.1.saturating_add(1) => last.1 = last.1.max(to),
+                _ => merged.push((from, to)),
+            }
+        }
+        Self { ranges: merged }
+    }
+
     /// The CPUs in ascending order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + '_ {
-        self.0.iter().copied()
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
+        self.ranges.iter().flat_map(|(from, to)| *from..=*to)
     }
 
     /// How many CPUs are in the set.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.ranges.iter().map(|(from, to)| (to - from) as usize + 1).sum()
     }
 
     /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ranges.is_empty()
     }
 
     /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: u32) -> bool {
-        self.0.contains(&cpu)
+        let at = self.ranges.partition_point(|(_, to)| *to < cpu);
+        self.ranges.get(at).is_some_and(|(from, _)| *from <= cpu)
     }
 
     /// Adds `cpu`; numbers above [`MAX_CPU`] are ignored.
     pub fn insert(&mut self, cpu: u32) {
-        if cpu <= MAX_CPU {
-            self.0.insert(cpu);
+        if cpu > MAX_CPU || self.contains(cpu) {
+            return;
+        }
+        match self.ranges.last_mut() {
+            // Most sets are built in order.
+            Some(last) if last.1 + 1 == cpu => last.1 = cpu,
+            _ => {
+                let mut ranges = std::mem::take(&mut self.ranges);
+                ranges.push((cpu, cpu));
+                *self = Self::of_ranges(ranges);
+            }
         }
     }
 
     /// Removes `cpu`.
     pub fn remove(&mut self, cpu: u32) {
-        self.0.remove(&cpu);
+        *self = self.difference(&Self { ranges: vec![(cpu, cpu)] });
     }
 
     /// The lowest CPU.
     pub fn first(&self) -> Option<u32> {
-        self.0.first().copied()
+        self.ranges.first().map(|(from, _)| *from)
     }
 
     /// The CPUs in both sets.
     pub fn intersection(&self, other: &Self) -> Self {
-        Self(self.0.intersection(&other.0).copied().collect())
+        let (mut mine, mut others) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
+        let mut both = Vec::new();
+        while let (Some(&&(a, b)), Some(&&(c, d))) = (mine.peek(), others.peek()) {
+            if a.max(c) <= b.min(d) {
+                both.push((a.max(c), b.min(d)));
+            }
+            if b < d {
+                mine.next();
+            } else {
+                others.next();
+            }
+        }
+        Self { ranges: both }
     }
 
     /// The CPUs in either set.
     pub fn union(&self, other: &Self) -> Self {
-        Self(self.0.union(&other.0).copied().collect())
+        Self::of_ranges(self.ranges.iter().chain(&other.ranges).copied().collect())
     }
 
     /// The CPUs of this set that are not in `other`.
     pub fn difference(&self, other: &Self) -> Self {
-        Self(self.0.difference(&other.0).copied().collect())
+        let mut rest = Vec::new();
+        let mut others = other.ranges.iter().peekable();
+        for &(from, to) in &self.ranges {
+            let mut from = from;
+            while others.next_if(|(_, end)| *end < from).is_some() {}
+            let mut ahead = others.clone();
+            let mut open = true;
+            while let Some(&(start, end)) = ahead.next_if(|(start, _)| *start <= to) {
+                if start > from {
+                    rest.push((from, start - 1));
+                }
+                open = end < to;
+                from = end.saturating_add(1);
+                if !open {
+                    break;
+                }
+            }
+            if open {
+                rest.push((from, to));
+            }
+        }
+        Self { ranges: rest }
     }
 
     /// Whether every CPU of this set is in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.0.is_subset(&other.0)
+        self.intersection(other) == *self
     }
 
     /// Reads the kernel's mask format: comma-separated groups of 32 bits in hexadecimal, most significant first
     /// (`00000000,0000ffff`), as in `shared_cpu_map`.
     pub fn from_mask(text: &str) -> Result<Self, CpuListError> {
-        let mut set = BTreeSet::new();
+        let mut set = Vec::new();
         let groups: Vec<&str> = text.trim().split(',').collect();
         if groups.len() > (MAX_CPU as usize / 32) + 1 {
             return Err(CpuListError::TooLarge(format!("a mask of {} words", groups.len())));
@@ -122,25 +179,26 @@ impl CpuList {
                 .map_err(|_| CpuListError::NotANumber(group.chars().take(20).collect()))?;
             for bit in 0..32 {
                 if bits & (1 << bit) != 0 {
-                    set.insert(index as u32 * 32 + bit);
+                    let cpu = index as u32 * 32 + bit;
+                    set.push((cpu, cpu));
                 }
             }
         }
-        Ok(Self(set))
+        Ok(Self::of_ranges(set))
     }
 }
 
 impl FromIterator<u32> for CpuList {
     fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
-        Self(cpus.into_iter().filter(|cpu| *cpu <= MAX_CPU).collect())
+        Self::of_ranges(cpus.into_iter().filter(|cpu| *cpu <= MAX_CPU).map(|cpu| (cpu, cpu)).collect())
     }
 }
 
 impl<'a> IntoIterator for &'a CpuList {
     type Item = u32;
-    type IntoIter = std::iter::Copied<std::collections::btree_set::Iter<'a, u32>>;
+    type IntoIter = Box<dyn DoubleEndedIterator<Item = u32> + 'a>;
     fn into_iter(self) -> Self::IntoIter {
-        self.0.iter().copied()
+        Box::new(self.iter())
     }
 }
 
@@ -148,7 +206,7 @@ impl FromStr for CpuList {
     type Err = CpuListError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut set = BTreeSet::new();
+        let mut ranges = Vec::new();
         for part in text.trim().split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let shown = || part.chars().take(20).collect::<String>();
             let number = |digits: &str| -> Result<u32, CpuListError> {
@@ -163,31 +221,26 @@ impl FromStr for CpuList {
             };
             match part.split_once('-') {
                 None => {
-                    set.insert(number(part)?);
+                    let cpu = number(part)?;
+                    ranges.push((cpu, cpu));
                 }
                 Some((from, to)) => {
                     let (from, to) = (number(from)?, number(to)?);
                     if to < from {
                         return Err(CpuListError::Reversed(shown()));
                     }
-                    set.extend(from..=to);
+                    ranges.push((from, to));
                 }
             }
         }
-        Ok(Self(set))
+        Ok(Self::of_ranges(ranges))
     }
 }
 
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
-        let mut iter = self.0.iter().copied().peekable();
-        while let Some(from) = iter.next() {
-            let mut to = from;
-            while iter.peek() == Some(&(to + 1)) {
-                to += 1;
-                iter.next();
-            }
+        for (from, to) in &self.ranges {
             if !text.is_empty() {
                 text.push(',');
             }
@@ -202,9 +255,24 @@ impl fmt::Display for CpuList {
     }
 }
 
+impl JsonSchema for CpuList {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CpuList".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "CPU or node numbers in ascending order.",
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0, "maximum": MAX_CPU},
+            "uniqueItems": true
+        })
+    }
+}
+
 impl Serialize for CpuList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter())
+        serializer.collect_seq(self.iter())
     }
 }
 
@@ -257,6 +325,34 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn sets_of_ranges_do_what_sets_do(
+            a in proptest::collection::btree_set(0u32..60, 0..40),
+            b in proptest::collection::btree_set(0u32..60, 0..40),
+            one in 0u32..60,
+        ) {
+            let (x, y): (CpuList, CpuList) = (a.iter().copied().collect(), b.iter().copied().collect());
+            let same = |list: CpuList, set: Vec<u32>| {
+                prop_assert_eq!(list.len(), set.len());
+                prop_assert_eq!(list.iter().collect::<Vec<_>>(), set);
+                // One form for one set, so that lists compare equal.
+                prop_assert_eq!(&list.iter().collect::<CpuList>(), &list);
+                Ok(())
+            };
+            same(x.union(&y), a.union(&b).copied().collect())?;
+            same(x.intersection(&y), a.intersection(&b).copied().collect())?;
+            same(x.difference(&y), a.difference(&b).copied().collect())?;
+            prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
+            prop_assert_eq!(x.contains(one), a.contains(&one));
+            let (mut more, mut set) = (x.clone(), a.clone());
+            more.insert(one);
+            set.insert(one);
+            same(more.clone(), set.iter().copied().collect())?;
+            more.remove(one);
+            set.remove(&one);
+            same(more, set.into_iter().collect())?;
+        }
+
         #[test]
         fn any_set_survives_its_text_form(cpus in proptest::collection::btree_set(0u32..2000, 0..200)) {
             let list: CpuList = cpus.iter().copied().collect();

@@ -15,7 +15,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Records above this size are refused rather than read into memory. The largest real ones (1,024 CPUs, `--full`)
 /// stay under 20 MB.
-pub const MAX_RECORD_BYTES: u64 = 256 << 20;
+pub const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// Inventory, conditions, measurements and coverage of one machine at one time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -106,9 +106,24 @@ impl Record {
     /// As JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
         // Maps have text keys and numbers are finite or null, so this cannot fail; an empty object would say so.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned());
-        text.push('\n');
-        text
+        let text = serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned());
+        // JSON may hold C1 controls and bidirectional overrides as they are, and a terminal would act on them. They occur
+        // in strings only, where an escape means the same.
+        let mut safe = String::with_capacity(text.len() + 1);
+        for c in text.chars() {
+            match c {
+                '\u{7f}'..='\u{9f}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}' => {
+                    safe.push_str(&format!("\\u{:04x}", c as u32));
+                }
+                _ => safe.push(c),
+            }
+        }
+        safe.push('\n');
+        safe
     }
 
     /// Reads a record from JSON text.
@@ -129,7 +144,24 @@ impl Record {
             Some(version) if version > SCHEMA_VERSION => return Err(ReadError::Newer(version)),
             Some(_) => {}
         }
-        serde_json::from_slice(text).map_err(ReadError::of_json)
+        let record: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
+        record.check()?;
+        Ok(record)
+    }
+
+    /// Refuses lists that name more CPUs than the machine has: a few bytes of text could otherwise stand for gigabytes
+    /// of output.
+    fn check(&self) -> Result<(), ReadError> {
+        let most = self.machine.cpus.len().max(1);
+        let cpus = self.machine.cpus.iter().map(|cpu| &cpu.siblings);
+        let caches = self.machine.caches.iter().map(|cache| &cache.cpus);
+        let nodes = self.machine.nodes.iter().map(|node| &node.cpus);
+        match cpus.chain(caches).chain(nodes).find(|list| list.len() > most) {
+            Some(list) => {
+                Err(ReadError::NotARecord(format!("a list names {} CPUs on a machine of {most}", list.len())))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Reads a record from a file.
@@ -233,6 +265,23 @@ mod tests {
     fn a_record_survives_its_file() {
         let record = example();
         assert_eq!(Record::from_json(record.to_json().as_bytes()).unwrap(), record);
+    }
+
+    #[test]
+    fn a_terminal_finds_nothing_to_act_on_in_json() {
+        let mut record = example();
+        record.machine.hostname = Some("a\u{9b}2J\u{202e}b\u{1b}[0m".to_owned());
+        let json = record.to_json();
+        assert!(!json.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'), "{json}");
+        assert_eq!(Record::from_json(json.as_bytes()).unwrap(), record);
+    }
+
+    #[test]
+    fn a_list_of_more_cpus_than_there_are_is_refused() {
+        let json =
+            example().to_json().replace("\"cpus\": []", "\"cpus\": [{\"id\": 0, \"siblings\": \"0-65535\"}]");
+        let error = Record::from_json(json.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("65536 CPUs on a machine of 1"), "{error}");
     }
 
     #[test]

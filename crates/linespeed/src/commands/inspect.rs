@@ -12,8 +12,8 @@ use crate::{files, output};
 pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     let root = match &inspect.root {
         None => Root::live(),
-        Some(path) => Root::captured(path)
-            .map_err(|error| Failure::Input { path: path.clone(), why: error.to_string() })?,
+        // The error names the folder.
+        Some(path) => Root::captured(path).map_err(|error| Failure::Cannot(error.to_string()))?,
     };
     let found = machine::inspect(&root);
     let mut record = new_record();

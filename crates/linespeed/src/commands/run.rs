@@ -149,18 +149,21 @@ fn deliver(
         }
     }
     // What was measured is shown even when it could not be stored.
-    let Some(shown) = destination else { return output::print(&text) };
-    if let Err(failure) = files::write_or_rescue(shown, &json) {
-        output::print(&text)?;
-        return Err(failure);
-    }
+    let Some(destination) = destination else { return output::print(&text) };
+    let shown = match files::write_or_rescue(destination, options.out.output.is_some(), &json) {
+        Ok(shown) => shown,
+        Err(failure) => {
+            output::print(&text)?;
+            return Err(failure);
+        }
+    };
     // A page beside a record that the user named would surprise; beside our own it is expected.
     let page =
         (options.command.is_none() && options.out.output.is_none()).then(|| shown.with_extension("html"));
     let page_written = page.as_deref().map(|path| files::write(path, &report::page::html(record)));
     if !text.is_empty() && !to_standard_output(options) && !forms.is_some_and(|f| f.cyclictest || f.histogram)
     {
-        text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(shown)));
+        text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&shown)));
         if let (Some(page), Some(Ok(()))) = (&page, &page_written) {
             text.push_str(&format!("Page:   {}\n", crate::failure::shown(page)));
         }

@@ -32,6 +32,12 @@ impl Default for Style {
     }
 }
 
+/// Text that anything on this machine, or in a file, may have had a part in, so that a terminal shows it and does
+/// nothing else. Line ends stay.
+pub fn safe(text: &str) -> String {
+    crate::text::clean_page(text)
+}
+
 /// The report: the first screen (what the machine is, how far from line speed, what costs speed, what could not
 /// be seen, how noisy it was) and below it the figures in detail.
 pub fn report(record: &Record, style: &Style) -> String {
