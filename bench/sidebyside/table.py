@@ -109,11 +109,11 @@ def markdown(sections, run):
         "",
         "## The machine",
         "",
-        *[f"- {name}: {words}" for name, words in run["machine"].items()],
+        *[line for name, words in run["machine"].items() for line in item(f"{name}: {words}")],
         "",
         "## The run",
         "",
-        *[f"- {name}: {words}" for name, words in run["about"].items()],
+        *[line for name, words in run["about"].items() for line in item(f"{name}: {words}")],
         "",
         "## The table",
         "",
@@ -127,8 +127,15 @@ def markdown(sections, run):
         text += ["| " + " | ".join(escape(row[c]) for c in used) + " |" for row in rows]
         text.append("")
         if section.remarks:
-            text += [*[f"- {escape(remark)}" for remark in section.remarks], ""]
+            text += [*(line for remark in section.remarks for line in item(escape(remark))), ""]
     return "\n".join(text).rstrip() + "\n"
+
+
+def item(text):
+    """One item of a list."""
+    return textwrap.wrap(
+        text, 120, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def wrapped(text):

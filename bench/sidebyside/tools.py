@@ -50,6 +50,8 @@ def run(command, seconds=120, cwd="/", environment=None):
         raise Failed(f"{command[0]} is not there") from None
     except subprocess.TimeoutExpired:
         raise Failed(f"{command[0]} was still running after {seconds} s") from None
+    except OSError as error:
+        raise Failed(f"{command[0]} cannot be run: {error.strerror}") from None
     if done.returncode != 0:
         name = " ".join([Path(command[0]).name, *command[1:3]])
         if done.returncode < 0:
