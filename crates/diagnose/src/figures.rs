@@ -156,6 +156,12 @@ pub fn write_command(value: &str, path: &str) -> String {
     format!("echo {value} | sudo tee {path}")
 }
 
+/// The place of a measurement as text, without one of its keys: alike for measurements that differ in that key only.
+pub(crate) fn place_but(measurement: &Measurement, key: &str) -> String {
+    let keys = measurement.place.0.iter().filter(|(name, _)| *name != key);
+    keys.map(|(name, value)| format!("{name}={value};")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

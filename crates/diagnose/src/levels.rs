@@ -1,12 +1,15 @@
 //! The levels of the memory hierarchy: the latency curve of one CPU, held against the caches that the kernel
 //! advertises for it.
 
+use std::collections::{BTreeMap, HashSet};
+
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::units::{bytes, figure};
 use record::{Level, Measurement, Record};
 
 use crate::curve::{Curve, Edge, Plateau};
+use crate::figures::place_but;
 
 /// From this share of the advertised size on a cache is as advertised: sets, ways and the program's own stack and page
 /// tables account for the rest.
@@ -62,13 +65,12 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn of(record: &'a Record) -> Option<Self> {
-        let all: Vec<&Measurement> = record.of("load.latency").filter(|m| size_of(m) > 0).collect();
-        let cpus: std::collections::BTreeSet<Option<u64>> =
-            all.iter().map(|m| m.place.count("cpu")).collect();
+        let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
+        for m in record.of("load.latency").filter(|m| size_of(m) > 0) {
+            cpus.entry(m.place.count("cpu")).or_default().push(m);
+        }
         let mut best: Option<Self> = None;
-        for cpu in cpus {
-            let of_cpu: Vec<&Measurement> =
-                all.iter().copied().filter(|m| m.place.count("cpu") == cpu).collect();
+        for (cpu, of_cpu) in cpus {
             let node = nearest_node(&of_cpu);
             let on = |page: &'static str| {
                 let of_page = of_cpu.iter().copied();
@@ -90,10 +92,11 @@ impl<'a> Source<'a> {
 
     /// Latency in cycles over the working sets of `flat`: as measured, else by the clock of one core.
     fn cycles(&self, record: &Record, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
+        let places: HashSet<String> = self.points.iter().map(|m| place_but(m, "")).collect();
         let mut cycles: Vec<f64> = record
             .of("load.latency_cycles")
             .filter(|m| (flat.0..=flat.1).contains(&size_of(m)))
-            .filter(|m| self.points.iter().any(|point| point.place == m.place))
+            .filter(|m| places.contains(&place_but(m, "")))
             .map(Measurement::value)
             .filter(|value| value.is_finite() && *value > 0.0)
             .collect();

@@ -1,5 +1,7 @@
 //! How far each resource is from line speed: its ceiling, where that comes from, and what was delivered.
 
+use std::collections::HashMap;
+
 use record::diagnosis::{CeilingSource, Resource};
 use record::units::figure;
 use record::{Measurement, Record};
@@ -114,8 +116,11 @@ fn memory_bandwidth(record: &Record) -> Option<Resource> {
 /// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set that both have.
 pub(crate) fn pages(record: &Record) -> Option<(&Measurement, &Measurement)> {
     let on = |page: &'static str| record.of("load.latency").filter(move |m| is_at(m, &[("page", page)]));
+    // By place, since records of many CPUs and nodes hold hundreds of thousands of points.
+    let huge: HashMap<String, &Measurement> =
+        on("2MiB").map(|m| (crate::figures::place_but(m, "page"), m)).collect();
     let pairs = on("4KiB").filter_map(|small| {
-        let huge = on("2MiB").find(|huge| crate::figures::same_but(small, huge, "page"))?;
+        let huge = *huge.get(&crate::figures::place_but(small, "page"))?;
         let usable = small.value() > 0.0 && huge.value() > 0.0;
         usable.then_some((small.place.count("bytes")?, small, huge))
     });
