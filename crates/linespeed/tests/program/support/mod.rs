@@ -153,7 +153,7 @@ impl Ran {
     #[track_caller]
     pub fn misused(self, words: &[&str]) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{self:?}");
-        assert!(self.stderr.starts_with("error: ") && self.stderr.contains("--help"), "{}", self.stderr);
+        assert!(self.stderr.starts_with("linespeed: ") && self.stderr.contains("--help"), "{}", self.stderr);
         for word in words {
             assert!(self.stderr.contains(word), "no {word:?} in: {}", self.stderr);
         }
