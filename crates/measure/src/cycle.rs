@@ -105,12 +105,23 @@ impl Cycle {
         }
     }
 
-    /// Reads each line once, in address order: brings the set into whatever caches hold it.
-    pub fn sweep(&self) {
-        let mut sum = 0usize;
-        for index in 0..self.lines {
+    /// Reads each line once, scattered: leaves the caches as a lap of chasing does, at many loads in flight instead of
+    /// one. (A sweep in address order does not: working sets around the size of the last level then read up to a half
+    /// slower.)
+    pub fn touch_scattered(&self) {
+        // A step near the golden section of the set, coprime to it, comes past every line once and never near the last.
+        let mut step = ((self.lines as f64 * 0.618_033_988_75) as usize).max(1);
+        while greatest_common_divisor(step, self.lines) != 1 {
+            step += 1;
+        }
+        let (mut at, mut sum) = (0, 0usize);
+        for _ in 0..self.lines {
             // SAFETY: the line is within the mapping and was written when it joined the cycle.
-            sum = sum.wrapping_add(unsafe { self.line(index).read_volatile() } as usize);
+            sum = sum.wrapping_add(unsafe { self.line(at).read_volatile() } as usize);
+            at += step;
+            if at >= self.lines {
+                at -= self.lines;
+            }
         }
         std::hint::black_box(sum);
     }
@@ -122,6 +133,13 @@ impl Cycle {
         let end = unsafe { kernels::chase::chase(from.cast_const().cast(), hops) };
         Place((end as usize - self.mapping.start() as usize) / LINE)
     }
+}
+
+fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// A line of a cycle, where a chase begins or ended.
@@ -198,6 +216,17 @@ mod tests {
         // Six orders, 1000 expected of each; five standard deviations are 150.
         assert_eq!(counts.len(), 6);
         assert!(counts.values().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn a_step_coprime_to_the_set_is_found_at_any_size() {
+        for lines in [1usize, 2, 3, 64, 97, 1000] {
+            let (mut cycle, _) = Cycle::new(1 << 20, Page::Base, None).unwrap();
+            cycle.grow_to(lines * LINE);
+            // Ends, and within the mapping: a step that were a multiple would leave lines out or run over.
+            cycle.touch_scattered();
+        }
+        assert_eq!(greatest_common_divisor(12, 18), 6);
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Measure for Costs {
     }
 
     fn budget(&self, _: &Machine, _: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(0.7, 3.0, 15.0), bytes: 80 << 20 }
+        Budget { seconds: depth.pick(0.7, 2.0, 15.0), bytes: 80 << 20 }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {

@@ -11,6 +11,7 @@ use crate::context::{Context, Halt};
 use crate::cycle::{Cycle, Place};
 use crate::list::Measure;
 use crate::mapping::Page;
+use crate::pace::{Pace, thinned};
 use crate::placement::Placement;
 use crate::repeat::{Effort, clock_range, judge, measurement};
 use crate::team;
@@ -35,8 +36,8 @@ pub(crate) const CLOCK_RANGE: f64 = 0.01;
 /// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
 const SAMPLE_NS: f64 = 300_000.0;
 
-/// Up to this size a set is warmed by chasing it twice; beyond, by one sweep in address order, which brings it into
-/// the same caches at bandwidth instead of latency.
+/// Up to this size a set is warmed by chasing it twice; beyond, by reading each line once in a scattered order, which
+/// leaves the same in the caches.
 const CHASE_WARM_UP: usize = 2 << 20;
 
 /// A set on huge pages with a smaller share of them is not "on huge pages".
@@ -71,7 +72,7 @@ impl Measure for Latency {
     }
 
     fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(2.5, 17.0, 60.0), bytes: beyond_caches(machine).saturating_mul(2) }
+        Budget { seconds: depth.pick(2.5, 19.5, 60.0), bytes: beyond_caches(machine).saturating_mul(2) }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
@@ -178,28 +179,34 @@ fn curve(
     let mut watch = Watch::new(cpu);
     let mut ended = Ok(());
     let mut reached = 0;
-    // Seconds a byte that the last growth took, for each curve: making memory can take longer than measuring it.
-    let mut growth = vec![0.0; curves.len()];
+    let mut paces = vec![Pace::default(); curves.len()];
+    let mut next = 0;
     'sizes: for (step, &bytes) in sizes.iter().enumerate() {
+        if step < next && bytes != largest {
+            continue;
+        }
         if context.out_of_time() {
             break;
         }
-        // The curve on huge pages is everyone's first question; when making memory for both would outlast the
-        // budget, the one on base pages ends earlier.
-        let ahead = largest.saturating_sub(bytes) as f64;
-        let measuring = (sizes.len() - step) as f64 * curves.len() as f64 * 0.02;
+        // The curve on huge pages is everyone's first question; when the memory for both would outlast the budget, the
+        // one on base pages ends earlier, and then sizes are passed over.
+        let left = context.seconds_left();
+        let needs = |paces: &[Pace], curves: &[Curve], stride: usize| -> f64 {
+            let each = paces.iter().zip(curves);
+            each.map(|(pace, curve)| pace.seconds(curve.cycle.bytes(), thinned(&sizes[step..], stride))).sum()
+        };
         if curves.len() > 1
-            && bytes > ENOUGH_FOR_BASE
-            && ahead * growth.iter().sum::<f64>() + measuring > context.seconds_left()
+            && bytes > context.depth.pick(ENOUGH_FOR_BASE / 4, ENOUGH_FOR_BASE, ENOUGH_FOR_BASE)
+            && needs(&paces, &curves, 1) > left
             && let Some(base) = curves.pop()
         {
-            growth.pop();
+            paces.pop();
             let ended_at = base.cycle.bytes() as u64;
             context.coverage.push(
                 Coverage::degraded(
                     format!("latency {}", base.page.word()),
                     format!(
-                        "ends at {}: this machine hands out memory slowly",
+                        "ends at {}: larger sets take too long to make here",
                         record::units::bytes(ended_at)
                     ),
                 )
@@ -207,7 +214,10 @@ fn curve(
             );
             close(context, base, cpu, node);
         }
-        for (curve, growth) in curves.iter_mut().zip(&mut growth) {
+        let stride =
+            [1, 2, 4, 8].into_iter().find(|stride| needs(&paces, &curves, *stride) <= left).unwrap_or(8);
+        next = step + stride;
+        for (curve, pace) in curves.iter_mut().zip(&mut paces) {
             // The pool of reserved huge pages may hold less than was wanted.
             if bytes > curve.cycle.capacity() {
                 continue;
@@ -218,8 +228,11 @@ fn curve(
             }
             let (had, from) = (curve.cycle.bytes(), Instant::now());
             curve.cycle.grow_to(bytes);
-            *growth = from.elapsed().as_secs_f64() / (curve.cycle.bytes() - had).max(1) as f64;
-            point(curve, cpu, effort, context, &mut watch);
+            let grown = curve.cycle.bytes() - had;
+            if grown > 0 {
+                pace.grow = from.elapsed().as_secs_f64() / grown as f64;
+            }
+            pace.warm = point(curve, cpu, effort, context, &mut watch) / curve.cycle.bytes() as f64;
         }
         reached = bytes;
         context.at((step + 1) as f64 / sizes.len() as f64);
@@ -260,18 +273,18 @@ fn curve(
     ended
 }
 
-fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, watch: &mut Watch) {
+/// Takes a point of a curve; returns the seconds that warming took.
+fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
+    let from = Instant::now();
     let bytes = curve.cycle.bytes();
     let lines = (curve.cycle.bytes() / crate::cycle::LINE) as u64;
     if bytes <= CHASE_WARM_UP {
         curve.at = curve.cycle.chase(curve.at, 2 * lines);
     } else {
-        // Beyond twice all caches nothing of a sweep is left to find.
-        if bytes as u64 <= context.machine.last_level_bytes().saturating_mul(2) {
-            curve.cycle.sweep();
-        }
+        curve.cycle.touch_scattered();
         curve.at = curve.cycle.chase(curve.at, lines.min(4_000));
     }
+    let warmed = from.elapsed().as_secs_f64();
     // A short chase tells how many hops last as long as a sample should.
     let trial = 2_048;
     watch.refresh();
@@ -292,6 +305,7 @@ fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, wat
     let clocks: Vec<f64> = samples.iter().map(|sample| sample.clock_hz).collect();
     context.clocks_seen.push(record::Summary::of(&clocks).median);
     curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples });
+    warmed
 }
 
 /// Reading /proc/stat takes milliseconds on hundreds of CPUs: there the run's own conditions tell the steal.

@@ -35,7 +35,7 @@ impl Measure for Parallelism {
     }
 
     fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(0.5, 2.0, 10.0), bytes: beyond_caches(machine) }
+        Budget { seconds: depth.pick(0.5, 1.2, 10.0), bytes: beyond_caches(machine) }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {

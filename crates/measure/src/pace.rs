@@ -1,0 +1,56 @@
+//! How long the rest of a curve will take, from what its last points took.
+
+/// What a point costs beside making and warming its memory: samples and looks at the clock, s.
+const POINT_SECONDS: f64 = 0.012;
+
+/// The cost of one curve's memory, in seconds a byte, as last seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pace {
+    /// Growing the working set.
+    pub grow: f64,
+    /// Warming it.
+    pub warm: f64,
+}
+
+impl Pace {
+    /// Seconds for working sets of `rest` bytes each, ascending, coming from one of `from` bytes.
+    pub fn seconds(&self, from: usize, rest: impl Iterator<Item = usize>) -> f64 {
+        let (mut largest, mut sum, mut points) = (from, 0.0, 0.0);
+        for bytes in rest {
+            largest = largest.max(bytes);
+            sum += bytes as f64;
+            points += 1.0;
+        }
+        self.grow * (largest - from) as f64 + self.warm * sum + POINT_SECONDS * points
+    }
+}
+
+/// The sizes of `rest` that are measured when only each `stride`-th is, the last always among them.
+pub fn thinned(rest: &[usize], stride: usize) -> impl Iterator<Item = usize> + '_ {
+    let last = rest.len().saturating_sub(1);
+    rest.iter()
+        .enumerate()
+        .filter(move |(index, _)| index % stride == 0 || *index == last)
+        .map(|(_, bytes)| *bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growing_counts_once_and_warming_at_each_size() {
+        let pace = Pace { grow: 2.0, warm: 1.0 };
+        let seconds = pace.seconds(100, [150, 200].into_iter());
+        assert!((seconds - (200.0 + 350.0 + 2.0 * POINT_SECONDS)).abs() < 1e-9);
+        assert_eq!(pace.seconds(100, std::iter::empty()), 0.0);
+    }
+
+    #[test]
+    fn thinning_keeps_the_largest() {
+        let rest = [1, 2, 3, 4, 5, 6];
+        assert_eq!(thinned(&rest, 4).collect::<Vec<_>>(), [1, 5, 6]);
+        assert_eq!(thinned(&rest, 1).count(), 6);
+        assert_eq!(thinned(&[], 2).count(), 0);
+    }
+}
