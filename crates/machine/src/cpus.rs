@@ -19,6 +19,21 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
         .iter()
         .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
         .collect();
+    if machine.cpus.is_empty() && root.is_live() {
+        // A sandbox that hides sysfs and procfs still lets a thread ask where it may run.
+        let own = crate::limits::affinity().unwrap_or_default();
+        machine.cpus =
+            own.iter().map(|id| Cpu { id, online: true, allowed: true, ..Cpu::default() }).collect();
+        if !machine.cpus.is_empty() {
+            coverage.push(
+                Coverage::degraded(
+                    "cpus",
+                    format!("neither {CPUS} nor /proc/cpuinfo can be read: only the CPUs of this process are known"),
+                )
+                .with_remedy("run where sysfs and procfs are mounted"),
+            );
+        }
+    }
     if machine.cpus.is_empty() {
         coverage.push(
             Coverage::impossible(

@@ -94,7 +94,7 @@ fn allow(machine: &mut Machine) {
 }
 
 /// The affinity mask of this thread. `None` where a sandbox denies the question.
-fn affinity() -> Option<CpuList> {
+pub(crate) fn affinity() -> Option<CpuList> {
     // One bit for every CPU number that a list may hold: the kernel refuses a mask that is shorter than its own.
     let mut mask = [0u64; (record::cpu_list::MAX_CPU as usize + 1) / 64];
     // SAFETY: the pointer and the size are those of `mask`, which is plain data, large and aligned enough for the

@@ -122,7 +122,7 @@ pub fn judge(measurement: &mut Measurement, target: f64) {
     measurement.doubt = Some(format!("too noisy: {how}; {cause}"));
 }
 
-/// How far the middle nine tenths of some clocks lie apart, relative to their median, with their ends in Hz; `None`
+/// How far some clocks lie apart, all but the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`
 /// below 10.
 pub fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
     if clocks.len() < 10 {
@@ -131,7 +131,7 @@ pub fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
     let mut sorted = clocks.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = |share| record::statistics::percentile_of_sorted(&sorted, share);
-    let (low, high) = (at(0.05), at(0.95));
+    let (low, high) = (at(0.02), at(0.98));
     Some(((high - low) / record::statistics::median_of_sorted(&sorted), low, high))
 }
 
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_range_of_clocks_leaves_single_outliers_out() {
-        let mut clocks = vec![4.0; 40];
+        let mut clocks = vec![4.0; 100];
         clocks[3] = 1.0;
         assert_eq!(clock_range(&clocks), Some((0.0, 4.0, 4.0)));
         clocks[..15].fill(3.6);

@@ -87,7 +87,7 @@ impl Measure for Stolen {
             context.coverage.push(
                 Coverage::degraded(
                     "stolen",
-                    "whose the gaps are is not told: /proc/interrupts cannot be read",
+                    "whose the gaps are is not told: /proc/interrupts cannot be read, or does not list the CPU",
                 )
                 .with_remedy("make /proc/interrupts readable (a sandbox or container hides it)"),
             );
