@@ -6,13 +6,33 @@ const POINT_SECONDS: f64 = 0.012;
 /// The cost of one curve's memory, in seconds a byte, as last seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
-    /// Growing the working set.
-    pub grow: f64,
-    /// Warming it.
-    pub warm: f64,
+    grow: f64,
+    warm: f64,
+    /// Growth that is not yet enough to tell a pace: bytes and seconds.
+    growing: (usize, f64),
 }
 
+/// Less growth tells of single page faults, not of a pace; a smaller set's warming likewise.
+const TELLING: usize = 4 << 20;
+
 impl Pace {
+    /// Notes that the working set grew.
+    pub fn grew(&mut self, bytes: usize, seconds: f64) {
+        self.growing.0 += bytes;
+        self.growing.1 += seconds;
+        if self.growing.0 >= TELLING {
+            self.grow = self.growing.1 / self.growing.0 as f64;
+            self.growing = (0, 0.0);
+        }
+    }
+
+    /// Notes that a working set was warmed.
+    pub fn warmed(&mut self, bytes: usize, seconds: f64) {
+        if bytes >= TELLING {
+            self.warm = seconds / bytes as f64;
+        }
+    }
+
     /// Seconds for working sets of `rest` bytes each, ascending, coming from one of `from` bytes.
     pub fn seconds(&self, from: usize, rest: impl Iterator<Item = usize>) -> f64 {
         let (mut largest, mut sum, mut points) = (from, 0.0, 0.0);
@@ -40,10 +60,20 @@ mod tests {
 
     #[test]
     fn growing_counts_once_and_warming_at_each_size() {
-        let pace = Pace { grow: 2.0, warm: 1.0 };
+        let pace = Pace { grow: 2.0, warm: 1.0, ..Pace::default() };
         let seconds = pace.seconds(100, [150, 200].into_iter());
         assert!((seconds - (200.0 + 350.0 + 2.0 * POINT_SECONDS)).abs() < 1e-9);
         assert_eq!(pace.seconds(100, std::iter::empty()), 0.0);
+    }
+
+    #[test]
+    fn one_page_fault_is_no_pace() {
+        let mut pace = Pace::default();
+        pace.grew(448, 0.005);
+        pace.warmed(4096, 1.0);
+        assert_eq!(pace.seconds(0, std::iter::once(1 << 30)), POINT_SECONDS);
+        pace.grew(TELLING, 1.0);
+        assert!(pace.seconds(0, std::iter::once(1 << 30)) > 100.0);
     }
 
     #[test]

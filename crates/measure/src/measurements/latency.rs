@@ -180,9 +180,10 @@ fn curve(
     let mut ended = Ok(());
     let mut reached = 0;
     let mut paces = vec![Pace::default(); curves.len()];
-    let mut next = 0;
+    let (mut next, mut passed_over) = (0, 0);
     'sizes: for (step, &bytes) in sizes.iter().enumerate() {
         if step < next && bytes != largest {
+            passed_over += 1;
             continue;
         }
         if context.out_of_time() {
@@ -229,10 +230,9 @@ fn curve(
             let (had, from) = (curve.cycle.bytes(), Instant::now());
             curve.cycle.grow_to(bytes);
             let grown = curve.cycle.bytes() - had;
-            if grown > 0 {
-                pace.grow = from.elapsed().as_secs_f64() / grown as f64;
-            }
-            pace.warm = point(curve, cpu, effort, context, &mut watch) / curve.cycle.bytes() as f64;
+            pace.grew(grown, from.elapsed().as_secs_f64());
+            let warming = point(curve, cpu, effort, context, &mut watch);
+            pace.warmed(curve.cycle.bytes(), warming);
         }
         reached = bytes;
         context.at((step + 1) as f64 / sizes.len() as f64);
@@ -252,6 +252,15 @@ fn curve(
                 ),
             );
         }
+    }
+    if ended.is_ok() && passed_over > 0 && reached == largest {
+        context.coverage.push(
+            Coverage::degraded(
+                "latency",
+                format!("{passed_over} of {} sizes were passed over to keep to the time", sizes.len()),
+            )
+            .with_remedy("linespeed run latency --full"),
+        );
     }
     if ended.is_ok() && reached < largest {
         context.coverage.push(
