@@ -1,6 +1,7 @@
 //! A run that is watched while it goes on: a test waits for what it says, then sends it a signal or changes the machine.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
@@ -19,6 +20,14 @@ pub struct Started {
 impl Started {
     /// Starts a command. Both its outputs are read all the time, so that it never waits for its reader.
     pub fn new(mut command: Command) -> Self {
+        // Under nohup the tests' own SIGHUP is ignored, and a program that inherits that rightly goes on.
+        // SAFETY: resetting a signal is async-signal-safe.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGHUP, libc::SIG_DFL);
+                Ok(())
+            });
+        }
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
