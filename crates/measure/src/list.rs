@@ -101,8 +101,14 @@ pub fn run(
         match ended {
             Ok(()) => {
                 // A part that was lost speaks for itself; the outlook's loss, when there was one, still holds.
+                let own = |c: &Coverage| c.what.split(' ').next() == Some(name);
+                let told = context.coverage[had..].iter().any(own);
                 if outlook.state == record::State::Degraded || context.coverage.len() == had {
                     context.coverage.insert(had, outlook);
+                } else if !told {
+                    context
+                        .coverage
+                        .insert(had, Coverage::degraded(name, "some of its figures are withheld"));
                 }
             }
             Err(Halt::Impossible(why)) => context.coverage.push(Coverage::impossible(name, why)),
