@@ -256,6 +256,11 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
             "advertised {own_text}, the curve leaves it at {left_text}: this CPU gets a part of it (a virtual \
              machine, cache allocation, or others who use it)"
         )
+    } else if (left as f64) < own.bytes as f64 * MUCH_SMALLER {
+        let gone = bytes(plateau.gone_at.unwrap_or(left));
+        format!(
+            "somewhere between {left_text} and {gone}, {own_text} advertised: no size between was measured"
+        )
     } else if share < AS_ADVERTISED {
         format!("seen at {left_text} of {own_text} advertised")
     } else if (left as f64) <= with_before {

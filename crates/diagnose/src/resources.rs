@@ -132,6 +132,15 @@ pub(crate) fn pages(record: &Record) -> Option<(&Measurement, &Measurement)> {
 /// Memory latency: what ordinary pages leave of the hardware's latency.
 fn memory_latency(record: &Record) -> Option<Resource> {
     let (small, huge) = pages(record)?;
+    // A set that the caches may hold says nothing of memory.
+    let largest = small.place.count("bytes")?;
+    let caches = crate::levels::levels(record).iter().filter_map(|level| level.measured_bytes).max();
+    let beyond = caches.map_or(record.machine.last_level_bytes(), |bytes| {
+        record.machine.last_level_bytes().min(bytes.saturating_add(bytes / 4))
+    });
+    if largest < beyond {
+        return None;
+    }
     let ceiling = huge.value().min(small.value());
     let size = small.place.count("bytes").map_or_else(String::new, record::units::bytes);
     let cpu = small.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));

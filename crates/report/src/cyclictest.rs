@@ -18,7 +18,7 @@ fn threads(record: &Record) -> Vec<&Measurement> {
         .of("wakeup.latency")
         .filter(|m| m.place.switch("corrected") != Some(true) && m.summary.n > 0)
         .collect();
-    let preferred = [("fifo", "as-is"), ("fifo", "tuned"), ("other", "as-is"), ("other", "tuned")];
+    let preferred = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
     let of = |(policy, setting): &(&str, &str)| -> Vec<&Measurement> {
         let fits = |m: &&&Measurement| {
             m.place.word("policy") == Some(*policy) && m.place.word("setting") == Some(*setting)

@@ -16,7 +16,9 @@ pub fn completions(shell: Shell) -> Result<u8, Failure> {
 
 /// The main manual page on standard output, or all of them into a folder.
 pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
-    let definition = options::definition();
+    let mut definition = options::definition();
+    // Gives every command its whole name and the options that all have.
+    definition.build();
     let Some(folder) = folder else {
         return output::print(&page(definition)?).map(|()| 0);
     };

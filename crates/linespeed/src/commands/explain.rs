@@ -24,7 +24,7 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
         Some(word) => output::print(&terminal::word(word, &style)).map(|()| 0),
         None => {
             let nearest =
-                words::nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                words::nearest(name).map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
             Err(Failure::Usage(format!(
                 "there are no words about {name:?}{nearest} `linespeed explain` lists all names"
             )))

@@ -90,6 +90,11 @@ fn measure_and_report(
     record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
     record.diagnosis = diagnose::diagnose(&record);
     deliver(options, &record, destination.as_deref(), forms)?;
+    if record.measurements.is_empty() && record.ended == Ended::Complete {
+        return Err(Failure::Cannot(
+            "nothing could be measured here; linespeed list says what stands in the way".to_owned(),
+        ));
+    }
     Ok(match &record.ended {
         Ended::Interrupted { signal } => 128 + *signal as u8,
         _ => found_code(&options.measuring, &record),

@@ -30,12 +30,26 @@ const CHAIN_SECONDS: f64 = 150e-6;
 /// 650 µs after the last heavy instruction, so the look right after it still sees it.
 const BURST_SECONDS: f64 = 400e-6;
 
+/// On a CPU so busy that hardly a sample is undisturbed, sampling ends this long after its time.
+const OVERTIME: Duration = Duration::from_millis(200);
+
 /// The samples of one CPU.
 #[derive(Clone, Debug, Default)]
 struct Taken {
     add: Vec<f64>,
     multiply: Vec<f64>,
     marks: Vec<SampleMark>,
+    /// Pairs of runs that something cut into.
+    cut: usize,
+}
+
+impl Taken {
+    fn push(&mut self, rate: Option<f64>) {
+        match rate {
+            Some(hz) => self.add.push(hz),
+            None => self.cut += 1,
+        }
+    }
 }
 
 impl Measure for Clock {
@@ -161,13 +175,16 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
             // for the burst's last results and for the core's return from its 512-bit mode.
             let n = 40_000 / u64::from(chain::ADD.work.operations);
             (chain::ADD.run)(n);
-            taken.add.push(watch::chain_rate(&chain::ADD, n));
+            taken.push(watch::chain_rate(&chain::ADD, n));
         } else {
-            taken.add.push(watch::chain_rate(&chain::ADD, adds));
-            taken.multiply.push(watch::chain_rate(&chain::MULTIPLY, multiplies));
+            taken.push(watch::chain_rate(&chain::ADD, adds));
+            taken.multiply.extend(watch::chain_rate(&chain::MULTIPLY, multiplies));
         }
+        if taken.add.len() + taken.cut > 200_000 || (Instant::now() > end + OVERTIME && taken.add.len() < 6) {
+            break;
+        }
+        let Some(&now) = taken.add.last() else { continue };
         let index = (taken.add.len() - 1) as u32;
-        let now = taken.add[index as usize];
         let mut mark = |mark| taken.marks.push(SampleMark { sample: index, mark });
         if (now / last - 1.0).abs() > AGREEMENT {
             mark(Mark::ClockMoved);
@@ -181,36 +198,18 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
             mark(Mark::Migrated);
         }
         last = now;
-        if taken.add.len() > 200_000 {
-            break;
-        }
     }
     (member.pinned, taken)
 }
 
 fn summed(cpu: u32, active: &str, vector: &str, taken: Taken) -> Measurement {
-    // An interruption that falls into t(N) makes t(2N) − t(N) too small or negative: no clock at all.
-    let (samples, kept): (Vec<f64>, Vec<usize>) = taken
-        .add
-        .iter()
-        .enumerate()
-        .filter(|(_, hz)| hz.is_finite() && **hz > 0.0)
-        .map(|(index, hz)| (*hz, index))
-        .unzip();
     let place = Where::new().with("cpu", cpu).with("active", active).with("vector", vector);
-    let mut m = Measurement::new("core.clock", place, samples)
+    let mut m = Measurement::new("core.clock", place, taken.add)
         .with_detail("kernel", chain::ADD.name)
         .with_detail("method", "t(2N) - t(N)");
-    m.marks = taken
-        .marks
-        .iter()
-        .filter_map(|mark| {
-            let sample = kept.binary_search(&(mark.sample as usize)).ok()? as u32;
-            Some(SampleMark { sample, mark: mark.mark })
-        })
-        .collect();
-    if taken.add.len() > m.samples.len() {
-        m.detail.insert("samples_cut_by_interruption".to_owned(), json!(taken.add.len() - m.samples.len()));
+    m.marks = taken.marks;
+    if taken.cut > 0 {
+        m.detail.insert("pairs_cut_by_interruption".to_owned(), json!(taken.cut));
     }
     judge(&mut m, TARGET);
     if !taken.multiply.is_empty() && m.summary.n > 0 {
@@ -244,7 +243,7 @@ mod tests {
         let taken = |factor: f64| Taken {
             add: vec![3e9; 10],
             multiply: vec![3e9 / latency * factor; 10],
-            marks: Vec::new(),
+            ..Taken::default()
         };
         assert_eq!(summed(0, "one", "scalar", taken(1.0)).doubt, None);
         assert!(summed(0, "one", "scalar", taken(1.02)).doubt.unwrap().contains("agree within 1 %"));
@@ -254,18 +253,15 @@ mod tests {
     }
 
     #[test]
-    fn samples_without_a_clock_are_left_out_and_counted_and_marks_move_with_them() {
-        let taken = Taken {
-            add: vec![-1.0, 3e9, 3e9, 3e9, 3e9, 3e9, 3e9],
-            multiply: vec![],
-            marks: vec![
-                SampleMark { sample: 0, mark: Mark::Switched },
-                SampleMark { sample: 2, mark: Mark::Switched },
-            ],
-        };
+    fn pairs_that_something_cut_into_are_counted_and_no_samples() {
+        let mut taken =
+            Taken { marks: vec![SampleMark { sample: 1, mark: Mark::Switched }], ..Taken::default() };
+        for rate in [None, Some(3e9), Some(3e9), None, Some(3e9), Some(3e9), Some(3e9), Some(3e9)] {
+            taken.push(rate);
+        }
         let m = summed(0, "one", "scalar", taken);
         assert_eq!(m.summary.n, 6);
-        assert_eq!(m.detail["samples_cut_by_interruption"], json!(1));
+        assert_eq!(m.detail["pairs_cut_by_interruption"], json!(2));
         assert_eq!(m.marks, [SampleMark { sample: 1, mark: Mark::Switched }]);
     }
 }

@@ -28,10 +28,13 @@ const TARGET: f64 = 0.03;
 
 /// The curve on base pages goes on up to this size at least: beyond the caches and the reach of the TLB of nearly all
 /// machines.
-const ENOUGH_FOR_BASE: usize = 256 << 20;
+const ENOUGH_FOR_BASE: usize = 640 << 20;
 
 /// A clock that ranged wider during the curve makes times in the core's caches incomparable from run to run.
 pub(crate) const CLOCK_RANGE: f64 = 0.01;
+
+/// A set grows by this much between looks at the time.
+const GROWTH: usize = 16 << 20;
 
 /// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
 const SAMPLE_NS: f64 = 300_000.0;
@@ -197,7 +200,7 @@ fn curve(
             each.map(|(pace, curve)| pace.seconds(curve.cycle.bytes(), thinned(&sizes[step..], stride))).sum()
         };
         if curves.len() > 1
-            && bytes > context.depth.pick(ENOUGH_FOR_BASE / 4, ENOUGH_FOR_BASE, ENOUGH_FOR_BASE)
+            && bytes > context.depth.pick(ENOUGH_FOR_BASE / 8, ENOUGH_FOR_BASE, ENOUGH_FOR_BASE)
             && needs(&paces, &curves, 1) > left
             && let Some(base) = curves.pop()
         {
@@ -228,7 +231,12 @@ fn curve(
                 break 'sizes;
             }
             let (had, from) = (curve.cycle.bytes(), Instant::now());
-            curve.cycle.grow_to(bytes);
+            while curve.cycle.bytes() < bytes && !context.out_of_time() {
+                curve.cycle.grow_to(bytes.min(curve.cycle.bytes() + GROWTH));
+            }
+            if curve.cycle.bytes() < bytes {
+                break 'sizes;
+            }
             let grown = curve.cycle.bytes() - had;
             pace.grew(grown, from.elapsed().as_secs_f64());
             let warming = point(curve, cpu, effort, context, &mut watch);

@@ -10,7 +10,7 @@ use crate::contents::figures::{key, value};
 use crate::text::{keep_units, plural};
 
 /// Most bars of one number of threads; a record of many placements has the rest in its table.
-const MOST: usize = 16;
+const MOST: usize = 24;
 /// Most numbers of threads.
 const MOST_GROUPS: usize = 4;
 

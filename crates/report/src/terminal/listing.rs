@@ -34,10 +34,7 @@ pub fn words(words: &[Word], style: &Style) -> String {
         }
         let sentence = word.what.split_once(". ").map_or(word.what.as_str(), |(first, _)| first);
         let room = style.width.saturating_sub(column + 2);
-        let mut cut = crate::text::cut(sentence, room);
-        if cut.len() < sentence.len() {
-            cut = format!("{}…", crate::text::cut(sentence, room.saturating_sub(1)).trim_end());
-        }
+        let cut = crate::text::cut(sentence, room);
         let name = pad_right(word.name, column);
         screen.line(&[Span::plain("  "), Span::strong(name), Span::plain(cut.trim_end_matches('.'))]);
     }
