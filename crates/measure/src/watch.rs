@@ -39,9 +39,10 @@ pub fn look_at_clock() -> f64 {
     adds / least * 1e9
 }
 
-/// The effective clock by t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N. `None` when the
-/// second time is not twice the first within 5 %: something cut into one of them, and their difference is no clock.
-pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Option<f64> {
+/// The effective clock by t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N. `Err` with that rate
+/// when the second time is not twice the first within 5 %: something cut into one of them, and their difference says
+/// little.
+pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     let time = |n: u64| {
         let from = Instant::now();
         (chain.run)(n);
@@ -49,7 +50,8 @@ pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Option<f64> {
     };
     let (one, two) = (time(iterations), time(2 * iterations));
     let undisturbed = (two / one / 2.0 - 1.0).abs() < 0.05;
-    undisturbed.then(|| (iterations * u64::from(chain.work.operations)) as f64 / (two - one) * 1e9)
+    let rate = (iterations * u64::from(chain.work.operations)) as f64 / (two - one) * 1e9;
+    if undisturbed { Ok(rate) } else { Err(rate) }
 }
 
 /// A sample with what was seen beside it.
