@@ -9,6 +9,9 @@ pub enum Depth {
     Quick,
     /// About a minute in all.
     Normal,
+    /// Measured because the user named it: what grows with the machine (matrices, scaling) takes the time that it
+    /// needs, the rest is as in a normal run.
+    Named,
     /// Minutes.
     Full,
 }
@@ -18,8 +21,16 @@ impl Depth {
     pub fn pick<T>(self, quick: T, normal: T, full: T) -> T {
         match self {
             Depth::Quick => quick,
-            Depth::Normal => normal,
+            Depth::Normal | Depth::Named => normal,
             Depth::Full => full,
+        }
+    }
+
+    /// One of four values, by depth.
+    pub fn pick_named<T>(self, quick: T, normal: T, named: T, full: T) -> T {
+        match self {
+            Depth::Named => named,
+            _ => self.pick(quick, normal, full),
         }
     }
 }

@@ -16,6 +16,91 @@ pub struct Diagnosis {
     pub resources: Vec<Resource>,
     /// What costs speed, the largest loss first.
     pub findings: Vec<Finding>,
+    /// What the matrices of a machine with several nodes say; absent for one node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub numa: Option<Numa>,
+    /// How each workload scales, one entry a workload and placement.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scaling: Vec<Scaling>,
+    /// What a command was bound by; only in records of `linespeed stat`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
+}
+
+/// What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Numa {
+    /// Nodes with memory that were measured.
+    pub nodes: u32,
+    /// Median latency to a node's own memory, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_ns: Option<f64>,
+    /// Median latency to other nodes' memory, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_ns: Option<f64>,
+    /// The slowest pair and its latency: from, to, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest: Option<(u32, u32, f64)>,
+    /// Share of accesses that are remote for a program that ignores nodes: (nodes - 1) / nodes.
+    pub remote_share: f64,
+    /// Latency that such a program sees on average over its accesses, relative to local (1.5 is half more).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignoring_factor: Option<f64>,
+    /// The same for bandwidth: what it gets relative to what local accesses would get (0.6 is 40 % less).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_factor: Option<f64>,
+    /// Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance_agreement: Option<f64>,
+    /// Pairs whose distance says something else than what was measured, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distance_mismatches: Vec<String>,
+    /// Which figures these are, and what follows, in a sentence or two.
+    pub meaning: String,
+}
+
+/// A fit of the Universal Scalability Law, X(N) = rate N / (1 + contention (N - 1) + coherency N (N - 1)), to the
+/// throughput of one workload with one placement (Gunther, Guerrilla Capacity Planning, 2007).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Scaling {
+    /// The workload.
+    pub workload: String,
+    /// `cores-first`, `siblings-first`, `node-compact`, `node-spread`.
+    pub placement: String,
+    /// Steps that were fitted.
+    pub points: u32,
+    /// Throughput of one thread by the fit, work/s.
+    pub rate: f64,
+    /// Share of the work that is serialized (sigma).
+    pub contention: f64,
+    /// Cost of keeping threads coherent, a pair of threads (kappa).
+    pub coherency: f64,
+    /// Median distance of the measured points from the fit, relative.
+    pub residual: f64,
+    /// Speed-up of the last step over one thread.
+    pub speedup: f64,
+    /// Threads of the last step.
+    pub threads: u32,
+    /// Threads beyond which more of them add less than half of what they should; absent where that was not reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee: Option<u32>,
+    /// What it means, one sentence.
+    pub meaning: String,
+}
+
+/// What a command was bound by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bound {
+    /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `kernel`, `quota`,
+    /// `one-thread`, `unknown`.
+    pub by: String,
+    /// The answer in a person's words.
+    pub says: String,
+    /// The figures behind it.
+    pub evidence: Vec<Evidence>,
+    /// What to try.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<String>,
 }
 
 /// One level of the memory hierarchy as the latency curve shows it.

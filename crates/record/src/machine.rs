@@ -370,6 +370,10 @@ pub struct Virtualization {
     /// `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// Whether another program interprets this machine's instructions (QEMU's TCG): its times are not speeds. Absent
+    /// where nothing speaks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<bool>,
 }
 
 /// What this process is limited to, below what the machine has.

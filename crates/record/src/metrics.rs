@@ -147,6 +147,80 @@ pub const METRICS: &[Metric] = &[
         plausible: (0.1, 1e4),
     },
     Metric { name: "cost.spin_hint", unit: "ns", better: LOWER, keys: &["cpu"], plausible: (0.05, 1e5) },
+    Metric {
+        name: "numa.latency",
+        unit: "ns",
+        better: LOWER,
+        keys: &["from", "to"],
+        plausible: (0.15, 1e6),
+    },
+    Metric {
+        name: "numa.bandwidth",
+        unit: "B/s",
+        better: HIGHER,
+        keys: &["from", "to", "op", "threads"],
+        plausible: (1e5, MOST_BANDWIDTH),
+    },
+    // 0.5 ns: two siblings that share an L1 need a store and a load, some cycles.
+    Metric {
+        name: "core_to_core.latency",
+        unit: "ns",
+        better: LOWER,
+        keys: &["from", "to", "home"],
+        plausible: (0.5, 1e8),
+    },
+    // What one unit of work is depends on the workload (`detail.work`), so only absurd rates are withheld.
+    Metric {
+        name: "workload.throughput",
+        unit: "work/s",
+        better: HIGHER,
+        keys: &["workload", "threads", "placement"],
+        plausible: (1e-9, 1e18),
+    },
+    Metric {
+        name: "workload.time",
+        unit: "s",
+        better: LOWER,
+        keys: &["workload", "cpu"],
+        plausible: (0.0, 1e9),
+    },
+    Metric {
+        name: "workload.cpu_time",
+        unit: "s",
+        better: LOWER,
+        keys: &["workload", "state", "thread"],
+        plausible: (0.0, 1e9),
+    },
+    // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 take in 8 to 10 instructions a cycle).
+    Metric {
+        name: "core.ipc",
+        unit: "instructions/cycle",
+        better: HIGHER,
+        keys: &["workload", "cpu", "threads", "placement", "source"],
+        plausible: (1e-4, 12.0),
+    },
+    // Eight siblings a core is the most that runs Linux (POWER); each can at best be worth a core of its own.
+    Metric {
+        name: "smt.yield",
+        unit: "ratio",
+        better: HIGHER,
+        keys: &["workload", "core"],
+        plausible: (0.05, 8.5),
+    },
+    Metric {
+        name: "counter.count",
+        unit: "count",
+        better: None,
+        keys: &["event", "workload", "threads", "placement", "thread"],
+        plausible: (0.0, 1e19),
+    },
+    Metric {
+        name: "counter.share",
+        unit: "ratio",
+        better: None,
+        keys: &["category", "workload", "threads", "placement"],
+        plausible: (0.0, 1.0),
+    },
 ];
 
 /// The metric with this name.

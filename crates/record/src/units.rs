@@ -16,8 +16,23 @@ pub fn figure(value: f64, unit: &str) -> String {
         "s" => scaled(value, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]),
         "B" => bytes(value.max(0.0) as u64),
         "ratio" => significant(value),
+        "work/s" => scaled(value, &[(1e12, "T/s"), (1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")]),
+        "count" => thousands(value),
         _ => format!("{} {unit}", significant(value)),
     }
+}
+
+/// A whole number with commas, as perf prints it: `12,345,678`.
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < -0.5 { format!("-{text}") } else { text }
 }
 
 fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
@@ -114,6 +129,15 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_carry_commas() {
+        assert_eq!(figure(0.0, "count"), "0");
+        assert_eq!(figure(999.0, "count"), "999");
+        assert_eq!(figure(1234567.0, "count"), "1,234,567");
+        assert_eq!(thousands(-1234.0), "-1,234");
+        assert_eq!(figure(2.5e6, "work/s"), "2.50 M/s");
+    }
     use proptest::prelude::*;
 
     #[test]
