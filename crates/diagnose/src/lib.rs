@@ -21,5 +21,6 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         resources: resources::resources(record),
         findings: findings::findings(record, &levels),
         levels,
+        ..Diagnosis::default()
     }
 }

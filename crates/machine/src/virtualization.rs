@@ -12,6 +12,7 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     machine.virtualization = Virtualization {
         hypervisor: hypervisor(root, &machine.architecture),
         container: container(root).map(str::to_owned),
+        ..Virtualization::default()
     };
 }
 

@@ -18,12 +18,13 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     for measurement in MEASUREMENTS {
         let budget = |depth| measurement.budget(&found.machine, &cpus, depth);
         let outlook = measurement.outlook(&found.machine, &found.snapshot);
-        let seconds = [Depth::Quick, Depth::Normal, Depth::Full].map(|depth| budget(depth).seconds);
+        let seconds =
+            [Depth::Quick, Depth::Normal, Depth::Named, Depth::Full].map(|depth| budget(depth).seconds);
         let most = budget(Depth::Normal).bytes;
         entries.push(json!({
             "name": measurement.name(),
             "metrics": measurement.metrics(),
-            "seconds": {"quick": seconds[0], "normal": seconds[1], "full": seconds[2]},
+            "seconds": {"quick": seconds[0], "normal": seconds[1], "alone": seconds[2], "full": seconds[3]},
             "bytes": most,
             "state": outlook.state,
             "reason": outlook.reason,

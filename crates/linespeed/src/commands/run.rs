@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use machine::Root;
-use measure::{MEASUREMENTS, Measure, list};
+use measure::{Depth, MEASUREMENTS, Measure, list};
 use record::{Coverage, CpuList, Ended, Machine, Record};
 use report::terminal;
 
@@ -16,12 +16,16 @@ use crate::{files, output, signals};
 
 /// The main job: everything, with a page.
 pub fn everything(options: &Options) -> Result<u8, Failure> {
-    measure_and_report(options, MEASUREMENTS.to_vec(), None)
+    measure_and_report(options, MEASUREMENTS.to_vec(), options.measuring.depth(), None)
 }
 
 /// Some measurements.
 pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
     let mut chosen: Vec<&dyn Measure> = Vec::new();
+    let depth = match options.measuring.depth() {
+        Depth::Normal if !run.names.is_empty() => Depth::Named,
+        depth => depth,
+    };
     for name in &run.names {
         match list::find(name) {
             Some(measurement) => chosen.push(measurement),
@@ -40,7 +44,7 @@ pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
         let forms = run.forms.cyclictest || run.forms.histogram;
         chosen = if forms { list::find("wakeup").into_iter().collect() } else { MEASUREMENTS.to_vec() };
     }
-    measure_and_report(options, chosen, Some(&run.forms))
+    measure_and_report(options, chosen, depth, Some(&run.forms))
 }
 
 /// The CPUs that `--cpus` names, all that are allowed without it.
@@ -62,6 +66,7 @@ pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Fail
 fn measure_and_report(
     options: &Options,
     chosen: Vec<&dyn Measure>,
+    depth: Depth,
     forms: Option<&WakeupForms>,
 ) -> Result<u8, Failure> {
     let stop = signals::install();
@@ -71,7 +76,6 @@ fn measure_and_report(
     let cpus = chosen_cpus(options, &found.machine)?;
     let mut record = new_record();
     let destination = destination(options, &found.machine, &record)?;
-    let depth = options.measuring.depth();
     let seconds: f64 = chosen.iter().map(|m| m.budget(&found.machine, &cpus, depth).seconds).sum();
     let mut progress = Shown::new(&options.out, seconds);
     let results = list::run(&chosen, &found.machine, &found.snapshot, depth, &cpus, stop, &mut progress);

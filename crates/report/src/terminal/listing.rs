@@ -14,8 +14,8 @@ use crate::text::{pad_right, width};
 pub struct Listed {
     /// Its name.
     pub name: String,
-    /// The most seconds that it takes: quick, normal, full.
-    pub seconds: [f64; 3],
+    /// The most seconds that it takes: quick, normal, named on the command line, full.
+    pub seconds: [f64; 4],
     /// The most memory of its arrays, bytes.
     pub bytes: u64,
     /// What can be expected of it here.
@@ -47,7 +47,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     let mut table = Table::new(
         "What can be measured here",
         None,
-        &["measurement", "#quick", "#normal", "#full", "#memory", "here"],
+        &["measurement", "#quick", "#normal", "#alone", "#full", "#memory", "here"],
     );
     for one in listed {
         let seconds = |seconds: f64| format!("{seconds:.1} s");
@@ -56,6 +56,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
             seconds(one.seconds[0]),
             seconds(one.seconds[1]),
             seconds(one.seconds[2]),
+            seconds(one.seconds[3]),
             if one.bytes == 0 { "-".to_owned() } else { record::units::bytes(one.bytes) },
             if one.outlook.state == State::Measured { "yes" } else { one.outlook.state.word() }.to_owned(),
         ]);
@@ -65,7 +66,8 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
         "all".to_owned(),
         format!("{:.1} s", sum(0)),
         format!("{:.1} s", sum(1)),
-        format!("{:.1} s", sum(2)),
+        "-".to_owned(),
+        format!("{:.1} s", sum(3)),
         String::new(),
         String::new(),
     ]);
@@ -79,7 +81,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     screen.paragraph(
         &[],
         super::paint::Tone::Quiet,
-        "Times and memory are the most that each takes. What one is: linespeed explain NAME. Run some: linespeed run NAME…",
+        "Times and memory are the most that each takes, in a quick, a normal and a full run of all, and when it is named alone. What one is: linespeed explain NAME. Run some: linespeed run NAME…",
     );
     screen.finish()
 }
@@ -103,7 +105,7 @@ mod tests {
     fn what_stands_in_the_way_is_listed_with_its_remedy() {
         let listed = Listed {
             name: "wakeup".to_owned(),
-            seconds: [1.0, 8.0, 60.0],
+            seconds: [1.0, 8.0, 9.0, 60.0],
             bytes: 1 << 30,
             outlook: Coverage::degraded("wakeup", "no FIFO").with_remedy("run as root"),
         };
