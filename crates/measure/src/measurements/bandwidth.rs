@@ -48,7 +48,7 @@ impl Measure for Bandwidth {
         // First touch of many gigabytes on many CPUs, and starting hundreds of threads for each figure.
         let threads = cpus.len() as f64 * depth.pick(0.1e-3, 15e-3, 60e-3);
         Budget {
-            seconds: depth.pick(1.8, 11.0, 90.0) + threads,
+            seconds: depth.pick(1.7, 10.4, 90.0) + threads,
             bytes: beyond_caches(machine).saturating_mul(ARRAYS as u64),
         }
     }

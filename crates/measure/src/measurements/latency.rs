@@ -75,7 +75,7 @@ impl Measure for Latency {
     }
 
     fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(2.5, 19.5, 60.0), bytes: beyond_caches(machine).saturating_mul(2) }
+        Budget { seconds: depth.pick(2.3, 18.2, 60.0), bytes: beyond_caches(machine).saturating_mul(2) }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {

@@ -68,7 +68,7 @@ impl Measure for LoadedLatency {
     fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
         let starting = cpus.len() as f64 * WAITS.len() as f64 * 0.06e-3;
         Budget {
-            seconds: depth.pick(1.0, 9.8, 80.0) + starting,
+            seconds: depth.pick(1.0, 9.0, 80.0) + starting,
             bytes: beyond_caches(machine).saturating_mul(2),
         }
     }

@@ -70,7 +70,7 @@ impl Measure for Stolen {
     }
 
     fn budget(&self, _: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
-        Budget { seconds: depth.pick(0.5, 3.1, 30.0) + cpus.len() as f64 * 0.1e-3, bytes: 0 }
+        Budget { seconds: depth.pick(0.5, 2.8, 30.0) + cpus.len() as f64 * 0.1e-3, bytes: 0 }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
@@ -79,7 +79,7 @@ impl Measure for Stolen {
             return Err(Halt::Impossible("no CPU may be used".to_owned()));
         }
         let rate = ticks_a_ns();
-        let duration = Duration::from_secs_f64(context.depth.pick(0.4, 3.0, 30.0));
+        let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
         let seen = team::run(&cpus, |member| spin(member, rate, duration, context.stop));
         context.at(1.0);
         let untold = seen.iter().flatten().filter(|s| !s.causes_told).count();

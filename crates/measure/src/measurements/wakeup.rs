@@ -96,7 +96,7 @@ impl Measure for Wakeup {
 
     fn budget(&self, _: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
         Budget {
-            seconds: depth.pick(1.3, 8.4, 60.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
+            seconds: depth.pick(1.2, 7.6, 60.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
             bytes: 0,
         }
     }
@@ -108,7 +108,7 @@ impl Measure for Wakeup {
         }
         let mut settings: Vec<Setting> = Setting::ALL.to_vec();
         let rounds = context.depth.pick(1, 2, 4);
-        let seconds = context.depth.pick(1.2, 8.0, 58.0) / (settings.len() * rounds) as f64;
+        let seconds = context.depth.pick(1.1, 7.2, 58.0) / (settings.len() * rounds) as f64;
         let cycles = (seconds * 1e9 / INTERVAL_NS as f64) as usize;
         let mut seen: Vec<Vec<Seen>> = vec![vec![Seen::default(); cpus.len()]; settings.len()];
         let mut dma = Dma::NotTried;
