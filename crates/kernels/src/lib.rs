@@ -20,6 +20,7 @@
 //! | [`counter`] | the cycle or system counter, and the loop that looks for gaps in it |
 //! | [`branch`] | one conditional branch an item: what a mispredict costs |
 //! | [`hint`] | the instruction that spin loops wait with |
+//! | [`handover`] | a cache line handed back and forth between two CPUs |
 //! | [`prefetch`] | a hint, for building working sets |
 //! | [`inventory()`] | all of them, as one list |
 //!
@@ -34,6 +35,7 @@ pub mod chain;
 pub mod chase;
 mod counted;
 pub mod counter;
+pub mod handover;
 pub mod heavy;
 pub mod hint;
 mod inventory;
