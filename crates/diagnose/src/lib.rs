@@ -4,13 +4,16 @@
 //! A new rule is one new file in `findings/` and its line in [`findings::RULES`].
 
 pub mod curve;
+mod distances;
 pub mod figures;
 pub mod findings;
 pub mod levels;
+pub mod numa;
 pub mod parts;
 pub mod resources;
 #[cfg(test)]
 mod samples;
+pub mod scaling;
 
 use record::{Diagnosis, Record};
 
@@ -21,6 +24,8 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         resources: resources::resources(record),
         findings: findings::findings(record, &levels),
         levels,
+        numa: numa::numa(record),
+        scaling: scaling::scaling(record),
         ..Diagnosis::default()
     }
 }

@@ -86,6 +86,22 @@ pub struct Scaling {
     pub knee: Option<u32>,
     /// What it means, one sentence.
     pub meaning: String,
+    /// The steps that were measured, by rising threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+/// One step of scaling, against one thread of the same workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Threads, or copies of a command.
+    pub threads: u32,
+    /// What they did together, work/s.
+    pub throughput: f64,
+    /// Over one thread.
+    pub speedup: f64,
+    /// Speed-up over threads: 1 is linear.
+    pub efficiency: f64,
 }
 
 /// What a command was bound by.

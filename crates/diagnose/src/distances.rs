@@ -1,0 +1,295 @@
+//! The firmware's distances between nodes (SLIT) held against the latencies that were measured.
+
+use std::collections::BTreeMap;
+
+use record::Machine;
+use record::units::figure;
+
+use crate::numa::{Cell, Cells};
+
+/// Distances by (from, to).
+pub(crate) type Table = BTreeMap<(u32, u32), u32>;
+
+/// Differences of latency below this share are no news, however well they are resolved: firmware tables come in
+/// whole tenths of the local latency.
+const WORTH_TELLING: f64 = 0.05;
+/// Nodes of one distance whose latencies differ by more than this share are not one distance apart. Published
+/// machines with honest tables stay below it (FT-2500: 15 % over the eight nodes at 100).
+const ONE_DISTANCE: f64 = 0.25;
+/// Sentences about single pairs; the rest is counted.
+const MOST_SENTENCES: usize = 8;
+/// Cells that are compared pair by pair: 64 nodes in full.
+const MOST_CELLS: usize = 4096;
+/// The kernel's own table where the firmware has none: 10 local, 20 remote (`include/linux/topology.h`).
+const DEFAULT: (u32, u32) = (10, 20);
+
+/// What the comparison says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Verdict {
+    /// Rank correlation (Goodman and Kruskal's gamma: Kendall's over the pairs that both sides tell apart).
+    pub agreement: Option<f64>,
+    /// One sentence a pair, the worst first.
+    pub mismatches: Vec<String>,
+    /// Whether the table is the default one on a machine where it hides something or could.
+    pub default_table: bool,
+}
+
+impl Verdict {
+    /// One sentence, where there is something to say.
+    pub fn says(&self) -> Option<String> {
+        let agreement = self.agreement?;
+        Some(match (self.default_table, self.mismatches.is_empty()) {
+            (true, true) => {
+                "The firmware's distances are all alike (10 and 20), and the measured latencies nearly so.".to_owned()
+            }
+            (true, false) => {
+                "The firmware's distances are all alike (10 and 20): they tell programs nothing of what was measured."
+                    .to_owned()
+            }
+            (false, true) if agreement > 0.999 => "The firmware's distances rank the nodes as measured.".to_owned(),
+            (false, true) => format!(
+                "The firmware's distances rank the nodes nearly as measured (rank correlation {agreement:.2})."
+            ),
+            (false, false) => format!(
+                "The firmware's distances do not tell what was measured (rank correlation {agreement:.2})."
+            ),
+        })
+    }
+}
+
+/// The firmware's distances; empty where it tells none.
+pub(crate) fn table(machine: &Machine) -> Table {
+    let ids: Vec<u32> = machine.nodes.iter().map(|node| node.id).collect();
+    let mut table = Table::new();
+    for node in &machine.nodes {
+        for (to, distance) in ids.iter().zip(&node.distances).filter(|(_, distance)| **distance > 0) {
+            table.insert((node.id, *to), *distance);
+        }
+    }
+    // One direction stands for both where only one is told.
+    let told: Vec<((u32, u32), u32)> = table.iter().map(|(at, distance)| (*at, *distance)).collect();
+    for ((from, to), distance) in told {
+        table.entry((to, from)).or_insert(distance);
+    }
+    table
+}
+
+/// One cell with its distance.
+#[derive(Clone, Copy)]
+struct Told {
+    at: (u32, u32),
+    distance: u32,
+    cell: Cell,
+}
+
+/// Holds latencies against distances.
+pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
+    let told: Vec<Told> = latency
+        .iter()
+        .filter_map(|(at, cell)| {
+            distances.get(at).map(|distance| Told { at: *at, distance: *distance, cell: *cell })
+        })
+        .take(MOST_CELLS)
+        .collect();
+    let nodes = told.iter().map(|told| told.at.1).max().map_or(0, |_| {
+        let mut ids: Vec<u32> = told.iter().flat_map(|told| [told.at.0, told.at.1]).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.len()
+    });
+    let default_table =
+        nodes > 2 && told.iter().all(|t| t.distance == if t.at.0 == t.at.1 { DEFAULT.0 } else { DEFAULT.1 });
+    let mut mismatches = if default_table { hidden(&told) } else { one_distance(&told) };
+    mismatches.extend(reversed(&told));
+    mismatches.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let more = mismatches.len().saturating_sub(MOST_SENTENCES);
+    let mut mismatches: Vec<String> =
+        mismatches.into_iter().take(MOST_SENTENCES).map(|(_, text)| text).collect();
+    if more > 0 {
+        mismatches.push(format!("{more} more pairs differ likewise."));
+    }
+    Verdict { agreement: gamma(&told), mismatches, default_table }
+}
+
+/// (concordant - discordant) / (concordant + discordant) over all pairs of cells that differ in distance and,
+/// beyond their intervals, in latency. Without ties on either side this is Kendall's tau.
+fn gamma(told: &[Told]) -> Option<f64> {
+    let (mut alike, mut against) = (0u64, 0u64);
+    for (number, a) in told.iter().enumerate() {
+        for b in &told[number + 1..] {
+            let (near, far) = if a.distance < b.distance { (a, b) } else { (b, a) };
+            if near.distance == far.distance || !apart(near, far) {
+                continue;
+            }
+            if near.cell.value < far.cell.value { alike += 1 } else { against += 1 }
+        }
+    }
+    let pairs = alike + against;
+    (pairs > 0).then(|| (alike as f64 - against as f64) / pairs as f64)
+}
+
+/// Whether two latencies differ beyond their intervals.
+fn apart(a: &Told, b: &Told) -> bool {
+    a.cell.between.1 < b.cell.between.0 || b.cell.between.1 < a.cell.between.0
+}
+
+fn says(told: &Told) -> String {
+    let ns = figure(told.cell.value, "ns");
+    if told.at.0 == told.at.1 {
+        format!("node {} itself ({ns})", told.at.0)
+    } else {
+        format!("node {} to {} ({ns})", told.at.0, told.at.1)
+    }
+}
+
+/// Pairs of one row of which the firmware calls the slower one nearer. For each slower cell the worst is told, and
+/// of the two directions between two nodes the worse.
+fn reversed(told: &[Told]) -> Vec<(f64, String)> {
+    let mut worst: BTreeMap<(u32, u32), (f64, String)> = BTreeMap::new();
+    for slow in told {
+        let contradicts = |fast: &&Told| {
+            fast.at.0 == slow.at.0
+                && slow.distance < fast.distance
+                && fast.cell.value * (1.0 + WORTH_TELLING) < slow.cell.value
+                && apart(slow, fast)
+        };
+        let fastest = told.iter().filter(contradicts).min_by(|a, b| a.cell.value.total_cmp(&b.cell.value));
+        let Some(fast) = fastest else { continue };
+        let factor = slow.cell.value / fast.cell.value;
+        let key = (slow.at.0.min(slow.at.1), slow.at.0.max(slow.at.1));
+        if worst.get(&key).is_none_or(|(known, _)| *known < factor) {
+            let text = format!(
+                "{} is told as {} and {} as {}, but the first is the slower.",
+                says(slow),
+                slow.distance,
+                says(fast),
+                fast.distance
+            );
+            worst.insert(key, (factor, text));
+        }
+    }
+    worst.into_values().collect()
+}
+
+/// Rows in which nodes of one distance are not one distance apart.
+fn one_distance(told: &[Told]) -> Vec<(f64, String)> {
+    let mut groups: BTreeMap<(u32, u32), Vec<&Told>> = BTreeMap::new();
+    for cell in told.iter().filter(|told| told.at.0 != told.at.1) {
+        groups.entry((cell.at.0, cell.distance)).or_default().push(cell);
+    }
+    groups
+        .into_iter()
+        .filter_map(|((_, distance), cells)| {
+            let (fast, slow) = ends(&cells)?;
+            let factor = slow.cell.value / fast.cell.value;
+            (factor > 1.0 + ONE_DISTANCE && apart(fast, slow))
+                .then(|| (factor, format!("{} and {} are both told as {distance}.", says(fast), says(slow))))
+        })
+        .collect()
+}
+
+/// What a default table hides: the fastest and slowest remote pair, where they are not alike.
+fn hidden(told: &[Told]) -> Vec<(f64, String)> {
+    let remote: Vec<&Told> = told.iter().filter(|told| told.at.0 != told.at.1).collect();
+    let Some((fast, slow)) = ends(&remote) else { return Vec::new() };
+    let factor = slow.cell.value / fast.cell.value;
+    if factor > 1.0 + ONE_DISTANCE && apart(fast, slow) {
+        let text = format!(
+            "All other nodes are told as {}, the kernel's default where the firmware has no table; measured are from \
+             {} to {}.",
+            DEFAULT.1,
+            says(fast),
+            says(slow)
+        );
+        vec![(factor, text)]
+    } else {
+        Vec::new()
+    }
+}
+
+fn ends<'a>(cells: &[&'a Told]) -> Option<(&'a Told, &'a Told)> {
+    let by = |a: &&&Told, b: &&&Told| a.cell.value.total_cmp(&b.cell.value);
+    Some((cells.iter().min_by(by)?, cells.iter().max_by(by)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(value: f64) -> Cell {
+        Cell { value, between: (value * 0.99, value * 1.01) }
+    }
+
+    fn row(ns: &[f64]) -> Cells {
+        ns.iter().enumerate().map(|(to, ns)| ((0, to as u32), cell(*ns))).collect()
+    }
+
+    fn distances(row: &[u32]) -> Table {
+        row.iter().enumerate().map(|(to, distance)| ((0, to as u32), *distance)).collect()
+    }
+
+    #[test]
+    fn a_table_that_has_two_nodes_the_wrong_way_round_is_caught() {
+        let verdict = judge(&row(&[100.0, 160.0, 230.0, 290.0]), &distances(&[10, 16, 28, 22]));
+        assert_eq!(verdict.mismatches.len(), 1, "{verdict:?}");
+        assert_eq!(
+            verdict.mismatches[0],
+            "node 0 to 3 (290 ns) is told as 22 and node 0 to 2 (230 ns) as 28, but the first is the slower."
+        );
+        assert!(verdict.agreement.is_some_and(|agreement| agreement > 0.5 && agreement < 1.0), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_difference_inside_the_intervals_is_no_mismatch() {
+        let mut latency = row(&[100.0, 160.0, 230.0, 290.0]);
+        latency.insert((0, 3), Cell { value: 290.0, between: (220.0, 360.0) });
+        let verdict = judge(&latency, &distances(&[10, 16, 28, 22]));
+        assert!(verdict.mismatches.is_empty(), "{verdict:?}");
+        assert_eq!(verdict.agreement, Some(1.0));
+    }
+
+    #[test]
+    fn the_default_table_is_named_and_what_it_hides() {
+        let verdict = judge(&row(&[100.0, 160.0, 290.0, 230.0]), &distances(&[10, 20, 20, 20]));
+        assert!(verdict.default_table);
+        assert_eq!(verdict.mismatches.len(), 1, "{verdict:?}");
+        assert!(
+            verdict.mismatches[0].contains("node 0 to 1 (160 ns) to node 0 to 2 (290 ns)"),
+            "{verdict:?}"
+        );
+        assert!(verdict.says().unwrap().contains("tell programs nothing"));
+        // With two nodes there is nothing to hide.
+        let two = judge(&row(&[78.0, 144.0]), &distances(&[10, 20]));
+        assert!(!two.default_table && two.mismatches.is_empty() && two.agreement == Some(1.0), "{two:?}");
+    }
+
+    #[test]
+    fn nodes_called_alike_that_are_not_are_told() {
+        let verdict = judge(&row(&[100.0, 160.0, 290.0, 500.0]), &distances(&[10, 21, 21, 30]));
+        assert_eq!(
+            verdict.mismatches,
+            ["node 0 to 1 (160 ns) and node 0 to 2 (290 ns) are both told as 21."]
+        );
+    }
+
+    #[test]
+    fn of_many_mismatches_the_worst_are_told_and_the_rest_counted() {
+        let latency: Cells = (0..8u32)
+            .flat_map(|from| {
+                (0..8u32).map(move |to| ((from, to), cell(100.0 + f64::from(from.abs_diff(to)) * 50.0)))
+            })
+            .collect();
+        let backwards: Table = latency.keys().map(|at| (*at, 100 - at.0.abs_diff(at.1) * 10)).collect();
+        let verdict = judge(&latency, &backwards);
+        assert_eq!(verdict.agreement, Some(-1.0));
+        assert_eq!(verdict.mismatches.len(), MOST_SENTENCES + 1, "{verdict:?}");
+        assert!(verdict.mismatches[MOST_SENTENCES].ends_with("more pairs differ likewise."), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_machine_without_a_table_is_not_judged() {
+        let verdict = judge(&row(&[100.0, 160.0]), &Table::new());
+        assert_eq!(verdict, Verdict::default());
+        assert_eq!(verdict.says(), None);
+    }
+}

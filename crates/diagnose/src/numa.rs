@@ -1,0 +1,250 @@
+//! What nodes cost a program that ignores them, and whether the firmware's distances tell what was measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::diagnosis::Numa;
+use record::units::{figure, percent, significant};
+use record::{Measurement, Record};
+
+use crate::distances::{self, Verdict};
+use crate::figures::{median, spread};
+
+/// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
+const MOST_NODES: usize = 1024;
+
+/// One measured cell of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell {
+    /// The median.
+    pub value: f64,
+    /// The 95 % interval of the median, or the range of the samples.
+    pub between: (f64, f64),
+}
+
+/// The cells of a matrix by (from, to).
+pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
+
+/// What the matrices say; `None` with fewer than two nodes.
+pub fn numa(record: &Record) -> Option<Numa> {
+    let latency = cells(record.of("numa.latency"));
+    // Of several operations the reading one, which every record has, and of several thread counts the most.
+    let mut reads: Vec<&Measurement> = record.of("numa.bandwidth").collect();
+    let reading = |m: &&Measurement| m.place.word("op") == Some("read");
+    if reads.iter().any(reading) {
+        reads.retain(reading);
+    }
+    reads.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    let bandwidth = cells(reads.into_iter());
+
+    let rows: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(from, _)| *from).collect();
+    let columns: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(_, to)| *to).collect();
+    if rows.union(&columns).count() < 2 || rows.len() > MOST_NODES || columns.len() > MOST_NODES {
+        return None;
+    }
+    let local = |cells: &Cells| median(cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, c)| c.value));
+    let remote = median(latency.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cell.value));
+    let slowest = latency.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let distances = distances::table(&record.machine);
+    // Latencies add up over accesses, and so do the times that bytes take.
+    let ignoring_factor = mean_over_all(&latency, &rows, &columns, &distances, |ns| ns);
+    let bandwidth_factor =
+        mean_over_all(&bandwidth, &rows, &columns, &distances, |rate| 1.0 / rate).map(|factor| 1.0 / factor);
+    let own = rows.intersection(&columns).count();
+    let verdict = distances::judge(&latency, &distances);
+    let mut numa = Numa {
+        nodes: u32::try_from(columns.len()).unwrap_or(u32::MAX),
+        local_ns: local(&latency),
+        remote_ns: remote,
+        slowest: slowest.map(|((from, to), cell)| (*from, *to, cell.value)),
+        remote_share: 1.0 - own as f64 / (rows.len() * columns.len()) as f64,
+        ignoring_factor,
+        bandwidth_factor,
+        distance_agreement: verdict.agreement,
+        distance_mismatches: verdict.mismatches.clone(),
+        meaning: String::new(),
+    };
+    numa.meaning = meaning(&numa, &verdict);
+    Some(numa)
+}
+
+fn cells<'a>(all: impl Iterator<Item = &'a Measurement>) -> Cells {
+    let mut cells = Cells::new();
+    for m in all.filter(|m| m.summary.n > 0) {
+        let id = |key| m.place.count(key).and_then(|id| u32::try_from(id).ok());
+        let (Some(from), Some(to)) = (id("from"), id("to")) else { continue };
+        let value = m.value();
+        if value.is_finite() && value > 1e-30 && value < 1e30 {
+            cells.entry((from, to)).or_insert(Cell { value, between: spread(&m.summary) });
+        }
+    }
+    cells
+}
+
+/// The mean of `cost` over all pairs of a node that asks and a node that has memory, against the mean of each node's
+/// own. A pair that was not measured costs what pairs of the same distance cost, or what other pairs do.
+fn mean_over_all(
+    cells: &Cells,
+    rows: &BTreeSet<u32>,
+    columns: &BTreeSet<u32>,
+    distances: &distances::Table,
+    cost: impl Fn(f64) -> f64,
+) -> Option<f64> {
+    let mean = |values: &mut dyn Iterator<Item = f64>| {
+        let (sum, count) = values.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
+        (count > 0).then(|| sum / count as f64)
+    };
+    let own = mean(&mut cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, cell)| cost(cell.value)))?;
+    let others = mean(&mut cells.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cost(cell.value)))?;
+    let mut by_distance: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+    for (at, cell) in cells.iter().filter(|(at, _)| at.0 != at.1) {
+        if let Some(distance) = distances.get(at) {
+            let sum = by_distance.entry(*distance).or_default();
+            *sum = (sum.0 + cost(cell.value), sum.1 + 1);
+        }
+    }
+    let of = |at: (u32, u32)| match cells.get(&at) {
+        Some(cell) => cost(cell.value),
+        None if at.0 == at.1 => own,
+        None => {
+            let alike = distances.get(&at).and_then(|distance| by_distance.get(distance));
+            alike.map_or(others, |(sum, count)| sum / *count as f64)
+        }
+    };
+    let pairs = rows.iter().flat_map(|from| columns.iter().map(move |to| (*from, *to)));
+    let factor = mean(&mut pairs.map(of))? / own;
+    factor.is_finite().then_some(factor)
+}
+
+fn meaning(numa: &Numa, verdict: &Verdict) -> String {
+    let mut says = format!(
+        "A program that ignores nodes makes {} of its accesses to other nodes' memory",
+        percent(numa.remote_share)
+    );
+    if let Some(factor) = numa.ignoring_factor {
+        let ns = numa.local_ns.map_or(String::new(), |ns| format!(" of {}", figure(ns, "ns")));
+        says.push_str(&format!(
+            "; over all of them it waits {} times the local latency{ns}",
+            significant(factor)
+        ));
+    }
+    if let Some(factor) = numa.bandwidth_factor {
+        says.push_str(&format!(", and reads at {} of the local bandwidth", percent(factor)));
+    }
+    says.push('.');
+    if let Some(text) = verdict.says() {
+        says.push_str(&format!(" {text}"));
+    }
+    says
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{machine, measured};
+    use record::Where;
+    use record::machine::Node;
+
+    /// A machine with these distances; the figures of `latency` are of (from, to).
+    fn with(distances: &[&[u32]], latency: &[((u32, u32), f64)]) -> Record {
+        let mut record = machine(distances.len() as u32);
+        for (id, row) in distances.iter().enumerate() {
+            record.machine.nodes.push(Node {
+                id: id as u32,
+                cpus: [id as u32].into_iter().collect(),
+                distances: row.to_vec(),
+                allowed: true,
+                ..Node::default()
+            });
+        }
+        for ((from, to), ns) in latency {
+            let place = Where::new().with("from", *from).with("to", *to);
+            record.measurements.push(measured("numa.latency", place, *ns));
+        }
+        record
+    }
+
+    /// The figures of one column: every node asks for node 0's memory.
+    fn column(ns: &[f64]) -> Vec<((u32, u32), f64)> {
+        ns.iter().enumerate().map(|(from, ns)| ((from as u32, 0), *ns)).collect()
+    }
+
+    /// Hygon C86 5280, 4 nodes: distances and lat_mem_rd at 64 MB as published.
+    const HYGON_DISTANCES: &[&[u32]] =
+        &[&[10, 16, 28, 22], &[16, 10, 22, 28], &[28, 22, 10, 16], &[22, 28, 16, 10]];
+    const HYGON: &[f64] = &[102.574, 160.989, 286.850, 231.197];
+    /// Kunpeng 920-4826, 4 nodes.
+    const KUNPENG_DISTANCES: &[&[u32]] =
+        &[&[10, 12, 20, 22], &[12, 10, 22, 24], &[20, 22, 10, 12], &[22, 24, 12, 10]];
+    const KUNPENG: &[f64] = &[117.323, 135.337, 197.782, 219.416];
+    /// Phytium FT-2500, 16 nodes: the first row of its distances.
+    const FT_FIRST_ROW: [u32; 16] = [10, 20, 40, 30, 20, 30, 50, 40, 100, 100, 100, 100, 100, 100, 100, 100];
+    const FT: &[f64] = &[
+        149.976, 168.805, 191.415, 178.283, 170.814, 185.699, 212.281, 202.479, 426.176, 444.367, 465.894,
+        452.245, 448.352, 460.603, 485.989, 490.402,
+    ];
+
+    #[test]
+    fn published_latencies_follow_the_published_distances() {
+        let ft: Vec<Vec<u32>> = (0..16)
+            .map(|node| if node == 0 { FT_FIRST_ROW.to_vec() } else { vec![FT_FIRST_ROW[node]] })
+            .collect();
+        let ft: Vec<&[u32]> = ft.iter().map(Vec::as_slice).collect();
+        for (name, distances, ns) in [
+            ("Hygon", HYGON_DISTANCES, HYGON),
+            ("Kunpeng", KUNPENG_DISTANCES, KUNPENG),
+            ("FT-2500", &ft[..], FT),
+        ] {
+            let numa = numa(&with(distances, &column(ns))).unwrap();
+            assert_eq!(numa.distance_agreement, Some(1.0), "{name}: {numa:?}");
+            assert!(numa.distance_mismatches.is_empty(), "{name}: {:?}", numa.distance_mismatches);
+            assert_eq!(numa.local_ns, Some(ns[0]), "{name}");
+            assert!(numa.meaning.contains("distances rank the nodes as measured"), "{}", numa.meaning);
+        }
+    }
+
+    #[test]
+    fn a_program_that_ignores_four_nodes_pays_for_three() {
+        let all: Vec<((u32, u32), f64)> = (0..4)
+            .flat_map(|from| (0..4).map(move |to| ((from, to), if from == to { 100.0 } else { 200.0 })))
+            .collect();
+        let mut record = with(HYGON_DISTANCES, &all);
+        for (from, to) in [(0u32, 0u32), (0, 1)] {
+            let place =
+                Where::new().with("from", from).with("to", to).with("op", "read").with("threads", 8u32);
+            let rate = if from == to { 4e10 } else { 2e10 };
+            record.measurements.push(measured("numa.bandwidth", place, rate));
+        }
+        let numa = numa(&record).unwrap();
+        assert_eq!((numa.nodes, numa.remote_share), (4, 0.75));
+        assert!((numa.ignoring_factor.unwrap() - 1.75).abs() < 1e-6, "{numa:?}");
+        // A quarter of the bytes at full speed, the rest at half: 1 / (0.25 + 0.75 * 2).
+        assert!((numa.bandwidth_factor.unwrap() - 1.0 / 1.75).abs() < 1e-6, "{numa:?}");
+        assert_eq!((numa.local_ns, numa.remote_ns), (Some(100.0), Some(200.0)));
+        assert!(numa.meaning.contains("75.0 % of its accesses"), "{}", numa.meaning);
+    }
+
+    #[test]
+    fn pairs_that_were_not_measured_cost_what_their_distance_costs() {
+        // Both far distances of row 0 are known, and row 1 has only its own.
+        let some = [((0, 0), 100.0), ((0, 1), 160.0), ((0, 2), 280.0), ((0, 3), 220.0), ((1, 1), 100.0)];
+        let numa = numa(&with(HYGON_DISTANCES, &some)).unwrap();
+        assert!((numa.ignoring_factor.unwrap() - 7.6 / 4.0).abs() < 1e-6, "{numa:?}");
+    }
+
+    #[test]
+    fn memory_without_cpus_and_cpus_without_memory_have_their_share() {
+        let two: &[&[u32]] = &[&[10, 17], &[17, 10]];
+        let memory_only = numa(&with(two, &[((0, 0), 100.0), ((0, 1), 300.0)])).unwrap();
+        assert_eq!((memory_only.nodes, memory_only.remote_share), (2, 0.5));
+        assert_eq!(memory_only.slowest, Some((0, 1, 300.0)));
+        let one_memory = numa(&with(two, &[((0, 0), 100.0), ((1, 0), 300.0)])).unwrap();
+        assert_eq!((one_memory.nodes, one_memory.remote_share), (1, 0.5));
+    }
+
+    #[test]
+    fn one_node_or_no_figure_says_nothing() {
+        assert!(numa(&with(&[&[10]], &[((0, 0), 90.0)])).is_none());
+        assert!(numa(&with(HYGON_DISTANCES, &[])).is_none());
+        assert!(numa(&with(HYGON_DISTANCES, &[((0, 0), f64::NAN), ((0, 1), -4.0)])).is_none());
+    }
+}

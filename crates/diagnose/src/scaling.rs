@@ -1,0 +1,467 @@
+//! How workloads scale: a fit of the Universal Scalability Law to each workload and placement, speed-up, efficiency,
+//! and where more threads stop paying.
+
+use std::collections::{BTreeMap, HashMap};
+
+use record::diagnosis::{Scaling, Step};
+use record::units::percent;
+use record::{Measurement, Record};
+
+use crate::figures::{RESOLUTION, median};
+
+/// Share of a thread's work that one more thread must add at least to be worth having.
+const WORTH: f64 = 0.5;
+/// A figure in doubt is taken for as uncertain as a spread of this share.
+const DOUBTFUL: f64 = 0.05;
+/// Residual from which the fit does not describe the steps: a twentieth is more than any step's own noise should be.
+const POOR: f64 = 0.05;
+/// Steps of one workload and placement that are looked at; real ones have about twenty.
+const MOST_STEPS: usize = 4096;
+/// Rounds in which steps that lie far from the fit are given less weight.
+const ROUNDS: usize = 12;
+/// Distance from the fit, in units of their usual distance, from which steps are given less weight (Huber 1964).
+const FAR: f64 = 1.345;
+
+/// One entry for each workload and placement of which there are at least two steps.
+pub fn scaling(record: &Record) -> Vec<Scaling> {
+    let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
+    // By name, since a record may hold any number of them.
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut lines: HashMap<(&str, &str), usize> = HashMap::new();
+    for m in record.of("workload.throughput") {
+        let (Some(workload), Some(placement)) = (m.place.word("workload"), m.place.word("placement")) else {
+            continue;
+        };
+        let Some(point) = Point::of(m) else { continue };
+        let number = *numbers.entry(workload).or_insert_with(|| {
+            workloads.push((workload, Vec::new()));
+            workloads.len() - 1
+        });
+        let of_workload = &mut workloads[number].1;
+        let at = *lines.entry((workload, placement)).or_insert_with(|| {
+            of_workload.push(Line { placement, points: Vec::new() });
+            of_workload.len() - 1
+        });
+        if of_workload[at].points.len() < MOST_STEPS {
+            of_workload[at].points.push(point);
+        }
+    }
+    let cores = record.machine.counts.cores;
+    let mut all = Vec::new();
+    for (workload, mut lines) in workloads {
+        share_the_first(&mut lines);
+        all.extend(lines.iter().filter_map(|line| entry(workload, line, cores)));
+    }
+    all
+}
+
+/// The steps of one placement.
+struct Line<'a> {
+    placement: &'a str,
+    points: Vec<Point>,
+}
+
+/// One step: threads, throughput, and how far that may be off.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    threads: u32,
+    throughput: f64,
+    low: f64,
+    high: f64,
+    /// Relative uncertainty, never 0.
+    error: f64,
+}
+
+impl Point {
+    fn of(m: &Measurement) -> Option<Self> {
+        let threads = m.place.count("threads").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
+        let throughput = m.value();
+        if m.summary.n == 0 || !(throughput.is_finite() && throughput > 1e-30 && throughput < 1e30) {
+            return None;
+        }
+        let (low, high) = crate::figures::spread(&m.summary);
+        let half = m.summary.relative_half_width().filter(|half| half.is_finite()).unwrap_or(0.0);
+        let doubt = if m.doubt.is_some() { DOUBTFUL } else { 0.0 };
+        Some(Self { threads, throughput, low, high, error: half.max(doubt).max(RESOLUTION) })
+    }
+}
+
+/// One thread runs on one CPU whatever the placement, so a placement that has no such step takes another's.
+fn share_the_first(lines: &mut [Line]) {
+    let first = |line: &Line| line.points.iter().find(|point| point.threads == 1).copied();
+    let Some(shared) = lines.iter().find_map(first) else { return };
+    for line in lines {
+        if first(line).is_none() {
+            line.points.push(shared);
+        }
+        line.points.sort_by_key(|point| point.threads);
+    }
+}
+
+fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
+    let mut points = line.points.clone();
+    points.sort_by_key(|point| point.threads);
+    let mut distinct: Vec<u32> = points.iter().map(|point| point.threads).collect();
+    distinct.dedup();
+    let last = *distinct.last()?;
+    if distinct.len() < 2 {
+        return None;
+    }
+    let fit = fit(&points, distinct.len())?;
+    let at = |threads| median(points.iter().filter(|p| p.threads == threads).map(|p| p.throughput));
+    let one = at(1).unwrap_or(fit.rate);
+    let steps: Vec<Step> = distinct
+        .iter()
+        .filter_map(|threads| {
+            let throughput = at(*threads)?;
+            let speedup = throughput / one;
+            Some(Step { threads: *threads, throughput, speedup, efficiency: speedup / f64::from(*threads) })
+        })
+        .collect();
+    let residual = median(points.iter().map(|p| (p.throughput / fit.at(p.threads) - 1.0).abs()))?;
+    let speedup = steps.last()?.speedup;
+    let mut scaling = Scaling {
+        workload: workload.to_owned(),
+        placement: line.placement.to_owned(),
+        points: u32::try_from(distinct.len()).unwrap_or(u32::MAX),
+        rate: fit.rate,
+        contention: fit.contention,
+        coherency: fit.coherency,
+        residual,
+        speedup,
+        threads: last,
+        knee: knee(&points, one),
+        meaning: String::new(),
+        steps,
+    };
+    scaling.meaning = meaning(&scaling, cores);
+    Some(scaling)
+}
+
+/// The three parameters of the law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Fit {
+    rate: f64,
+    contention: f64,
+    coherency: f64,
+}
+
+impl Fit {
+    fn at(&self, threads: u32) -> f64 {
+        throughput(self.rate, self.contention, self.coherency, threads.into())
+    }
+}
+
+/// Throughput of so many threads by the law: rate N / (1 + contention (N - 1) + coherency N (N - 1)).
+pub fn throughput(rate: f64, contention: f64, coherency: f64, threads: f64) -> f64 {
+    rate * threads / (1.0 + contention * (threads - 1.0) + coherency * threads * (threads - 1.0))
+}
+
+/// Fits the law with contention and coherency not below 0. N / X(N) is linear in 1/rate, contention/rate and
+/// coherency/rate, so weighted least squares answer at once; steps far from the fit then lose weight, round by round.
+/// Of fewer than 4 steps coherency is not fitted; two steps give the contention of Karp and Flatt (1990).
+fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
+    // Scaled by the first step's throughput, so that no power of it leaves the range of the numbers.
+    let scale = points.first()?.throughput;
+    let rows: Vec<Row> = points
+        .iter()
+        .map(|point| {
+            let n = f64::from(point.threads);
+            let y = n * scale / point.throughput;
+            Row { x: [1.0, n - 1.0, n * (n - 1.0)], y, weight: 1.0 / (y * point.error).powi(2) }
+        })
+        .collect();
+    let mut weights: Vec<f64> = rows.iter().map(|row| row.weight).collect();
+    let parameters = if distinct >= 4 { 3 } else { 2 };
+    let mut best = constrained(&rows, &weights, parameters)?;
+    for _ in 0..if distinct > parameters + 1 { ROUNDS } else { 0 } {
+        let distances: Vec<f64> =
+            rows.iter().map(|row| (row.y - row.by(&best)).abs() * row.weight.sqrt()).collect();
+        // Below one, steps lie nearer to the fit than their own uncertainty: none of them is far.
+        let usual = median(distances.iter().copied())?.max(1.0) * FAR;
+        weights = rows
+            .iter()
+            .zip(&distances)
+            .map(|(row, distance)| row.weight * (usual / distance.max(usual)))
+            .collect();
+        best = constrained(&rows, &weights, parameters)?;
+    }
+    let [a, b, c] = best;
+    let fit = Fit { rate: scale / a, contention: b / a, coherency: c / a };
+    [fit.rate, fit.contention, fit.coherency].iter().all(|value| value.is_finite()).then_some(fit)
+}
+
+struct Row {
+    x: [f64; 3],
+    y: f64,
+    weight: f64,
+}
+
+impl Row {
+    fn by(&self, parameters: &[f64; 3]) -> f64 {
+        self.x.iter().zip(parameters).map(|(x, p)| x * p).sum()
+    }
+}
+
+/// Least squares with the second and third parameter not below 0: of the solutions with each set of them held at 0,
+/// the best that keeps to it. There are four at the most, and the problem is convex, so one of them is the answer.
+fn constrained(rows: &[Row], weights: &[f64], parameters: usize) -> Option<[f64; 3]> {
+    let sets: &[&[usize]] =
+        if parameters >= 3 { &[&[0, 1, 2], &[0, 1], &[0, 2], &[0]] } else { &[&[0, 1], &[0]] };
+    let cost = |p: &[f64; 3]| -> f64 {
+        rows.iter().zip(weights).map(|(row, weight)| weight * (row.y - row.by(p)).powi(2)).sum()
+    };
+    sets.iter()
+        .filter_map(|set| solve(rows, weights, set))
+        .filter(|p| p[0] > 0.0 && p[1] >= 0.0 && p[2] >= 0.0 && p.iter().all(|value| value.is_finite()))
+        .min_by(|a, b| cost(a).total_cmp(&cost(b)))
+}
+
+/// Least squares over these parameters, the others 0: a QR decomposition by modified Gram-Schmidt, which keeps exact
+/// data exact where normal equations would lose half of the digits.
+fn solve(rows: &[Row], weights: &[f64], set: &[usize]) -> Option<[f64; 3]> {
+    let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
+    let mut columns: Vec<Vec<f64>> =
+        set.iter().map(|at| rows.iter().zip(&roots).map(|(row, root)| row.x[*at] * root).collect()).collect();
+    let mut y: Vec<f64> = rows.iter().zip(&roots).map(|(row, root)| row.y * root).collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let sizes: Vec<f64> = columns.iter().map(|column| dot(column, column).sqrt()).collect();
+    let mut upper = [[0.0; 3]; 3];
+    let mut right = [0.0; 3];
+    for at in 0..columns.len() {
+        let size = dot(&columns[at], &columns[at]).sqrt();
+        // A column that the others already span (all steps alike) leaves nothing to solve for.
+        if !size.is_finite() || size <= sizes[at] * 1e-10 {
+            return None;
+        }
+        columns[at].iter_mut().for_each(|value| *value /= size);
+        upper[at][at] = size;
+        let unit = columns[at].clone();
+        for (later, column) in columns.iter_mut().enumerate().skip(at + 1) {
+            upper[at][later] = dot(&unit, column);
+            column.iter_mut().zip(&unit).for_each(|(value, u)| *value -= upper[at][later] * u);
+        }
+        right[at] = dot(&unit, &y);
+        y.iter_mut().zip(&unit).for_each(|(value, u)| *value -= right[at] * u);
+    }
+    let mut solution = [0.0; 3];
+    let mut answers = [0.0; 3];
+    for at in (0..set.len()).rev() {
+        let known: f64 = (at + 1..set.len()).map(|later| upper[at][later] * answers[later]).sum();
+        answers[at] = (right[at] - known) / upper[at][at];
+        // What rounding leaves of a zero is zero.
+        if answers[at].abs() * sizes[at] < 1e-12 * sizes[0] {
+            answers[at] = 0.0;
+        }
+        solution[set[at]] = answers[at];
+    }
+    Some(solution)
+}
+
+/// The step from which every later one adds less than [`WORTH`] of a thread's work for each thread more, beyond the
+/// spread of both. By the steps and not by the fit: a law that is smooth misses the corner where siblings begin.
+fn knee(points: &[Point], one: f64) -> Option<u32> {
+    let last = points.last()?.threads;
+    let poor = |from: &Point, to: &Point| {
+        to.high.max(to.throughput) - from.low.min(from.throughput)
+            < WORTH * one * f64::from(to.threads - from.threads)
+    };
+    let mut steps: BTreeMap<u32, &Point> = BTreeMap::new();
+    for point in points {
+        steps.insert(point.threads, point);
+    }
+    steps
+        .iter()
+        .filter(|(threads, _)| **threads < last)
+        .find(|(threads, from)| steps.range(*threads + 1..).all(|(_, to)| poor(from, to)))
+        .map(|(threads, _)| *threads)
+}
+
+fn meaning(scaling: &Scaling, cores: Option<u32>) -> String {
+    let Scaling { threads, speedup, contention, coherency, residual, points, .. } = scaling;
+    let mut parts =
+        vec![format!("{threads} threads do {} times the work of one", record::units::significant(*speedup))];
+    if *speedup > f64::from(*threads) * (1.0 + POOR) {
+        parts.push(
+            "more than linear, so one thread alone had less of something (clock, cache, memory of its node)"
+                .to_owned(),
+        );
+    }
+    if *points == 2 {
+        if *contention > RESOLUTION {
+            parts.push(format!("as if {} were serialized, by two steps alone", percent(*contention)));
+        }
+    } else if *residual > POOR {
+        parts.push(format!("the fit misses the steps by {} and says little", percent(*residual)));
+    } else {
+        parts.push(match (*contention >= 5e-4, *coherency > 0.0 && peak(scaling) < 1e5) {
+            (false, false) => "neither serialized work nor coherency shows".to_owned(),
+            (true, false) => format!("{} of the work is serialized by the fit", percent(*contention)),
+            (false, true) => format!("coherency holds it back{}", falls(scaling)),
+            (true, true) => {
+                format!(
+                    "{} serialized by the fit, and coherency on top{}",
+                    percent(*contention),
+                    falls(scaling)
+                )
+            }
+        });
+    }
+    if let Some(knee) = scaling.knee {
+        let siblings = scaling.placement == "cores-first" && cores == Some(knee) && knee < *threads;
+        let why = if siblings { ", where siblings begin to share cores" } else { "" };
+        parts.push(format!("beyond {knee} each further thread adds less than half{why}"));
+    }
+    parts.join("; ")
+}
+
+/// Threads at which the law has its peak.
+fn peak(scaling: &Scaling) -> f64 {
+    ((1.0 - scaling.contention).max(0.0) / scaling.coherency).sqrt()
+}
+
+/// What the law says of threads beyond those measured, or of those that are too many already.
+fn falls(scaling: &Scaling) -> String {
+    let peak = peak(scaling).max(1.0).round();
+    // Far beyond the last step the law is only extrapolated.
+    if peak > f64::from(scaling.threads) * 4.0 {
+        String::new()
+    } else {
+        format!(": the most comes of {peak} threads, more would give less")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{machine, measured};
+    use proptest::prelude::*;
+    use record::Where;
+
+    fn add(record: &mut Record, workload: &str, placement: &str, threads: u32, value: f64) {
+        let place =
+            Where::new().with("workload", workload).with("threads", threads).with("placement", placement);
+        record.measurements.push(measured("workload.throughput", place, value));
+    }
+
+    fn by_law(steps: &[u32], rate: f64, contention: f64, coherency: f64) -> Record {
+        let mut record = machine(4);
+        for n in steps {
+            add(&mut record, "w", "cores-first", *n, throughput(rate, contention, coherency, f64::from(*n)));
+        }
+        record
+    }
+
+    fn near(a: f64, b: f64, by: f64) -> bool {
+        (a - b).abs() <= by * b.abs().max(1e-9)
+    }
+
+    #[test]
+    fn data_that_follow_the_law_give_back_its_parameters() {
+        let record = by_law(&[1, 2, 4, 8, 16, 32, 52, 64, 104], 9.4e7, 0.02, 1.5e-4);
+        let all = scaling(&record);
+        assert_eq!(all.len(), 1);
+        let fit = &all[0];
+        assert!(near(fit.rate, 9.4e7, 1e-5), "{fit:?}");
+        assert!(near(fit.contention, 0.02, 1e-4) && near(fit.coherency, 1.5e-4, 1e-4), "{fit:?}");
+        assert!(fit.residual < 1e-5 && fit.points == 9 && fit.threads == 104, "{fit:?}");
+        assert!(fit.meaning.contains("the most comes of 81 threads"), "{}", fit.meaning);
+        let step = fit.steps.last().unwrap();
+        assert!(near(step.speedup / 104.0, step.efficiency, 1e-12) && step.speedup == fit.speedup);
+    }
+
+    #[test]
+    fn linear_work_has_no_contention_and_no_knee() {
+        let fit = scaling(&by_law(&[1, 2, 4, 8, 16], 3.0, 0.0, 0.0)).remove(0);
+        assert_eq!((fit.contention, fit.coherency, fit.knee), (0.0, 0.0, None));
+        assert!(near(fit.speedup, 16.0, 1e-9), "{fit:?}");
+        assert!(fit.meaning.contains("16.0 times the work of one"), "{}", fit.meaning);
+    }
+
+    #[test]
+    fn work_that_grows_more_than_linearly_is_held_at_zero_contention() {
+        let mut record = machine(8);
+        for (n, value) in [(1, 1.0), (2, 2.2), (4, 4.6), (8, 9.6)] {
+            add(&mut record, "w", "cores-first", n, value);
+        }
+        let fit = scaling(&record).remove(0);
+        assert_eq!((fit.contention, fit.coherency), (0.0, 0.0));
+        assert!(fit.meaning.contains("more than linear"), "{}", fit.meaning);
+    }
+
+    #[test]
+    fn siblings_that_add_a_third_make_the_knee_at_the_cores() {
+        let mut record = machine(104);
+        record.machine.counts.cores = Some(52);
+        for n in [1u32, 2, 4, 8, 16, 26, 32, 52, 64, 104] {
+            let (n, cores) = (f64::from(n), f64::from(n.min(52)));
+            add(&mut record, "primes", "cores-first", n as u32, cores + (n - cores) * 0.3);
+        }
+        let fit = scaling(&record).remove(0);
+        assert_eq!(fit.knee, Some(52));
+        assert!(fit.meaning.contains("siblings begin to share cores"), "{}", fit.meaning);
+    }
+
+    #[test]
+    fn a_placement_without_a_first_step_takes_the_others() {
+        let mut record = by_law(&[1, 2, 4, 8], 10.0, 0.05, 0.0);
+        add(&mut record, "w", "node-spread", 4, 35.0);
+        add(&mut record, "w", "node-spread", 8, 60.0);
+        add(&mut record, "lonely", "cores-first", 4, 1.0);
+        let all = scaling(&record);
+        assert_eq!(all.len(), 2, "{all:?}");
+        let spread = all.iter().find(|fit| fit.placement == "node-spread").unwrap();
+        assert_eq!((spread.points, spread.steps[0].threads), (3, 1));
+        assert!(near(spread.speedup, 6.0, 1e-6) && spread.coherency == 0.0, "{spread:?}");
+    }
+
+    #[test]
+    fn one_disturbed_step_does_not_bend_the_fit() {
+        let mut record = by_law(&[1, 2, 4, 8, 16, 32, 64], 1.0, 0.01, 0.0);
+        let disturbed = &mut record.measurements[3];
+        *disturbed = measured("workload.throughput", disturbed.place.clone(), disturbed.value() * 0.6);
+        disturbed.doubt = Some("too noisy".to_owned());
+        let fit = scaling(&record).remove(0);
+        assert!((fit.contention - 0.01).abs() < 0.003, "{fit:?}");
+        assert!(fit.residual < 0.02, "{fit:?}");
+    }
+
+    #[test]
+    fn two_steps_are_told_as_two_steps() {
+        let fit = scaling(&by_law(&[1, 2], 1.0, 0.25, 0.0)).remove(0);
+        assert!(near(fit.contention, 0.25, 1e-3), "{fit:?}");
+        assert_eq!(fit.knee, None);
+        assert!(fit.meaning.contains("by two steps alone"), "{}", fit.meaning);
+    }
+
+    proptest! {
+        #[test]
+        fn exact_data_of_any_parameters_are_found_again(
+            rate in 1e-6f64..1e12, contention in 0.0f64..0.5, coherency in 0.0f64..0.01, last in 4u32..9
+        ) {
+            let steps: Vec<u32> = (0..last).map(|i| 1 << i).collect();
+            let fit = scaling(&by_law(&steps, rate, contention, coherency)).remove(0);
+            // Samples keep seven digits, so a step is off by up to 5e-8 of it, and so are the parameters on the
+            // scale on which they move the steps.
+            prop_assert!(near(fit.rate, rate, 1e-4), "{fit:?}");
+            prop_assert!((fit.contention - contention).abs() < 1e-4, "{fit:?}");
+            prop_assert!((fit.coherency - coherency).abs() < 1e-4, "{fit:?}");
+            prop_assert!(fit.residual < 1e-4, "{fit:?}");
+        }
+
+        #[test]
+        fn any_figures_give_finite_entries(
+            steps in proptest::collection::vec((any::<u32>(), proptest::num::f64::ANY), 0..12)
+        ) {
+            let mut record = machine(2);
+            for (threads, value) in steps {
+                add(&mut record, "w", "cores-first", threads, value);
+            }
+            for fit in scaling(&record) {
+                for value in [fit.rate, fit.contention, fit.coherency, fit.speedup] {
+                    prop_assert!(value.is_finite() && value >= 0.0, "{fit:?}");
+                }
+            }
+        }
+    }
+}
