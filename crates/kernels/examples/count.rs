@@ -1,13 +1,13 @@
-//! Runs every usable kernel of the inventory twice, with few and with more iterations, between calls of an
-//! empty function that an instruction counter can see (callgrind's dumps, qemu's log). Prints a line for each
-//! kernel in the order in which they ran: its name and the instructions that it declares.
+//! Runs every usable kernel twice, with little and with more work, between calls of an empty function that an
+//! instruction counter can see (callgrind's dumps, qemu's log). Prints a line for each kernel in the order in
+//! which they ran: its name and the instructions that the second run is declared to have beyond the first.
 
 #[path = "../tests/counts/driver.rs"]
 mod driver;
 
 use std::fmt::Write;
 
-use driver::{FEW, MOST, Memory};
+use driver::{Case, Memory, Run};
 
 /// What the counter looks for: one call before, one between and one after the two runs of a kernel.
 #[unsafe(no_mangle)]
@@ -21,15 +21,15 @@ pub extern "C" fn linespeed_count_mark() {
 fn main() {
     let mut memory = Memory::new();
     let mut list = String::new();
-    for entry in kernels::inventory().filter(|entry| entry.variant.usable()) {
+    for case in Case::all().filter(Case::usable) {
         // The first run may do what the next ones need not.
-        memory.run(&entry, 1);
+        memory.run(&case, Run::Few);
         linespeed_count_mark();
-        memory.run(&entry, FEW);
+        memory.run(&case, Run::Few);
         linespeed_count_mark();
-        memory.run(&entry, MOST);
+        memory.run(&case, Run::Most);
         linespeed_count_mark();
-        let _ = writeln!(list, "{entry} {}", entry.work.instructions);
+        let _ = writeln!(list, "{case} {}", case.declared());
     }
     print!("{list}");
 }

@@ -6,7 +6,7 @@ use crate::branch::{BRANCHES, Branches};
 use crate::chain::{self, Chain};
 use crate::heavy::{self, Heavy};
 use crate::stream::{self, Stream};
-use crate::{Variant, Work, chase, hint};
+use crate::{Variant, Work, chase, cpu_bound, hint};
 
 /// A kernel, with what one needs to run it.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +50,13 @@ impl fmt::Display for Entry {
 /// Every kernel that has a declaration, usable on this CPU or not.
 pub fn inventory() -> impl Iterator<Item = Entry> {
     static BRANCHES_LIST: [Branches; 1] = [BRANCHES];
+    static CPU_BOUND_LIST: [Chain; 1] = [cpu_bound::CPU_BOUND];
     let scalar = |kernel, work| Entry { kernel, variant: Variant::Scalar, work };
-    let chains =
-        chain::all().iter().chain(hint::all()).map(move |chain| scalar(Kernel::Chain(chain), chain.work));
+    let chains = chain::all()
+        .iter()
+        .chain(hint::all())
+        .chain(&CPU_BOUND_LIST)
+        .map(move |chain| scalar(Kernel::Chain(chain), chain.work));
     let heavy = heavy::all().iter().map(|heavy| Entry {
         kernel: Kernel::Heavy(heavy),
         variant: heavy.variant,

@@ -20,6 +20,8 @@
 //! | [`counter`] | the cycle or system counter, and the loop that looks for gaps in it |
 //! | [`branch`] | one conditional branch an item: what a mispredict costs |
 //! | [`hint`] | the instruction that spin loops wait with |
+//! | [`primes`] | primes by trial division: user mode, kernel and guest compared |
+//! | [`cpu_bound`] | three nops and a count: the loop of published comparisons of cores |
 //! | [`handover`] | a cache line handed back and forth between two CPUs |
 //! | [`prefetch`] | a hint, for building working sets |
 //! | [`inventory()`] | all of them, as one list |
@@ -35,11 +37,13 @@ pub mod chain;
 pub mod chase;
 mod counted;
 pub mod counter;
+pub mod cpu_bound;
 pub mod handover;
 pub mod heavy;
 pub mod hint;
 mod inventory;
 pub mod prefetch;
+pub mod primes;
 pub mod stream;
 mod variant;
 mod work;

@@ -1,12 +1,70 @@
 //! Runs any kernel of the inventory a given number of iterations, on memory of its own: what the instruction
 //! counts have in common.
 
-use kernels::{Entry, Kernel, chase};
+use std::fmt;
+
+use kernels::{Entry, Kernel, chase, primes};
 
 /// The most iterations that the memory here is made for.
 pub const MOST: u64 = 5;
 /// The fewer iterations that [`MOST`] are compared with.
 pub const FEW: u64 = 2;
+
+/// Ranges that the prime routine is counted on: from, and where the shorter and the longer of two runs end.
+/// No number at all; small ones; mostly composite ones; one large prime.
+const RANGES: [(u64, [u64; 2]); 4] =
+    [(0, [0, 3]), (0, [3, 60]), (900, [901, 1000]), (999_981, [999_982, 999_984])];
+
+/// What is counted: something that is run twice, the second time with more work.
+#[derive(Clone, Copy)]
+pub enum Case {
+    /// A kernel of the inventory: [`FEW`] and [`MOST`] iterations.
+    Kernel(Entry),
+    /// The primes of a range, up to the first and to the second end.
+    Primes(u64, [u64; 2]),
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Case::Kernel(entry) => entry.fmt(f),
+            Case::Primes(from, [few, most]) => write!(f, "primes.{from}-{few}-{most}"),
+        }
+    }
+}
+
+impl Case {
+    /// Everything that is counted, usable on this CPU or not.
+    pub fn all() -> impl Iterator<Item = Case> {
+        let ranges = RANGES.iter().map(|(from, ends)| Case::Primes(*from, *ends));
+        kernels::inventory().map(Case::Kernel).chain(ranges)
+    }
+
+    /// Whether this CPU can run it.
+    pub fn usable(&self) -> bool {
+        match self {
+            Case::Kernel(entry) => entry.variant.usable(),
+            Case::Primes(..) => true,
+        }
+    }
+
+    /// The instructions that the second run is declared to have beyond those of the first.
+    pub fn declared(&self) -> u64 {
+        match self {
+            Case::Kernel(entry) => u64::from(entry.work.instructions) * (MOST - FEW),
+            Case::Primes(from, [few, most]) => {
+                primes::instructions(*from, *most) - primes::instructions(*from, *few)
+            }
+        }
+    }
+}
+
+/// Which of the two runs.
+#[derive(Clone, Copy)]
+pub enum Run {
+    Few,
+    Most,
+}
 
 /// One cache line.
 #[repr(C, align(64))]
@@ -41,8 +99,22 @@ impl Memory {
         }
     }
 
-    /// Runs `entry` for `iterations`, at most [`MOST`]. Allocates nothing, so it may run in a forked child.
-    pub fn run(&mut self, entry: &Entry, iterations: u64) {
+    /// Makes one of the two runs of `case`. Allocates nothing, so it may run in a forked child.
+    #[inline(never)]
+    pub fn run(&mut self, case: &Case, run: Run) {
+        // Only indexed, so that both runs take the same way here.
+        let run = run as usize;
+        match case {
+            Case::Kernel(entry) => self.iterate(entry, [FEW, MOST][run]),
+            Case::Primes(from, ends) => {
+                std::hint::black_box(primes::count(*from, ends[run]));
+            }
+        }
+    }
+
+    /// Runs `entry` for `iterations`, at most [`MOST`].
+    #[inline(never)]
+    fn iterate(&mut self, entry: &Entry, iterations: u64) {
         assert!(iterations <= MOST);
         assert!(entry.variant.usable());
         match entry.kernel {

@@ -1,13 +1,15 @@
 //! What the example `count` prints, put together with what a counter saw between its marks.
 
+use crate::Count;
+
 /// The name of the function that the example calls between runs.
 pub const MARK: &str = "linespeed_count_mark";
 
-/// The kernels that the example says it ran (a line each: name, declared instructions), each with the two
-/// counts of its runs. `between` has the instructions from each mark to the next: for each kernel those of
+/// The kernels that the example says it ran (a line each: name, declared difference of the two runs), each
+/// with the two counts of its runs. `between` has the instructions from each mark to the next: for each kernel those of
 /// its two runs and those of the way to the next kernel, which the last does not have.
-pub fn pair(listed: &str, between: &[u64]) -> Vec<(String, u32, u64, u64)> {
-    let kernels: Vec<(String, u32)> = listed
+pub fn pair(listed: &str, between: &[u64]) -> Vec<Count> {
+    let kernels: Vec<(String, u64)> = listed
         .lines()
         .map(|line| {
             let (name, declared) = line.rsplit_once(' ').expect("a name and a number");

@@ -1,17 +1,15 @@
 //! Holds every declaration of instructions against the CPU itself: a child runs the kernel one instruction at
 //! a time under ptrace, and the steps are counted. This is the one count that covers AVX-512.
 
-use kernels::Entry;
-
-use crate::driver::{FEW, MOST, Memory};
+use crate::driver::{Case, Memory, Run};
 use crate::hold;
 
 /// The exit status of a child that could not be traced.
 const UNTRACED: i32 = 99;
 
-/// Instructions that a child executes from its stop to its end when it runs `entry` so often; `None` where
+/// Instructions that a child executes from its stop to its end when it makes this run of `case`; `None` where
 /// ptrace does not exist (user-mode emulators).
-fn steps(memory: &mut Memory, entry: &Entry, iterations: u64) -> Option<u64> {
+fn steps(memory: &mut Memory, case: &Case, run: Run) -> Option<u64> {
     // SAFETY: the child calls only async-signal-safe functions and the kernel, which allocates nothing.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "fork: {}", std::io::Error::last_os_error());
@@ -23,7 +21,7 @@ fn steps(memory: &mut Memory, entry: &Entry, iterations: u64) -> Option<u64> {
             }
             libc::raise(libc::SIGSTOP);
         }
-        memory.run(entry, iterations);
+        memory.run(case, run);
         // SAFETY: ends this process without running what its parent has registered.
         unsafe { libc::_exit(0) }
     }
@@ -37,12 +35,12 @@ fn steps(memory: &mut Memory, entry: &Entry, iterations: u64) -> Option<u64> {
             match libc::WEXITSTATUS(status) {
                 0 => return Some(steps),
                 UNTRACED if cfg!(not(target_arch = "x86_64")) => return None,
-                code => panic!("{entry}: the child ended with {code}; is ptrace forbidden here?"),
+                code => panic!("{case}: the child ended with {code}; is ptrace forbidden here?"),
             }
         }
-        assert!(!libc::WIFSIGNALED(status), "{entry}: the child died of signal {}", libc::WTERMSIG(status));
+        assert!(!libc::WIFSIGNALED(status), "{case}: the child died of signal {}", libc::WTERMSIG(status));
         let signal = libc::WSTOPSIG(status);
-        assert!([libc::SIGSTOP, libc::SIGTRAP].contains(&signal), "{entry}: the child met signal {signal}");
+        assert!([libc::SIGSTOP, libc::SIGTRAP].contains(&signal), "{case}: the child met signal {signal}");
         // SAFETY: the child is stopped and traced by this thread.
         let stepped = unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, child, 0, 0) };
         assert_eq!(stepped, 0, "PTRACE_SINGLESTEP: {}", std::io::Error::last_os_error());
@@ -54,17 +52,17 @@ fn steps(memory: &mut Memory, entry: &Entry, iterations: u64) -> Option<u64> {
 fn every_kernel_executes_as_many_instructions_as_it_declares() {
     let mut memory = Memory::new();
     let mut counts = Vec::new();
-    for entry in kernels::inventory() {
-        if !entry.variant.usable() {
-            println!("{entry}: not counted, this CPU has no {}", entry.variant);
+    for case in Case::all() {
+        if !case.usable() {
+            println!("{case}: not counted, this CPU cannot run it");
             continue;
         }
-        let counted = (steps(&mut memory, &entry, FEW), steps(&mut memory, &entry, MOST));
+        let counted = (steps(&mut memory, &case, Run::Few), steps(&mut memory, &case, Run::Most));
         let (Some(few), Some(most)) = counted else {
             println!("not counted: no ptrace under this emulator");
             return;
         };
-        counts.push((entry.to_string(), entry.work.instructions, few, most));
+        counts.push((case.to_string(), case.declared(), few, most));
     }
     hold(&counts);
 }
