@@ -13,6 +13,7 @@ pub mod interrupts;
 pub mod list;
 pub mod mapping;
 pub mod measurements;
+pub mod orders;
 pub mod pace;
 pub mod pin;
 pub mod placement;
