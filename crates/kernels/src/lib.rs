@@ -1,7 +1,11 @@
 //! The timed loops themselves. Nothing here reads a file, allocates, starts a thread or looks at a clock on
 //! its own: a caller that knows how to measure runs a kernel a known number of times and divides.
 //!
-//! Every loop is written in assembly, x86-64 and aarch64 side by side in one file, so that no compiler can
+//! Some compute something that people compare machines by: AES and long numbers. They are portable
+//! Rust without vectors or instructions made for the purpose, in memory that the caller gives: the compiler
+//! chooses their instructions, so none are declared, and a known result proves the work.
+//!
+//! Every other loop is written in assembly, x86-64 and aarch64 side by side in one file, so that no compiler can
 //! fold, reorder or vectorise it, and starts on a 64-byte boundary, so that its speed does not hang on where
 //! the linker put it. Beside each loop stands its [`Work`]: how many instructions one iteration has, how many
 //! bytes it loads and stores and how many operations it does. Figures (IPC, bytes a second, flops) derive
@@ -22,6 +26,7 @@
 //! | [`hint`] | the instruction that spin loops wait with |
 //! | [`primes`] | primes by trial division: user mode, kernel and guest compared |
 //! | [`cpu_bound`] | three nops and a count: the loop of published comparisons of cores |
+//! | [`aes_ige`] | table-driven AES-256 in IGE mode |
 //! | [`handover`] | a cache line handed back and forth between two CPUs |
 //! | [`prefetch`] | a hint, for building working sets |
 //! | [`inventory()`] | all of them, as one list |
@@ -32,6 +37,7 @@
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("linespeed's kernels exist for x86-64 and aarch64 only");
 
+pub mod aes_ige;
 pub mod branch;
 pub mod chain;
 pub mod chase;
