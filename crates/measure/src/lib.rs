@@ -17,6 +17,7 @@ pub mod orders;
 pub mod pace;
 pub mod pin;
 pub mod placement;
+pub mod recipes;
 pub mod repeat;
 pub mod sys;
 pub mod team;

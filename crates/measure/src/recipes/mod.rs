@@ -1,0 +1,67 @@
+//! Recipes: how programs that people measure machines with are run, and where their score stands. Small TOML files, one
+//! a program, in this folder; people's own in `$XDG_CONFIG_HOME/linespeed/recipes/`. How to write one: docs/recipes.md.
+
+pub mod needs;
+mod read;
+mod recipe;
+pub mod score;
+pub mod template;
+
+use std::path::{Path, PathBuf};
+
+pub use read::{ReadError, file, text_of};
+pub use recipe::{Origin, Recipe, Service, Setting};
+
+/// The recipes that ship with linespeed: name and text.
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("bc-pi", include_str!("bc-pi.toml")),
+    ("bc-power", include_str!("bc-power.toml")),
+    ("likwid-stream", include_str!("likwid-stream.toml")),
+    ("mysql-oltp-read-only", include_str!("mysql-oltp-read-only.toml")),
+    ("mysql-point-select", include_str!("mysql-point-select.toml")),
+    ("openssl-speed", include_str!("openssl-speed.toml")),
+    ("stream", include_str!("stream.toml")),
+    ("stress-ng-matrix", include_str!("stress-ng-matrix.toml")),
+    ("sysbench-cpu", include_str!("sysbench-cpu.toml")),
+    ("sysbench-memory", include_str!("sysbench-memory.toml")),
+];
+
+/// Files of the user's that are looked at in one folder, at most.
+const MOST_FILES: usize = 1000;
+
+/// The user's folder of recipes: `$XDG_CONFIG_HOME/linespeed/recipes`, by default below `~/.config`.
+pub fn own_folder() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let config = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
+    Some(config.join("linespeed/recipes"))
+}
+
+/// The recipe with this name: the user's own in `folder` before those that ship with linespeed. `None`: there is none.
+pub fn find(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
+    let own = folder.map(|folder| folder.join(format!("{name}.toml"))).filter(|_| !name.contains('/'));
+    if let Some(path) = own.filter(|path| path.is_file()) {
+        return Some(file(&path));
+    }
+    let (name, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+    Some(text_of(text, name, Origin::BuiltIn))
+}
+
+/// Every recipe by name: those that ship with linespeed and the user's own in `folder`, which replace them. Those that
+/// cannot be read stand there with what is wrong.
+pub fn all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>)> {
+    let mut names: std::collections::BTreeSet<String> =
+        BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let files = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten();
+    for entry in files.take(MOST_FILES).filter_map(Result::ok) {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "toml")
+            && let Some(name) = path.file_stem().and_then(|name| name.to_str())
+        {
+            names.insert(name.to_owned());
+        }
+    }
+    names.into_iter().filter_map(|name| find(&name, folder).map(|found| (name, found))).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! What a recipe is: how to run a program that people measure machines with, and where its score stands.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::needs::Need;
+use super::score::Score;
+use super::template::{Template, Values};
+
+/// Where a recipe comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It ships with linespeed.
+    BuiltIn,
+    /// A file of the user's.
+    File(PathBuf),
+}
+
+/// Something in a recipe that the user may set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What it is.
+    pub what: String,
+    /// Its usual value.
+    pub value: String,
+    /// Its value in a quick run; the usual one without.
+    pub small: Option<String>,
+}
+
+/// A program that runs beside what is measured: a database server, for instance. Its threads share the CPUs of each step.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Commands before it starts, in order.
+    pub prepare: Vec<Vec<Template>>,
+    /// The program itself. It must stay in the foreground.
+    pub start: Vec<Template>,
+    /// A command that succeeds once it can be used.
+    pub ready: Vec<Template>,
+    /// Commands once it can be used, before anything is measured.
+    pub load: Vec<Vec<Template>>,
+    /// How long it may take to get ready, and each of the other commands, seconds.
+    pub patience: f64,
+}
+
+/// How to run a program and read its score.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// Its name; the workload's name in a record.
+    pub name: String,
+    /// What it measures, a sentence or two.
+    pub what: String,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The command that is measured.
+    pub command: Vec<Template>,
+    /// Its environment, beside linespeed's own.
+    pub environment: Vec<(String, Template)>,
+    /// Whether it is run once for each CPU; otherwise once for all CPUs of the step.
+    pub copies: bool,
+    /// Unit of the work of one run, for a program without a score: `runs`, `digits`.
+    pub unit: String,
+    /// Units of work in one run.
+    pub work: f64,
+    /// Where its score stands: the first that matches counts. Empty: the time of a run is its score.
+    pub scores: Vec<Score>,
+    /// What must stand in its output for the run to count.
+    pub expect: Option<String>,
+    /// The programs that it needs.
+    pub needs: Vec<Need>,
+    /// The recipe to use where these are missing.
+    pub otherwise: Option<String>,
+    /// A program beside it.
+    pub service: Option<Service>,
+    /// What may be set.
+    pub settings: BTreeMap<String, Setting>,
+}
+
+impl Recipe {
+    /// The values of its settings: `small` ones, or the usual, and what the user `set` instead.
+    /// `Err` with a sentence when the user names a setting that it does not have.
+    pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, String> {
+        let mut values: Values = self
+            .settings
+            .iter()
+            .map(|(name, setting)| {
+                let value = if small { setting.small.as_ref() } else { None };
+                (name.clone(), value.unwrap_or(&setting.value).clone())
+            })
+            .collect();
+        for (name, value) in set {
+            if !values.contains_key(name) {
+                let known: Vec<&str> = self.settings.keys().map(String::as_str).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(format!("the recipe {} has no setting {name:?}; it has: {known}", self.name));
+            }
+            values.insert(name.clone(), value.clone());
+        }
+        Ok(values)
+    }
+
+    /// Whether a run needs a folder of its own.
+    pub fn needs_folder(&self) -> bool {
+        let service = self.service.iter().flat_map(|service| {
+            service.prepare.iter().chain(&service.load).chain([&service.start, &service.ready]).flatten()
+        });
+        let environment = self.environment.iter().map(|(_, value)| value);
+        self.command
+            .iter()
+            .chain(environment)
+            .chain(service)
+            .flat_map(Template::places)
+            .any(|name| matches!(name, "folder" | "socket"))
+    }
+}

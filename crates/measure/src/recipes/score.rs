@@ -1,0 +1,235 @@
+//! How a program's score is found in what it printed.
+
+use regex_lite::{Regex, RegexBuilder};
+
+use super::template::{Template, Values};
+
+/// Output beyond this is not looked at; a program that prints a score prints it near its end or its beginning, and both
+/// are kept.
+pub const MOST_OUTPUT: usize = 256 << 10;
+
+/// What a number that a program prints is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Work a second.
+    Rate,
+    /// Seconds that one run's work took.
+    Seconds,
+    /// Work that was done while the program ran; its wall time is ours.
+    Work,
+}
+
+/// Where a program prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// Either, standard output first.
+    Both,
+}
+
+/// Which of several matches counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// All of them, added up: for programs that print a line a thread.
+    Sum,
+}
+
+/// One way to find a score.
+#[derive(Clone, Debug)]
+pub struct Score {
+    /// The pattern as it was written.
+    pub pattern: String,
+    /// What the number is.
+    pub kind: Kind,
+    /// Where it stands.
+    pub stream: Stream,
+    /// Which match counts.
+    pub pick: Pick,
+    /// The number is multiplied by this: 1000 for a program that prints kB/s.
+    pub scale: f64,
+    /// What one unit of the work is: `B`, `events`, `transactions`.
+    pub unit: String,
+}
+
+/// A score that a program printed, after its scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scored {
+    /// The number times [`Score::scale`].
+    pub value: f64,
+    /// What it is.
+    pub kind: Kind,
+    /// Unit of the work.
+    pub unit: String,
+}
+
+/// The part of a pattern that is the number.
+const NUMBER: &str = r"([-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)";
+
+/// A pattern as a regular expression. Text is matched without regard to case, any white space by any white space;
+/// `{score}` is the number, `{word}` a word, `{...}` anything on the line; other names in braces are settings.
+/// `Err` with why not.
+pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Regex, String> {
+    let mut expression = String::from("(?im)");
+    let mut rest = pattern.trim();
+    let mut scores = 0;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix("{score}") {
+            expression.push_str(NUMBER);
+            scores += 1;
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("{word}") {
+            expression.push_str(r"[^ \t\r\n]+");
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("{...}") {
+            expression.push_str(r"[^\r\n]*?");
+            rest = after;
+        } else if rest.starts_with('{') && rest.contains('}') && Template::new(rest).places().next().is_some()
+        {
+            // Only the first place: what follows may be one of the three above.
+            let end = rest.find('}').map_or(rest.len(), |at| at + 1);
+            let filled = Template::new(&rest[..end]).fill(values);
+            expression.push_str(&regex_lite::escape(&filled.to_string_lossy()));
+            rest = &rest[end..];
+        } else {
+            let Some(c) = rest.chars().next() else { break };
+            if c.is_whitespace() {
+                expression.push_str(r"[ \t]+");
+                rest = rest.trim_start();
+            } else {
+                expression.push_str(&regex_lite::escape(c.encode_utf8(&mut [0; 4])));
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    if wants_score && scores != 1 {
+        return Err(format!(
+            "the pattern {pattern:?} has {scores} times {{score}}; it needs one, where the number stands"
+        ));
+    }
+    RegexBuilder::new(&expression)
+        .size_limit(1 << 20)
+        .build()
+        .map_err(|error| format!("the pattern {pattern:?} cannot be used: {error}"))
+}
+
+/// The names of settings that a pattern has places for.
+pub fn places(pattern: &str) -> Vec<String> {
+    let plain = pattern.replace("{...}", "");
+    let places: Vec<String> = Template::new(&plain).places().map(str::to_owned).collect();
+    places.into_iter().filter(|name| !matches!(name.as_str(), "score" | "word")).collect()
+}
+
+/// A number as programs print it: with thousands separators, too.
+fn number(text: &str) -> Option<f64> {
+    text.replace(',', "").parse::<f64>().ok().filter(|value| value.is_finite())
+}
+
+impl Score {
+    /// The score in what a program printed; `None` where nothing matches, or no sound number is there.
+    pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Option<Scored> {
+        let pattern = compile(&self.pattern, values, true).ok()?;
+        let texts: &[&str] = match self.stream {
+            Stream::Stdout => &[stdout],
+            Stream::Stderr => &[stderr],
+            Stream::Both => &[stdout, stderr],
+        };
+        let mut all = texts.iter().flat_map(|text| {
+            pattern
+                .captures_iter(text)
+                .filter_map(|found| number(found.get(1)?.as_str()))
+                .collect::<Vec<f64>>()
+        });
+        let value = match self.pick {
+            Pick::First => all.next(),
+            Pick::Last => all.last(),
+            Pick::Sum => all.fold(None, |sum: Option<f64>, value| Some(sum.unwrap_or(0.0) + value)),
+        }?;
+        let value = value * self.scale;
+        // A score of nothing is none: a rate of 0 has no speed-up, a time of 0 no rate.
+        (value.is_finite() && value > 0.0).then(|| Scored { value, kind: self.kind, unit: self.unit.clone() })
+    }
+}
+
+/// The first of several scores that a program printed.
+pub fn first(scores: &[Score], stdout: &str, stderr: &str, values: &Values) -> Option<Scored> {
+    scores.iter().find_map(|score| score.read(stdout, stderr, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(pattern: &str) -> Score {
+        Score {
+            pattern: pattern.to_owned(),
+            kind: Kind::Rate,
+            stream: Stream::Stdout,
+            pick: Pick::First,
+            scale: 1.0,
+            unit: "events".to_owned(),
+        }
+    }
+
+    fn read(pattern: &str, text: &str) -> Option<f64> {
+        score(pattern).read(text, "", &Values::new()).map(|scored| scored.value)
+    }
+
+    #[test]
+    fn scores_are_found_as_programs_print_them() {
+        assert_eq!(
+            read("events per second: {score}", "CPU speed:\n    events per second:  7034.20\n"),
+            Some(7034.2)
+        );
+        let sysbench = "    transactions:                        3815   (3807.57 per sec.)\n";
+        assert_eq!(read("transactions: {word} ({score} per sec.)", sysbench), Some(3807.57));
+        let stream = "Function    Best Rate MB/s  Avg time\nTriad:          51,098.1     0.0313\n";
+        assert_eq!(read("Triad: {score}", stream), Some(51098.1));
+        let rsa = "rsa 2048 bits 0.000129s 0.000007s   7750.0 140815.0\n";
+        assert_eq!(read("rsa {word} bits {word} {word} {score}", rsa), Some(7750.0));
+        let table = "stressor bogo ops\nstress-ng: metrc: [1] matrix            11558      1.00      2.00      0.00     11556.39\n";
+        assert_eq!(read("] matrix {word} {word} {word} {word} {score}", table), Some(11556.39));
+        assert_eq!(read("rate {...} = {score}", "rate of all = 1e3 x"), Some(1000.0));
+    }
+
+    #[test]
+    fn a_setting_may_stand_in_a_pattern_and_means_itself() {
+        let values: Values = [("algorithm".to_owned(), "AES-256+CBC".to_owned())].into();
+        let found = score("{algorithm} {score}k").read("aes-256+cbc    1474863.10k\n", "", &values);
+        assert_eq!(found.map(|scored| scored.value), Some(1474863.10));
+        assert_eq!(places("{algorithm} {...} {word} {score}k"), ["algorithm"]);
+    }
+
+    #[test]
+    fn several_lines_are_first_last_or_summed() {
+        let text = "t 1\nt 2\nt 4\n";
+        let with =
+            |pick| Score { pick, ..score("t {score}") }.read(text, "", &Values::new()).map(|s| s.value);
+        assert_eq!(with(Pick::First), Some(1.0));
+        assert_eq!(with(Pick::Last), Some(4.0));
+        assert_eq!(with(Pick::Sum), Some(7.0));
+    }
+
+    #[test]
+    fn what_is_no_score_is_none() {
+        assert_eq!(read("t {score}", "t nan\nt -\n"), None);
+        assert_eq!(read("t {score}", "t 0\n"), None);
+        assert_eq!(read("t {score}", "t 1e999\n"), None);
+        assert_eq!(read("t {score}", &"t ".repeat(100_000)), None);
+        assert!(compile("no number", &Values::new(), true).is_err());
+        assert!(compile("{score} {score}", &Values::new(), true).is_err());
+    }
+
+    #[test]
+    fn the_stream_that_is_named_is_read() {
+        let both = Score { stream: Stream::Both, ..score("t {score}") };
+        assert_eq!(both.read("", "t 3", &Values::new()).map(|scored| scored.value), Some(3.0));
+        assert_eq!(score("t {score}").read("", "t 3", &Values::new()), None);
+    }
+}

@@ -1,0 +1,116 @@
+use super::*;
+use template::{GIVEN, fill_all};
+
+fn read(text: &str) -> Result<Recipe, ReadError> {
+    text_of(text, "mine.toml", Origin::BuiltIn)
+}
+
+fn complaint(text: &str) -> String {
+    read(text).expect_err("it was accepted").to_string()
+}
+
+#[test]
+fn every_recipe_that_ships_reads_and_says_how_to_install_what_it_needs() {
+    for (name, text) in BUILT_IN {
+        let recipe = text_of(text, name, Origin::BuiltIn).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(&recipe.name, name);
+        assert!(!recipe.what.is_empty() && !recipe.needs.is_empty(), "{name}");
+        for need in &recipe.needs {
+            let missing = need.missing("ID=debian");
+            assert!(missing.contains("apt install") || need.hint.is_some(), "{name}: {missing}");
+        }
+        for small in [false, true] {
+            let values = recipe.values(small, &[]).unwrap();
+            assert_eq!(values.len(), recipe.settings.len());
+        }
+        if let Some(otherwise) = &recipe.otherwise {
+            assert!(
+                find(otherwise, None).is_some_and(|found| found.is_ok()),
+                "{name}: no recipe {otherwise}"
+            );
+        }
+        // One command for all CPUs must be told how many they are, or it would measure something else.
+        let told = recipe.environment.iter().map(|(_, value)| value).chain(&recipe.command);
+        let told = told.flat_map(|template| template.places()).any(|place| place == "threads");
+        assert_eq!(recipe.copies, !told, "{name}");
+    }
+}
+
+#[test]
+fn settings_are_usual_small_or_the_users() {
+    let recipe = find("bc-power", None).unwrap().unwrap();
+    let command = |small, set: &[(String, String)]| {
+        let mut values = recipe.values(small, set).unwrap();
+        values.extend(GIVEN.map(|(name, _)| (name.to_owned(), "1".to_owned())));
+        fill_all(&recipe.command, &values).pop().unwrap().into_string().unwrap()
+    };
+    assert_eq!(command(false, &[]), "echo '7^999999' | bc");
+    assert_ne!(command(true, &[]), command(false, &[]));
+    assert_eq!(command(true, &[("exponent".to_owned(), "5".to_owned())]), "echo '7^5' | bc");
+    let error = recipe.values(false, &[("exponnt".to_owned(), "5".to_owned())]).unwrap_err();
+    assert!(error.contains("exponnt") && error.contains("it has: exponent"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_recipe_is_told_with_its_line() {
+    let head = "name = \"mine\"\nwhat = \"x\"\n";
+    let cases = [
+        ("name = \"mine\"\nwhat = \"x\ncommand = []\n", "mine.toml:2: "),
+        ("name = \"mine\"\nwhat = \"x\"\n", "missing field `command`"),
+        (&format!("{head}command = []"), "mine.toml:3: the command is empty"),
+        (&format!("{head}command = [\"a\"]\ncomand = 1\n"), "mine.toml:4: "),
+        (&format!("{head}command = [\n\"a\",\n\"{{size}}\"]"), "mine.toml:5: {size} is neither a setting"),
+        (
+            &format!("{head}command = [\"a\"]\n[[score]]\npattern = \"x\"\nunit = \"e\""),
+            "mine.toml:5: the pattern",
+        ),
+        (
+            &format!(
+                "{head}command = [\"a\"]\n[[score]]\npattern = \"{{score}}\"\nunit = \"e\"\nkind = \"speed\""
+            ),
+            "mine.toml:7: \"speed\" is none of rate, seconds, work",
+        ),
+        (
+            &format!("{head}command = [\"a\"]\n[[score]]\npattern = \"{{score}}\"\nunit = \"e\"\nscale = -1"),
+            "mine.toml:7: scale must be a number above 0",
+        ),
+        (&format!("{head}command = [\"a\", \"{{threads}}\"]\ncopies = true\n"), "mine.toml:4: copies = true"),
+        (
+            &format!("{head}command = [\"a\"]\n[settings.threads]\nvalue = 1"),
+            "mine.toml:4: threads is filled in",
+        ),
+        ("name = \"Mine/..\"\nwhat = \"x\"\ncommand = [\"a\"]", "mine.toml:1: a name is"),
+    ];
+    for (text, expected) in cases {
+        let told = complaint(text);
+        assert!(told.contains(expected), "{text}\n told {told:?}\n not {expected:?}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+    }
+}
+
+#[test]
+fn a_users_recipe_comes_before_ours_and_a_bad_one_is_listed_with_its_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("bc-pi.toml");
+    std::fs::write(&own, "name = \"bc-pi\"\nwhat = \"mine\"\ncommand = [\"true\"]\n").unwrap();
+    std::fs::write(folder.path().join("bad.toml"), "name = ").unwrap();
+    let found = find("bc-pi", Some(folder.path())).unwrap().unwrap();
+    assert_eq!((found.what.as_str(), &found.origin), ("mine", &Origin::File(own)));
+    let all = all(Some(folder.path()));
+    assert_eq!(all.len(), BUILT_IN.len() + 1);
+    let bad = all.iter().find(|(name, _)| name == "bad").unwrap();
+    assert!(bad.1.as_ref().unwrap_err().to_string().contains("bad.toml:1: "));
+    assert!(find("../bc-pi", Some(folder.path())).is_none());
+}
+
+#[test]
+fn files_that_are_no_recipes_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.toml");
+    assert!(file(&path).unwrap_err().to_string().contains("cannot be read"));
+    std::fs::write(&path, b"name = \"x\"\nwhat = \"\xff\"").unwrap();
+    assert!(file(&path).unwrap_err().to_string().contains("x.toml:2: is not UTF-8"));
+    std::fs::write(&path, vec![b'#'; 300 << 10]).unwrap();
+    assert!(file(&path).unwrap_err().to_string().contains("larger than any recipe"));
+    assert!(file(folder.path()).unwrap_err().to_string().contains("cannot be read"));
+}
