@@ -27,6 +27,7 @@
 //! | [`primes`] | primes by trial division: user mode, kernel and guest compared |
 //! | [`cpu_bound`] | three nops and a count: the loop of published comparisons of cores |
 //! | [`aes_ige`] | table-driven AES-256 in IGE mode |
+//! | [`bignum`] | long decimal numbers: a power and π, as `bc` computes them |
 //! | [`handover`] | a cache line handed back and forth between two CPUs |
 //! | [`prefetch`] | a hint, for building working sets |
 //! | [`inventory()`] | all of them, as one list |
@@ -38,6 +39,7 @@
 compile_error!("linespeed's kernels exist for x86-64 and aarch64 only");
 
 pub mod aes_ige;
+pub mod bignum;
 pub mod branch;
 pub mod chain;
 pub mod chase;

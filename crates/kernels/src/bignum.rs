@@ -1,0 +1,203 @@
+//! Long numbers in a decimal base: the work of two calculations that people time `bc` with, a power and π.
+//!
+//! A number is a slice of [`Limb`]s below [`BASE`], the lowest first, in memory that the caller gives. Decimal,
+//! as `bc`'s numbers are, with `bc`'s algorithms (Karatsuba's product, powers from the lowest bit up, its
+//! library's arctangent), but with 18 digits in a limb where `bc` has one: the same work as a good program does
+//! it, not as long as `bc` takes. Nearly all of it is multiplying words into two words, and carrying.
+
+mod divide;
+mod multiply;
+mod pi;
+
+pub use pi::{PI_CHECK, PI_DIGITS, pi, pi_limbs};
+
+use multiply::{multiply, scratch_limbs};
+
+/// 18 decimal digits.
+pub type Limb = u64;
+
+/// What a limb counts to: 10¹⁸, because 340 products of two limbs then fit a sum of 128 bits.
+pub const BASE: Limb = 1_000_000_000_000_000_000;
+
+/// Decimal digits of a limb.
+pub const LIMB_DIGITS: usize = 18;
+
+/// Base and exponent of the power that people time: `echo "7^999999" | bc`.
+pub const POWER: (u32, u32) = (7, 999_999);
+
+/// [`check`] of that power: 7⁹⁹⁹⁹⁹⁹ modulo 2⁶¹ − 1.
+pub const POWER_CHECK: u64 = 1_551_305_960_039_184_760;
+
+/// Limbs that [`power`] needs for [`POWER`]: of the result and of scratch.
+pub fn power_limbs() -> (usize, usize) {
+    limbs_for_power(POWER.0, POWER.1)
+}
+
+/// Limbs that [`power`] needs for any power: of the result (a few more than it will have) and of scratch.
+pub fn limbs_for_power(base: u32, exponent: u32) -> (usize, usize) {
+    let digits = f64::from(base.max(1)).log10() * f64::from(exponent);
+    let result = (digits / LIMB_DIGITS as f64) as usize + 3;
+    (result, 2 * result + scratch_limbs(result))
+}
+
+/// Sets `result` to `base` to the power of `exponent` and returns how many limbs it has (0⁰ is 1, as in `bc`).
+/// By squaring and multiplying from the exponent's lowest bit up, as `bc` does.
+///
+/// # Panics
+/// When `result` or `scratch` is shorter than [`limbs_for_power`] says.
+pub fn power(base: u32, exponent: u32, result: &mut [Limb], scratch: &mut [Limb]) -> usize {
+    let (most, scratch_most) = limbs_for_power(base, exponent);
+    let (result, scratch) = (&mut result[..most], &mut scratch[..scratch_most]);
+    let (square, scratch) = scratch.split_at_mut(most);
+    let (product, scratch) = scratch.split_at_mut(most);
+    result[0] = 1;
+    square[0] = Limb::from(base);
+    let (mut limbs, mut square_limbs) = (1, 1);
+    // The first factor is copied: a product with 1 would be no work that bc does.
+    let mut begun = false;
+    let mut left = exponent;
+    while left > 0 {
+        if left & 1 == 1 {
+            let factor = &square[..square_limbs];
+            if begun {
+                limbs = multiply_by(result, limbs, factor, product, scratch);
+            } else {
+                result[..square_limbs].copy_from_slice(factor);
+                (limbs, begun) = (square_limbs, true);
+            }
+        }
+        left >>= 1;
+        if left > 0 {
+            let product = &mut product[..2 * square_limbs];
+            multiply(product, &square[..square_limbs], &square[..square_limbs], scratch);
+            square_limbs = significant(product).max(1);
+            square[..square_limbs].copy_from_slice(&product[..square_limbs]);
+        }
+    }
+    limbs
+}
+
+/// Multiplies the number in the first `limbs` of `number` by `factor`; how many limbs it has then.
+fn multiply_by(
+    number: &mut [Limb],
+    limbs: usize,
+    factor: &[Limb],
+    product: &mut [Limb],
+    scratch: &mut [Limb],
+) -> usize {
+    let product = &mut product[..limbs + factor.len()];
+    multiply(product, &number[..limbs], factor, scratch);
+    let limbs = significant(product).max(1);
+    number[..limbs].copy_from_slice(&product[..limbs]);
+    limbs
+}
+
+/// How many limbs are left when the zeros at the upper end are not counted.
+fn significant(number: &[Limb]) -> usize {
+    number.iter().rposition(|limb| *limb != 0).map_or(0, |last| last + 1)
+}
+
+/// The number modulo the prime 2⁶¹ − 1: one sum over its limbs, to tell a right result from a wrong one. (A wrong
+/// one would pass once in 2·10¹⁸ times.)
+pub fn check(number: &[Limb]) -> u64 {
+    const PRIME: u64 = (1 << 61) - 1;
+    number.iter().rev().fold(0, |rest, limb| {
+        // Below 2¹²², so that adding the part above 61 bits to the part below leaves less than 2 × PRIME + 1.
+        let sum = u128::from(rest) * u128::from(BASE) + u128::from(*limb);
+        let folded = (sum as u64 & PRIME) + (sum >> 61) as u64;
+        if folded >= PRIME { folded - PRIME } else { folded }
+    })
+}
+
+/// Hands the decimal digits of the number to `sink`, the highest first, as ASCII, without leading zeros; `0`
+/// for 0.
+pub fn write_decimal(number: &[Limb], sink: &mut dyn FnMut(u8)) {
+    let mut leading = true;
+    for limb in number.iter().rev() {
+        let mut weight = BASE / 10;
+        while weight > 0 {
+            let digit = (limb / weight % 10) as u8;
+            leading &= digit == 0;
+            if !leading {
+                sink(b'0' + digit);
+            }
+            weight /= 10;
+        }
+    }
+    if leading {
+        sink(b'0');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn power_text(base: u32, exponent: u32) -> String {
+        let (limbs, scratch) = limbs_for_power(base, exponent);
+        // Not zero at first: what was there must not matter.
+        let (mut result, mut scratch) = (vec![BASE - 1; limbs], vec![BASE - 1; scratch]);
+        let used = power(base, exponent, &mut result, &mut scratch);
+        assert!(used <= limbs && (used == 1 || result[used - 1] != 0), "{base}^{exponent}: {used} limbs");
+        text(&result[..used])
+    }
+
+    pub(super) fn text(number: &[Limb]) -> String {
+        let mut text = String::new();
+        write_decimal(number, &mut |digit| text.push(char::from(digit)));
+        text
+    }
+
+    #[test]
+    fn small_powers_are_right() {
+        for base in [0, 1, 2, 3, 7, 10, 99, 65_536, u32::MAX] {
+            for exponent in 0..=3u32 {
+                let expected = u128::from(base).pow(exponent).to_string();
+                assert_eq!(power_text(base, exponent), expected, "{base}^{exponent}");
+            }
+        }
+        assert_eq!(power_text(2, 127), (1u128 << 127).to_string());
+        assert_eq!(power_text(10, 36), format!("1{}", "0".repeat(36)));
+        assert_eq!(power_text(1, u32::MAX), "1");
+        assert_eq!(power_text(0, u32::MAX), "0");
+    }
+
+    #[test]
+    fn the_power_that_is_timed_is_what_modular_arithmetic_says() {
+        let modulus = (1u128 << 61) - 1;
+        let (mut expected, mut square, mut left) = (1u128, u128::from(POWER.0), POWER.1);
+        while left > 0 {
+            if left & 1 == 1 {
+                expected = expected * square % modulus;
+            }
+            square = square * square % modulus;
+            left >>= 1;
+        }
+        assert_eq!(u128::from(POWER_CHECK), expected);
+        let (limbs, scratch) = power_limbs();
+        let (mut result, mut scratch) = (vec![0; limbs], vec![0; scratch]);
+        let used = power(POWER.0, POWER.1, &mut result, &mut scratch);
+        assert_eq!(check(&result[..used]), POWER_CHECK, "every run would be called wrong");
+        result[used / 2] ^= 1;
+        assert_ne!(check(&result[..used]), POWER_CHECK, "a wrong digit would pass");
+    }
+
+    #[test]
+    fn the_check_is_the_rest_of_a_division() {
+        for number in
+            [0, 1, (1u128 << 61) - 2, (1 << 61) - 1, 1 << 61, 987_654_321_987_654_321_987_654_321_987_654]
+        {
+            let limbs = [(number % u128::from(BASE)) as Limb, (number / u128::from(BASE)) as Limb];
+            assert_eq!(u128::from(check(&limbs)), number % ((1 << 61) - 1), "{number}");
+        }
+    }
+
+    #[test]
+    fn digits_are_written_without_leading_zeros_and_with_all_others() {
+        assert_eq!(text(&[]), "0");
+        assert_eq!(text(&[0, 0]), "0");
+        assert_eq!(text(&[5, 0]), "5");
+        assert_eq!(text(&[5, 120]), "120000000000000000005");
+        assert_eq!(text(&[BASE - 1]), "999999999999999999");
+    }
+}
