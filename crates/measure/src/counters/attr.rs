@@ -1,0 +1,165 @@
+//! `perf_event_open` itself: the attribute block as the kernel reads it, the call, the controls of an open event.
+//! Layout, bits and numbers are of `include/uapi/linux/perf_event.h`, which is a promise to user space.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// `PERF_TYPE_HARDWARE`: events that the kernel translates for each CPU.
+pub(super) const TYPE_HARDWARE: u32 = 0;
+/// `PERF_TYPE_SOFTWARE`: events of the kernel's own.
+pub(super) const TYPE_SOFTWARE: u32 = 1;
+/// `PERF_TYPE_HW_CACHE`: caches and TLBs, translated too.
+pub(super) const TYPE_HW_CACHE: u32 = 3;
+
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
+const FORMAT_TIMES: u64 = 1 | 2;
+/// `PERF_FORMAT_GROUP`: one read gives all events of a group, counted over the same time.
+const FORMAT_GROUP: u64 = 8;
+/// `PERF_FLAG_FD_CLOEXEC`.
+const FLAG_CLOEXEC: libc::c_ulong = 8;
+/// `PERF_EVENT_IOC_ENABLE`, `_IO('$', 0)`.
+const IOC_ENABLE: u32 = 0x2400;
+/// `PERF_EVENT_IOC_DISABLE`, `_IO('$', 1)`.
+const IOC_DISABLE: u32 = 0x2401;
+
+/// `struct perf_event_attr` up to `config2` (`PERF_ATTR_SIZE_VER1`, 72 bytes). The kernel takes what follows as zero,
+/// so that kernels from 2.6.33 on read the same block.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Attr {
+    pub kind: u32,
+    pub size: u32,
+    pub config: u64,
+    pub sample_period: u64,
+    pub sample_type: u64,
+    pub read_format: u64,
+    pub flags: u64,
+    pub wakeup_events: u32,
+    pub bp_type: u32,
+    pub config1: u64,
+    pub config2: u64,
+}
+
+/// What is to be counted, as the kernel numbers it: the attribute's `type` and its three `config` words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Code {
+    pub kind: u32,
+    pub config: u64,
+    pub config1: u64,
+    pub config2: u64,
+}
+
+/// How an event is to count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mode {
+    /// Waits for an enable. Of a group only the leader does; its members follow it.
+    pub disabled: bool,
+    /// Threads and processes started later count too.
+    pub inherit: bool,
+    /// On the PMU whenever the thread runs, or in error. Leaders only.
+    pub pinned: bool,
+    /// Enables itself when the thread calls exec. Leaders only.
+    pub enable_on_exec: bool,
+    /// Kernel and hypervisor are left out: all that an ordinary user gets when `perf_event_paranoid` is 2.
+    pub user_only: bool,
+    /// Virtual machines that this thread runs are left out: some PMUs (Apple's) take nothing else.
+    pub exclude_guest: bool,
+    /// One read of the leader gives the group.
+    pub group: bool,
+}
+
+impl Attr {
+    /// The block for `code` counted in `mode`.
+    pub(super) fn new(code: Code, mode: Mode) -> Self {
+        let bits = [
+            (mode.disabled, 0),
+            (mode.inherit, 1),
+            (mode.pinned, 2),
+            (mode.user_only, 5),
+            (mode.user_only, 6),
+            (mode.enable_on_exec, 12),
+            (mode.exclude_guest, 20),
+        ];
+        Self {
+            kind: code.kind,
+            size: size_of::<Self>() as u32,
+            config: code.config,
+            config1: code.config1,
+            config2: code.config2,
+            read_format: FORMAT_TIMES | if mode.group { FORMAT_GROUP } else { 0 },
+            flags: bits.iter().map(|(set, bit)| u64::from(*set) << bit).sum(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Opens an event for the thread `pid` (0: the caller, -1: all) on `cpu` (-1: any), as a member of `leader`'s group.
+pub(super) fn open(attr: &Attr, pid: i32, cpu: i32, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+    let leader = leader.map_or(-1, |fd| fd.as_raw_fd());
+    // SAFETY: the kernel reads `attr.size` bytes of a block of that size; the other arguments are numbers.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), pid, cpu, leader, FLAG_CLOEXEC)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call returned a descriptor that nobody else has.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
+}
+
+fn control(fd: &OwnedFd, request: u32) {
+    // SAFETY: these requests take no memory. They fail on nothing but a wrong descriptor or an event in error, which
+    // the next read shows.
+    unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, 0) };
+}
+
+/// Lets an event, and the group that it leads, count.
+pub(super) fn enable(fd: &OwnedFd) {
+    control(fd, IOC_ENABLE);
+}
+
+/// Stops an event, and the group that it leads.
+pub(super) fn disable(fd: &OwnedFd) {
+    control(fd, IOC_DISABLE);
+}
+
+/// Reads 64-bit words; how many came. None come of a pinned event that found no counter free.
+pub(super) fn read(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
+    // SAFETY: the kernel writes at most the given number of bytes into a live slice.
+    let bytes = unsafe { libc::read(fd.as_raw_fd(), words.as_mut_ptr().cast(), size_of_val(words)) };
+    if bytes < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes as usize / size_of::<u64>()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn the_block_lies_as_the_kernel_reads_it() {
+        assert_eq!(size_of::<Attr>(), 72, "PERF_ATTR_SIZE_VER1");
+        let offsets = [
+            offset_of!(Attr, kind),
+            offset_of!(Attr, size),
+            offset_of!(Attr, config),
+            offset_of!(Attr, read_format),
+            offset_of!(Attr, flags),
+            offset_of!(Attr, config1),
+            offset_of!(Attr, config2),
+        ];
+        assert_eq!(offsets, [0, 4, 8, 32, 40, 56, 64]);
+    }
+
+    #[test]
+    fn each_wish_is_its_bit() {
+        let flags = |mode| Attr::new(Code::default(), mode).flags;
+        assert_eq!(flags(Mode { disabled: true, ..Mode::default() }), 1);
+        assert_eq!(flags(Mode { inherit: true, ..Mode::default() }), 1 << 1);
+        assert_eq!(flags(Mode { pinned: true, ..Mode::default() }), 1 << 2);
+        assert_eq!(flags(Mode { user_only: true, ..Mode::default() }), 1 << 5 | 1 << 6);
+        assert_eq!(flags(Mode { enable_on_exec: true, ..Mode::default() }), 1 << 12);
+        assert_eq!(flags(Mode { exclude_guest: true, ..Mode::default() }), 1 << 20);
+        assert_eq!(Attr::new(Code::default(), Mode { group: true, ..Mode::default() }).read_format, 11);
+        assert_eq!(Attr::new(Code::default(), Mode::default()).read_format, 3);
+    }
+}

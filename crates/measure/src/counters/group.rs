@@ -1,0 +1,290 @@
+//! Opening events in groups, with what can be had when not all can: user mode where the kernel's is refused, single
+//! events where a group does not fit, the rest where one is not there.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::attr::{self, Attr, Code, Mode};
+use super::events::{self, Event, Kind};
+use super::pmu::Pmu;
+use super::reading::Tally;
+use super::refusal::{Refusal, Scope, Surroundings};
+use super::top_down::Planned;
+
+/// Most events in one group; no set has more than six.
+const MOST: usize = 16;
+/// Reads that are tried again when a thread starts or ends in just that moment (`ECHILD`).
+const RETRIES: usize = 16;
+
+/// What is to be counted together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wish {
+    /// Names and numbers.
+    pub events: Vec<(&'static str, Code)>,
+    /// Whether it is to be on the PMU all the time.
+    pub pinned: bool,
+}
+
+impl Wish {
+    /// The events of these names, numbered for a machine with one kind of core (or for the kernel's own events).
+    pub(super) fn plain(names: &[&str]) -> Self {
+        let events = names.iter().filter_map(|name| events::find(name));
+        Self { events: events.map(|event| (event.name, event.code())).collect(), pinned: false }
+    }
+
+    /// The same on one of several kinds of core. `lookup` finds a unit's own number for Arm's names.
+    pub(super) fn on_unit(names: &[&str], unit: &Pmu, lookup: impl Fn(&str) -> Option<Code>) -> Self {
+        let code = |event: &Event| {
+            // Arm's kernels did not always take the extended form; their own names do on all.
+            if cfg!(target_arch = "x86_64") {
+                return Some(event.on_unit(unit.kind));
+            }
+            event.arm_names().iter().find_map(|name| lookup(name))
+        };
+        let events = names.iter().filter_map(|name| events::find(name));
+        Self { events: events.filter_map(|event| Some((event.name, code(event)?))).collect(), pinned: false }
+    }
+}
+
+impl From<&Vec<Planned>> for Wish {
+    fn from(planned: &Vec<Planned>) -> Self {
+        Self { events: planned.iter().map(|event| (event.name, event.code)).collect(), pinned: false }
+    }
+}
+
+/// Open events that are counted together; the first leads.
+#[derive(Debug)]
+pub(super) struct Group {
+    members: Vec<(&'static str, OwnedFd)>,
+    /// Whether the leader is read for all.
+    together: bool,
+    user_only: bool,
+}
+
+impl Group {
+    pub(super) fn enable(&self) {
+        self.members.first().into_iter().for_each(|(_, leader)| attr::enable(leader));
+    }
+
+    pub(super) fn disable(&self) {
+        self.members.first().into_iter().for_each(|(_, leader)| attr::disable(leader));
+    }
+
+    /// Whether `event` is one of it.
+    pub(super) fn has(&self, event: &str) -> bool {
+        self.members.iter().any(|(member, _)| *member == event)
+    }
+
+    /// Adds what it shows to `tally`.
+    pub(super) fn read(&self, tally: &mut Tally) {
+        if !self.together {
+            for (event, fd) in &self.members {
+                let mut words = [0u64; 3];
+                match attr::read(fd, &mut words) {
+                    Ok(3) => tally.add_kind(event, words[0], words[1], words[2], self.user_only),
+                    Ok(_) => tally.refuse(event, TAKEN),
+                    Err(error) => tally.refuse(event, &format!("not counted: {error}")),
+                }
+            }
+            return;
+        }
+        let Some((_, leader)) = self.members.first() else { return };
+        let mut words = [0u64; 3 + MOST];
+        let got = read_retrying(leader, &mut words);
+        for (index, (event, _)) in self.members.iter().enumerate() {
+            match &got {
+                // Count of members, enabled, running, then the members in the order in which they were opened.
+                Ok(words_got) if *words_got >= 3 + self.members.len() && words[0] as usize > index => {
+                    tally.add_kind(event, words[3 + index], words[1], words[2], self.user_only);
+                }
+                Ok(_) => tally.refuse(event, TAKEN),
+                Err(error) => tally.refuse(event, &format!("not counted: {error}")),
+            }
+        }
+    }
+}
+
+/// A pinned group that found no counter is in error, and reads as nothing.
+const TAKEN: &str = "not counted: another program holds the CPU's counters";
+
+fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
+    let mut result = attr::read(fd, words);
+    for _ in 0..RETRIES {
+        match &result {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ECHILD | libc::EINTR)) => {
+                result = attr::read(fd, words);
+            }
+            _ => break,
+        }
+    }
+    result
+}
+
+/// What is counted and how, found out with the first event and kept for the rest, so that all count alike.
+pub(super) struct Opener<'a> {
+    pid: i32,
+    cpu: i32,
+    scope: Scope,
+    here: &'a Surroundings,
+    wanted: Mode,
+    /// Whether an event has been opened, so that the mode stands.
+    settled: bool,
+    pub(super) groups: Vec<Group>,
+    pub(super) refused: Vec<(&'static str, String)>,
+}
+
+impl<'a> Opener<'a> {
+    pub(super) fn new(pid: i32, cpu: i32, scope: Scope, wanted: Mode, here: &'a Surroundings) -> Self {
+        let wanted = Mode { group: true, disabled: true, ..wanted };
+        Self { pid, cpu, scope, here, wanted, settled: false, groups: Vec::new(), refused: Vec::new() }
+    }
+
+    /// Whether only user mode is counted.
+    pub(super) fn user_only(&self) -> bool {
+        self.wanted.user_only
+    }
+
+    /// Opens what can be opened of `wish`, in one group if it fits.
+    pub(super) fn open(&mut self, wish: &Wish) {
+        let mut members: Vec<(&'static str, OwnedFd)> = Vec::new();
+        let mut alone = Vec::new();
+        for &(event, code) in wish.events.iter().take(MOST) {
+            if let Some(refusal) = self.known_refusal(event) {
+                self.refuse(event, refusal);
+                continue;
+            }
+            let leader = members.first().map(|(_, fd)| fd);
+            match self.open_one(code, leader, wish.pinned) {
+                Ok(fd) => members.push((event, fd)),
+                // It may fit a group of its own.
+                Err(error) if leader.is_some() && is(&error, &[libc::EINVAL]) => alone.push((event, code)),
+                Err(error) => {
+                    let reason = self.here.explain(&error, self.scope).reason;
+                    self.refuse(event, reason);
+                }
+            }
+        }
+        self.keep(members);
+        for (event, code) in alone {
+            match self.open_one(code, None, false) {
+                Ok(fd) => self.keep(vec![(event, fd)]),
+                Err(error) => {
+                    let reason = self.here.explain(&error, self.scope).reason;
+                    self.refuse(event, reason);
+                }
+            }
+        }
+    }
+
+    /// Why the first event of `wish` that cannot be had cannot; nothing stays open.
+    pub(super) fn first_refusal(&mut self, wish: &Wish) -> Option<Refusal> {
+        if let Some(refusal) = self.here.without_unit() {
+            return Some(refusal);
+        }
+        let error = wish.events.iter().find_map(|&(_, code)| self.open_one(code, None, false).err())?;
+        Some(self.here.explain(&error, self.scope))
+    }
+
+    fn keep(&mut self, members: Vec<(&'static str, OwnedFd)>) {
+        if !members.is_empty() {
+            let (together, user_only) = (self.wanted.group, self.wanted.user_only);
+            self.groups.push(Group { members, together, user_only });
+        }
+    }
+
+    pub(super) fn refuse(&mut self, event: &'static str, reason: String) {
+        if !self.refused.iter().any(|(known, _)| *known == event) {
+            self.refused.push((event, reason));
+        }
+    }
+
+    /// Why `event` need not be tried.
+    fn known_refusal(&self, event: &str) -> Option<String> {
+        let software = events::find(event).filter(|event| event.kind == Kind::Software);
+        match software {
+            Some(event) if event.in_kernel_only() && self.user_only() => {
+                Some(self.here.user_mode_only().reason)
+            }
+            Some(_) => None,
+            None => self.here.without_unit().map(|refusal| refusal.reason),
+        }
+    }
+
+    /// One event. Until the first has been opened, less and less is asked for: without the kernel's part, without
+    /// guests, without group reads (refused together with inheritance before Linux 4.13).
+    fn open_one(&mut self, code: Code, leader: Option<&OwnedFd>, pinned: bool) -> io::Result<OwnedFd> {
+        let lead = leader.is_none();
+        let try_mode = |mode: Mode| {
+            let mode = Mode {
+                pinned: pinned && lead,
+                disabled: mode.disabled && lead,
+                enable_on_exec: mode.enable_on_exec && lead,
+                ..mode
+            };
+            attr::open(&Attr::new(code, mode), self.pid, self.cpu, leader)
+        };
+        let first = try_mode(self.wanted);
+        let error = match first {
+            Ok(fd) => {
+                self.settled = true;
+                return Ok(fd);
+            }
+            Err(error) if self.settled => return Err(error),
+            Err(error) => error,
+        };
+        let asked = self.wanted;
+        for mode in less(asked, &error) {
+            if let Ok(fd) = try_mode(mode) {
+                self.wanted = mode;
+                self.settled = true;
+                return Ok(fd);
+            }
+        }
+        Err(error)
+    }
+}
+
+fn is(error: &io::Error, codes: &[i32]) -> bool {
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
+}
+
+/// What to ask for when `asked` was refused with `error`, in turn.
+fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
+    let mut modes = Vec::new();
+    let denied = is(error, &[libc::EACCES, libc::EPERM]) && !asked.user_only;
+    if !denied && !is(error, &[libc::EINVAL, libc::EOPNOTSUPP]) {
+        return modes;
+    }
+    for user_only in if denied { vec![true] } else { vec![asked.user_only] } {
+        for group in [true, false] {
+            for exclude_guest in [false, true] {
+                let mode = Mode { user_only, group, exclude_guest, ..asked };
+                // Reading one by one is only ever needed for what is inherited.
+                if mode != asked && (group || asked.inherit) {
+                    modes.push(mode);
+                }
+            }
+        }
+    }
+    modes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_asks_for_less_and_never_for_more() {
+        let asked = Mode { group: true, inherit: true, disabled: true, ..Mode::default() };
+        let denied = less(asked, &io::Error::from_raw_os_error(libc::EACCES));
+        assert!(denied[0].user_only && denied[0].group && !denied[0].exclude_guest);
+        assert!(denied.iter().all(|mode| mode.user_only && mode.inherit && mode.disabled));
+        let invalid = less(asked, &io::Error::from_raw_os_error(libc::EINVAL));
+        assert!(invalid.iter().all(|mode| !mode.user_only), "the kernel's part is not dropped without need");
+        assert!(invalid.iter().any(|mode| !mode.group), "kernels before 4.13 refuse inherited group reads");
+        assert!(!invalid.contains(&asked));
+        assert!(less(asked, &io::Error::from_raw_os_error(libc::ENOENT)).is_empty());
+        let user = Mode { user_only: true, ..asked };
+        assert!(less(user, &io::Error::from_raw_os_error(libc::EACCES)).is_empty());
+    }
+}

@@ -1,0 +1,176 @@
+//! Counters on the machine that runs the tests: whatever it has. Where the kernel denies even its own events, only that
+//! this is said is tested.
+
+use std::time::Duration;
+
+use super::*;
+use crate::mapping::{self, Mapping, Page};
+
+/// The software events, if this machine lets anybody count them.
+fn software() -> Option<Counters> {
+    let counters = Counters::open(Target::ThisThread, Set::Software);
+    if counters.is_empty() {
+        assert_eq!(counters.refused().len(), 6, "nothing is open and nothing says why");
+        return None;
+    }
+    Some(counters)
+}
+
+#[test]
+fn sleeps_are_switches_and_touched_pages_are_faults() {
+    let Some(counters) = software() else { return };
+    counters.enable();
+    for _ in 0..5 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (pages, page) = (300, mapping::base_page() as usize);
+    let memory = Mapping::new(pages * page, Page::Base).unwrap();
+    for index in 0..pages {
+        // SAFETY: within the mapping, which nobody else has.
+        unsafe { memory.start().add(index * page).write_volatile(1) };
+    }
+    counters.disable();
+    let reading = counters.read();
+    let faults = reading.get("page-faults").unwrap();
+    assert!(faults.raw as usize >= pages, "{} faults of {pages} pages", faults.raw);
+    assert_eq!(faults.coverage(), 1.0);
+    match reading.get("context-switches") {
+        Some(switches) => assert!(switches.raw >= 5, "{} switches of 5 sleeps", switches.raw),
+        None => assert!(counters.user_only(), "{:?}", counters.refused()),
+    }
+    let minor = reading.get("minor-faults").unwrap().raw + reading.get("major-faults").unwrap().raw;
+    assert_eq!(minor, faults.raw);
+    // Nothing counts after that.
+    std::thread::sleep(Duration::from_millis(1));
+    assert_eq!(counters.read().get("page-faults").unwrap().raw, faults.raw);
+}
+
+#[test]
+fn before_it_is_enabled_and_after_a_reset_nothing_is_counted() {
+    let Some(counters) = software() else { return };
+    std::thread::sleep(Duration::from_millis(1));
+    assert!(counters.read().get("context-switches").is_none_or(|count| count.raw == 0));
+    counters.enable();
+    let touched = vec![1u8; 1 << 20];
+    std::hint::black_box(&touched);
+    assert!(counters.read().get("page-faults").unwrap().raw > 0);
+    counters.reset();
+    let after = counters.read();
+    let faults = |reading: &Reading| reading.get("page-faults").map_or(0, |count| count.raw);
+    assert!(faults(&after) < 100, "a reset leaves {} faults", faults(&after));
+}
+
+/// A shell that becomes a shell with `children` children as soon as it reads a line.
+fn waiting_shell(children: u32) -> (std::process::Child, i32) {
+    let script = format!("read x; exec sh -c 'i=0; while [ $i -lt {children} ]; do env; i=$((i+1)); done'");
+    let child = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = child.id() as i32;
+    (child, pid)
+}
+
+fn faults_of(children: u32, inherit: bool) -> Option<u64> {
+    use std::io::Write;
+    let (mut child, pid) = waiting_shell(children);
+    let counters = Counters::open(Target::Process { pid, inherit, enable_on_exec: true }, Set::Software);
+    let before = counters.read();
+    assert!(before.counts.iter().all(|count| count.raw == 0), "counted before exec: {before:?}");
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    if counters.is_empty() {
+        return None;
+    }
+    let reading = counters.read();
+    let clock = reading.get("task-clock").unwrap();
+    assert!(clock.raw > 0 && clock.coverage() == 1.0, "{clock:?}");
+    Some(reading.get("page-faults").unwrap().raw)
+}
+
+#[test]
+fn a_program_counts_from_its_exec_on_and_its_children_with_it() {
+    let Some(alone) = faults_of(20, false) else { return };
+    let all = faults_of(20, true).unwrap();
+    // Each child is a process with pages of its own: over 20 faults with any C library.
+    assert!(all > alone + 20 * 20, "{alone} faults of a shell, {all} with its 20 children");
+}
+
+#[test]
+fn without_descriptors_the_limit_is_named() {
+    // The limit is a whole process's, so the test below runs in one of its own.
+    let name = "counters::live_tests::with_few_descriptors";
+    let program = std::env::current_exe().unwrap();
+    let run = format!("ulimit -n 10; exec {} --exact {name} --ignored", program.display());
+    let output = std::process::Command::new("sh").args(["-c", &run]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("1 passed"), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[ignore = "run by the test above, with few descriptors"]
+fn with_few_descriptors() {
+    let open: Vec<Counters> = (0..3).map(|_| Counters::open(Target::ThisThread, Set::Software)).collect();
+    let last = open.last().unwrap();
+    assert!(last.refused().len() >= 5, "{:?}", last.refused());
+    let full = "no file descriptor is left";
+    let denied = Counters::open(Target::ThisThread, Set::Software).is_empty() && open[0].is_empty();
+    assert!(denied || last.refused().iter().all(|(_, why)| why == full), "{:?}", last.refused());
+}
+
+#[test]
+fn what_is_not_there_is_named_for_each_event() {
+    let counters = Counters::open(Target::ThisThread, Set::Full);
+    let here = availability();
+    counters.enable();
+    let spun: u64 = (0..100_000u64).map(std::hint::black_box).sum();
+    std::hint::black_box(spun);
+    counters.disable();
+    let reading = counters.read();
+    for event in EVENTS {
+        let refused = counters.refused().iter().find(|(name, _)| *name == event.name);
+        let counted = reading.get(event.name).is_some();
+        let idle = reading.not_counted.iter().any(|(name, _)| *name == event.name);
+        assert!(refused.is_some() ^ (counted || idle), "{}: {refused:?} {counted} {idle}", event.name);
+        assert_eq!(here.supported.contains(&event.name), refused.is_none(), "{}", event.name);
+        if let Some((_, why)) = refused {
+            assert!(!why.is_empty() && !why.contains('\n'), "{why:?}");
+        }
+    }
+    assert_eq!(here.pmu, here.reason.is_none(), "{here:?}");
+    match reading.ipc() {
+        Some(ipc) => assert!(here.pmu && (0.01..12.0).contains(&ipc), "{ipc}"),
+        None => assert!(!here.pmu || !reading.not_counted.is_empty(), "{reading:?}"),
+    }
+}
+
+#[test]
+fn a_process_that_is_not_there_is_a_reason_not_a_failure() {
+    for pid in [0, -1, i32::MAX] {
+        let target = Target::Process { pid, inherit: true, enable_on_exec: false };
+        let counters = Counters::open(target, Set::Software);
+        assert!(counters.is_empty());
+        assert_eq!(counters.refused().len(), 6, "{:?}", counters.refused());
+        counters.enable();
+        assert_eq!(counters.read(), Reading::default());
+    }
+    assert!(Counters::open(Target::Cpu(60_000), Set::Software).is_empty());
+}
+
+#[test]
+fn readings_become_measurements_that_the_record_takes() {
+    let Some(counters) = software() else { return };
+    counters.enable();
+    std::thread::sleep(Duration::from_millis(1));
+    let place = record::Where::new().with("workload", "sleep");
+    let measured = measurements(&counters.read(), place);
+    assert!(measured.len() >= 4);
+    for measurement in &measured {
+        let metric = record::metrics::find(&measurement.metric).unwrap();
+        assert!(measurement.place.0.keys().all(|key| metric.keys.contains(&key.as_str())), "{measurement:?}");
+        assert_eq!(measurement.place.word("workload"), Some("sleep"));
+        assert_eq!(measurement.detail["coverage"], 1.0);
+    }
+}

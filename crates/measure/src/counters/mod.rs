@@ -1,0 +1,179 @@
+//! Performance counters: `perf_event_open` directly, events in groups, with the share of time that each was counted.
+//!
+//! Opening never fails as a whole: what a PMU, the kernel's settings or a container refuse is named with its reason
+//! ([`Counters::refused`]), the rest counts. Without a PMU the kernel's own events remain.
+
+mod attr;
+mod events;
+mod group;
+mod pmu;
+mod probe;
+mod reading;
+mod records;
+mod refusal;
+mod top_down;
+
+use std::sync::{Mutex, PoisonError};
+
+use machine::Root;
+
+use attr::Mode;
+use group::{Group, Opener, Wish};
+use reading::Tally;
+use refusal::Scope;
+
+pub use events::{EVENTS, Event, Kind, find};
+pub use probe::{Availability, availability};
+pub use reading::{Count, Reading};
+pub use records::measurements;
+pub use top_down::{TopDown, top_down};
+
+/// Which events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Set {
+    /// Cycles and instructions, in one group.
+    Core,
+    /// The kernel's own: time, switches, migrations, faults.
+    Software,
+    /// Every event of [`EVENTS`], and top-down where the CPU gives it. Groups take turns on the counters.
+    Full,
+    /// Cycles, instructions and the events of top-down level 1.
+    TopDown,
+}
+
+/// Whose events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// The calling thread's.
+    ThisThread,
+    /// Those of the thread `pid`: of a process that has not started threads yet, all of it.
+    Process {
+        /// The process.
+        pid: i32,
+        /// Threads and processes that it starts from now on count too.
+        inherit: bool,
+        /// Counting begins when it calls exec, so that what the parent prepares does not count.
+        enable_on_exec: bool,
+    },
+    /// Everything that runs on this CPU. Needs privileges.
+    Cpu(u32),
+}
+
+/// Open counters. They count from [`Counters::enable`] (or from exec) on, and end with the value.
+#[derive(Debug)]
+pub struct Counters {
+    groups: Vec<Group>,
+    refused: Vec<(&'static str, String)>,
+    user_only: bool,
+    /// What [`Counters::reset`] set to nothing. The kernel's own reset would leave times and ended children as they are.
+    zero: Mutex<Option<Reading>>,
+}
+
+impl Counters {
+    /// Opens what can be opened of `set` for `target`; see [`Counters::refused`] for the rest.
+    pub fn open(target: Target, set: Set) -> Counters {
+        let (pid, cpu, scope, inherit, enable_on_exec) = match target {
+            Target::ThisThread => (0, -1, Scope::Own, false, false),
+            Target::Process { pid, inherit, enable_on_exec } => {
+                (pid, -1, Scope::Process(pid), inherit, enable_on_exec)
+            }
+            Target::Cpu(cpu) => (-1, i32::try_from(cpu).unwrap_or(i32::MAX), Scope::Cpu(cpu), false, false),
+        };
+        let wanted = Mode { inherit, enable_on_exec, ..Mode::default() };
+        let mut opener = Opener::new(pid, cpu, scope, wanted, refusal::surroundings());
+        // 0 and below name no process, but would count the caller or everything.
+        if matches!(target, Target::Process { pid: ..=0, .. }) {
+            for wish in wishes(set) {
+                for (event, _) in wish.events {
+                    opener.refuse(event, "there is no such process".to_owned());
+                }
+            }
+        } else {
+            wishes(set).iter().for_each(|wish| opener.open(wish));
+        }
+        // One kind of core may count what another does not.
+        let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
+        let refused = opener.refused.iter().filter(|(event, _)| !open(event)).cloned().collect();
+        Counters { user_only: opener.user_only(), refused, groups: opener.groups, zero: Mutex::new(None) }
+    }
+
+    /// Begins to count.
+    pub fn enable(&self) {
+        self.groups.iter().for_each(Group::enable);
+    }
+
+    /// Stops counting; what was counted stays.
+    pub fn disable(&self) {
+        self.groups.iter().rev().for_each(Group::disable);
+    }
+
+    /// Counts from 0 again.
+    pub fn reset(&self) {
+        let now = self.read_all();
+        *self.zero.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+
+    /// What was counted since the start or the last [`Counters::reset`].
+    pub fn read(&self) -> Reading {
+        let now = self.read_all();
+        match &*self.zero.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(zero) => now.since(zero),
+            None => now,
+        }
+    }
+
+    fn read_all(&self) -> Reading {
+        let mut tally = Tally::default();
+        self.groups.iter().for_each(|group| group.read(&mut tally));
+        tally.reading()
+    }
+
+    /// Events that could not be had, each with the reason.
+    pub fn refused(&self) -> &[(&'static str, String)] {
+        &self.refused
+    }
+
+    /// Whether only user mode is counted, because the kernel allows this user no more.
+    pub fn user_only(&self) -> bool {
+        self.user_only
+    }
+
+    /// Whether nothing at all is counted.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+}
+
+/// The groups of a set on this machine, the most wanted first.
+fn wishes(set: Set) -> Vec<Wish> {
+    let mut wishes = Vec::new();
+    if matches!(set, Set::Software | Set::Full) {
+        wishes.push(Wish::plain(events::SOFTWARE_GROUP));
+    }
+    let hardware: &[&[&str]] = match set {
+        Set::Software => &[],
+        Set::Core | Set::TopDown => &[events::CORE_GROUP],
+        Set::Full => events::HARDWARE_GROUPS,
+    };
+    let units = refusal::surroundings().units.as_deref().unwrap_or_default();
+    for names in hardware {
+        if let [_, _, ..] = units {
+            let root = Root::live();
+            wishes.extend(
+                units.iter().map(|unit| Wish::on_unit(names, unit, |name| unit.event(&root, name).ok())),
+            );
+        } else {
+            wishes.push(Wish {
+                pinned: *names == events::CORE_GROUP && probe::may_pin(),
+                ..Wish::plain(names)
+            });
+        }
+    }
+    if matches!(set, Set::TopDown | Set::Full) {
+        wishes.extend(top_down::plan().into_iter().flat_map(|plan| plan.groups.iter().map(Wish::from)));
+    }
+    wishes
+}
+
+#[cfg(test)]
+mod live_tests;

@@ -1,0 +1,255 @@
+//! The counting units of the CPUs as sysfs shows them (`/sys/bus/event_source/devices`), and how an event that is
+//! written out (`event=0x3c,umask=0x0`) becomes the words that the kernel takes: each unit's `format` folder says
+//! which bits a term fills (`config:0-7,32-35`). Form: `Documentation/ABI/testing/sysfs-bus-event_source-devices-*`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use machine::Root;
+use record::CpuList;
+
+use super::attr::Code;
+
+/// Where the units are.
+const DEVICES: &str = "/sys/bus/event_source/devices";
+/// Most core units looked at. Four kinds of core is the most that is sold in one machine.
+const MOST: usize = 16;
+/// Longest description of an event taken; the kernel's own are below 100 characters.
+const LONGEST: usize = 4096;
+
+/// A core's counting unit. A machine with several kinds of core has one each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pmu {
+    /// Its folder's name: `cpu`, `cpu_core`, `armv8_pmuv3_0`.
+    pub name: String,
+    /// The number to open its own events with.
+    pub kind: u32,
+    /// The CPUs that have it, where the kernel says.
+    pub cpus: Option<CpuList>,
+}
+
+/// Why an event could not be written as the kernel takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unencodable {
+    /// The unit has no such event.
+    NoEvent,
+    /// The unit's format folder does not know a term.
+    NoTerm(String),
+    /// A value has more bits than its term.
+    TooLarge(String),
+    /// Not in the form that the kernel documents.
+    Form(String),
+}
+
+impl fmt::Display for Unencodable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoEvent => f.write_str("this PMU has no such event"),
+            Self::NoTerm(term) => write!(f, "this PMU has no term {}", clean(term)),
+            Self::TooLarge(term) => write!(f, "the value of {} does not fit its bits", clean(term)),
+            Self::Form(text) => write!(f, "not the form of an event: {}", clean(text)),
+        }
+    }
+}
+
+/// Foreign text for a message: short, on one line.
+fn clean(text: &str) -> String {
+    text.chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// The counting units of the cores. Empty: there is none. `None`: sysfs does not tell.
+pub(super) fn core_units(root: &Root) -> Option<Vec<Pmu>> {
+    if !root.exists(DEVICES) {
+        return None;
+    }
+    // Names of x86 first: with hundreds of uncore units a look at each takes longer than all else here.
+    let known = ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"];
+    let mut units: Vec<Pmu> = known.iter().filter_map(|name| unit(root, name)).collect();
+    if units.is_empty() && !cfg!(target_arch = "x86_64") || units.is_empty() && !root.is_live() {
+        // Elsewhere a core's unit is one that lists its CPUs in `cpus`; an uncore unit has a `cpumask`.
+        let is_core = |name: &&String| root.exists(&format!("{DEVICES}/{name}/cpus"));
+        let names = root.list(DEVICES);
+        units = names.iter().filter(is_core).filter_map(|name| unit(root, name)).take(MOST).collect();
+    }
+    Some(units)
+}
+
+fn unit(root: &Root, name: &str) -> Option<Pmu> {
+    let folder = format!("{DEVICES}/{name}");
+    let kind = root.number(&format!("{folder}/type"))?;
+    let cpus = root.cpu_list(&format!("{folder}/cpus"));
+    // A kind of core of which no CPU is online counts nothing.
+    if cpus.as_ref().is_some_and(CpuList::is_empty) {
+        return None;
+    }
+    Some(Pmu { name: name.to_owned(), kind, cpus })
+}
+
+impl Pmu {
+    fn file(&self, path: &str) -> String {
+        format!("{DEVICES}/{}/{path}", self.name)
+    }
+
+    /// An event that the unit describes itself, below its `events` folder.
+    pub(super) fn event(&self, root: &Root, name: &str) -> Result<Code, Unencodable> {
+        let text = root.text(&self.file(&format!("events/{name}"))).ok_or(Unencodable::NoEvent)?;
+        self.encode(root, &text)
+    }
+
+    /// What a count of that event is to be multiplied by; 1 where nothing is said.
+    pub(super) fn scale(&self, root: &Root, name: &str) -> f64 {
+        let scale: Option<f64> = root.number(&self.file(&format!("events/{name}.scale")));
+        scale.filter(|scale| scale.is_finite() && *scale > 0.0).unwrap_or(1.0)
+    }
+
+    /// A number among the unit's capabilities, as `slots` of Arm's.
+    pub(super) fn capability(&self, root: &Root, name: &str) -> Option<u64> {
+        root.text(&self.file(&format!("caps/{name}"))).and_then(|text| number(text.trim()))
+    }
+
+    /// An event written as `event=0x1a0,umask=0x1`.
+    pub(super) fn encode(&self, root: &Root, text: &str) -> Result<Code, Unencodable> {
+        let mut format = BTreeMap::new();
+        for (term, _) in terms(text)? {
+            if let Some(field) = root.text(&self.file(&format!("format/{term}"))) {
+                format.insert(term, field);
+            }
+        }
+        encode(self.kind, text, &format)
+    }
+}
+
+/// The terms of an event and their values; a term without one is switched on. `period` and the like are left out.
+fn terms(text: &str) -> Result<Vec<(String, u64)>, Unencodable> {
+    if text.len() > LONGEST {
+        return Err(Unencodable::Form(text.to_owned()));
+    }
+    let wrong = || Unencodable::Form(text.to_owned());
+    let mut found = Vec::new();
+    for part in text.trim().split(',') {
+        let (term, value) = match part.split_once('=') {
+            Some((term, value)) => (term.trim(), number(value.trim()).ok_or_else(wrong)?),
+            None => (part.trim(), 1),
+        };
+        // A name becomes part of a path.
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if term.is_empty() || !term.chars().all(plain) {
+            return Err(wrong());
+        }
+        found.push((term.to_owned(), value));
+    }
+    Ok(found)
+}
+
+/// A decimal or hexadecimal number.
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        // The standard parser would take a sign.
+        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None if text.starts_with('+') => None,
+        None => text.parse().ok(),
+    }
+}
+
+/// Puts an event's terms into the words, by the text of the unit's format files.
+fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Result<Code, Unencodable> {
+    let mut words = [0u64; 3];
+    for (term, value) in terms(text)? {
+        // perf's own terms, which no unit has to list.
+        let raw = ["config", "config1", "config2"].iter().position(|name| *name == term);
+        if let Some(word) = raw.filter(|_| !format.contains_key(&term)) {
+            words[word] |= value;
+            continue;
+        }
+        let field = format.get(&term).ok_or_else(|| Unencodable::NoTerm(term.clone()))?;
+        let (word, ranges) = field_of(field).ok_or_else(|| Unencodable::Form(field.clone()))?;
+        let mut left = value;
+        for (low, high) in ranges {
+            let bits = high - low + 1;
+            let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+            words[word] |= (left & mask) << low;
+            left = left.checked_shr(bits).unwrap_or(0);
+        }
+        if left != 0 {
+            return Err(Unencodable::TooLarge(term));
+        }
+    }
+    Ok(Code { kind, config: words[0], config1: words[1], config2: words[2] })
+}
+
+/// A format file: which word, and which of its bits from the value's lowest on (`config:0-7,32-35`).
+fn field_of(text: &str) -> Option<(usize, Vec<(u32, u32)>)> {
+    let (word, bits) = text.trim().split_once(':')?;
+    let word = ["config", "config1", "config2"].iter().position(|name| *name == word)?;
+    let mut ranges = Vec::new();
+    for range in bits.split(',') {
+        let (low, high) = range.split_once('-').unwrap_or((range, range));
+        let bit = |text: &str| text.trim().parse::<u32>().ok().filter(|bit| *bit < 64);
+        let (low, high) = (bit(low)?, bit(high)?);
+        if low > high || ranges.len() == 64 {
+            return None;
+        }
+        ranges.push((low, high));
+    }
+    Some((word, ranges))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn format(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_term_fills_its_bits_even_when_they_lie_apart() {
+        // AMD's 12-bit event number; Linux puts its upper part at bit 32.
+        let amd =
+            format(&[("event", "config:0-7,32-35"), ("umask", "config:8-15"), ("cmask", "config:24-31")]);
+        let code = encode(4, "event=0x1a0,umask=0x1e", &amd).unwrap();
+        assert_eq!(code, Code { kind: 4, config: 0x1_0000_1ea0, ..Code::default() });
+        assert_eq!(encode(4, "event=0xd,umask=0x3,cmask=1", &amd).unwrap().config, 0x0100_030d);
+    }
+
+    #[test]
+    fn a_switch_is_one_bit_and_other_words_are_reached() {
+        let fields = format(&[("event", "config:0-15"), ("long", "config1:0"), ("any", "config:21")]);
+        let code = encode(8, "event=0x11,long,any=1", &fields).unwrap();
+        assert_eq!(code, Code { kind: 8, config: 1 << 21 | 0x11, config1: 1, config2: 0 });
+        assert_eq!(encode(8, "config=0x12,config2=7", &fields).unwrap().config2, 7);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_not_cut() {
+        let fields = format(&[("event", "config:0-7"), ("bad", "config:9-2"), ("worse", "nonsense")]);
+        assert_eq!(encode(4, "event=0x1a0", &fields), Err(Unencodable::TooLarge("event".to_owned())));
+        assert_eq!(encode(4, "umask=1", &fields), Err(Unencodable::NoTerm("umask".to_owned())));
+        assert!(matches!(encode(4, "bad=1", &fields), Err(Unencodable::Form(_))));
+        assert!(matches!(encode(4, "worse=1", &fields), Err(Unencodable::Form(_))));
+        // A parameter that the user is to fill in.
+        assert!(matches!(encode(4, "event=?", &fields), Err(Unencodable::Form(_))));
+        assert!(matches!(encode(4, "../../type=1", &fields), Err(Unencodable::Form(_))));
+        assert!(matches!(encode(4, "", &fields), Err(Unencodable::Form(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_brings_it_down(text in ".{0,80}", field in ".{0,40}", bits in "config[12]?:[-0-9,]{0,20}") {
+            let _ = encode(4, &text, &format(&[("event", &field), ("umask", &bits)]));
+            let _ = encode(4, "event=0xffffffffffffffff,umask=18446744073709551615", &format(&[("event", &bits),
+                ("umask", &bits)]));
+            let _ = field_of(&field);
+            prop_assert!(Unencodable::Form(text.clone()).to_string().chars().count() < 80);
+        }
+
+        #[test]
+        fn every_value_that_fits_comes_out_again(value in 0u64..4096) {
+            let fields = format(&[("event", "config:0-7,32-35")]);
+            let config = encode(4, &format!("event={value:#x}"), &fields).unwrap().config;
+            prop_assert_eq!(config & 0xff | (config >> 32) << 8, value);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What can be counted here, found out by trying, once.
+
+use std::sync::OnceLock;
+
+use super::attr::Mode;
+use super::events::{EVENTS, Kind};
+use super::group::{Opener, Wish};
+use super::reading::Tally;
+use super::refusal::{self, Scope};
+use super::{Counters, events};
+
+/// Which counters this machine gives to this user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Availability {
+    /// Whether the CPU's cycles can be counted.
+    pub pmu: bool,
+    /// Why not, one line; with the setting that is at fault.
+    pub reason: Option<String>,
+    /// What would change that.
+    pub remedy: Option<String>,
+    /// Events of [`EVENTS`] that can be counted, by perf's names.
+    pub supported: Vec<&'static str>,
+    /// Whether only user mode can be counted.
+    pub user_only: bool,
+}
+
+/// What can be counted here; looked at once.
+pub fn availability() -> &'static Availability {
+    static HERE: OnceLock<Availability> = OnceLock::new();
+    HERE.get_or_init(look)
+}
+
+fn look() -> Availability {
+    let here = refusal::surroundings();
+    let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
+    let counted = Counters::open(super::Target::ThisThread, super::Set::Full);
+    let refused = |name: &str| counted.refused().iter().find(|(event, _)| *event == name);
+    let supported = EVENTS.iter().map(|event| event.name).filter(|name| refused(name).is_none());
+    let supported: Vec<&'static str> = supported.collect();
+    let pmu = supported.iter().any(|name| events::find(name).is_some_and(|e| e.kind == Kind::Hardware));
+    // The remedy belongs to the same failure: asked for again, with the error at hand.
+    let refusal = if pmu { None } else { opener.first_refusal(&Wish::plain(events::CORE_GROUP)) };
+    Availability {
+        pmu,
+        reason: refusal.as_ref().map(|refusal| refusal.reason.clone()),
+        remedy: refusal.and_then(|refusal| refusal.remedy),
+        supported,
+        user_only: counted.user_only(),
+    }
+}
+
+/// Whether cycles and instructions may stay on the PMU all the time: a pair of events must still have its turn beside
+/// them. Small PMUs (four counters, two of them ours, one a watchdog's) have no room for that.
+pub(super) fn may_pin() -> bool {
+    static PIN: OnceLock<bool> = OnceLock::new();
+    *PIN.get_or_init(|| {
+        let here = refusal::surroundings();
+        if here.units.as_ref().is_none_or(|units| units.len() != 1) {
+            return false;
+        }
+        let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
+        opener.open(&Wish { pinned: true, ..Wish::plain(events::CORE_GROUP) });
+        opener.open(&Wish::plain(&["branches", "branch-misses"]));
+        if opener.groups.len() < 2 {
+            return false;
+        }
+        opener.groups.iter().for_each(super::Group::enable);
+        // Enabling puts a group on the PMU at once if it fits; time passes with the calls themselves.
+        opener.groups.iter().rev().for_each(super::Group::disable);
+        let mut tally = Tally::default();
+        opener.groups.iter().for_each(|group| group.read(&mut tally));
+        let reading = tally.reading();
+        ["cycles", "branches"].iter().all(|event| reading.get(event).is_some())
+    })
+}

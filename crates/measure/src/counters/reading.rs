@@ -1,0 +1,285 @@
+//! What counters show: counts with the share of time that they were counted for, and the arithmetic on them.
+
+use super::top_down::{self, TopDown};
+
+/// How often an event happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    /// The event, by perf's name.
+    pub event: &'static str,
+    /// Events, scaled up from the time for which they were counted to the time for which they should have been.
+    pub value: f64,
+    /// Events as counted.
+    pub raw: u64,
+    /// How long the event should have been counted, ns: the time that the thread ran, summed over threads.
+    pub enabled_ns: u64,
+    /// How long it was on a counter, ns. Less than `enabled_ns` where there are fewer counters than events.
+    pub running_ns: u64,
+    /// Only user mode was counted (perf's `:u`), because the kernel allows this user no more.
+    pub user_only: bool,
+}
+
+impl Count {
+    /// A count with its value scaled. `None` where there is none: it was never on a counter.
+    pub(super) fn of(
+        event: &'static str,
+        raw: u64,
+        enabled_ns: u64,
+        running_ns: u64,
+        user_only: bool,
+    ) -> Option<Self> {
+        let value = scaled(raw, enabled_ns, running_ns)?;
+        Some(Self { event, value, raw, enabled_ns, running_ns, user_only })
+    }
+
+    /// Share of the time for which the event was really counted, 0 to 1.
+    pub fn coverage(&self) -> f64 {
+        if self.enabled_ns == 0 { 0.0 } else { (self.running_ns as f64 / self.enabled_ns as f64).min(1.0) }
+    }
+}
+
+/// `raw` events of `running_ns`, extrapolated to `enabled_ns`. `None` where nothing was counted: no figure is better
+/// than a zero that means nothing.
+pub(super) fn scaled(raw: u64, enabled_ns: u64, running_ns: u64) -> Option<f64> {
+    if running_ns == 0 {
+        return None;
+    }
+    // Within rounding always on: exact counts stay exact.
+    if running_ns >= enabled_ns {
+        return Some(raw as f64);
+    }
+    Some(raw as f64 * (enabled_ns as f64 / running_ns as f64))
+}
+
+/// What all counters showed at one time, or between two.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The events that were counted.
+    pub counts: Vec<Count>,
+    /// Events that are open but were never on a counter: no figure. With the reason.
+    pub not_counted: Vec<(&'static str, String)>,
+}
+
+impl Reading {
+    /// The count of an event by perf's name.
+    pub fn get(&self, event: &str) -> Option<&Count> {
+        self.counts.iter().find(|count| count.event == event)
+    }
+
+    /// What was counted since `before`, an earlier reading of the same counters. Each difference is scaled by its own
+    /// times: a counter that was on at the start and off later says little of later.
+    pub fn since(&self, before: &Reading) -> Reading {
+        let mut since = Reading { counts: Vec::new(), not_counted: self.not_counted.clone() };
+        for now in &self.counts {
+            let (raw, enabled, running) =
+                before.get(now.event).map_or((0, 0, 0), |then| (then.raw, then.enabled_ns, then.running_ns));
+            let count = Count::of(
+                now.event,
+                now.raw.saturating_sub(raw),
+                now.enabled_ns.saturating_sub(enabled),
+                now.running_ns.saturating_sub(running),
+                now.user_only,
+            );
+            match count {
+                Some(count) => since.counts.push(count),
+                None => since.not_counted.push((now.event, NO_TURN.to_owned())),
+            }
+        }
+        since
+    }
+
+    /// Sum of several readings, as of the threads of a team. An event counts as far as it was counted.
+    pub fn sum<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Reading {
+        let mut total = Tally::default();
+        for reading in readings {
+            for count in &reading.counts {
+                total.add(count.event, count.raw, count.enabled_ns, count.running_ns, count.user_only);
+            }
+            for (event, why) in &reading.not_counted {
+                total.refuse(event, why);
+            }
+        }
+        total.reading()
+    }
+
+    /// Instructions a cycle.
+    pub fn ipc(&self) -> Option<f64> {
+        let cycles = self.get("cycles")?.value;
+        let instructions = self.get("instructions")?.value;
+        (cycles > 0.0).then(|| instructions / cycles)
+    }
+
+    /// `part` ÷ `whole`, both by name: branch misses a branch.
+    pub fn ratio(&self, part: &str, whole: &str) -> Option<f64> {
+        let whole = self.get(whole)?.value;
+        (whole > 0.0).then_some(self.get(part)?.value / whole)
+    }
+
+    /// Where this machine's issue slots went, if the top-down events were counted.
+    pub fn top_down(&self) -> Option<TopDown> {
+        top_down::top_down(self)
+    }
+}
+
+/// Why an open event has no figure.
+pub(super) const NO_TURN: &str = "not counted: it never had its turn on a counter while the program ran";
+
+/// Sums readings of single descriptors by event: threads, or the kinds of core of a hybrid machine.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    rows: Vec<Row>,
+    refused: Vec<(&'static str, String)>,
+}
+
+#[derive(Debug)]
+struct Row {
+    event: &'static str,
+    raw: u64,
+    enabled: u64,
+    running: u64,
+    user_only: bool,
+}
+
+impl Tally {
+    /// Adds a count of another thread: times add up.
+    pub(super) fn add(&mut self, event: &'static str, raw: u64, enabled: u64, running: u64, user_only: bool) {
+        self.join(event, raw, running, user_only, |known| known.saturating_add(enabled), enabled);
+    }
+
+    /// Adds a count of the same threads on another kind of core. Each kind's PMU is enabled all the time that the
+    /// threads run, and counts while they are on its cores: what it counted adds up, the time it should have counted
+    /// is the same time. Scaling each by itself would count the other kind's share twice.
+    pub(super) fn add_kind(
+        &mut self,
+        event: &'static str,
+        raw: u64,
+        enabled: u64,
+        running: u64,
+        user_only: bool,
+    ) {
+        self.join(event, raw, running, user_only, |known| known.max(enabled), enabled);
+    }
+
+    fn join(
+        &mut self,
+        event: &'static str,
+        raw: u64,
+        running: u64,
+        user_only: bool,
+        time: impl Fn(u64) -> u64,
+        first: u64,
+    ) {
+        match self.rows.iter_mut().find(|row| row.event == event) {
+            Some(row) => {
+                row.raw = row.raw.saturating_add(raw);
+                row.running = row.running.saturating_add(running);
+                row.enabled = time(row.enabled);
+                row.user_only |= user_only;
+            }
+            None => self.rows.push(Row { event, raw, enabled: first, running, user_only }),
+        }
+    }
+
+    /// Notes why an event has no figure.
+    pub(super) fn refuse(&mut self, event: &'static str, why: &str) {
+        if !self.refused.iter().any(|(known, _)| *known == event) {
+            self.refused.push((event, why.to_owned()));
+        }
+    }
+
+    /// The sums, scaled.
+    pub(super) fn reading(self) -> Reading {
+        let mut reading = Reading::default();
+        for row in self.rows {
+            match Count::of(row.event, row.raw, row.enabled, row.running, row.user_only) {
+                Some(count) => reading.counts.push(count),
+                None => reading.not_counted.push((row.event, NO_TURN.to_owned())),
+            }
+        }
+        for (event, why) in self.refused {
+            let known = |counts: &[Count]| counts.iter().any(|count| count.event == event);
+            if !known(&reading.counts) && !reading.not_counted.iter().any(|(name, _)| *name == event) {
+                reading.not_counted.push((event, why));
+            }
+        }
+        reading
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(rows: &[(&'static str, u64, u64, u64)]) -> Reading {
+        let mut tally = Tally::default();
+        for (event, raw, enabled, running) in rows {
+            tally.add(event, *raw, *enabled, *running, false);
+        }
+        tally.reading()
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_is_scaled_by_four_and_says_so() {
+        let reading = reading(&[("branches", 1_000, 8_000, 2_000)]);
+        let count = reading.get("branches").unwrap();
+        assert_eq!((count.value, count.raw, count.coverage()), (4_000.0, 1_000, 0.25));
+    }
+
+    #[test]
+    fn an_event_without_a_turn_has_no_figure_rather_than_zero() {
+        let reading = reading(&[("branches", 0, 8_000, 0)]);
+        assert!(reading.get("branches").is_none());
+        assert_eq!(reading.not_counted[0].0, "branches");
+        assert!(reading.not_counted[0].1.starts_with("not counted"));
+    }
+
+    #[test]
+    fn a_difference_is_scaled_by_its_own_times() {
+        let before = reading(&[("cycles", 100, 1_000, 1_000), ("instructions", 100, 1_000, 1_000)]);
+        let after = reading(&[("cycles", 300, 3_000, 2_000), ("instructions", 700, 3_000, 2_000)]);
+        let since = after.since(&before);
+        let cycles = since.get("cycles").unwrap();
+        assert_eq!((cycles.raw, cycles.value, cycles.coverage()), (200, 400.0, 0.5));
+        assert_eq!(since.ipc(), Some(3.0));
+        // Nothing ran in between.
+        let still = after.since(&after);
+        assert!(still.get("cycles").is_none() && still.ipc().is_none());
+        assert_eq!(still.not_counted.len(), 2);
+    }
+
+    #[test]
+    fn counts_of_two_kinds_of_core_add_up_without_being_scaled_twice() {
+        let mut tally = Tally::default();
+        // A thread of 10 µs that spent 6 on large cores and 4 on small ones.
+        tally.add_kind("instructions", 6_000, 10_000, 6_000, false);
+        tally.add_kind("instructions", 1_000, 10_000, 4_000, false);
+        let reading = tally.reading();
+        let count = reading.get("instructions").unwrap();
+        assert_eq!((count.value, count.coverage()), (7_000.0, 1.0));
+    }
+
+    #[test]
+    fn threads_add_up_and_time_adds_up_with_them() {
+        let (a, b) = (
+            reading(&[("cycles", 100, 1_000, 1_000)]),
+            reading(&[("cycles", 100, 1_000, 500), ("x", 0, 5, 0)]),
+        );
+        let sum = Reading::sum([&a, &b]);
+        let cycles = sum.get("cycles").unwrap();
+        assert_eq!((cycles.raw, cycles.enabled_ns, cycles.running_ns), (200, 2_000, 1_500));
+        assert!((cycles.value - 200.0 * 2_000.0 / 1_500.0).abs() < 1e-9);
+        assert_eq!(sum.not_counted[0].0, "x");
+    }
+
+    #[test]
+    fn no_cycles_is_no_ipc() {
+        assert_eq!(reading(&[("instructions", 5, 1, 1)]).ipc(), None);
+        assert_eq!(reading(&[("instructions", 5, 1, 1), ("cycles", 0, 1, 1)]).ipc(), None);
+    }
+
+    #[test]
+    fn a_count_that_steps_back_is_none_rather_than_huge() {
+        let (small, large) = (reading(&[("cycles", 10, 10, 10)]), reading(&[("cycles", 99, 99, 99)]));
+        assert!(small.since(&large).get("cycles").is_none());
+    }
+}

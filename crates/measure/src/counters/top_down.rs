@@ -1,0 +1,347 @@
+//! Top-down, level 1: which share of a core's issue slots did work, was thrown away, found no instruction to issue, or
+//! waited behind. Each maker counts it in its own events; which of them this machine has is found out once, from sysfs
+//! and the processor's identity.
+//!
+//! | method | events | formula |
+//! |---|---|---|
+//! | Intel since Ice Lake, Atom since Gracemont | `topdown-*` of sysfs, led by `slots` where there is one | `tools/perf/Documentation/topdown.txt` |
+//! | Intel before | `topdown-total-slots` and four more of sysfs | A. Yasin, ISPASS 2014 |
+//! | AMD since Zen 4 | dispatch slots | AMD's Processor Programming References, `pmu-events/arch/x86/amdzen4`, `amdzen5` |
+//! | Arm with slots | `stall_slot*`, `op_retired`, `op_spec` | Arm's telemetry specification, `pmu-events/arch/arm64/sbsa.json` |
+//! | Kunpeng 920 | `fetch_bubble`, instructions | `pmu-events/arch/arm64/hisilicon/hip08` |
+//! | Arm without | stalled cycles | the architecture's STALL_FRONTEND and STALL_BACKEND: cycles, not slots |
+
+use std::sync::OnceLock;
+
+use machine::Root;
+use machine::midr::Midr;
+
+use super::attr::Code;
+use super::pmu::{self, Pmu};
+use super::reading::Reading;
+
+/// Shares of the issue slots; they add up to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopDown {
+    /// Did work that was kept.
+    pub retiring: f64,
+    /// Thrown away: issued on a path that was not taken, or spent on recovering from it.
+    pub bad_speculation: f64,
+    /// Nothing to issue: instruction cache, decoding, redirects.
+    pub frontend_bound: f64,
+    /// Something to issue, but no room: waiting for memory or for an execution unit.
+    pub backend_bound: f64,
+    /// Which events this is from, for people.
+    pub source: &'static str,
+    /// Least share of the time for which any of the events was counted, 0 to 1.
+    pub coverage: f64,
+}
+
+/// How this machine counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Method {
+    /// Counts of slots by category, straight from the CPU.
+    Categories,
+    /// Total slots, issued, retired, fetch bubbles and recovery bubbles, with the two scales of sysfs.
+    Bubbles { total: f64, recovery: f64 },
+    /// AMD's dispatch: slots a cycle.
+    Dispatch { width: f64 },
+    /// Arm's slots: slots a cycle, and whether a stall event also counts one slot each cycle (see [`COUNTS_CYCLES`]).
+    Slots { width: f64, minus_cycles: bool },
+    /// Kunpeng 920: slots a cycle.
+    Fetch { width: f64 },
+    /// Cycles in which nothing was issued.
+    Cycles,
+}
+
+impl Method {
+    fn source(self) -> &'static str {
+        match self {
+            Self::Categories => "the CPU's own top-down slots",
+            Self::Bubbles { .. } => "slots and bubbles of the kernel's topdown events",
+            Self::Dispatch { .. } => "AMD's dispatch slots",
+            Self::Slots { .. } => "Arm's stall slots",
+            Self::Fetch { .. } => "fetch bubbles and instructions",
+            Self::Cycles => "stalled cycles, not slots",
+        }
+    }
+}
+
+/// An event of the method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Planned {
+    pub name: &'static str,
+    pub code: Code,
+}
+
+/// The method and its groups, each for one kind of core.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plan {
+    pub method: Method,
+    pub groups: Vec<Vec<Planned>>,
+}
+
+/// Who made the processor, as far as it decides which events it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Identity {
+    /// AMD's family and model.
+    Amd { family: u32, model: u32 },
+    /// Arm's register.
+    Arm(Midr),
+    /// Another one, or not told.
+    Other,
+}
+
+/// Neoverse N2 and V2: with the slot width 5 that their first revisions report, `stall_slot` and
+/// `stall_slot_frontend` count one too many each cycle (`pmu-events/arch/arm64/arm/neoverse-n2-v2/metrics.json`).
+const COUNTS_CYCLES: [(u32, u32); 3] = [(0x41, 0xd49), (0x41, 0xd4f), (0x6d, 0xd49)];
+/// Kunpeng 920's cores (TSV110), which are four wide.
+const TSV110: (u32, u32) = (0x48, 0xd01);
+
+const INTEL: [&str; 4] = ["topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"];
+const BUBBLES: [&str; 5] = [
+    "topdown-total-slots",
+    "topdown-slots-issued",
+    "topdown-slots-retired",
+    "topdown-fetch-bubbles",
+    "topdown-recovery-bubbles",
+];
+const AMD: [(&str, &str); 4] = [
+    ("de_no_dispatch_per_slot.no_ops_from_frontend", "event=0x1a0,umask=0x1"),
+    ("de_no_dispatch_per_slot.backend_stalls", "event=0x1a0,umask=0x1e"),
+    ("de_src_op_disp.all", "event=0xaa,umask=0x7"),
+    ("ex_ret_ops", "event=0xc1,umask=0x0"),
+];
+
+/// What this machine's top-down events are; `None` where it has none that are published.
+pub(super) fn plan() -> Option<&'static Plan> {
+    static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
+    PLAN.get_or_init(|| {
+        let root = Root::live();
+        plan_of(&root, &pmu::core_units(&root)?, identity(&root))
+    })
+    .as_ref()
+}
+
+/// The plan for the machine below `root`, whose cores have these `units`.
+pub(super) fn plan_of(root: &Root, units: &[Pmu], identity: Identity) -> Option<Plan> {
+    let categories: Vec<_> = units.iter().filter_map(|unit| categories(root, unit)).collect();
+    if !categories.is_empty() {
+        return Some(Plan { method: Method::Categories, groups: categories });
+    }
+    // What follows is of machines with one kind of core; with more, formulas of different cores cannot be summed.
+    let [unit] = units else { return None };
+    bubbles(root, unit).or_else(|| match identity {
+        Identity::Amd { family, model } => dispatch(root, unit, family, model),
+        Identity::Arm(midr) => arm_slots(root, unit, midr)
+            .or_else(|| kunpeng(root, unit, midr))
+            .or_else(|| stalled_cycles(root, unit)),
+        Identity::Other => stalled_cycles(root, unit),
+    })
+}
+
+/// One group of a unit's four categories, led by `slots` where the unit has it: the kernel wants it so.
+fn categories(root: &Root, unit: &Pmu) -> Option<Vec<Planned>> {
+    let event = |name| Some(Planned { name, code: unit.event(root, name).ok()? });
+    let slots = event("slots");
+    let four: Option<Vec<_>> = INTEL.into_iter().map(event).collect();
+    Some(slots.into_iter().chain(four?).collect())
+}
+
+fn bubbles(root: &Root, unit: &Pmu) -> Option<Plan> {
+    let events: Option<Vec<_>> =
+        BUBBLES.into_iter().map(|name| Some(Planned { name, code: unit.event(root, name).ok()? })).collect();
+    let method =
+        Method::Bubbles { total: unit.scale(root, BUBBLES[0]), recovery: unit.scale(root, BUBBLES[4]) };
+    // At most three: a core with hyper-threading has four counters, of which a watchdog may hold one.
+    let [total, issued, retired, fetch, recovery] = events?.try_into().ok()?;
+    Some(Plan { method, groups: vec![vec![total, issued, retired], vec![fetch, recovery]] })
+}
+
+/// AMD's slots a cycle: 6 on Zen 4, 8 on Zen 5. Zen 3, which has no such events, shares Zen 4's family.
+fn dispatch(root: &Root, unit: &Pmu, family: u32, model: u32) -> Option<Plan> {
+    let width = match (family, model) {
+        (0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => 6.0,
+        (0x1a, _) => 8.0,
+        _ => return None,
+    };
+    let events: Option<Vec<_>> = AMD
+        .into_iter()
+        .map(|(name, text)| Some(Planned { name, code: unit.encode(root, text).ok()? }))
+        .collect();
+    Some(Plan { method: Method::Dispatch { width }, groups: pairs(&events?) })
+}
+
+fn arm_slots(root: &Root, unit: &Pmu, midr: Midr) -> Option<Plan> {
+    let width = unit.capability(root, "slots").filter(|width| (1..=64).contains(width))?;
+    let event = |name| Some(Planned { name, code: unit.event(root, name).ok()? });
+    let minus_cycles = width == 5 && COUNTS_CYCLES.contains(&(midr.implementer, midr.part));
+    let groups = vec![
+        vec![event("stall_slot")?, event("stall_slot_frontend")?, event("stall_slot_backend")?],
+        vec![event("op_retired")?, event("op_spec")?],
+    ];
+    Some(Plan { method: Method::Slots { width: width as f64, minus_cycles }, groups })
+}
+
+fn kunpeng(root: &Root, unit: &Pmu, midr: Midr) -> Option<Plan> {
+    if (midr.implementer, midr.part) != TSV110 {
+        return None;
+    }
+    let fetch = Planned { name: "fetch_bubble", code: unit.encode(root, "event=0x2014").ok()? };
+    let event = |name| Some(Planned { name, code: unit.event(root, name).ok()? });
+    let groups = vec![vec![fetch], vec![event("inst_retired")?, event("inst_spec")?]];
+    Some(Plan { method: Method::Fetch { width: 4.0 }, groups })
+}
+
+/// Only the split of the rest needs more than the generic stall events.
+fn stalled_cycles(root: &Root, unit: &Pmu) -> Option<Plan> {
+    let event = |name| Some(Planned { name, code: unit.event(root, name).ok()? });
+    let groups = vec![
+        vec![event("stall_frontend")?, event("stall_backend")?],
+        vec![event("inst_retired")?, event("inst_spec")?],
+    ];
+    Some(Plan { method: Method::Cycles, groups })
+}
+
+fn pairs(events: &[Planned]) -> Vec<Vec<Planned>> {
+    events.chunks(2).map(<[Planned]>::to_vec).collect()
+}
+
+/// Where the slots went, of a reading of this machine's counters; `None` where the events were not all counted or what
+/// they say cannot be.
+pub fn top_down(reading: &Reading) -> Option<TopDown> {
+    shares(plan()?.method, reading)
+}
+
+/// Sums of the four shares that are taken for measuring error and evened out. AMD's and Arm's events count slightly
+/// different things, and slots given to the other sibling are in none of the four.
+const PLAUSIBLE_SUM: std::ops::RangeInclusive<f64> = 0.3..=1.3;
+
+pub(super) fn shares(method: Method, reading: &Reading) -> Option<TopDown> {
+    let mut coverage: f64 = 1.0;
+    let mut value = |name: &str| {
+        let count = reading.get(name)?;
+        coverage = coverage.min(count.coverage());
+        Some(count.value)
+    };
+    let [retiring, bad, frontend, backend] = match method {
+        Method::Categories => {
+            let four = [value(INTEL[0])?, value(INTEL[1])?, value(INTEL[2])?, value(INTEL[3])?];
+            let total: f64 = four.iter().sum();
+            if total <= 0.0 {
+                return None;
+            }
+            four.map(|slots| slots / total)
+        }
+        Method::Bubbles { total, recovery } => {
+            let slots = value(BUBBLES[0])? * total;
+            let [issued, retired, fetch, lost] =
+                [value(BUBBLES[1])?, value(BUBBLES[2])?, value(BUBBLES[3])?, value(BUBBLES[4])? * recovery];
+            if slots <= 0.0 {
+                return None;
+            }
+            let front = [retired, issued - retired + lost, fetch].map(|part| (part / slots).max(0.0));
+            let back = (1.0 - front.iter().sum::<f64>()).max(0.0);
+            [front[0], front[1], front[2], back]
+        }
+        Method::Dispatch { width } => {
+            let slots = value("cycles")? * width;
+            let [frontend, backend] = [value(AMD[0].0)?, value(AMD[1].0)?];
+            let [dispatched, retired] = [value(AMD[2].0)?, value(AMD[3].0)?];
+            if slots <= 0.0 {
+                return None;
+            }
+            [retired / slots, (dispatched - retired) / slots, frontend / slots, backend / slots]
+        }
+        Method::Slots { width, minus_cycles } => {
+            let cycles = value("cycles")?;
+            let extra = if minus_cycles { cycles } else { 0.0 };
+            let slots = cycles * width;
+            let (stalled, front) = (value("stall_slot")? - extra, value("stall_slot_frontend")? - extra);
+            let back = value("stall_slot_backend")?;
+            let (retired, issued) = (value("op_retired")?, value("op_spec")?);
+            if slots <= 0.0 || issued <= 0.0 {
+                return None;
+            }
+            let used = 1.0 - stalled / slots;
+            let kept = (retired / issued).min(1.0);
+            [kept * used, (1.0 - kept) * used, front / slots, back / slots]
+        }
+        Method::Fetch { width } => {
+            let slots = value("cycles")? * width;
+            let (fetch, retired, issued) =
+                (value("fetch_bubble")?, value("inst_retired")?, value("inst_spec")?);
+            if slots <= 0.0 {
+                return None;
+            }
+            let front = [retired, issued - retired, fetch].map(|part| (part / slots).max(0.0));
+            let back = (1.0 - front.iter().sum::<f64>()).max(0.0);
+            [front[0], front[1], front[2], back]
+        }
+        Method::Cycles => {
+            let cycles = value("cycles")?;
+            let (front, back) = (value("stall_frontend")?, value("stall_backend")?);
+            let (retired, issued) = (value("inst_retired")?, value("inst_spec")?);
+            if cycles <= 0.0 || issued <= 0.0 {
+                return None;
+            }
+            let used = (1.0 - (front + back) / cycles).max(0.0);
+            let kept = (retired / issued).min(1.0);
+            [kept * used, (1.0 - kept) * used, front / cycles, back / cycles]
+        }
+    };
+    even_out([retiring, bad, frontend, backend]).map(
+        |[retiring, bad_speculation, frontend_bound, backend_bound]| TopDown {
+            retiring,
+            bad_speculation,
+            frontend_bound,
+            backend_bound,
+            source: method.source(),
+            coverage,
+        },
+    )
+}
+
+/// Four shares that add up to 1; `None` where what was counted is too far from that.
+fn even_out(shares: [f64; 4]) -> Option<[f64; 4]> {
+    let shares = shares.map(|share| share.max(0.0));
+    let sum: f64 = shares.iter().sum();
+    (sum.is_finite() && PLAUSIBLE_SUM.contains(&sum)).then(|| shares.map(|share| share / sum))
+}
+
+fn identity(root: &Root) -> Identity {
+    let register = root.text("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
+    let register = register.and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+    match (register, amd_signature()) {
+        (Some(register), _) => Identity::Arm(Midr::from_register(register)),
+        (None, Some(signature)) => amd_identity(signature),
+        (None, None) => Identity::Other,
+    }
+}
+
+/// CPUID's signature on a processor of AMD's.
+#[cfg(target_arch = "x86_64")]
+fn amd_signature() -> Option<u32> {
+    use core::arch::x86_64::__cpuid;
+    // Leaf 0: the maker's name in EBX, EDX, ECX, here "AuthenticAMD".
+    let name = __cpuid(0);
+    let amd = (name.ebx, name.edx, name.ecx) == (0x6874_7541, 0x6974_6e65, 0x444d_4163);
+    amd.then(|| __cpuid(1).eax)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn amd_signature() -> Option<u32> {
+    None
+}
+
+/// Family and model from the signature (AMD's Programmer's Manual, volume 3, Fn0000_0001_EAX).
+fn amd_identity(signature: u32) -> Identity {
+    let (base, extended) = (signature >> 8 & 0xf, signature >> 20 & 0xff);
+    let family = if base == 0xf { base + extended } else { base };
+    let model = (signature >> 4 & 0xf) | (signature >> 16 & 0xf) << 4;
+    Identity::Amd { family, model }
+}
+
+#[cfg(test)]
+#[path = "top_down_tests.rs"]
+mod tests;
