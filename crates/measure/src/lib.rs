@@ -7,7 +7,9 @@
 
 pub mod arrays;
 pub mod budget;
+pub mod child;
 pub mod context;
+pub mod counters;
 pub mod cycle;
 pub mod interrupts;
 pub mod list;
@@ -23,6 +25,7 @@ pub mod sys;
 pub mod team;
 pub mod watch;
 pub mod window;
+pub mod workloads;
 
 pub use budget::{Budget, Depth};
 pub use context::{Context, Halt, Progress, Stop};

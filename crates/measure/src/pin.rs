@@ -12,7 +12,7 @@ pub struct Pinned {
     before: Vec<u64>,
 }
 
-fn mask_of(cpus: &CpuList) -> Vec<u64> {
+pub(crate) fn mask_of(cpus: &CpuList) -> Vec<u64> {
     let words = cpus.iter().max().map_or(1, |cpu| cpu as usize / 64 + 1);
     let mut mask = vec![0u64; words];
     for cpu in cpus {

@@ -1,0 +1,117 @@
+//! What a child prints for us, read without waiting, kept within bounds, counted in full.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+/// One stream of a child.
+#[derive(Debug)]
+pub struct Captured {
+    /// `None` once its other end is closed.
+    pipe: Option<File>,
+    first: Vec<u8>,
+    last: VecDeque<u8>,
+    half: usize,
+    total: u64,
+}
+
+impl Captured {
+    /// Reads from `pipe`, which does not block, and keeps `limit` bytes.
+    pub fn new(pipe: OwnedFd, limit: usize) -> Self {
+        Self {
+            pipe: Some(File::from(pipe)),
+            first: Vec::new(),
+            last: VecDeque::new(),
+            half: limit.div_ceil(2),
+            total: 0,
+        }
+    }
+
+    /// The pipe as long as something may come.
+    pub fn fd(&self) -> Option<RawFd> {
+        self.pipe.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    /// Bytes so far.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Reads what is there, at most a few MiB, so that a child which prints without end does not hold us.
+    pub fn drain(&mut self) {
+        let mut buffer = [0u8; 65_536];
+        for _ in 0..64 {
+            let Some(pipe) = self.pipe.as_mut() else { return };
+            match pipe.read(&mut buffer) {
+                Ok(0) => self.pipe = None,
+                Ok(count) => self.keep(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(_) => self.pipe = None,
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = self.half.saturating_sub(self.first.len()).min(bytes.len());
+        self.first.extend_from_slice(&bytes[..room]);
+        let rest = &bytes[room..];
+        // Only what can still be among the last bytes goes in.
+        self.last.extend(&rest[rest.len().saturating_sub(self.half)..]);
+        let excess = self.last.len().saturating_sub(self.half);
+        self.last.drain(..excess);
+    }
+
+    /// What was kept: where bytes in the middle were left out, a line says how many.
+    pub fn take(&mut self) -> Vec<u8> {
+        let mut all = std::mem::take(&mut self.first);
+        let last = std::mem::take(&mut self.last);
+        let missing = self.total - all.len() as u64 - last.len() as u64;
+        if missing > 0 {
+            all.extend_from_slice(format!("\n[{missing} bytes left out]\n").as_bytes());
+        }
+        all.extend(last);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kept(limit: usize, parts: &[Vec<u8>]) -> (Vec<u8>, u64) {
+        let null = File::open("/dev/null").unwrap();
+        let mut captured = Captured::new(null.into(), limit);
+        parts.iter().for_each(|part| captured.keep(part));
+        (captured.take(), captured.total())
+    }
+
+    #[test]
+    fn both_ends_of_a_long_output_stay_and_the_gap_is_told() {
+        let (text, total) = kept(8, &[b"abcdefgh".to_vec(), b"ijklmnop".to_vec()]);
+        assert_eq!((text.as_slice(), total), (&b"abcd\n[8 bytes left out]\nmnop"[..], 16));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_below_the_limit(
+            parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..50), 0..8),
+        ) {
+            let whole = parts.concat();
+            prop_assert_eq!(kept(400, &parts), (whole.clone(), whole.len() as u64));
+        }
+
+        #[test]
+        fn no_more_is_kept_than_allowed(
+            limit in 0usize..60,
+            parts in proptest::collection::vec(proptest::collection::vec(1u8..9, 0..90), 0..8),
+        ) {
+            let (text, _) = kept(limit, &parts);
+            // The numbers below 9 are output; the line in between has none of them but its line ends.
+            prop_assert!(text.iter().filter(|byte| **byte < 9).count() <= limit + 1);
+        }
+    }
+}

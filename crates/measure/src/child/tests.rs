@@ -1,0 +1,223 @@
+//! What a person would see go wrong with commands that misbehave.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+fn words(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}
+
+fn shell(line: &str) -> Vec<OsString> {
+    words(&["sh", "-c", line])
+}
+
+/// Runs a shell line with both outputs captured.
+fn ran(line: &str, limit: usize) -> (Ended, String, String, (u64, u64)) {
+    let argv = shell(line);
+    let capture = Output::Capture { limit };
+    let spec =
+        Spec { stdin: Input::Null, stdout: capture, stderr: capture, own_group: true, ..Spec::new(&argv) };
+    let mut child = Child::spawn(&spec).unwrap();
+    let ended = child.wait(&Stop::new(), None);
+    let (out, err) = child.captured();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (ended, text(out), text(err), child.printed())
+}
+
+fn alive(pid: i32) -> bool {
+    !tree::has_ended(pid)
+}
+
+#[test]
+fn codes_signals_and_outputs_come_back() {
+    let (ended, out, err, _) = ran("echo out; echo err >&2; exit 7", 100);
+    assert_eq!((ended.exit, out.as_str(), err.as_str()), (Exit::Code(7), "out\n", "err\n"));
+    assert!(ended.usage.max_rss_bytes > 0 && ended.usage.minor_faults > 0, "{ended:?}");
+    assert_eq!(ran("kill -9 $$", 0).0.exit, Exit::Signal(9));
+}
+
+#[test]
+fn gigabytes_do_not_fill_memory() {
+    let (ended, out, _, printed) = ran("head -c 300000000 /dev/zero", 1000);
+    assert_eq!((ended.exit, printed.0), (Exit::Code(0), 300_000_000));
+    assert!(out.len() < 1100, "{}", out.len());
+}
+
+#[test]
+fn what_forks_away_is_waited_for_and_counted() {
+    let line =
+        "(trap '' HUP; sleep 0.2; head -c 30000000 /dev/zero | cksum >/dev/null) >/dev/null 2>&1 & exit 0";
+    let (ended, ..) = ran(line, 100);
+    assert_eq!(ended.exit, Exit::Code(0));
+    assert!(!ended.left.is_empty(), "nobody noticed that it forked away");
+    assert!(ended.wall >= Duration::from_millis(200), "{ended:?}");
+    assert!(ended.usage.user + ended.usage.system > 0.0);
+}
+
+#[test]
+fn a_gated_child_waits_and_starts_when_it_is_let() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("began");
+    let argv = words(&["touch", file.to_str().unwrap()]);
+    let mut child = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!file.exists() && child.is_running());
+    child.release();
+    assert_eq!(child.started(), Ok(()));
+    assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(0));
+    assert!(file.exists());
+    // Telling the end twice tells the same.
+    assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(0));
+}
+
+#[test]
+fn a_child_runs_where_and_with_what_it_was_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let cpu = crate::sys::current_cpu().unwrap();
+    let cpus: CpuList = [cpu].into_iter().collect();
+    let argv = shell("pwd; echo $GREETING; grep Cpus_allowed_list /proc/self/status; cat");
+    let env = [(OsString::from("GREETING"), OsString::from("hi"))];
+    let spec = Spec {
+        cpus: Some(&cpus),
+        stdin: Input::Null,
+        stdout: Output::Capture { limit: 1000 },
+        env: &env,
+        folder: Some(folder.path()),
+        own_group: true,
+        ..Spec::new(&argv)
+    };
+    let mut child = Child::spawn(&spec).unwrap();
+    assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(0));
+    let out = String::from_utf8(child.captured().0).unwrap();
+    let real = folder.path().canonicalize().unwrap();
+    assert_eq!(out, format!("{}\nhi\nCpus_allowed_list:\t{cpu}\n", real.display()));
+}
+
+#[test]
+fn children_are_timed_each_for_itself() {
+    let (short, long) = (words(&["sleep", "0.05"]), words(&["sleep", "0.4"]));
+    let mut first = Child::spawn(&Spec { gate: true, ..Spec::new(&long) }).unwrap();
+    let mut second = Child::spawn(&Spec { gate: true, ..Spec::new(&short) }).unwrap();
+    first.release();
+    second.release();
+    let ends = wait_all(&mut [&mut first, &mut second], &Stop::new(), None, &mut Nobody);
+    assert!(ends[0].wall >= Duration::from_millis(400), "{ends:?}");
+    // The short one's time is its own, not that of the one before it in the list.
+    assert!(ends[1].wall < ends[0].wall, "{ends:?}");
+}
+
+#[test]
+fn a_command_that_cannot_be_started_says_why_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str, mode: u32| {
+        use std::os::unix::fs::PermissionsExt;
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let refused = |argv: &[&str], gate: bool| {
+        let argv = words(argv);
+        let spec = Spec { gate, ..Spec::new(&argv) };
+        let error = match Child::spawn(&spec) {
+            Err(error) => error,
+            Ok(mut child) => {
+                child.release();
+                child.started().expect_err("it started")
+            }
+        };
+        (error.code(), error.to_string())
+    };
+    let script = file("script", "#!/nonexistent/perl\n", 0o755);
+    let plain = file("plain", "echo hi\n", 0o644);
+    let foreign = file("foreign", "\x7fELF\x02\x01\x01 not really", 0o755);
+    for gate in [false, true] {
+        for (argv, code, what) in [
+            (&["no-such-program"][..], 127, "in no folder of PATH"),
+            (&["/no/such"], 127, "no such file"),
+            (&["echo hi | wc"], 127, "sh -c"),
+            (&["cd"], 127, "built into the shell"),
+            (&[""], 127, "empty"),
+            (&[], 127, "empty"),
+            (&["/tmp"], 126, "it is a folder"),
+            (&[plain.as_str()], 126, "chmod +x"),
+            (&[script.as_str()], 126, "/nonexistent/perl"),
+            (&[foreign.as_str()], 126, "architecture"),
+        ] {
+            let (got, says) = refused(argv, gate);
+            assert!(got == code && says.contains(what), "{argv:?}: {got} {says}");
+            assert_eq!(says.lines().count(), 1);
+        }
+    }
+    let nowhere: CpuList = [60_000].into_iter().collect();
+    let argv = words(&["true"]);
+    let error = Child::spawn(&Spec { cpus: Some(&nowhere), ..Spec::new(&argv) }).unwrap_err();
+    assert!(error.to_string().contains("CPU 60000"), "{error}");
+}
+
+#[test]
+fn a_file_of_shell_commands_runs_as_a_shell_would_run_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lines");
+    std::fs::write(&path, "exit $1\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let argv = words(&[path.to_str().unwrap(), "9"]);
+    let mut child = Child::spawn(&Spec::new(&argv)).unwrap();
+    assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(9));
+}
+
+/// Starts a shell that ignores every polite signal, with a child that does too and one in a session of its own; returns
+/// it and their process numbers.
+fn stubborn() -> (Child, Vec<i32>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pids");
+    let line = format!(
+        "trap '' INT TERM HUP; echo $$ >>{0}; sh -c 'echo $$ >>{0}; sleep 100; true' & \
+         setsid sh -c 'echo $$ >>{0}; sleep 100; true' & wait; sleep 100",
+        file.display()
+    );
+    let argv = shell(&line);
+    let child = Child::spawn(&Spec { stdin: Input::Null, own_group: true, ..Spec::new(&argv) }).unwrap();
+    let from = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        if pids.len() == 3 && text.ends_with('\n') {
+            return (child, pids);
+        }
+        assert!(from.elapsed() < Duration::from_secs(60), "it does not start");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_signal_to_us_ends_the_whole_tree_however_stubborn() {
+    let (mut child, pids) = stubborn();
+    let stop = Stop::new();
+    stop.ask(libc::SIGINT);
+    assert_eq!(child.wait(&stop, None).exit, Exit::Stopped(libc::SIGINT));
+    assert!(!pids.iter().any(|pid| alive(*pid)), "left running: {pids:?}");
+}
+
+#[test]
+fn too_long_is_ended_and_said() {
+    let argv = shell("sleep 100 & wait");
+    let mut child = Child::spawn(&Spec::new(&argv)).unwrap();
+    let ended = child.wait(&Stop::new(), Some(Duration::from_millis(100)));
+    assert_eq!(ended.exit, Exit::TimedOut);
+    assert!(ended.wall < Duration::from_secs(100));
+}
+
+#[test]
+fn a_child_that_is_dropped_is_gone() {
+    let (child, pids) = stubborn();
+    drop(child);
+    assert!(!pids.iter().any(|pid| alive(*pid)), "left running: {pids:?}");
+    let argv = words(&["sleep", "100"]);
+    let gated = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
+    let pid = gated.pid();
+    drop(gated);
+    assert!(!alive(pid));
+}

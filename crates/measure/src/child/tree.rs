@@ -1,0 +1,184 @@
+//! Which processes are whose: the children that were started here, what they left behind, and all below them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Children that were started here and whose end, with that of all that they left, has not come: process number, and whether it leads its own group.
+static CHILDREN: Mutex<Vec<(i32, bool)>> = Mutex::new(Vec::new());
+/// How many those are, for signal handlers.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Whether children are to be ended without being asked first.
+static HURRY: AtomicBool = AtomicBool::new(false);
+
+/// A process that a child left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its name, as the kernel has it: at most 15 bytes.
+    pub name: String,
+}
+
+/// Asks to end all children at once, without a time to end by themselves. Async-signal-safe. `false` when there are none,
+/// or when it was asked before.
+pub fn hurry() -> bool {
+    COUNT.load(Ordering::Relaxed) > 0 && !HURRY.swap(true, Ordering::Relaxed)
+}
+
+/// Whether [`hurry`] was called.
+pub(super) fn hurried() -> bool {
+    HURRY.load(Ordering::Relaxed)
+}
+
+fn children() -> std::sync::MutexGuard<'static, Vec<(i32, bool)>> {
+    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes a child.
+pub(super) fn register(pid: i32, own_group: bool) {
+    children().push((pid, own_group));
+    COUNT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Forgets a child of which nothing is left.
+pub(super) fn forget(pid: i32) {
+    let mut all = children();
+    if let Some(at) = all.iter().position(|(other, _)| *other == pid) {
+        all.swap_remove(at);
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What /proc/PID/stat tells of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    name: String,
+    state: char,
+    parent: i32,
+    group: i32,
+}
+
+fn line_of(pid: i32) -> Option<Line> {
+    parse(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/stat")).ok()?))
+}
+
+fn parse(stat: &str) -> Option<Line> {
+    // A name may hold anything, parentheses too: it ends at the last one.
+    let (head, rest) = stat.rsplit_once(')')?;
+    let name = head.split_once('(')?.1;
+    let mut fields = rest.split_whitespace();
+    Some(Line {
+        name: name.to_owned(),
+        state: fields.next()?.chars().next()?,
+        parent: fields.next()?.parse().ok()?,
+        group: fields.next()?.parse().ok()?,
+    })
+}
+
+/// Whether a child of ours has ended, waited for or not.
+pub(super) fn has_ended(pid: i32) -> bool {
+    line_of(pid).is_none_or(|line| matches!(line.state, 'Z' | 'X'))
+}
+
+/// Whether we have any child at all.
+fn any() -> bool {
+    // SAFETY: the kernel fills the siginfo, for which all zeros is a value; nothing is waited for or taken away.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        libc::waitid(libc::P_ALL, 0, &mut info, flags) == 0
+    }
+}
+
+/// Processes that we adopted: our children that were not started here. Those in the group of a child other than `pid`
+/// were left by that one.
+pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
+    if !any() {
+        return Vec::new();
+    }
+    let known = children().clone();
+    let mut found = Vec::new();
+    for candidate in adopted() {
+        if known.iter().any(|(child, _)| *child == candidate) || candidate == pid {
+            continue;
+        }
+        let Some(line) = line_of(candidate) else { continue };
+        if !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
+            found.push(Process { pid: candidate, name: line.name });
+        }
+    }
+    found
+}
+
+/// Children of our first thread, which is the one that adopts (fork(2), kernel/exit.c `find_new_reaper`). Children that
+/// other threads start with the standard library are not among them.
+fn adopted() -> Vec<i32> {
+    let me = std::process::id();
+    if let Ok(text) = std::fs::read_to_string(format!("/proc/self/task/{me}/children")) {
+        return text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+    }
+    // Kernels without CONFIG_PROC_CHILDREN.
+    processes().into_iter().filter(|(_, line)| line.parent == me as i32).map(|(pid, _)| pid).collect()
+}
+
+fn processes() -> HashMap<i32, Line> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return HashMap::new() };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    numbers.filter_map(|pid| Some((pid, line_of(pid)?))).collect()
+}
+
+/// `roots` and all that descends from them, those at the top first, without those that have ended.
+pub(super) fn with_descendants(roots: &[i32]) -> Vec<i32> {
+    let all = processes();
+    let mut below: HashMap<i32, Vec<i32>> = HashMap::new();
+    for (pid, line) in &all {
+        below.entry(line.parent).or_default().push(*pid);
+    }
+    let mut found: Vec<i32> = roots.to_vec();
+    let mut seen: HashSet<i32> = roots.iter().copied().collect();
+    let mut at = 0;
+    while at < found.len() {
+        for pid in below.get(&found[at]).into_iter().flatten() {
+            if seen.insert(*pid) {
+                found.push(*pid);
+            }
+        }
+        at += 1;
+    }
+    found.retain(|pid| all.get(pid).is_some_and(|line| !matches!(line.state, 'Z' | 'X')));
+    found
+}
+
+/// Sends a signal to each; one that was stopped goes on, so that it can act on it.
+pub(super) fn signal_all(pids: &[i32], signal: i32) {
+    for pid in pids {
+        // SAFETY: takes numbers. Ours are not reused: their parent, or we, have not waited for them yet.
+        unsafe {
+            libc::kill(*pid, signal);
+            if signal != libc::SIGKILL {
+                libc::kill(*pid, libc::SIGCONT);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let line = parse("12 (a) S 1 (b)) R 7 9 9 0 -1").unwrap();
+        assert_eq!((line.name.as_str(), line.state, line.parent, line.group), ("a) S 1 (b)", 'R', 7, 9));
+        assert_eq!(parse("12 (a) S"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(text in "\\PC{0,60}") {
+            let _ = parse(&text);
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Waiting for children, all of them in one loop, so that each one's end is seen when it comes and what they print is
+//! read meanwhile; and ending them.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
+
+use super::{Child, Ended, Exit, Process, Usage, tree};
+use crate::Stop;
+
+/// A signal handler only sets an atomic, so somebody has to look at it.
+const LOOK: Duration = Duration::from_millis(50);
+/// What a child gets to end by itself after a Ctrl-C that it got too, and after SIGTERM.
+const GRACE: Duration = Duration::from_secs(2);
+/// After SIGKILL only processes in the middle of disk I/O, or of another user, are still there.
+const LAST: Duration = Duration::from_secs(5);
+/// What was left behind for longer than this is told while it is waited for.
+const TELL: Duration = Duration::from_millis(500);
+
+/// Sees what goes on while children are waited for.
+pub trait Watcher {
+    /// Called now and then; returns how long until the next time.
+    fn tick(&mut self) -> Duration;
+    /// A child has ended; its figures can be read in /proc until this returns.
+    fn exited(&mut self, _pid: i32) {}
+    /// A child has ended and left these behind, which are waited for now.
+    fn left(&mut self, _left: &[Process]) {}
+}
+
+/// Sees nothing.
+#[derive(Debug)]
+pub struct Nobody;
+
+impl Watcher for Nobody {
+    fn tick(&mut self) -> Duration {
+        Duration::from_secs(3600)
+    }
+}
+
+/// Readable when a process has ended.
+fn pidfd(pid: i32) -> Option<OwnedFd> {
+    // SAFETY: pidfd_open takes numbers and returns a descriptor that nobody else owns.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd as RawFd))
+    }
+}
+
+/// The same before Linux 5.3: a pipe that closes when a thread has seen the end.
+fn watched_by_a_thread(pid: i32) -> io::Result<OwnedFd> {
+    let (ours, theirs) = io::pipe()?;
+    std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
+        // SAFETY: waits without taking the end away; the kernel fills the siginfo, for which all zeros is a value.
+        unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            let flags = libc::WEXITED | libc::WNOWAIT;
+            while libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags) < 0
+                && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
+            {}
+        }
+        drop(theirs);
+    })?;
+    Ok(ours.into())
+}
+
+/// Waits until one of `fds` can be read or is closed.
+fn poll(fds: &[RawFd], patience: Duration) {
+    let mut polled: Vec<libc::pollfd> =
+        fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
+    let spec = libc::timespec {
+        tv_sec: patience.as_secs().min(3600) as libc::time_t,
+        tv_nsec: patience.subsec_nanos() as libc::c_long,
+    };
+    // SAFETY: the list and the time outlive the call. An early return (EINTR) only means to look again.
+    unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, &spec, std::ptr::null()) };
+}
+
+/// Takes the end of a process, if it has ended: its wait status and what it used.
+fn reap(pid: i32) -> Option<(i32, Usage)> {
+    let mut status = 0;
+    // SAFETY: the kernel fills both, for which all zeros is a value.
+    let (code, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        (libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage), usage)
+    };
+    (code == pid).then(|| (status, usage_of(&usage)))
+}
+
+fn usage_of(usage: &libc::rusage) -> Usage {
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+    Usage {
+        user: seconds(usage.ru_utime),
+        system: seconds(usage.ru_stime),
+        minor_faults: count(usage.ru_minflt),
+        major_faults: count(usage.ru_majflt),
+        voluntary_switches: count(usage.ru_nvcsw),
+        involuntary_switches: count(usage.ru_nivcsw),
+        // Linux counts it in KiB.
+        max_rss_bytes: count(usage.ru_maxrss).saturating_mul(1024),
+    }
+}
+
+fn exit_of(status: i32) -> Exit {
+    if libc::WIFSIGNALED(status) {
+        Exit::Signal(libc::WTERMSIG(status))
+    } else {
+        Exit::Code(libc::WEXITSTATUS(status))
+    }
+}
+
+/// One child that is waited for.
+struct Waited {
+    watch: Option<OwnedFd>,
+    exit: Option<Exit>,
+    usage: Usage,
+    wall: Duration,
+}
+
+impl Waited {
+    fn new(child: &Child) -> Self {
+        let watch = pidfd(child.pid).or_else(|| watched_by_a_thread(child.pid).ok());
+        Self { watch, exit: None, usage: Usage::default(), wall: Duration::ZERO }
+    }
+
+    /// Takes the child's end when it has come.
+    fn look(&mut self, child: &Child, watcher: &mut dyn Watcher) {
+        if self.exit.is_some() || !ended_unreaped(child.pid) {
+            return;
+        }
+        self.wall = child.started.elapsed();
+        watcher.exited(child.pid);
+        let (status, usage) = reap(child.pid).unwrap_or_default();
+        self.exit = Some(exit_of(status));
+        self.usage = usage;
+        self.watch = None;
+    }
+}
+
+/// Whether a child of ours has ended; its end stays to be taken. A child that is none of ours any more has ended too.
+fn ended_unreaped(pid: i32) -> bool {
+    // SAFETY: the kernel fills the siginfo, for which all zeros is a value.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags) < 0 || info.si_pid() == pid
+    }
+}
+
+/// Waits for the end of all children and of what they left behind, with each one's own end and time; a signal that asks
+/// us to stop, or the end of `timeout`, ends those that are still there. The results stand in the order of the children.
+/// Gated children are to be released before.
+pub fn wait_all(
+    children: &mut [&mut Child],
+    stop: &Stop,
+    timeout: Option<Duration>,
+    watcher: &mut dyn Watcher,
+) -> Vec<Ended> {
+    let began = Instant::now();
+    let mut waited: Vec<Waited> = children.iter().map(|child| Waited::new(child)).collect();
+    let open = |child: &Child| child.ended.is_none();
+    let mut next_tick = began + watcher.tick();
+    let mut left: Vec<Vec<Process>> = vec![Vec::new(); children.len()];
+    let mut all_ended_at = None;
+    let mut told = false;
+    let forced = loop {
+        for (child, waited) in children.iter_mut().zip(&mut waited) {
+            child.drain();
+            if open(child) {
+                waited.look(child, watcher);
+            }
+        }
+        let mut fds: Vec<RawFd> = Vec::new();
+        for (child, waited) in children.iter().zip(&waited).filter(|(child, _)| open(child)) {
+            fds.extend(waited.watch.iter().map(AsRawFd::as_raw_fd));
+            fds.extend([&child.stdout, &child.stderr].into_iter().flatten().filter_map(|c| c.fd()));
+        }
+        let mut watches = Vec::new();
+        if children.iter().zip(&waited).all(|(child, waited)| !open(child) || waited.exit.is_some()) {
+            watches = adopt(children, &mut waited, &mut left);
+            if watches.is_empty() {
+                break None;
+            }
+            let since = *all_ended_at.get_or_insert_with(Instant::now);
+            if !told && since.elapsed() > TELL {
+                told = true;
+                watcher.left(&left.concat());
+            }
+        }
+        fds.extend(watches.iter().map(AsRawFd::as_raw_fd));
+        if let Some(signal) = stop.signal() {
+            break Some(Exit::Stopped(signal));
+        }
+        let now = Instant::now();
+        if now >= next_tick {
+            next_tick = now + watcher.tick();
+        }
+        let mut patience = LOOK.min(next_tick.saturating_duration_since(Instant::now()));
+        if let Some(timeout) = timeout {
+            let rest = timeout.saturating_sub(began.elapsed());
+            if rest.is_zero() {
+                break Some(Exit::TimedOut);
+            }
+            patience = patience.min(rest);
+        }
+        poll(&fds, patience);
+    };
+    if let Some(exit) = forced {
+        give_up(children, &mut waited, &mut left, watcher, exit);
+    }
+    let results = children.iter_mut().zip(waited).zip(left).map(|((child, waited), left)| {
+        child.drain();
+        if child.ended.is_none() {
+            // Not before: until here its group tells what it left from what others did.
+            tree::forget(child.pid);
+        }
+        let now = child.started.elapsed();
+        let ended = || Ended {
+            exit: waited.exit.or(forced).unwrap_or(Exit::Code(-1)),
+            wall: if waited.wall.is_zero() { now } else { waited.wall },
+            usage: waited.usage,
+            left,
+        };
+        child.ended.get_or_insert_with(ended).clone()
+    });
+    results.collect()
+}
+
+/// Takes the ends of what children left behind and adds what they used; returns watches of those that are still there.
+fn adopt(children: &[&mut Child], waited: &mut [Waited], left: &mut [Vec<Process>]) -> Vec<OwnedFd> {
+    let mut watches = Vec::new();
+    for (at, child) in children.iter().enumerate().filter(|(_, child)| child.ended.is_none()) {
+        for process in tree::left_behind_by(child.pid) {
+            if let Some((_, usage)) = reap(process.pid) {
+                waited[at].usage.add(&usage);
+                waited[at].wall = waited[at].wall.max(child.started.elapsed());
+            } else if let Some(watch) = pidfd(process.pid).or_else(|| watched_by_a_thread(process.pid).ok()) {
+                watches.push(watch);
+            }
+            if !left[at].iter().any(|known| known.pid == process.pid) {
+                left[at].push(process);
+            }
+        }
+    }
+    watches
+}
+
+/// Ends what is still there because of `exit`.
+fn give_up(
+    children: &mut [&mut Child],
+    waited: &mut [Waited],
+    left: &mut [Vec<Process>],
+    watcher: &mut dyn Watcher,
+    exit: Exit,
+) {
+    let running: Vec<usize> = (0..children.len())
+        .filter(|at| children[*at].ended.is_none() && waited[*at].exit.is_none())
+        .collect();
+    let roots: Vec<i32> = running.iter().map(|at| children[*at].pid).collect();
+    let from_terminal = exit == Exit::Stopped(libc::SIGINT)
+        && children.iter().all(|child| !child.own_group)
+        && terminal_is_ours();
+    if !from_terminal {
+        // A terminal has told them already; twice would mean "at once" to many programs.
+        let signal = if let Exit::Stopped(signal) = exit { signal } else { libc::SIGTERM };
+        tree::signal_all(&roots, signal);
+    }
+    let mut step = |grace: Duration, signal: Option<i32>| -> bool {
+        let until = Instant::now() + grace;
+        let mut again = Instant::now();
+        loop {
+            if let Some(signal) = signal
+                && Instant::now() >= again
+            {
+                let mut all = roots.clone();
+                for child in children.iter() {
+                    all.extend(tree::left_behind_by(child.pid).iter().map(|process| process.pid));
+                }
+                tree::signal_all(&tree::with_descendants(&all), signal);
+                // What was forked meanwhile gets it too, but nobody gets it over and over unless it is the last.
+                again += if signal == libc::SIGKILL { Duration::from_millis(20) } else { grace };
+            }
+            for at in 0..children.len() {
+                children[at].drain();
+                if children[at].ended.is_none() {
+                    waited[at].look(children[at], watcher);
+                }
+            }
+            let rest = adopt(children, waited, left);
+            if rest.is_empty() && (0..children.len()).all(|at| gone(children[at], &waited[at])) {
+                return true;
+            }
+            if Instant::now() >= until || (tree::hurried() && signal != Some(libc::SIGKILL)) {
+                return false;
+            }
+            let mut fds: Vec<RawFd> = rest.iter().map(AsRawFd::as_raw_fd).collect();
+            fds.extend(waited.iter().filter_map(|w| w.watch.as_ref()).map(AsRawFd::as_raw_fd));
+            poll(&fds, Duration::from_millis(10));
+        }
+    };
+    let _ = step(GRACE, None) || step(GRACE, Some(libc::SIGTERM)) || step(LAST, Some(libc::SIGKILL));
+    for at in running {
+        waited[at].exit = Some(exit);
+    }
+}
+
+fn gone(child: &Child, waited: &Waited) -> bool {
+    child.ended.is_some() || waited.exit.is_some()
+}
+
+/// Whether the terminal's Ctrl-C reaches our process group.
+fn terminal_is_ours() -> bool {
+    let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
+    // SAFETY: both take numbers.
+    unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
+}
+
+/// Ends a child that somebody no longer wants.
+pub(super) fn end(child: &mut Child) {
+    if child.ended.is_some() {
+        return;
+    }
+    // A gated one has not become its program yet: there is nothing to ask.
+    if child.gate.take().is_some() {
+        tree::signal_all(&[child.pid], libc::SIGKILL);
+    }
+    let mut waited = [Waited::new(child)];
+    let mut left = [Vec::new()];
+    give_up(&mut [child], &mut waited, &mut left, &mut Nobody, Exit::Signal(libc::SIGTERM));
+    tree::forget(child.pid);
+    let [waited] = waited;
+    let [left] = left;
+    let wall = child.started.elapsed();
+    child.ended =
+        Some(Ended { exit: waited.exit.unwrap_or(Exit::Code(-1)), wall, usage: waited.usage, left });
+}
+
+/// Takes the end of a child that could not start its program and ends by itself.
+pub(super) fn abandon(child: &mut Child) {
+    let mut status = 0;
+    // SAFETY: the kernel fills the status.
+    while unsafe { libc::waitpid(child.pid, &mut status, 0) } < 0
+        && io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
+    {}
+    tree::forget(child.pid);
+    let mut ended = Ended::unknown();
+    ended.exit = exit_of(status);
+    child.ended = Some(ended);
+}
