@@ -36,6 +36,9 @@ pub const MEASUREMENTS: &[&dyn Measure] = &[
     &m::parallelism::Parallelism,
     &m::loaded_latency::LoadedLatency,
     &m::bandwidth::Bandwidth,
+    &m::workloads::Workloads,
+    &m::scaling::Scaling,
+    &m::smt_yield::SmtYield,
     &m::wakeup::Wakeup,
     &m::stolen::Stolen,
     &m::costs::Costs,
@@ -96,6 +99,9 @@ pub fn run(
         if outlook.state == record::State::Impossible {
             context.coverage.push(outlook);
             continue;
+        }
+        if !m::USE_KEPT_ARRAYS.contains(&name) {
+            context.kept_arrays = None;
         }
         let had = context.coverage.len();
         context.begin(name, measurement.budget(machine, cpus, depth).seconds);

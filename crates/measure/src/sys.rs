@@ -65,6 +65,14 @@ pub fn switches() -> Option<(u64, u64)> {
     (code == 0).then_some((usage.ru_nivcsw as u64, usage.ru_nvcsw as u64))
 }
 
+/// Time that the calling thread has spent on a CPU so far, ns; `None` where the kernel does not tell.
+pub fn thread_cpu_ns() -> Option<f64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the timespec.
+    let code = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    (code == 0).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
+}
+
 /// Page faults of the calling thread so far, minor ones.
 pub fn minor_faults() -> Option<u64> {
     // SAFETY: as in `switches`.

@@ -62,6 +62,12 @@ pub fn rates(logs: &[Log], slices: usize) -> Vec<f64> {
         .collect()
 }
 
+/// Work a second of each log in the common window of all; `None` when there is none.
+pub fn each(logs: &[Log]) -> Option<Vec<f64>> {
+    let (from, to) = common(logs)?;
+    logs.iter().map(|log| Some((log.done_by(to)? - log.done_by(from)?) / (to - from) * 1e9)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +89,7 @@ mod tests {
         for rate in rates(&logs, 5) {
             assert!((rate - 3e9).abs() < 1.0, "{rate}");
         }
+        assert_eq!(each(&logs), Some(vec![2e9, 1e9]));
     }
 
     #[test]

@@ -94,7 +94,10 @@ impl Measure for Bandwidth {
             );
         }
         let groups = groups(context.machine, &cpus, lead);
-        plan_and_run(context, &groups, &ready.parts)
+        let ended = plan_and_run(context, &groups, &ready.parts);
+        // The workloads that stream walk the same arrays.
+        context.kept_arrays = Some(ready);
+        ended
     }
 }
 

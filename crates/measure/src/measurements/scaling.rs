@@ -1,0 +1,234 @@
+//! How throughput and IPC grow from one CPU to all of them: the workloads on ever more CPUs, in each order of CPUs that
+//! differs here.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use record::{Coverage, CpuList, Machine, Where};
+
+use super::workloads::{ARRAYS_SECONDS, arrays_bytes, chosen, pool_for, walked};
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt};
+use crate::list::Measure;
+use crate::orders::{self, Order};
+use crate::workloads::Workload;
+use crate::workloads::crew::{Crew, Stretch};
+use crate::workloads::figures::Seen;
+use crate::workloads::incidents::Incidents;
+
+/// See the module.
+pub struct Scaling;
+
+/// What the main job scales: arithmetic, memory, and tables in the first cache.
+const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "triad"];
+
+/// Steps of the main job; and of a workload that cannot be split.
+const FEW_STEPS: usize = 5;
+
+/// Visits of a step, in the order of the steps and back, so that a drift falls on all alike.
+const VISITS: usize = 2;
+
+/// Slices of a visit.
+const SLICES: usize = 4;
+
+/// Seconds that a visit costs beside its slices, and for each of its threads.
+const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
+
+/// One group of CPUs, and under which orders it comes up.
+#[derive(Clone, Debug, PartialEq)]
+struct Step {
+    cpus: Vec<u32>,
+    orders: Vec<Order>,
+}
+
+impl Measure for Scaling {
+    fn name(&self) -> &'static str {
+        "scaling"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["workload.throughput", "core.ipc"]
+    }
+
+    fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
+        let cpus = machine.allowed_cpus();
+        if cpus.len() < 2 {
+            return Coverage::impossible(self.name(), "it needs two CPUs")
+                .with_remedy("allow more CPUs (taskset, cpuset)");
+        }
+        Coverage::measured(self.name())
+    }
+
+    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        let few = steps(machine, cpus, Depth::Normal).len() as f64;
+        let all = steps(machine, cpus, Depth::Named).len() as f64;
+        let threads = cpus.len() as f64;
+        let seconds = match depth {
+            Depth::Quick => 0.0,
+            Depth::Normal => 0.45 * few + threads * 2e-3,
+            Depth::Named => (6.0 + 1.5 * all).min(55.0),
+            Depth::Full => (10.0 + 6.0 * all).min(240.0),
+        };
+        Budget { seconds, bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) } }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        if context.depth == Depth::Quick {
+            context.coverage.push(Coverage::skipped(self.name(), "not in a quick run"));
+            return Ok(());
+        }
+        if context.cpus.len() < 2 {
+            return Err(Halt::Impossible("it needs two CPUs".to_owned()));
+        }
+        let mut chosen = chosen(context, self.name(), &[])?;
+        if context.depth == Depth::Normal {
+            chosen.retain(|workload| NORMAL.contains(&workload.name()));
+        }
+        let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
+        let arrays_seconds = context.depth.pick_named(0.0, 0.3, ARRAYS_SECONDS, 60.0);
+        let pool = pool_for(context, self.name(), &chosen, arrays_seconds)?;
+        let steps = steps(context.machine, &context.cpus, context.depth);
+        say_what_is_one(context);
+        let count = chosen.len();
+        for (index, workload) in chosen.into_iter().enumerate() {
+            context.check()?;
+            let share = context.seconds_left() / (count - index) as f64;
+            if let Err(why) = one(context, workload, &steps, &pool, share, &incidents) {
+                context.coverage.push(Coverage::degraded(format!("scaling {}", workload.name()), why));
+            }
+            context.at((index + 1) as f64 / count as f64);
+        }
+        Ok(())
+    }
+}
+
+/// Every group of CPUs to measure, by number of CPUs; orders that take the same CPUs share it.
+fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
+    let normal = depth <= Depth::Normal;
+    let orders = if normal { vec![Order::CoresFirst] } else { orders::distinct(machine, cpus) };
+    let most = normal.then_some(FEW_STEPS);
+    let mut steps: Vec<(BTreeSet<u32>, Step)> = Vec::new();
+    for order in orders {
+        let sequence = order.cpus(machine, cpus);
+        for threads in orders::steps(order, machine, cpus, most) {
+            let group: Vec<u32> = sequence.iter().take(threads).copied().collect();
+            let set: BTreeSet<u32> = group.iter().copied().collect();
+            match steps.iter_mut().find(|(known, _)| *known == set) {
+                Some((_, step)) => step.orders.push(order),
+                None => steps.push((set, Step { cpus: group, orders: vec![order] })),
+            }
+        }
+    }
+    let mut steps: Vec<Step> = steps.into_iter().map(|(_, step)| step).collect();
+    steps.sort_by_key(|step| step.cpus.len());
+    steps
+}
+
+/// Orders of CPUs that are the same here are measured once, which is said.
+fn say_what_is_one(context: &mut Context) {
+    if context.depth <= Depth::Normal {
+        return;
+    }
+    let distinct = orders::distinct(context.machine, &context.cpus);
+    let same: Vec<&str> =
+        orders::ORDERS.into_iter().filter(|order| !distinct.contains(order)).map(Order::name).collect();
+    if !same.is_empty() {
+        let measured: Vec<&str> = distinct.into_iter().map(Order::name).collect();
+        context.coverage.push(Coverage::skipped(
+            "scaling placements",
+            format!("{} take CPUs in the same order here as {}", same.join(", "), measured.join(", ")),
+        ));
+    }
+}
+
+/// Measures one workload at every step in about `seconds`.
+fn one(
+    context: &mut Context,
+    workload: &dyn Workload,
+    steps: &[Step],
+    pool: &Option<std::sync::Arc<crate::workloads::pool::Pool>>,
+    seconds: f64,
+    incidents: &Incidents,
+) -> Result<(), String> {
+    let begun = Instant::now();
+    let steps = affordable(context, workload, steps)?;
+    let Some(largest) = steps.last() else { return Err("memory allows no thread".to_owned()) };
+    let crew = Crew::gather(workload, context.machine, &largest.cpus, pool.as_ref())?;
+    let mut seen: Vec<Seen> = steps
+        .iter()
+        .map(|step| Seen::new(workload, step.cpus.clone(), walked(workload, pool, &step.cpus)))
+        .collect();
+    let seconds = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let most = context.depth.pick_named(0.02, 0.06, 0.1, 0.4);
+    let length = slice_seconds(&steps, seconds).min(most);
+    for visit in 0..VISITS {
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        if visit % 2 == 1 {
+            order.reverse();
+        }
+        for (done, at) in order.iter().enumerate() {
+            if context.stop.signal().is_some() {
+                break;
+            }
+            let left = ((VISITS - visit) * steps.len() - done) as f64;
+            let now = Instant::now();
+            let deadline = now + end.saturating_duration_since(now).div_f64(left);
+            let deadline = deadline.max(now + Duration::from_secs_f64(length * SLICES as f64));
+            if now >= end && !seen[*at].slices.is_empty() {
+                continue;
+            }
+            let stretch = Stretch::Seconds(length);
+            seen[*at].add(crew.visit(&steps[*at].cpus, stretch, SLICES, deadline, incidents, context.stop));
+        }
+    }
+    for (step, seen) in steps.iter().zip(seen) {
+        // An interrupted run keeps the steps that it has, and does not complain of the others.
+        if seen.slices.is_empty() && context.stop.signal().is_some() || !seen.sound(context, "scaling") {
+            continue;
+        }
+        for order in &step.orders {
+            let place = Where::new()
+                .with("workload", workload.name())
+                .with("threads", step.cpus.len())
+                .with("placement", order.name());
+            let throughput = seen.throughput(context.machine, place.clone());
+            // One figure a place: this one was measured beside the other steps.
+            context.measurements.retain(|m| m.metric != throughput.metric || m.place != throughput.place);
+            context.push(throughput);
+            context.push(seen.ipc(context.machine, place));
+        }
+    }
+    Ok(())
+}
+
+/// The steps for which there is memory; the others are named in the coverage.
+fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) -> Result<Vec<Step>, String> {
+    let each = workload.bytes(context.machine);
+    let allowed = context.memory_allowance();
+    let threads = allowed.checked_div(each).map_or(usize::MAX, |n| n as usize);
+    let (some, none): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(|step| step.cpus.len() <= threads);
+    if let Some(first) = none.first() {
+        context.coverage.push(
+            Coverage::degraded(
+                format!("scaling {}", workload.name()),
+                format!(
+                    "memory allows {threads} threads of {} each: from {} threads on it is left out",
+                    record::units::bytes(each),
+                    first.cpus.len()
+                ),
+            )
+            .with_remedy("raise the memory limit or free memory"),
+        );
+    }
+    Ok(some.into_iter().cloned().collect())
+}
+
+/// Length of a slice so that all visits of all steps fit into `seconds`; 5 ms at least.
+fn slice_seconds(steps: &[Step], seconds: f64) -> f64 {
+    let (each, thread) = VISIT_SECONDS;
+    let around: f64 = steps.iter().map(|step| each + thread * step.cpus.len() as f64).sum();
+    let slices = (steps.len() * VISITS * SLICES) as f64;
+    ((seconds * 0.9 - around * VISITS as f64) / slices).max(5e-3)
+}

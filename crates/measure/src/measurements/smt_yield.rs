@@ -1,0 +1,224 @@
+//! What a sibling is worth: all siblings of a core together against one of them alone, in interleaved rounds.
+
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
+use serde_json::json;
+
+use super::workloads::{ARRAYS_SECONDS, arrays_bytes, chosen, pool_for};
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt};
+use crate::list::Measure;
+use crate::repeat::judge;
+use crate::workloads::Workload;
+use crate::workloads::crew::{Crew, Slice, Stretch};
+use crate::workloads::figures::{Seen, TARGET};
+use crate::workloads::incidents::Incidents;
+
+/// See the module.
+pub struct SmtYield;
+
+/// What the main job looks at.
+const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "flops"];
+
+/// Rounds: one alone, then all; all, then one alone.
+const ROUNDS: usize = 7;
+
+/// Seconds that starting and ending the threads of a slice takes.
+const START_SECONDS: f64 = 6e-3;
+
+/// A core with its siblings in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Core {
+    core: u32,
+    cpus: Vec<u32>,
+}
+
+impl Measure for SmtYield {
+    fn name(&self) -> &'static str {
+        "smt-yield"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["smt.yield"]
+    }
+
+    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot) -> Coverage {
+        if cores(machine, &machine.allowed_cpus()).is_empty() {
+            return no_siblings(machine, snapshot.smt.as_deref());
+        }
+        Coverage::measured(self.name())
+    }
+
+    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        let cores = cores(machine, cpus);
+        if cores.is_empty() {
+            return Budget { seconds: 0.0, bytes: 0 };
+        }
+        let few = sample(&cores, None, depth).len() as f64;
+        Budget {
+            seconds: depth.pick_named(0.0, 1.2, 2.0 + 4.0 * few, 4.0 + 12.0 * few),
+            bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) },
+        }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        let all = cores(context.machine, &context.cpus);
+        if all.is_empty() {
+            let why = no_siblings(context.machine, context.snapshot.smt.as_deref());
+            return Err(Halt::Impossible(why.reason.unwrap_or_default()));
+        }
+        if context.depth == Depth::Quick {
+            context.coverage.push(Coverage::skipped(self.name(), "not in a quick run"));
+            return Ok(());
+        }
+        let lead = context.lead_cpu();
+        let cores = sample(&all, lead, context.depth);
+        let mut chosen = chosen(context, self.name(), &[])?;
+        if context.depth == Depth::Normal {
+            chosen.retain(|workload| NORMAL.contains(&workload.name()));
+        }
+        let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
+        let arrays_seconds = context.depth.pick_named(0.0, 0.0, ARRAYS_SECONDS, 60.0);
+        let pool = pool_for(context, self.name(), &chosen, arrays_seconds)?;
+        let parts = cores.len() * chosen.len();
+        let mut done = 0;
+        for core in &cores {
+            for workload in &chosen {
+                context.check()?;
+                let share = context.seconds_left() / (parts - done) as f64;
+                if let Err(why) = one(context, *workload, core, &pool, share, &incidents) {
+                    let what = format!("smt-yield {}", workload.name());
+                    context.coverage.push(Coverage::degraded(what, why));
+                }
+                done += 1;
+                context.at(done as f64 / parts as f64);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The cores of which several siblings may be used, in order.
+fn cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
+    let mut cores: std::collections::BTreeMap<u32, Vec<u32>> = std::collections::BTreeMap::new();
+    for cpu in machine.cpus.iter().filter(|cpu| cpus.contains(cpu.id)) {
+        if let Some(core) = cpu.core {
+            cores.entry(core).or_default().push(cpu.id);
+        }
+    }
+    cores.into_iter().filter(|(_, cpus)| cpus.len() > 1).map(|(core, cpus)| Core { core, cpus }).collect()
+}
+
+/// The lead CPU's core; where the user asked for it by name also the first of another kind or package, up to 2, and in
+/// a full run up to 6 spread over the machine.
+fn sample(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
+    let most = depth.pick_named(1, 1, 2, 6).min(cores.len());
+    let first = lead
+        .and_then(|lead| cores.iter().position(|core| core.cpus.contains(&lead)))
+        .unwrap_or(cores.len().saturating_sub(1));
+    let mut chosen: Vec<usize> = Vec::new();
+    for index in 0..most {
+        // Evenly over the machine, beginning at the lead CPU's core.
+        let at = (first + index * cores.len() / most) % cores.len().max(1);
+        if !chosen.contains(&at) {
+            chosen.push(at);
+        }
+    }
+    chosen.into_iter().filter_map(|at| cores.get(at).cloned()).collect()
+}
+
+/// Why there are no siblings, as far as the kernel tells.
+fn no_siblings(machine: &Machine, control: Option<&str>) -> Coverage {
+    let what = "smt-yield";
+    let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
+    if off {
+        return Coverage::impossible(what, "siblings are switched off")
+            .with_remedy("echo on | sudo tee /sys/devices/system/cpu/smt/control");
+    }
+    let siblings = machine.cpus.iter().any(|cpu| cpu.online && cpu.siblings.len() > 1);
+    if siblings {
+        return Coverage::impossible(what, "no core has two CPUs that this process may use")
+            .with_remedy("allow both siblings of a core (taskset, cpuset, --cpus)");
+    }
+    Coverage::impossible(what, "no core here shows two siblings")
+}
+
+/// Measures one workload on one core in about `seconds`.
+fn one(
+    context: &mut Context,
+    workload: &dyn Workload,
+    core: &Core,
+    pool: &Option<std::sync::Arc<crate::workloads::pool::Pool>>,
+    seconds: f64,
+    incidents: &Incidents,
+) -> Result<(), String> {
+    let begun = Instant::now();
+    let bytes = workload.bytes(context.machine).saturating_mul(core.cpus.len() as u64);
+    if bytes > context.memory_allowance() {
+        return Err(format!("it needs {} for the siblings of a core", record::units::bytes(bytes)));
+    }
+    let crew = Crew::gather(workload, context.machine, &core.cpus, pool.as_ref())?;
+    let alone = &core.cpus[..1];
+    let seconds = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let most = context.depth.pick_named(0.02, 0.03, 0.1, 0.3);
+    let length = (seconds / (2 * ROUNDS) as f64 - START_SECONDS).clamp(5e-3, most);
+    let mut seen = [Seen::new(workload, alone.to_vec(), None), Seen::new(workload, core.cpus.clone(), None)];
+    let mut rounds: Vec<(f64, Vec<Slice>)> = Vec::new();
+    for round in 0..ROUNDS {
+        let mut rates: [Option<Slice>; 2] = [None, None];
+        // A B, B A: a drift falls on both alike.
+        for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+            let cpus = if side == 0 { alone } else { &core.cpus };
+            let deadline = Instant::now();
+            let visit = crew.visit(cpus, Stretch::Seconds(length), 1, deadline, incidents, context.stop);
+            rates[side] = visit.slices.first().cloned();
+            seen[side].add(visit);
+        }
+        if let [Some(one), Some(all)] = rates {
+            rounds.push((all.rate / one.rate, vec![one, all]));
+        }
+        if context.stop.signal().is_some() || Instant::now() >= end && rounds.len() >= 6 {
+            break;
+        }
+    }
+    if rounds.is_empty() && context.stop.signal().is_some() {
+        return Ok(());
+    }
+    for seen in &seen {
+        if !seen.sound(context, "smt-yield") {
+            return Ok(());
+        }
+    }
+    let place = Where::new().with("workload", workload.name()).with("core", core.core);
+    context.push(yielded(workload, core, place, &rounds, &seen));
+    Ok(())
+}
+
+/// The measurement of one core's rounds.
+fn yielded(
+    workload: &dyn Workload,
+    core: &Core,
+    place: Where,
+    rounds: &[(f64, Vec<Slice>)],
+    seen: &[Seen; 2],
+) -> Measurement {
+    let list: CpuList = core.cpus.iter().copied().collect();
+    let middle = |seen: &Seen, of: fn(&Slice) -> f64| {
+        record::Summary::of(&seen.slices.iter().map(of).collect::<Vec<_>>()).median
+    };
+    let mut m = Measurement::new("smt.yield", place, rounds.iter().map(|(ratio, _)| *ratio).collect())
+        .with_detail("work", workload.work())
+        .with_detail("cpus", list.to_string())
+        .with_detail("alone", json!(middle(&seen[0], |slice| slice.rate)))
+        .with_detail("together", json!(middle(&seen[1], |slice| slice.rate)))
+        .with_detail("clock_hz", json!(middle(&seen[1], |slice| slice.clock_hz).round()));
+    for (index, (_, slices)) in rounds.iter().enumerate() {
+        let marks: std::collections::BTreeSet<_> = slices.iter().flat_map(|slice| &slice.marks).collect();
+        m.marks.extend(marks.into_iter().map(|mark| SampleMark { sample: index as u32, mark: *mark }));
+    }
+    judge(&mut m, TARGET);
+    m
+}

@@ -1,0 +1,173 @@
+//! Each built-in workload on one CPU: throughput, the time of a pass, IPC with the clock beside it.
+
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use record::{Coverage, CpuList, Machine, Where};
+
+use crate::arrays;
+use crate::budget::{Budget, Depth, beyond_caches};
+use crate::context::{Context, Halt};
+use crate::list::Measure;
+use crate::workloads::crew::{Crew, Stretch};
+use crate::workloads::figures::Seen;
+use crate::workloads::incidents::Incidents;
+use crate::workloads::pool::Pool;
+use crate::workloads::{self, Workload};
+
+/// See the module.
+pub struct Workloads;
+
+/// What a run in a hurry looks at: the width of the core, and its arithmetic.
+const QUICK: [&str; 2] = ["nop", "flops"];
+
+/// Slices of a loop, and passes of what is timed by the pass.
+const SLICES: usize = 7;
+
+impl Measure for Workloads {
+    fn name(&self) -> &'static str {
+        "workloads"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["workload.throughput", "workload.time", "core.ipc"]
+    }
+
+    fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
+        Budget {
+            seconds: depth.pick_named(0.2, 1.4, 26.0, 60.0),
+            bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) },
+        }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let chosen = chosen(context, self.name(), &QUICK)?;
+        let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
+        let seconds = context.depth.pick_named(0.0, 0.3, ARRAYS_SECONDS, 60.0);
+        let pool = pool_for(context, self.name(), &chosen, seconds)?;
+        let count = chosen.len();
+        for (index, workload) in chosen.into_iter().enumerate() {
+            context.check()?;
+            let share = context.seconds_left() / (count - index) as f64;
+            if let Err(why) = one(context, workload, lead, &pool, share, &incidents) {
+                context.coverage.push(Coverage::degraded(format!("workloads {}", workload.name()), why));
+            }
+            context.at((index + 1) as f64 / count as f64);
+        }
+        Ok(())
+    }
+}
+
+/// Seconds that making the arrays may take when a workload was asked for by name.
+pub(crate) const ARRAYS_SECONDS: f64 = 12.0;
+
+/// Bytes of the arrays of workloads that stream.
+pub(crate) fn arrays_bytes(machine: &Machine) -> u64 {
+    beyond_caches(machine).saturating_mul(arrays::ARRAYS as u64)
+}
+
+/// The workloads that can run here, of `quick` when in a hurry; says in the coverage which cannot.
+pub(crate) fn chosen(
+    context: &mut Context,
+    measurement: &str,
+    quick: &[&str],
+) -> Result<Vec<&'static dyn Workload>, Halt> {
+    let mut chosen = Vec::new();
+    for workload in workloads::all() {
+        let what = format!("{measurement} {}", workload.name());
+        if let Err(why) = workload.usable(context.machine) {
+            context.coverage.push(Coverage::impossible(what, why));
+        } else if context.depth == Depth::Quick && !quick.contains(&workload.name()) {
+            context.coverage.push(Coverage::skipped(what, "not in a quick run"));
+        } else {
+            chosen.push(workload);
+        }
+    }
+    if chosen.is_empty() { Err(Halt::Impossible("no workload can run here".to_owned())) } else { Ok(chosen) }
+}
+
+/// The arrays, where one of `chosen` streams and they can be had; says why not in the coverage.
+pub(crate) fn pool_for(
+    context: &mut Context,
+    measurement: &str,
+    chosen: &[&dyn Workload],
+    seconds: f64,
+) -> Result<Option<std::sync::Arc<Pool>>, Halt> {
+    if !chosen.iter().any(|workload| workload.streams()) {
+        return Ok(None);
+    }
+    let made =
+        arrays::prepare(context, measurement, seconds).and_then(|two| arrays::with_third(context, two));
+    match made {
+        Ok(arrays) => {
+            let cpus: Vec<u32> = context.cpus.iter().collect();
+            let pool = Pool::new(context.machine, &cpus, &arrays);
+            context.kept_arrays = Some(arrays);
+            Ok(Some(std::sync::Arc::new(pool)))
+        }
+        Err(Halt::Interrupted) => Err(Halt::Interrupted),
+        // Named where the workload that needs them is run.
+        Err(Halt::Impossible(why)) => {
+            context.coverage.push(Coverage::degraded(format!("{measurement} arrays"), why));
+            Ok(None)
+        }
+    }
+}
+
+/// Measures one workload on one CPU in about `seconds`.
+fn one(
+    context: &mut Context,
+    workload: &dyn Workload,
+    cpu: u32,
+    pool: &Option<std::sync::Arc<Pool>>,
+    seconds: f64,
+    incidents: &Incidents,
+) -> Result<(), String> {
+    if workload.bytes(context.machine) > context.memory_allowance() {
+        return Err(format!(
+            "it needs {}, memory allows {}",
+            record::units::bytes(workload.bytes(context.machine)),
+            record::units::bytes(context.memory_allowance())
+        ));
+    }
+    let begun = Instant::now();
+    let crew = Crew::gather(workload, context.machine, &[cpu], pool.as_ref())?;
+    // In the main job there is no time for whole passes.
+    let by_the_pass = workload.pass().filter(|_| context.depth > Depth::Normal);
+    let seconds = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
+    let stretch = match by_the_pass {
+        Some(pass) => Stretch::Work(pass),
+        None => {
+            let most = context.depth.pick_named(0.02, 0.03, 0.1, 0.3);
+            Stretch::Seconds((seconds * 0.8 / SLICES as f64).clamp(0.004, most))
+        }
+    };
+    let most = if by_the_pass.is_some() { context.depth.pick(SLICES, SLICES, 30) } else { SLICES };
+    let deadline = Instant::now() + Duration::from_secs_f64(seconds);
+    let cpus = [cpu];
+    let mut seen = Seen::new(workload, cpus.to_vec(), walked(workload, pool, &cpus));
+    seen.add(crew.visit(&cpus, stretch, most, deadline, incidents, context.stop));
+    if context.stop.signal().is_some() && seen.slices.is_empty() || !seen.sound(context, "workloads") {
+        return Ok(());
+    }
+    context.clocks_seen.extend(seen.slices.iter().map(|slice| slice.clock_hz));
+    let place = Where::new().with("workload", workload.name());
+    let together = place.clone().with("threads", 1u32).with("placement", "cores-first");
+    context.push(seen.throughput(context.machine, together));
+    let alone = place.with("cpu", cpu);
+    if let Some(pass) = by_the_pass {
+        context.push(seen.time(context.machine, alone.clone(), pass));
+    }
+    context.push(seen.ipc(context.machine, alone));
+    Ok(())
+}
+
+/// Bytes of each array that these CPUs walk in a workload that streams.
+pub(crate) fn walked(
+    workload: &dyn Workload,
+    pool: &Option<std::sync::Arc<Pool>>,
+    cpus: &[u32],
+) -> Option<u64> {
+    pool.as_ref().filter(|_| workload.streams()).map(|pool| pool.walked(cpus))
+}

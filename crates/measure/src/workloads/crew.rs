@@ -1,0 +1,369 @@
+//! Runs a workload on groups of CPUs: one worker a CPU, made once; a visit is some slices of work of one group, each
+//! with the clock beside it and what happened meanwhile.
+//!
+//! A slice ends for all when its last thread has had its time: whoever is done earlier goes on working, so that none
+//! is measured on a machine that the others have left. Work counts in the window in which all were at it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use record::{Machine, Mark};
+
+use super::incidents::Incidents;
+use super::pool::Pool;
+use super::{Group, Site, Worker, Workload};
+use crate::context::Stop;
+use crate::sys;
+use crate::team::{self, Member};
+use crate::watch::look_at_clock;
+use crate::window::{self, Log};
+
+/// When a thread has had its share of a slice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stretch {
+    /// After so many seconds.
+    Seconds(f64),
+    /// After this much work.
+    Work(f64),
+}
+
+/// Points of a log within a slice: enough to read work at the window's ends between them.
+const POINTS: f64 = 200.0;
+
+/// A clock that moved by more: the median thread's, or any single one's.
+const CLOCK_MOVED: (f64, f64) = (0.01, 0.05);
+
+/// A thread that was on its CPU for less of a slice shared it, or its CPU slept.
+const ON_CPU: f64 = 0.98;
+
+/// One slice of a visit, all threads together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slice {
+    /// Work a second.
+    pub rate: f64,
+    /// Length of the window in which all worked, s.
+    pub seconds: f64,
+    /// The median thread's core clock, Hz.
+    pub clock_hz: f64,
+    /// Declared instructions over the cycles of time on a CPU × clock.
+    pub ipc: Option<f64>,
+    /// The slowest thread's CPU and its rate relative to the median thread's.
+    pub slowest: (u32, f64),
+    /// What happened during it.
+    pub marks: BTreeSet<Mark>,
+}
+
+/// What a visit brought.
+#[derive(Clone, Debug, Default)]
+pub struct Visit {
+    /// Its slices; those that were not whole are left out.
+    pub slices: Vec<Slice>,
+    /// CPUs whose results were wrong, and how.
+    pub wrong: Vec<(u32, String)>,
+    /// CPUs on which no thread could be kept.
+    pub unpinned: Vec<u32>,
+    /// Threads that could not be started.
+    pub lost: usize,
+}
+
+/// The workers of a workload, one a CPU.
+pub struct Crew<'a> {
+    /// What they do.
+    pub workload: &'a dyn Workload,
+    workers: BTreeMap<u32, Mutex<Box<dyn Worker>>>,
+    /// CPUs that share a core with a lower one.
+    cores: BTreeMap<u32, u32>,
+}
+
+/// One thread's part of a slice.
+struct Part {
+    log: Log,
+    clock: (f64, f64),
+    /// Share of the slice that the thread was on a CPU.
+    on_cpu: f64,
+    marks: BTreeSet<Mark>,
+}
+
+/// What the threads of a visit share.
+struct Shared {
+    /// Threads that are at work.
+    alive: AtomicUsize,
+    /// The slice that the foremost thread is in.
+    foremost: AtomicUsize,
+    /// For each slice, threads that have had their share.
+    finished: Vec<AtomicUsize>,
+    /// For each slice, threads that have stopped working.
+    left: Vec<AtomicUsize>,
+}
+
+/// Counts a thread among those at work for as long as it lives, a panic included.
+struct Present<'a>(&'a Shared);
+
+impl<'a> Present<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        shared.alive.fetch_add(1, Ordering::SeqCst);
+        Self(shared)
+    }
+}
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.0.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl<'a> Crew<'a> {
+    /// Makes a worker on each of `cpus`, each on its own CPU.
+    pub fn gather(
+        workload: &'a dyn Workload,
+        machine: &Machine,
+        cpus: &[u32],
+        pool: Option<&Arc<Pool>>,
+    ) -> Result<Self, String> {
+        let made = team::run(cpus, |member| workload.prepare(&Site { cpu: member.cpu, pool: pool.cloned() }));
+        let mut workers = BTreeMap::new();
+        for (cpu, worker) in cpus.iter().zip(made) {
+            let worker = worker.ok_or_else(|| format!("no thread could be started for CPU {cpu}"))??;
+            workers.insert(*cpu, Mutex::new(worker));
+        }
+        let core = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.core);
+        let cores = cpus.iter().filter_map(|cpu| Some((*cpu, core(*cpu)?))).collect();
+        Ok(Self { workload, workers, cores })
+    }
+
+    /// Up to `most` slices of `stretch` on `cpus`, which must have workers; no new one begins after `deadline`.
+    pub fn visit(
+        &self,
+        cpus: &[u32],
+        stretch: Stretch,
+        most: usize,
+        deadline: Instant,
+        incidents: &Incidents,
+        stop: &Stop,
+    ) -> Visit {
+        let count = || (0..most).map(|_| AtomicUsize::new(0)).collect();
+        let shared = Shared {
+            alive: AtomicUsize::new(0),
+            foremost: AtomicUsize::new(0),
+            finished: count(),
+            left: count(),
+        };
+        let siblings = {
+            let mut seen = BTreeSet::new();
+            cpus.iter().filter_map(|cpu| self.cores.get(cpu)).any(|core| !seen.insert(core))
+        };
+        let plan = Plan { stretch, most, deadline, siblings, stop };
+        let before = incidents.read(cpus);
+        let threads = team::run(cpus, |member| {
+            let worker = self.workers.get(&member.cpu)?;
+            // Nobody else uses this CPU's worker; one that panicked has lost only its own results.
+            let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
+            worker.join(Group { cpus, index: member.index });
+            let parts = plan.work(member, worker.as_mut(), &shared);
+            Some((member.pinned, parts, worker.verify()))
+        });
+        let happened = incidents.read(cpus).since(&before);
+
+        let mut visit = Visit::default();
+        let mut parts: Vec<Vec<Option<Part>>> = Vec::with_capacity(cpus.len());
+        for (cpu, thread) in cpus.iter().zip(threads) {
+            let Some((pinned, own, verified)) = thread.flatten() else {
+                visit.lost += 1;
+                continue;
+            };
+            if !pinned {
+                visit.unpinned.push(*cpu);
+            }
+            if let Err(wrong) = verified {
+                visit.wrong.push((*cpu, wrong));
+            }
+            parts.push(own);
+        }
+        if visit.lost > 0 {
+            return visit;
+        }
+        for slice in 0..most {
+            let all: Option<Vec<Part>> = parts.iter_mut().map(|own| own.get_mut(slice)?.take()).collect();
+            visit.slices.extend(all.and_then(|all| self.slice(cpus, all)));
+        }
+        blame(&mut visit.slices, &happened);
+        visit
+    }
+
+    /// Sums up one slice of all threads; `None` when there was no time in which all worked.
+    fn slice(&self, cpus: &[u32], parts: Vec<Part>) -> Option<Slice> {
+        let clocks: Vec<f64> = parts.iter().map(|part| (part.clock.0 + part.clock.1) / 2.0).collect();
+        // Cycles a second that went into this work: not those that somebody else had on the same CPU.
+        let cycles: Vec<f64> = parts.iter().zip(&clocks).map(|(part, clock)| part.on_cpu * clock).collect();
+        let moved: Vec<f64> = parts.iter().map(|part| (part.clock.1 / part.clock.0 - 1.0).abs()).collect();
+        let mut marks: BTreeSet<Mark> = parts.iter().flat_map(|part| part.marks.iter().copied()).collect();
+        if median(&moved) > CLOCK_MOVED.0 || moved.iter().any(|moved| *moved > CLOCK_MOVED.1) {
+            marks.insert(Mark::ClockMoved);
+        }
+        let logs: Vec<Log> = parts.into_iter().map(|part| part.log).collect();
+        let (from, to) = window::common(&logs)?;
+        let rates = window::each(&logs)?;
+        let rate: f64 = rates.iter().sum();
+        let middle = median(&rates);
+        let slowest = cpus.iter().zip(&rates).min_by(|a, b| a.1.total_cmp(b.1))?;
+        let cycles: f64 = cycles.iter().sum();
+        Some(Slice {
+            rate,
+            seconds: (to - from) / 1e9,
+            clock_hz: median(&clocks),
+            ipc: self.workload.instructions().map(|each| rate * each / cycles),
+            slowest: (*slowest.0, if middle > 0.0 { slowest.1 / middle } else { 1.0 }),
+            marks,
+        })
+    }
+}
+
+/// How the threads of a visit work.
+struct Plan<'a> {
+    stretch: Stretch,
+    most: usize,
+    deadline: Instant,
+    /// Whether some of them share a core.
+    siblings: bool,
+    stop: &'a Stop,
+}
+
+impl Plan<'_> {
+    /// All slices of one thread, by their numbers.
+    fn work(&self, member: Member, worker: &mut dyn Worker, shared: &Shared) -> Vec<Option<Part>> {
+        let mut parts: Vec<Option<Part>> = (0..self.most).map(|_| None).collect();
+        let present = Present::new(shared);
+        if let Stretch::Seconds(_) = self.stretch {
+            worker.round();
+        }
+        let mut clock = look_at_clock();
+        member.wait();
+        let mut next = 0;
+        loop {
+            // A thread that came late joins the others where they are.
+            let number = shared.foremost.fetch_max(next, Ordering::SeqCst).max(next);
+            let over = number > 0 && Instant::now() >= self.deadline;
+            if number >= self.most || over || self.stop.signal().is_some() {
+                break;
+            }
+            let usage = Usage::now();
+            let log = self.slice(member, worker, shared, number);
+            let (on_cpu, mut marks) = Usage::now().since(&usage);
+            if self.siblings {
+                // A sibling that still works would take turns from this one's chain of adds.
+                shared.left[number].fetch_add(1, Ordering::SeqCst);
+                let wait = Instant::now();
+                while shared.left[number].load(Ordering::SeqCst) < shared.alive.load(Ordering::SeqCst)
+                    && wait.elapsed() < Duration::from_millis(5)
+                {
+                    std::hint::spin_loop();
+                }
+            }
+            let after = look_at_clock();
+            if sys::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+                marks.insert(Mark::Migrated);
+            }
+            // What a signal cut short is no slice.
+            if self.stop.signal().is_none() {
+                parts[number] = Some(Part { log, clock: (clock, after), on_cpu, marks });
+            }
+            clock = after;
+            next = number + 1;
+        }
+        drop(present);
+        parts
+    }
+
+    /// Works until this thread has had its share, and on until all have.
+    fn slice(&self, member: Member, worker: &mut dyn Worker, shared: &Shared, number: usize) -> Log {
+        let mut log = Log::with_capacity(POINTS as usize * 2);
+        let began = Instant::now();
+        let apart = match self.stretch {
+            Stretch::Seconds(seconds) => seconds * 1e9 / POINTS,
+            Stretch::Work(_) => 1e6,
+        };
+        let (mut done, mut noted) = (0.0, 0.0);
+        let mut own_end: Option<Duration> = None;
+        log.note(member.start, 0.0);
+        loop {
+            done += worker.round();
+            let elapsed = began.elapsed();
+            if elapsed.as_nanos() as f64 >= noted + apart {
+                log.note(member.start, done);
+                noted = elapsed.as_nanos() as f64;
+            }
+            let had_its_share = match self.stretch {
+                Stretch::Seconds(seconds) => elapsed.as_secs_f64() >= seconds,
+                // Shares of a pass add up to it but for rounding.
+                Stretch::Work(work) => done >= work * (1.0 - 1e-9),
+            };
+            if had_its_share && own_end.is_none() {
+                own_end = Some(elapsed);
+                shared.finished[number].fetch_add(1, Ordering::SeqCst);
+            }
+            let all_had =
+                shared.finished[number].load(Ordering::SeqCst) >= shared.alive.load(Ordering::SeqCst);
+            // One that never comes (its CPU went offline or sleeps) does not hold the others for ever.
+            let patience = |end: Duration| elapsed > end * 3 + Duration::from_millis(50);
+            if own_end.is_some_and(|end| all_had || patience(end)) || self.stop.signal().is_some() {
+                break;
+            }
+        }
+        log.note(member.start, done);
+        log
+    }
+}
+
+/// What the kernel counts of a thread.
+struct Usage {
+    at: Instant,
+    on_cpu: Option<f64>,
+    switches: Option<(u64, u64)>,
+}
+
+impl Usage {
+    fn now() -> Self {
+        Self { at: Instant::now(), on_cpu: sys::thread_cpu_ns(), switches: sys::switches() }
+    }
+
+    /// The share of the time since `before` that was spent on a CPU, and what happened.
+    fn since(&self, before: &Self) -> (f64, BTreeSet<Mark>) {
+        let mut marks = BTreeSet::new();
+        if let (Some(then), Some(now)) = (before.switches, self.switches)
+            && now.0 > then.0
+        {
+            marks.insert(Mark::Switched);
+        }
+        let wall = self.at.duration_since(before.at).as_nanos() as f64;
+        let share = match (before.on_cpu, self.on_cpu) {
+            (Some(then), Some(now)) if wall > 0.0 => ((now - then) / wall).clamp(0.0, 1.0),
+            _ => 1.0,
+        };
+        if share < ON_CPU {
+            marks.insert(Mark::Switched);
+        }
+        // A clock of whole ticks could say 0.
+        (if share > 0.0 { share } else { 1.0 }, marks)
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    record::statistics::median_of_sorted(&sorted)
+}
+
+/// The kernel counts incidents over the whole visit: they belong to the slices that lost something by them, those
+/// 2 % below the best, or to the slowest where none lost so much.
+fn blame(slices: &mut [Slice], happened: &[Mark]) {
+    if happened.is_empty() {
+        return;
+    }
+    let best = slices.iter().map(|slice| slice.rate).fold(0.0, f64::max);
+    let least = slices.iter().map(|slice| slice.rate).fold(f64::INFINITY, f64::min);
+    for slice in slices.iter_mut().filter(|slice| slice.rate <= least.max(best * 0.98)) {
+        slice.marks.extend(happened);
+    }
+}

@@ -1,0 +1,164 @@
+//! Slices into measurements: throughput, IPC, time of a pass; and the words when a result was wrong.
+
+use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use serde_json::json;
+
+use super::Workload;
+use super::crew::{Slice, Visit};
+use crate::context::Context;
+use crate::repeat::judge;
+
+/// Half-width of the interval beyond which a figure counts as too noisy.
+pub const TARGET: f64 = 0.05;
+
+/// Everything that was seen of one workload on one group of CPUs.
+pub struct Seen<'a> {
+    /// The workload.
+    pub workload: &'a dyn Workload,
+    /// The CPUs that worked together.
+    pub cpus: Vec<u32>,
+    /// Bytes of each array that they walked, for one that streams.
+    pub walked: Option<u64>,
+    /// Slices so far.
+    pub slices: Vec<Slice>,
+    /// What came out wrong, a CPU.
+    pub wrong: Vec<(u32, String)>,
+    /// CPUs on which no thread could be kept.
+    pub unpinned: Vec<u32>,
+    /// Threads that could not be started.
+    pub lost: usize,
+}
+
+impl<'a> Seen<'a> {
+    /// Nothing yet.
+    pub fn new(workload: &'a dyn Workload, cpus: Vec<u32>, walked: Option<u64>) -> Self {
+        Self { workload, cpus, walked, slices: Vec::new(), wrong: Vec::new(), unpinned: Vec::new(), lost: 0 }
+    }
+
+    /// Adds a visit.
+    pub fn add(&mut self, visit: Visit) {
+        self.slices.extend(visit.slices);
+        self.wrong.extend(visit.wrong);
+        self.unpinned.extend(visit.unpinned);
+        self.lost = self.lost.max(visit.lost);
+    }
+
+    /// Throughput, at `place` with what all of them tell.
+    pub fn throughput(&self, machine: &Machine, place: Where) -> Measurement {
+        self.measurement(machine, "workload.throughput", place, |slice| Some(slice.rate))
+    }
+
+    /// Seconds of a pass, each slice being one.
+    pub fn time(&self, machine: &Machine, place: Where, pass: f64) -> Measurement {
+        self.measurement(machine, "workload.time", place, |slice| Some(pass / slice.rate))
+    }
+
+    /// Declared instructions over cycles of the clock beside them; no samples where none are declared.
+    pub fn ipc(&self, machine: &Machine, place: Where) -> Measurement {
+        self.measurement(machine, "core.ipc", place.with("source", "declared"), |slice| slice.ipc)
+    }
+
+    fn measurement(
+        &self,
+        machine: &Machine,
+        metric: &'static str,
+        place: Where,
+        value: impl Fn(&Slice) -> Option<f64>,
+    ) -> Measurement {
+        let taken: Vec<(&Slice, f64)> =
+            self.slices.iter().filter_map(|slice| Some((slice, value(slice)?))).collect();
+        let list: CpuList = self.cpus.iter().copied().collect();
+        let mut m = Measurement::new(metric, place, taken.iter().map(|(_, value)| *value).collect())
+            .with_detail("work", self.workload.work())
+            .with_detail("cpus", list.to_string());
+        for (index, (slice, _)) in taken.iter().enumerate() {
+            m.marks.extend(slice.marks.iter().map(|mark| SampleMark { sample: index as u32, mark: *mark }));
+        }
+        let clocks: Vec<f64> = self.slices.iter().map(|slice| slice.clock_hz).collect();
+        m.detail.insert("clock_hz".to_owned(), json!(record::Summary::of(&clocks).median.round()));
+        if self.cpus.len() > 1
+            && let Some((cpu, share)) = self.slowest()
+        {
+            m.detail.insert("slowest_cpu".to_owned(), json!(cpu));
+            m.detail.insert("slowest_share".to_owned(), json!((share * 1e4).round() / 1e4));
+        }
+        judge(&mut m, TARGET);
+        if let Some(walked) = self.walked {
+            m.detail.insert("array_bytes".to_owned(), json!(walked));
+            let caches = last_level_of(machine, &self.cpus);
+            if walked.saturating_mul(crate::arrays::ARRAYS as u64) < 2 * caches {
+                m.doubt = Some(format!(
+                    "the arrays ({} each) lie in the last-level caches in part, which hold {}",
+                    record::units::bytes(walked),
+                    record::units::bytes(caches)
+                ));
+            }
+        }
+        if !self.unpinned.is_empty() {
+            let cpus: CpuList = self.unpinned.iter().copied().collect();
+            m.doubt = Some(format!("the thread for CPU {cpus} could not be kept there"));
+        }
+        m
+    }
+
+    /// The CPU that was slowest in most slices and its median share of the median thread's rate.
+    fn slowest(&self) -> Option<(u32, f64)> {
+        let mut seen: std::collections::BTreeMap<u32, Vec<f64>> = std::collections::BTreeMap::new();
+        for slice in &self.slices {
+            seen.entry(slice.slowest.0).or_default().push(slice.slowest.1);
+        }
+        let (cpu, shares) = seen.into_iter().max_by_key(|(_, shares)| shares.len())?;
+        Some((cpu, record::Summary::of(&shares).median))
+    }
+
+    /// Says in the coverage what is wrong with these figures; false when they must not be told at all.
+    pub fn sound(&self, context: &mut Context, measurement: &str) -> bool {
+        let what = format!("{measurement} {}", self.workload.name());
+        if let Some((cpu, wrong)) = self.wrong.first() {
+            let others =
+                self.wrong.iter().map(|(cpu, _)| cpu).collect::<std::collections::BTreeSet<_>>().len();
+            let more = if others > 1 { format!(" (and {} more CPUs)", others - 1) } else { String::new() };
+            context.coverage.push(
+                Coverage::degraded(
+                    what,
+                    format!("CPU {cpu}{more} COMPUTES WRONGLY: {wrong}; its figure is withheld"),
+                )
+                .with_remedy(
+                    "trust no result of this machine; undo overclocking, test its memory, look for machine checks in \
+                     the kernel's log, and measure again",
+                ),
+            );
+            return false;
+        }
+        let list: CpuList = self.cpus.iter().copied().collect();
+        if self.lost > 0 {
+            context.coverage.push(Coverage::degraded(
+                what,
+                format!("{} of {} threads on CPU {list} could not be started", self.lost, self.cpus.len()),
+            ));
+            return false;
+        }
+        if self.slices.is_empty() {
+            context.coverage.push(Coverage::degraded(
+                what,
+                format!("there was no time in which all threads on CPU {list} worked"),
+            ));
+            return false;
+        }
+        true
+    }
+
+    /// Whether anything took time or clock from this group's threads.
+    pub fn is_marked(&self, mark: Mark) -> bool {
+        self.slices.iter().any(|slice| slice.marks.contains(&mark))
+    }
+}
+
+/// Bytes of the last-level caches that some of `cpus` use.
+fn last_level_of(machine: &Machine, cpus: &[u32]) -> u64 {
+    machine
+        .data_caches(machine.last_level())
+        .filter(|cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu)))
+        .filter_map(|cache| cache.bytes)
+        .fold(0, u64::saturating_add)
+}

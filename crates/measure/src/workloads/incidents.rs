@@ -1,0 +1,128 @@
+//! What the kernel counts of those who take CPU time or clock: stolen time, throttling by heat, the cgroup's quota.
+
+use std::collections::BTreeMap;
+
+use machine::Root;
+use machine::cgroups::Cgroups;
+use record::Mark;
+
+/// Reads the counts of some CPUs before and after.
+#[derive(Debug)]
+pub struct Incidents {
+    root: Root,
+    /// `cpu.stat` of this process's groups.
+    quotas: Vec<String>,
+    /// Whether the kernel counts throttling by heat.
+    heat: bool,
+    /// Whether stolen time is read: that file takes milliseconds on hundreds of CPUs.
+    steal: bool,
+}
+
+/// More CPUs than this make `/proc/stat` too slow to read beside each step.
+const MOST_FOR_STEAL: usize = 256;
+
+/// The counts at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Stolen ticks, a CPU.
+    stolen: BTreeMap<u32, u64>,
+    throttled: u64,
+    quota: u64,
+}
+
+impl Incidents {
+    /// Finds out what there is to read on a machine of `cpus` CPUs.
+    pub fn new(root: Root, cpus: usize) -> Self {
+        let quotas =
+            Cgroups::read(&root).folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat")).collect();
+        let heat = root.exists("/sys/devices/system/cpu/cpu0/thermal_throttle");
+        Self { root, quotas, heat, steal: cpus <= MOST_FOR_STEAL }
+    }
+
+    /// The counts now, of these CPUs.
+    pub fn read(&self, cpus: &[u32]) -> Counts {
+        let mut counts = Counts::default();
+        if self.steal
+            && let Some(stat) = self.root.text("/proc/stat")
+        {
+            counts.stolen = stolen(&stat);
+            counts.stolen.retain(|cpu, _| cpus.contains(cpu));
+        }
+        if self.heat {
+            for cpu in cpus {
+                for file in ["core_throttle_count", "package_throttle_count"] {
+                    let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{file}");
+                    counts.throttled = counts.throttled.saturating_add(self.root.number(&path).unwrap_or(0));
+                }
+            }
+        }
+        for path in &self.quotas {
+            let stat = self.root.text(path).unwrap_or_default();
+            let count = stat.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok());
+            counts.quota = counts.quota.max(count.unwrap_or(0));
+        }
+        counts
+    }
+}
+
+impl Counts {
+    /// What happened between `before` and now.
+    pub fn since(&self, before: &Counts) -> Vec<Mark> {
+        let more_stolen = |(cpu, now): (&u32, &u64)| before.stolen.get(cpu).is_some_and(|then| now > then);
+        let mut marks = Vec::new();
+        if self.stolen.iter().any(more_stolen) {
+            marks.push(Mark::Stolen);
+        }
+        if self.throttled > before.throttled {
+            marks.push(Mark::Throttled);
+        }
+        if self.quota > before.quota {
+            marks.push(Mark::Quota);
+        }
+        marks
+    }
+}
+
+/// Stolen ticks of each CPU in `/proc/stat`.
+fn stolen(stat: &str) -> BTreeMap<u32, u64> {
+    stat.lines()
+        .filter_map(|line| {
+            let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
+            let cpu = words.next()?.parse().ok().filter(|_| !line.starts_with("cpu "))?;
+            Some((cpu, words.nth(7)?.parse().ok()?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn stolen_ticks_are_each_cpus_own() {
+        let stat =
+            "cpu  1 2 3 4 5 6 7 80 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu11 1 2 3 4 5 6 7 12 9 10\nintr 5\n";
+        assert_eq!(stolen(stat), BTreeMap::from([(0, 8), (11, 12)]));
+    }
+
+    #[test]
+    fn only_what_grew_happened() {
+        let before = Counts { stolen: BTreeMap::from([(0, 8), (1, 5)]), throttled: 3, quota: 1 };
+        assert_eq!(before.since(&before), []);
+        let mut after = before.clone();
+        after.stolen.insert(1, 6);
+        after.quota = 2;
+        assert_eq!(after.since(&before), [Mark::Stolen, Mark::Quota]);
+        // A CPU that came online in between has no count to compare with.
+        let fresh = Counts { stolen: BTreeMap::from([(7, 900)]), ..before.clone() };
+        assert_eq!(fresh.since(&before), []);
+    }
+
+    proptest! {
+        #[test]
+        fn no_stat_panics(text in "[ -~\n]{0,300}") {
+            let _ = stolen(&text);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `primes`: primes below 1,000,000 by trial division, as kernel and user mode are compared by.
+
+use std::sync::LazyLock;
+
+use kernels::primes::{KNOWN, LIMIT, count, instructions};
+
+use super::{Site, Worker, Workload};
+
+/// See the module.
+pub struct Primes;
+
+/// Numbers of a portion: 0.1 to 1 ms on any core of today, since a number takes 68 divisions on average.
+const PORTION: u64 = 1_000;
+
+/// What a portion must find, and what share of a pass's instructions it has.
+struct Portion {
+    primes: u64,
+    share: f64,
+}
+
+/// The portions of a pass, and the instructions of all of them.
+static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
+    let starts = || (0..LIMIT).step_by(PORTION as usize);
+    let each: Vec<f64> = starts().map(|from| instructions(from, from + PORTION) as f64).collect();
+    let all: f64 = each.iter().sum();
+    let sieve = sieve(LIMIT as usize);
+    let primes = |from: u64| sieve[from as usize..(from + PORTION) as usize].iter().filter(|p| **p).count();
+    let portions = starts()
+        .zip(&each)
+        .map(|(from, instructions)| Portion { primes: primes(from) as u64, share: instructions / all })
+        .collect();
+    (portions, all)
+});
+
+/// Which numbers below `limit` are prime, by Eratosthenes: another way than the one that is checked by it.
+fn sieve(limit: usize) -> Vec<bool> {
+    let mut prime = vec![true; limit];
+    prime.iter_mut().take(2).for_each(|p| *p = false);
+    let mut number = 2;
+    while number * number < limit {
+        if prime[number] {
+            (number * number..limit).step_by(number).for_each(|multiple| prime[multiple] = false);
+        }
+        number += 1;
+    }
+    prime
+}
+
+impl Workload for Primes {
+    fn name(&self) -> &'static str {
+        "primes"
+    }
+
+    fn work(&self) -> &'static str {
+        "times that the primes below 1,000,000 were counted"
+    }
+
+    fn instructions(&self) -> Option<f64> {
+        Some(PORTIONS.1)
+    }
+
+    fn pass(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+        Ok(Box::new(Counting { next: 0, found: 0, passes: 0, wrong: None }))
+    }
+}
+
+struct Counting {
+    next: usize,
+    found: u64,
+    passes: u64,
+    wrong: Option<String>,
+}
+
+impl Worker for Counting {
+    fn round(&mut self) -> f64 {
+        let portion = &PORTIONS.0[self.next];
+        let from = self.next as u64 * PORTION;
+        let found = count(from, from + PORTION);
+        if found != portion.primes && self.wrong.is_none() {
+            let below = from + PORTION;
+            self.wrong = Some(format!("{found} primes from {from} to {below}, there are {}", portion.primes));
+        }
+        self.found += found;
+        self.next += 1;
+        if self.next == PORTIONS.0.len() {
+            self.next = 0;
+            self.passes += 1;
+        }
+        portion.share
+    }
+
+    fn verify(&mut self) -> Result<(), String> {
+        if let Some(wrong) = &self.wrong {
+            return Err(wrong.clone());
+        }
+        // Whole passes against the published number, the rest against the sieve.
+        let rest: u64 = PORTIONS.0[..self.next].iter().map(|portion| portion.primes).sum();
+        let expected = self.passes * KNOWN + rest;
+        if self.found == expected {
+            Ok(())
+        } else {
+            Err(format!("{} primes in {} passes and a part, there are {expected}", self.found, self.passes))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counting() -> Counting {
+        Counting { next: 0, found: 0, passes: 0, wrong: None }
+    }
+
+    #[test]
+    fn portions_are_a_pass() {
+        let (portions, all) = &*PORTIONS;
+        assert_eq!(portions.iter().map(|portion| portion.primes).sum::<u64>(), KNOWN);
+        let shares: f64 = portions.iter().map(|portion| portion.share).sum();
+        assert!((shares - 1.0).abs() < 1e-9);
+        // The calls of a thousand portions are nothing beside the divisions.
+        assert!((all / kernels::primes::INSTRUCTIONS as f64 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_prime_too_few_is_noticed() {
+        let mut worker = counting();
+        (0..1_000).for_each(|_| {
+            worker.round();
+        });
+        assert_eq!((worker.passes, worker.found, worker.verify()), (1, KNOWN, Ok(())));
+        worker.found -= 1;
+        assert!(worker.verify().unwrap_err().contains("78497 primes"));
+    }
+}

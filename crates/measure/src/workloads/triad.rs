@@ -1,0 +1,99 @@
+//! `triad`: a = b + 3 c over arrays beyond the caches, as STREAM does it. What it waits for is memory.
+
+use std::sync::Arc;
+
+use kernels::Variant;
+use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
+use record::Machine;
+
+use super::pool::Pool;
+use super::{Group, Site, Worker, Workload};
+use crate::arrays::CHUNK;
+
+/// See the module.
+pub struct Triad;
+
+/// The loop with the widest vectors that this CPU has and regular stores, as compilers write STREAM.
+fn kernel() -> Option<&'static Stream> {
+    Variant::usable_vectors().filter_map(|variant| stream::find(Op::Triad, Stores::Regular, variant)).last()
+}
+
+impl Workload for Triad {
+    fn name(&self) -> &'static str {
+        "triad"
+    }
+
+    fn work(&self) -> &'static str {
+        "bytes of triad as STREAM counts them"
+    }
+
+    fn instructions(&self) -> Option<f64> {
+        let kernel = kernel()?;
+        Some(f64::from(kernel.work.instructions) / f64::from(kernel.stream_bytes()))
+    }
+
+    fn usable(&self, _: &Machine) -> Result<(), String> {
+        kernel().map(drop).ok_or_else(|| "no triad kernel is usable here".to_owned())
+    }
+
+    fn streams(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, String> {
+        let kernel = kernel().ok_or("no triad kernel is usable here")?;
+        let pool = site.pool.clone().ok_or("its arrays could not be made")?;
+        let mut worker = Walk { kernel, pool, parts: Vec::new(), at: 0, last: None };
+        worker.join(Group { cpus: &[site.cpu], index: 0 });
+        Ok(Box::new(worker))
+    }
+}
+
+struct Walk {
+    kernel: &'static Stream,
+    pool: Arc<Pool>,
+    /// The parts that are this worker's in the present group.
+    parts: Vec<usize>,
+    at: usize,
+    /// The last chunk: part and offset.
+    last: Option<(usize, usize)>,
+}
+
+impl Worker for Walk {
+    fn join(&mut self, group: Group) {
+        self.parts = self.pool.share(group);
+        self.at = 0;
+        self.last = None;
+    }
+
+    fn round(&mut self) -> f64 {
+        let Some(&index) = self.parts.get(self.at) else { return 0.0 };
+        let (offset, end) = self.pool.next_chunk(index);
+        let Some(part) = self.pool.part(index) else { return 0.0 };
+        // SAFETY: three arrays of at least a chunk from this offset, aligned to 64 bytes; within a group each part
+        // is one worker's alone. The kernel is usable here.
+        unsafe {
+            (self.kernel.run)(part.array(0, offset), part.array(1, offset), part.array(2, offset), CHUNK)
+        };
+        self.last = Some((index, offset));
+        if end {
+            self.at = (self.at + 1) % self.parts.len();
+        }
+        self.kernel.iterations(CHUNK) as f64 * f64::from(self.kernel.stream_bytes())
+    }
+
+    fn verify(&mut self) -> Result<(), String> {
+        let Some((index, offset)) = self.last else { return Ok(()) };
+        let Some(part) = self.pool.part(index) else { return Ok(()) };
+        let (sum, a, b) = (part.array(0, offset), part.array(1, offset), part.array(2, offset));
+        for at in 0..CHUNK / 8 {
+            // SAFETY: within the chunk, which lies within each array; no thread writes there now.
+            let (sum, a, b) = unsafe { (*sum.add(at), *a.add(at), *b.add(at)) };
+            // The arrays hold small whole numbers: exact with and without a fused multiply-add.
+            if sum != a + CONSTANT * b {
+                return Err(format!("{a} + {CONSTANT} × {b} came out as {sum}"));
+            }
+        }
+        Ok(())
+    }
+}
