@@ -4,8 +4,8 @@
 //! hit the first-level cache, shifts and exclusive-ors, in one chain that each block hands on to the next.
 //! Portable Rust; four tables of 1 KiB for each direction, as in the reference implementation that table-driven
 //! AES comes from, which OpenSSL compiles on aarch64. On x86-64 OpenSSL's own assembly does single blocks with
-//! one small table and more arithmetic, so that fewer cache lines tell about the key, at about half the speed:
-//! published x86-64 figures are of that, and lie below what this gives on the same machine.
+//! one small table and more arithmetic, so that fewer cache lines tell about the key: published x86-64 figures
+//! are of that, and lie below what this gives on the same machine.
 //!
 //! Nothing here is meant to keep a secret: tables leak keys through the cache.
 

@@ -6,7 +6,7 @@ use crate::branch::{BRANCHES, Branches};
 use crate::chain::{self, Chain};
 use crate::heavy::{self, Heavy};
 use crate::stream::{self, Stream};
-use crate::{Variant, Work, chase, cpu_bound, hint};
+use crate::{Variant, Work, chase, cpu_bound, flush, hint};
 
 /// A kernel, with what one needs to run it.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,8 @@ pub enum Kernel {
     Stream(&'static Stream),
     /// The branches: need their bits; one iteration is one item.
     Branches(&'static Branches),
+    /// A line flushed and loaded again: needs the line, and [`flush::available`].
+    Reload,
 }
 
 /// One kernel of the list.
@@ -43,6 +45,7 @@ impl fmt::Display for Entry {
             Kernel::Chase(chains) => write!(f, "chase.{chains}"),
             Kernel::Stream(stream) => write!(f, "stream.{}.{}.{}", stream.op, stream.stores, stream.variant),
             Kernel::Branches(branches) => f.write_str(branches.name),
+            Kernel::Reload => f.write_str("reload"),
         }
     }
 }
@@ -71,5 +74,10 @@ pub fn inventory() -> impl Iterator<Item = Entry> {
     });
     let branches =
         BRANCHES_LIST.iter().map(move |branches| scalar(Kernel::Branches(branches), branches.work));
-    chains.chain(heavy).chain(chases).chain(streams).chain(branches)
+    chains
+        .chain(heavy)
+        .chain(chases)
+        .chain(streams)
+        .chain(branches)
+        .chain([scalar(Kernel::Reload, flush::WORK)])
 }

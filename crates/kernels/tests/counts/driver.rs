@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use kernels::{Entry, Kernel, chase, primes};
+use kernels::{Entry, Kernel, chase, flush, primes};
 
 /// The most iterations that the memory here is made for.
 pub const MOST: u64 = 5;
@@ -43,6 +43,7 @@ impl Case {
     /// Whether this CPU can run it.
     pub fn usable(&self) -> bool {
         match self {
+            Case::Kernel(Entry { kernel: Kernel::Reload, .. }) => flush::available(),
             Case::Kernel(entry) => entry.variant.usable(),
             Case::Primes(..) => true,
         }
@@ -141,6 +142,8 @@ impl Memory {
             Kernel::Branches(branches) => unsafe {
                 (branches.run)(self.bits.as_ptr(), iterations);
             },
+            // SAFETY: the line is one of `dst`; the CPU can flush, or the case would not be usable.
+            Kernel::Reload => unsafe { flush::reload(self.dst.as_mut_ptr().cast(), iterations) },
         }
     }
 }

@@ -1,0 +1,109 @@
+//! A cache line thrown out of every cache and loaded again, over and over: what published comparisons call
+//! `memory_bound`. Its pace is the way to memory and back, twice, and nothing can be fetched ahead.
+
+use std::arch::asm;
+
+use crate::Work;
+
+/// One iteration of [`reload`]: the flush, the barrier, the load, two that hang the next flush on what was
+/// loaded, and the two of the loop; one reload is its operation.
+pub const WORK: Work = Work { instructions: 7, bytes_read: 1, bytes_written: 0, operations: 1 };
+
+/// Whether this CPU can flush a line in user mode.
+///
+/// x86-64: CPUID leaf 1, EDX bit 19 (CLFSH). aarch64: always. User mode may use DC CIVAC where SCTLR_EL1.UCI
+/// is set, which user mode cannot read; Linux sets it, and on CPUs with an erratum about it clears it and does
+/// the instruction for the program (`user_cache_maint_handler` in arch/arm64/kernel/traps.c): slower, and with
+/// no signal for memory that the program may read.
+pub fn available() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 CPU has CPUID and this leaf. (Compilers from 1.94 on call it safe themselves.)
+        #[allow(unused_unsafe)]
+        let leaf = unsafe { std::arch::x86_64::__cpuid(1) };
+        leaf.edx & 1 << 19 != 0
+    }
+    #[cfg(target_arch = "aarch64")]
+    true
+}
+
+/// Flushes the line at `line` and loads a byte of it again, `iterations` times.
+///
+/// A barrier stands between the two, because neither instruction set orders a load after a flush of its line
+/// without one, and each flush needs what was loaded before: no iteration begins before the last has its
+/// byte. (The published loop has neither, so its loads may come from a cache now and then.) The line keeps
+/// its content; if it was changed, the first flush writes it to memory.
+///
+/// # Safety
+/// `line` must be readable, and [`available`] must be true.
+#[inline(never)]
+pub unsafe fn reload(line: *mut u8, iterations: u64) {
+    if iterations == 0 {
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads the byte at `line`, which the caller vouches for; flushing its line changes no content.
+    // Only registers that are named are written. The loop ends after `iterations` rounds.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            "clflush byte ptr [{line}]",
+            "mfence",
+            "movzx {byte:e}, byte ptr [{line}]",
+            // No idiom for a zero that needs no operand: it waits for the byte.
+            "and {byte:e}, 0",
+            "add {line}, {byte}",
+            "sub {n}, 1",
+            "jnz 2b",
+            line = inout(reg) line => _,
+            byte = out(reg) _,
+            n = inout(reg) iterations => _,
+            options(nostack)
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as on x86-64.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            "dc civac, {line}",
+            "dsb sy",
+            "ldrb {byte:w}, [{line}]",
+            // A register dependency by the architecture, though always zero.
+            "eor {byte}, {byte}, {byte}",
+            "add {line}, {line}, {byte}",
+            "subs {n}, {n}, #1",
+            "b.ne 2b",
+            line = inout(reg) line => _,
+            byte = out(reg) _,
+            n = inout(reg) iterations => _,
+            options(nostack)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flushed_line_keeps_its_content() {
+        if !available() {
+            println!("skipped: this CPU cannot flush a line in user mode");
+            return;
+        }
+        let mut bytes: [u8; 256] = std::array::from_fn(|i| i as u8);
+        for place in [0, 1, 63, 64, 200] {
+            for iterations in [0, 1, 100] {
+                // Changed just before, so that the flush has something to write back.
+                bytes[place] = bytes[place].wrapping_add(1);
+                let before = bytes;
+                // SAFETY: the byte is readable and the CPU can flush.
+                unsafe { reload(&raw mut bytes[place], iterations) };
+                assert_eq!(bytes, before, "byte {place}, {iterations} times");
+            }
+        }
+    }
+}
