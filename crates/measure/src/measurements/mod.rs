@@ -2,9 +2,11 @@
 
 pub mod bandwidth;
 pub mod clock;
+pub mod core_to_core;
 pub mod costs;
 pub mod latency;
 pub mod loaded_latency;
+pub mod numa;
 pub mod parallelism;
 pub mod scaling;
 pub mod smt_yield;

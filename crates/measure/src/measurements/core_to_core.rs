@@ -1,0 +1,392 @@
+//! Core to core: a cache line handed back and forth between two CPUs, for every pair of them, or on large machines for
+//! some of each kind of pair.
+
+pub mod game;
+pub mod kin;
+pub mod pairs;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
+
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt};
+use crate::list::Measure;
+use crate::mapping::{base_page, size_word};
+use crate::measurements::numa::plan::{EMULATED, memory_nodes};
+use crate::repeat::judge;
+use game::{Desk, Driver, Failed, Figures, Pages, Terms};
+use pairs::{Pair, Plan};
+
+/// See the module.
+pub struct CoreToCore;
+
+/// Half-width of the interval beyond which a pair counts as too noisy.
+const TARGET: f64 = 0.05;
+
+/// What a pair may take, s.
+const PAIR_SECONDS: f64 = 1e-3;
+
+/// All pairs of so many CPUs are measured when they are asked for.
+const MOST_CPUS: usize = 256;
+
+/// Starting the threads and waking both CPUs' clocks, once, s.
+const START_SECONDS: f64 = 0.012;
+
+/// A pair of which one side does not run is given up after this: a few time slices of a busy CPU.
+const LIMIT: Duration = Duration::from_millis(40);
+
+/// Pairs at most.
+fn most_pairs(cpus: usize, depth: Depth) -> usize {
+    let every = pairs::count(MOST_CPUS);
+    let sample = depth.pick_named(400, 2_000, 10_000, every);
+    match depth {
+        Depth::Named | Depth::Full if cpus <= MOST_CPUS => every,
+        _ => sample,
+    }
+}
+
+/// What a pair gets: less than it may take, since a slow move to its CPUs comes on top now and then.
+fn slot(depth: Depth, cpus: usize) -> Duration {
+    // --full goes deeper where the matrix is small.
+    let deep = depth == Depth::Full && cpus <= 64;
+    Duration::from_secs_f64(PAIR_SECONDS * if deep { 3.6 } else { 0.85 })
+}
+
+impl Measure for CoreToCore {
+    fn name(&self) -> &'static str {
+        "core-to-core"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["core_to_core.latency"]
+    }
+
+    fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
+        if machine.allowed_cpus().len() < 2 {
+            return Coverage::impossible(self.name(), "it needs two CPUs")
+                .with_remedy("allow more CPUs (taskset, cpuset)");
+        }
+        Coverage::measured(self.name())
+    }
+
+    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        let pairs = pairs::count(cpus.len()).min(most_pairs(cpus.len(), depth));
+        if pairs == 0 {
+            return Budget { seconds: 0.0, bytes: 0 };
+        }
+        let pair = if depth == Depth::Full && cpus.len() <= 64 { 4.0 } else { 1.0 } * PAIR_SECONDS;
+        let slower = if machine.virtualization.emulated == Some(true) { EMULATED } else { 1.0 };
+        Budget { seconds: (START_SECONDS + pairs as f64 * pair) * slower, bytes: 4 << 20 }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        if context.cpus.len() < 2 {
+            return Err(Halt::Impossible("it needs two CPUs, and one was chosen".to_owned()));
+        }
+        let most = most_pairs(context.cpus.len(), context.depth);
+        let plan = pairs::plan(context.machine, &context.cpus, most);
+        let hypervisor =
+            context.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
+        let desk = &Desk::default();
+        let (inside, planned) = (&mut *context, &plan);
+        // Kept until the partner has ended: were it lost, it would still look at its line.
+        let mut pools = BTreeMap::new();
+        let pages = &mut pools;
+        let done = std::thread::scope(|scope| {
+            let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
+            let partner = thread("partner").spawn_scoped(scope, || desk.partner()).is_ok();
+            // Dropped at the end, come what may: that is what ends the partner.
+            let mut driver = Driver::new(desk, hypervisor);
+            let play = move || partner.then(|| play_all(inside, planned, pages, &mut driver));
+            let driver = thread("driver").spawn_scoped(scope, play).ok();
+            driver.and_then(|driver| driver.join().ok().flatten())
+        });
+        match done {
+            Some(done) => done.tell(context, &plan),
+            None => Err(Halt::Impossible("its threads could not be started".to_owned())),
+        }
+    }
+}
+
+/// What became of the pairs.
+#[derive(Default)]
+struct Done {
+    measured: usize,
+    unpinned: BTreeMap<u32, usize>,
+    unanswered: usize,
+    misplaced: usize,
+    out_of_time: bool,
+    lost: bool,
+    no_memory: Option<String>,
+    unbound: Option<String>,
+    unproven: Option<String>,
+}
+
+/// The nodes on which a pair's line is homed in turn: both CPUs' where they differ and have memory that may be used.
+fn homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u32>> {
+    let node = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.node).filter(|node| memory.contains(*node));
+    let mut homes: Vec<Option<u32>> =
+        [node(pair.from), node(pair.to)].into_iter().filter(Option::is_some).collect();
+    homes.dedup();
+    if homes.is_empty() { vec![None] } else { homes }
+}
+
+fn play_all(
+    context: &mut Context,
+    plan: &Plan,
+    pools: &mut BTreeMap<Option<u32>, Pages>,
+    driver: &mut Driver,
+) -> Done {
+    let mut done = Done::default();
+    let memory = memory_nodes(context.machine);
+    let terms = Terms {
+        slot: slot(context.depth, context.cpus.len()),
+        most: context.depth.pick(2, 2, 8) * game::LEAST + 1,
+        limit: LIMIT,
+    };
+    if let Some(first) = plan.pairs.first() {
+        let limit = Duration::from_secs_f64(START_SECONDS * 0.8);
+        done.lost = driver.warm_up(first.from, first.to, limit) == Err(Failed::Lost);
+    }
+    for (index, pair) in plan.pairs.iter().enumerate() {
+        if done.lost || context.check().is_err() {
+            break;
+        }
+        // One of each class stands at the front; those are not given up for time.
+        if context.out_of_time() && done.measured > 0 {
+            done.out_of_time = true;
+            break;
+        }
+        let began = Instant::now();
+        let wanted = homes(context.machine, pair, &memory);
+        for home in &wanted {
+            if !pools.contains_key(home) {
+                match Pages::new(*home) {
+                    Ok(pages) => drop(pools.insert(*home, pages)),
+                    Err(error) => done.no_memory = Some(error.to_string()),
+                }
+            }
+        }
+        let mut of_pair: Vec<&mut Pages> =
+            pools.iter_mut().filter(|(home, _)| wanted.contains(home)).map(|(_, pages)| pages).collect();
+        // Unbound pages lie where they are first touched, whatever node is asked for: once is enough.
+        if let Some(why) = of_pair.iter().find_map(|pages| pages.unbound.clone()) {
+            done.unbound = Some(why);
+            of_pair.truncate(1);
+        }
+        match driver.pair(pair.from, pair.to, &mut of_pair, terms) {
+            Ok(all) => {
+                let took = began.elapsed();
+                done.measured += usize::from(!all.is_empty());
+                for figures in all {
+                    push(context, &mut done, pair, figures, took);
+                }
+            }
+            Err(Failed::Pin(cpu)) => *done.unpinned.entry(cpu).or_default() += 1,
+            Err(Failed::NoAnswer) => done.unanswered += 1,
+            Err(Failed::Lost) => done.lost = true,
+            Err(Failed::Memory(why)) => done.no_memory = Some(why),
+        }
+        if index % 64 == 0 {
+            context.at(index as f64 / plan.pairs.len() as f64);
+        }
+    }
+    done
+}
+
+/// One cell of the matrix, unless its page lies elsewhere.
+fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, took: Duration) {
+    let lies_on = figures.lies_on.unwrap_or_else(|| Err("it was not asked".to_owned()));
+    // Asked to lie nowhere in particular, it lies right wherever it lies.
+    let bound = done.unbound.is_none() && figures.home.is_some();
+    let home = match (&lies_on, bound) {
+        (Ok(node), true) if Some(*node) != figures.home => {
+            done.misplaced += 1;
+            return;
+        }
+        (Ok(node), _) => Some(*node),
+        (Err(why), _) => {
+            if context.machine.nodes.len() > 1 {
+                done.unproven = Some(why.clone());
+            }
+            figures.home
+        }
+    };
+    let mut place = Where::new().with("from", pair.from).with("to", pair.to);
+    if let Some(home) = home {
+        place = place.with("home", home);
+    }
+    let proven = lies_on.is_ok();
+    let mut m = Measurement::new("core_to_core.latency", place, figures.samples)
+        .with_detail("class", pair.class.words())
+        .with_detail("rounds_per_sample", figures.rounds)
+        .with_detail("pages", u64::from(proven))
+        .with_detail("page", size_word(base_page()))
+        .with_detail("pair_us", (took.as_secs_f64() * 1e7).round() / 10.0);
+    if proven {
+        m = m.with_detail("on_node", 1.0);
+    }
+    for (sample, marks) in figures.marks.iter().enumerate() {
+        m.marks.extend(marks.iter().map(|mark| SampleMark { sample: sample as u32, mark: *mark }));
+    }
+    judge(&mut m, TARGET);
+    context.push(m);
+}
+
+impl Done {
+    /// What was left out, in the coverage.
+    fn tell(self, context: &mut Context, plan: &Plan) -> Result<(), Halt> {
+        context.check()?;
+        let name = "core-to-core";
+        let whole = if matches!(context.depth, Depth::Named | Depth::Full) {
+            "linespeed run core-to-core --full"
+        } else {
+            "linespeed run core-to-core"
+        };
+        if self.measured == 0 {
+            return Err(Halt::Impossible(match (&self.no_memory, self.unpinned.keys().next()) {
+                (Some(why), _) => format!("no memory for a line: {why}"),
+                (_, Some(cpu)) => format!("no thread can be pinned to CPU {cpu} or its partners"),
+                _ => "no pair of CPUs ran at the same time: others keep them busy".to_owned(),
+            }));
+        }
+        let n = plan.pairs.len();
+        if n < plan.all {
+            let mut told = Coverage::degraded(
+                name,
+                format!("{n} of {} pairs of CPUs were drawn, of each kind alike many", plan.all),
+            );
+            if context.depth != Depth::Full {
+                told = told.with_remedy(whole);
+            }
+            context.coverage.push(told);
+        }
+        let mut degraded = |what: String, remedy: &str| {
+            context.coverage.push(Coverage::degraded(name, what).with_remedy(remedy));
+        };
+        if self.out_of_time {
+            degraded(format!("time ended after {} of {n} pairs", self.measured), whole);
+        }
+        if self.lost {
+            degraded(
+                format!("ended after {} of {n} pairs: a thread got no time on its CPU", self.measured),
+                "stop what runs there with real-time priority",
+            );
+        }
+        if self.unanswered > 0 {
+            degraded(
+                format!("{} of {n} pairs did not run at the same time within 40 ms", self.unanswered),
+                "stop other programs, or measure again",
+            );
+        }
+        if !self.unpinned.is_empty() {
+            let cpus: CpuList = self.unpinned.keys().copied().collect();
+            degraded(format!("no thread could be pinned to CPU {cpus}"), "linespeed --cpus LIST without it");
+        }
+        if self.misplaced > 0 {
+            degraded(
+                format!("{} cells are withheld: their page lay on another node", self.misplaced),
+                "free memory on each node: numactl --hardware shows how much it has",
+            );
+        }
+        if let Some(why) = self.no_memory {
+            degraded(format!("no memory for some lines: {why}"), "raise the memory limit or free memory");
+        }
+        if let Some(why) = self.unbound
+            && context.machine.nodes.len() > 1
+        {
+            context.coverage.push(
+                Coverage::degraded(
+                    name,
+                    format!("mbind is refused ({why}): a line's home is where it was first touched"),
+                )
+                .with_remedy("allow mbind: a seccomp filter denies it"),
+            );
+        }
+        if let Some(why) = self.unproven {
+            context
+                .coverage
+                .push(Coverage::degraded(name, format!("the lines' home is not verified: {why}")));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Silent, Stop};
+    use kin::tests::made;
+    use record::Snapshot;
+
+    fn live(cpus: &CpuList, machine: &Machine) -> (Vec<Measurement>, Vec<Coverage>) {
+        let (snapshot, stop, mut silent) = (Snapshot::default(), Stop::new(), Silent);
+        let mut context = Context::new(machine, &snapshot, Depth::Named, cpus.clone(), &stop, &mut silent);
+        context.begin("core-to-core", CoreToCore.budget(machine, cpus, Depth::Named).seconds);
+        CoreToCore.run(&mut context).unwrap();
+        (context.measurements, context.coverage)
+    }
+
+    #[test]
+    fn two_cpus_of_this_machine_are_one_pair() {
+        let machine = machine::inspect(&machine::Root::live()).machine;
+        let allowed = machine.allowed_cpus();
+        if allowed.len() < 2 {
+            return;
+        }
+        let cpus: CpuList = allowed.iter().take(2).collect();
+        let (measurements, coverage) = live(&cpus, &machine);
+        let cells: Vec<_> = measurements.iter().filter(|m| m.metric == "core_to_core.latency").collect();
+        assert!(!cells.is_empty(), "{coverage:?}");
+        for cell in cells {
+            assert!(cell.summary.n >= 6, "{cell:?}");
+            assert!(cell.detail.contains_key("class"));
+            assert!(cell.value() > 0.0 && cell.place.count("from") < cell.place.count("to"));
+        }
+    }
+
+    #[test]
+    fn a_pair_has_its_line_on_both_of_its_nodes_and_on_no_third() {
+        let machine = made(2, 1, 4, 1, 4);
+        let memory = memory_nodes(&machine);
+        let at = |from, to| homes(&machine, &Pair { from, to, class: kin::Class::Unknown }, &memory);
+        assert_eq!(at(0, 1), [Some(0)]);
+        assert_eq!(at(0, 5), [Some(0), Some(1)]);
+        let only: CpuList = [1].into_iter().collect();
+        assert_eq!(homes(&machine, &Pair { from: 0, to: 5, class: kin::Class::Unknown }, &only), [Some(1)]);
+        assert_eq!(homes(&machine, &Pair { from: 0, to: 1, class: kin::Class::Unknown }, &only), [None]);
+    }
+
+    #[test]
+    fn a_matrix_costs_a_millisecond_a_pair_and_is_bounded_on_512_cpus() {
+        let budget = |packages, depth| {
+            let machine = made(packages, 2, 32, 1, 8);
+            let cpus = machine.allowed_cpus();
+            (cpus.len(), CoreToCore.budget(&machine, &cpus, depth).seconds - START_SECONDS)
+        };
+        let (cpus, seconds) = budget(4, Depth::Named);
+        assert_eq!(cpus, 256);
+        assert!((seconds - 32.64).abs() < 1e-9, "{seconds}");
+        for (depth, most) in
+            [(Depth::Quick, 0.4), (Depth::Normal, 2.0), (Depth::Named, 10.0), (Depth::Full, 32.7)]
+        {
+            let (cpus, seconds) = budget(8, depth);
+            assert!(cpus == 512 && seconds <= most, "{depth:?}: {seconds} s for {cpus}");
+        }
+    }
+
+    #[test]
+    fn one_cpu_is_impossible_with_words() {
+        let mut machine = made(1, 1, 1, 1, 1);
+        let outlook = CoreToCore.outlook(&machine, &Snapshot::default());
+        assert_eq!(
+            (outlook.state, outlook.reason.as_deref()),
+            (record::State::Impossible, Some("it needs two CPUs"))
+        );
+        assert_eq!(CoreToCore.budget(&machine, &machine.allowed_cpus(), Depth::Normal).seconds, 0.0);
+        machine.cpus[0].allowed = false;
+        assert_eq!(CoreToCore.outlook(&machine, &Snapshot::default()).state, record::State::Impossible);
+    }
+}

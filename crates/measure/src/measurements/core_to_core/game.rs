@@ -1,0 +1,508 @@
+//! Two threads that play one pair of CPUs after the other: a driver, which times, and a partner, which does what a desk
+//! between them says. Both live as long as the matrix is measured, since starting threads would take a pair's time.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use kernels::handover::hand_over;
+use record::Mark;
+
+use crate::mapping::{Mapping, Page, base_page};
+use crate::pin::Pinned;
+use crate::sys;
+use crate::watch::{look_at_clock, ns_since};
+
+/// Looks at the line before a side gives up and sees whether it should go on: 0.1 to 0.2 ms on cores of today, a hundred
+/// times the slowest hand-over.
+const PATIENCE: u64 = 200_000;
+
+/// Rounds at the start of a batch that are not timed: the line arrives, and both sides are in their loops.
+const UNTIMED: u64 = 8;
+
+/// Rounds of the first batch, which only tells how long a round takes.
+const TRIAL: u64 = 32;
+
+/// Rounds of a batch at most.
+const MOST_ROUNDS: u64 = 4_096;
+
+/// Distance of the lines of a page that are used in turn: where in the caches' slices a line has its place is chance, and
+/// neighbours of 64 bytes are fetched in pairs.
+const LINES_APART: usize = 128;
+
+/// The share of a home's time that only warms up.
+const WARM_SHARE: f64 = 0.25;
+
+/// A look at the clock while nothing is timed takes about as long, on each side.
+const LOOK: Duration = Duration::from_micros(40);
+
+/// Two looks at a clock that differ by more tell that it moved.
+const CLOCK_MOVED: f64 = 0.01;
+
+/// A partner that does not answer for so long is not running: the CPU is somebody else's.
+const LOST: Duration = Duration::from_millis(500);
+
+const MOVE: u64 = 1;
+const PLAY: u64 = 2;
+const LOOK_AT_CLOCK: u64 = 3;
+const END: u64 = 4;
+
+/// In an answer to [`PLAY`]: found on another CPU, and waited in vain. The lower bits count involuntary switches.
+const MOVED: u64 = 1 << 62;
+const WAITED: u64 = 1 << 61;
+
+/// What the driver writes. A command holds once its number is there; it stays until the partner has answered.
+#[derive(Default)]
+#[repr(align(128))]
+struct Command {
+    number: AtomicU64,
+    kind: AtomicU64,
+    line: AtomicU64,
+    first: AtomicU64,
+    rounds: AtomicU64,
+    /// The number of a command that shall be left unfinished.
+    cancelled: AtomicU64,
+}
+
+/// What the partner writes, on lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Answer {
+    number: AtomicU64,
+    value: AtomicU64,
+}
+
+/// Between driver and partner.
+#[derive(Default)]
+pub struct Desk {
+    command: Command,
+    answer: Answer,
+}
+
+impl Desk {
+    /// Does what the desk says until it says that it is over. Runs on a thread of its own.
+    pub fn partner(&self) {
+        let mut pinned = None;
+        let mut cpu = u32::MAX;
+        let mut last = 0;
+        loop {
+            let number = self.next(last);
+            let command = &self.command;
+            let argument = |field: &AtomicU64| field.load(Ordering::Relaxed);
+            let value = match argument(&command.kind) {
+                MOVE => {
+                    // First out of the old pin, else dropping it later would undo the new one.
+                    drop(pinned.take());
+                    cpu = argument(&command.first) as u32;
+                    pinned = Pinned::to(cpu).ok();
+                    u64::from(pinned.is_some())
+                }
+                PLAY => {
+                    let line = argument(&command.line) as *mut u64;
+                    let (first, rounds) = (argument(&command.first), argument(&command.rounds));
+                    let before = sys::switches();
+                    let cancelled = || command.cancelled.load(Ordering::Acquire) >= number;
+                    // SAFETY: the driver keeps the line mapped until this command is answered or this thread has ended,
+                    // and touches it with the same function only.
+                    let (_, waited) = unsafe { play(line, first, rounds, cancelled) };
+                    let switched = match (before, sys::switches()) {
+                        (Some((before, _)), Some((after, _))) => after - before,
+                        _ => 0,
+                    };
+                    let moved = sys::current_cpu().is_some_and(|now| now != cpu);
+                    switched | if moved { MOVED } else { 0 } | if waited { WAITED } else { 0 }
+                }
+                LOOK_AT_CLOCK => look_at_clock().to_bits(),
+                _ => return,
+            };
+            last = number;
+            self.answer.value.store(value, Ordering::Relaxed);
+            self.answer.number.store(number, Ordering::Release);
+        }
+    }
+
+    /// Waits for a command after number `last`: spinning, which keeps the clock up, but giving way now and then.
+    fn next(&self, last: u64) -> u64 {
+        loop {
+            for _ in 0..PATIENCE {
+                let number = self.command.number.load(Ordering::Acquire);
+                if number != last {
+                    return number;
+                }
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Plays one side to its end; `(rounds done, whether a wait was in vain)`. Gives up when `enough` says so.
+///
+/// # Safety
+/// As for [`hand_over`].
+unsafe fn play(line: *mut u64, first: u64, rounds: u64, enough: impl Fn() -> bool) -> (u64, bool) {
+    let (mut done, mut waited) = (0, false);
+    loop {
+        // SAFETY: the caller's promise; going on where it stopped as the function's description says.
+        done += unsafe { hand_over(line, first + 2 * done, rounds - done, PATIENCE) };
+        if done >= rounds || enough() {
+            return (done, waited);
+        }
+        waited = true;
+        // Without pinning both may stand on one CPU.
+        std::thread::yield_now();
+    }
+}
+
+/// Pages that were never used, each bound to its home node where the kernel binds.
+#[derive(Debug)]
+pub struct Pages {
+    home: Option<u32>,
+    mapping: Mapping,
+    used: usize,
+    /// Why it is not bound.
+    pub unbound: Option<String>,
+}
+
+impl Pages {
+    /// Pages of `home`, or wherever the kernel puts them.
+    pub fn new(home: Option<u32>) -> io::Result<Self> {
+        let mapping = Mapping::new(1, Page::Base)?;
+        let unbound = home.and_then(|node| sys::bind_to_node(&mapping, node).err());
+        Ok(Self { home, mapping, used: 0, unbound: unbound.map(|error| error.to_string()) })
+    }
+
+    /// A fresh page, touched by the calling thread, and the node that it lies on as far as the kernel tells.
+    fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, String>)> {
+        let page = base_page() as usize;
+        if (self.used + 1) * page > self.mapping.len() {
+            *self = Self::new(self.home)?;
+        }
+        let start = self.mapping.start().wrapping_add(self.used * page);
+        self.used += 1;
+        // SAFETY: the page lies within the mapping, and no other thread knows it yet.
+        unsafe { start.write_volatile(0) };
+        let node = match sys::nodes_of_pages(&[start.cast_const()]) {
+            Ok(nodes) => match nodes.first() {
+                Some(node) if *node >= 0 => Ok(*node as u32),
+                _ => Err("the kernel does not tell the page's node".to_owned()),
+            },
+            Err(error) => Err(error.to_string()),
+        };
+        Ok((start, node))
+    }
+}
+
+/// How long to play a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// For a pair, all homes together.
+    pub slot: Duration,
+    /// Samples of a home at most.
+    pub most: usize,
+    /// A pair of which one side does not run is given up after this.
+    pub limit: Duration,
+}
+
+/// Samples at least, when both sides run: the fewest for an interval, and a few.
+pub const LEAST: usize = 9;
+
+/// The figures of a pair with its line on one home.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// The node asked for.
+    pub home: Option<u32>,
+    /// The node that the page was found on, or why that is not known.
+    pub lies_on: Option<Result<u32, String>>,
+    /// ns one way.
+    pub samples: Vec<f64>,
+    /// What happened during them.
+    pub marks: Vec<Vec<Mark>>,
+    /// Rounds of a sample.
+    pub rounds: u64,
+}
+
+/// Why a pair has no figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// A thread could not be pinned to this CPU.
+    Pin(u32),
+    /// One side did not run within the limit.
+    NoAnswer,
+    /// The partner does not come back at all: there is no going on.
+    Lost,
+    /// No memory.
+    Memory(String),
+}
+
+/// The thread that times. The pages that it is given must live until the partner has ended.
+pub struct Driver<'a> {
+    desk: &'a Desk,
+    number: u64,
+    pinned: Option<(u32, Pinned)>,
+    partner_cpu: Option<u32>,
+    /// Whether waits in vain without a switch are a hypervisor's doing.
+    hypervisor: bool,
+}
+
+impl Drop for Driver<'_> {
+    fn drop(&mut self) {
+        // Only the kind: a partner that was lost may be about to read the rest.
+        let command = &self.desk.command;
+        command.cancelled.store(u64::MAX, Ordering::Release);
+        command.kind.store(END, Ordering::Relaxed);
+        command.number.store(self.number + 1, Ordering::Release);
+    }
+}
+
+impl<'a> Driver<'a> {
+    /// A driver for the partner at the desk. Dropping it ends the partner.
+    pub fn new(desk: &'a Desk, hypervisor: bool) -> Self {
+        Self { desk, number: 0, pinned: None, partner_cpu: None, hypervisor }
+    }
+
+    fn ask(&mut self, kind: u64, line: u64, first: u64, rounds: u64) {
+        let command = &self.desk.command;
+        command.kind.store(kind, Ordering::Relaxed);
+        command.line.store(line, Ordering::Relaxed);
+        command.first.store(first, Ordering::Relaxed);
+        command.rounds.store(rounds, Ordering::Relaxed);
+        self.number += 1;
+        command.number.store(self.number, Ordering::Release);
+    }
+
+    /// The answer to the last command.
+    fn answer(&self) -> Result<u64, Failed> {
+        let answer = &self.desk.answer;
+        let from = Instant::now();
+        loop {
+            for _ in 0..1_000 {
+                if answer.number.load(Ordering::Acquire) == self.number {
+                    return Ok(answer.value.load(Ordering::Relaxed));
+                }
+            }
+            if from.elapsed() > LOST {
+                return Err(Failed::Lost);
+            }
+            if from.elapsed() > Duration::from_micros(200) {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Brings both threads to their CPUs.
+    fn go(&mut self, from: u32, to: u32) -> Result<(), Failed> {
+        let partner_moves = self.partner_cpu != Some(to);
+        if partner_moves {
+            // Asked first: it may stand where the driver is about to go.
+            self.ask(MOVE, 0, to.into(), 0);
+        }
+        if self.pinned.as_ref().is_none_or(|(cpu, _)| *cpu != from) {
+            drop(self.pinned.take());
+            self.pinned = Pinned::to(from).ok().map(|pin| (from, pin));
+        }
+        if partner_moves {
+            self.partner_cpu = (self.answer()? == 1).then_some(to);
+        }
+        if self.pinned.is_none() {
+            return Err(Failed::Pin(from));
+        }
+        if self.partner_cpu.is_none() {
+            return Err(Failed::Pin(to));
+        }
+        Ok(())
+    }
+
+    /// The clocks of both sides, at the same time.
+    fn clocks(&mut self) -> Result<(f64, f64), Failed> {
+        self.ask(LOOK_AT_CLOCK, 0, 0, 0);
+        let own = look_at_clock();
+        Ok((own, f64::from_bits(self.answer()?)))
+    }
+
+    /// Lets both clocks come up: until two looks agree on both sides, or `limit` has passed.
+    pub fn warm_up(&mut self, from: u32, to: u32, limit: Duration) -> Result<(), Failed> {
+        self.go(from, to)?;
+        let end = Instant::now() + limit;
+        let mut before = self.clocks()?;
+        while Instant::now() < end {
+            let now = self.clocks()?;
+            if !moved(before, now) {
+                break;
+            }
+            before = now;
+        }
+        Ok(())
+    }
+
+    /// The figures of a pair, one for each of the homes whose pages are given.
+    pub fn pair(
+        &mut self,
+        from: u32,
+        to: u32,
+        homes: &mut [&mut Pages],
+        terms: Terms,
+    ) -> Result<Vec<Figures>, Failed> {
+        let began = Instant::now();
+        self.go(from, to)?;
+        // What moving took is the pair's own time; yet a slow move must not leave too little to measure in.
+        let left = terms.slot.saturating_sub(began.elapsed()).max(terms.slot / 3);
+        let each = left.saturating_sub(2 * LOOK) / homes.len().max(1) as u32;
+        let mut all = Vec::with_capacity(homes.len());
+        let mut before = None;
+        for pages in homes.iter_mut() {
+            all.push(self.home(pages, each, began + terms.limit, terms.most, &mut before)?);
+        }
+        let after = self.clocks()?;
+        if before.is_some_and(|before| moved(before, after)) {
+            for figures in &mut all {
+                figures.marks.iter_mut().for_each(|marks| marks.push(Mark::ClockMoved));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The figures of a pair on one home: a trial, a warm-up, then samples on the page's lines in turn.
+    fn home(
+        &mut self,
+        pages: &mut Pages,
+        time: Duration,
+        limit: Instant,
+        most: usize,
+        clocks: &mut Option<(f64, f64)>,
+    ) -> Result<Figures, Failed> {
+        let began = Instant::now();
+        let (page, lies_on) = pages.fresh().map_err(|error| Failed::Memory(error.to_string()))?;
+        let mut lines = vec![0u64; base_page() as usize / LINES_APART];
+        let mut turn = 0;
+        let mut batch = |driver: &mut Self, rounds: u64| {
+            let index = turn % lines.len();
+            turn += 1;
+            let line = page.wrapping_add(index * LINES_APART).cast::<u64>();
+            let sample = driver.batch(line, lines[index], rounds, limit)?;
+            lines[index] += UNTIMED + rounds;
+            Ok::<_, Failed>(sample)
+        };
+        let trial = batch(self, TRIAL)?;
+        // Of what is left after the warm-up each of the fewest samples gets its part, and twice as many find room.
+        let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / (2 * LEAST) as f64;
+        let rounds = ((sample_ns / trial.one_way / 2.0) as u64).clamp(8, MOST_ROUNDS);
+        while began.elapsed() < time.mul_f64(WARM_SHARE) {
+            batch(self, rounds)?;
+        }
+        if clocks.is_none() {
+            *clocks = Some(self.clocks()?);
+        }
+        let mut figures = Figures { home: pages.home, lies_on: Some(lies_on), rounds, ..Figures::default() };
+        while figures.samples.len() < most {
+            // Out of time with too few samples: go on to the fewest, at most for twice the time.
+            let (over, n) = (began.elapsed(), figures.samples.len());
+            if over > time && (n >= LEAST || (n > 0 && over > 2 * time)) {
+                break;
+            }
+            let sample = batch(self, rounds)?;
+            figures.samples.push(sample.one_way);
+            figures.marks.push(sample.marks);
+        }
+        Ok(figures)
+    }
+
+    /// One batch on one line of which `done` rounds are over.
+    fn batch(&mut self, line: *mut u64, done: u64, rounds: u64, limit: Instant) -> Result<Sample, Failed> {
+        let before = sys::switches();
+        self.ask(PLAY, line as u64, 2 * done + 1, UNTIMED + rounds);
+        let out_of_time = || Instant::now() >= limit;
+        // SAFETY: the line is aligned and lies in a mapping that outlives the partner's answer; only the two sides touch
+        // it.
+        let (lead, _) = unsafe { play(line, 2 * done, UNTIMED, out_of_time) };
+        let from = Instant::now();
+        let (timed, waited) = match lead {
+            // SAFETY: as above.
+            UNTIMED => unsafe { play(line, 2 * (done + UNTIMED), rounds, out_of_time) },
+            _ => (0, true),
+        };
+        let ns = ns_since(from);
+        if timed < rounds {
+            self.desk.command.cancelled.store(self.number, Ordering::Release);
+            self.answer()?;
+            return Err(Failed::NoAnswer);
+        }
+        let answer = self.answer()?;
+        let mut marks = Vec::new();
+        let own = match (before, sys::switches()) {
+            (Some((before, _)), Some((after, _))) => after - before,
+            _ => 0,
+        };
+        let switched = own + (answer & !(MOVED | WAITED));
+        if switched > 0 {
+            marks.push(Mark::Switched);
+        } else if (waited || answer & WAITED != 0) && self.hypervisor {
+            // Neither side was switched away, yet one did not answer for a tenth of a millisecond.
+            marks.push(Mark::Stolen);
+        }
+        let here = self.pinned.as_ref().map(|(cpu, _)| *cpu);
+        if answer & MOVED != 0 || sys::current_cpu().is_some_and(|cpu| Some(cpu) != here) {
+            marks.push(Mark::Migrated);
+        }
+        // From the driver's store before the first timed round to its last one: so many times there and back.
+        Ok(Sample { one_way: ns / rounds as f64 / 2.0, marks })
+    }
+}
+
+struct Sample {
+    one_way: f64,
+    marks: Vec<Mark>,
+}
+
+fn moved(before: (f64, f64), after: (f64, f64)) -> bool {
+    let differs = |a: f64, b: f64| (b / a - 1.0).abs() > CLOCK_MOVED;
+    differs(before.0, after.0) || differs(before.1, after.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vanished_partner_ends_by_patience() {
+        let mut pages = Pages::new(None).unwrap();
+        let (page, _) = pages.fresh().unwrap();
+        let asked = std::cell::Cell::new(0);
+        let enough = || {
+            asked.set(asked.get() + 1);
+            asked.get() == 3
+        };
+        // SAFETY: a fresh page that nobody else touches.
+        let (done, waited) = unsafe { play(page.cast(), 0, 100, enough) };
+        assert_eq!((done, waited, asked.get()), (1, true, 3), "one store, then three waits in vain");
+    }
+
+    #[test]
+    fn a_partner_that_never_comes_costs_the_pair_its_limit_and_no_more() {
+        let desk = Desk::default();
+        let mut driver = Driver::new(&desk, false);
+        let mut pages = Pages::new(None).unwrap();
+        let (page, _) = pages.fresh().unwrap();
+        let limit = Instant::now() + Duration::from_millis(5);
+        // Nobody sits at the desk: neither the play nor its cancelling is answered.
+        assert!(matches!(driver.batch(page.cast(), 0, 50, limit), Err(Failed::Lost)));
+    }
+
+    #[test]
+    fn every_fresh_page_is_another_and_lies_somewhere() {
+        let mut pages = Pages::new(None).unwrap();
+        let in_one = pages.mapping.len() / base_page() as usize;
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..in_one {
+            let (page, node) = pages.fresh().unwrap();
+            assert_eq!(page as usize % base_page() as usize, 0);
+            assert!(seen.insert(page as usize));
+            if let Ok(node) = node {
+                assert!(node < 1024);
+            }
+        }
+        // The next is of a new mapping; what comes is usable all the same.
+        let (page, _) = pages.fresh().unwrap();
+        // SAFETY: one side alone on a fresh page.
+        assert_eq!(unsafe { hand_over(page.cast(), 0, 1, 10) }, 1);
+    }
+}

@@ -1,0 +1,197 @@
+//! Which pairs of CPUs a core-to-core matrix has: all of them, or of each class some.
+
+use std::collections::BTreeMap;
+
+use record::{CpuList, Machine};
+
+use crate::cycle::Random;
+use crate::measurements::core_to_core::kin::{Class, Kin};
+
+/// The same pairs in each run, so that two runs of one machine compare.
+const SEED: u64 = 0xC0FE_2C0E;
+
+/// Of more CPUs than this the first of a pair is one of as many drawn at random: 1024 × 8192 pairs are looked through in
+/// a second, all pairs of 8192 CPUs are not.
+const MOST_FIRSTS: usize = 1024;
+
+/// A pair and its class, the lower CPU first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The lower CPU.
+    pub from: u32,
+    /// The higher.
+    pub to: u32,
+    /// What they share.
+    pub class: Class,
+}
+
+/// The pairs to measure, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// In the order of measuring: one of each class first, so that a run that ends early has all.
+    pub pairs: Vec<Pair>,
+    /// How many there are in all.
+    pub all: usize,
+}
+
+/// How many pairs `cpus` CPUs have.
+pub fn count(cpus: usize) -> usize {
+    cpus.saturating_mul(cpus.saturating_sub(1)) / 2
+}
+
+/// At most `most` pairs of `cpus`: all, or from each class the same number as far as it has so many.
+pub fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
+    let ids: Vec<u32> = cpus.iter().collect();
+    let all = count(ids.len());
+    let kin = Kin::new(machine, cpus);
+    let mut random = Random::new(SEED);
+    if all <= most {
+        return Plan { pairs: leaders_first(every_pair(&kin, &ids)), all };
+    }
+    let mut pools: BTreeMap<Class, Pool> = BTreeMap::new();
+    let mut firsts: Vec<usize> = (0..ids.len()).collect();
+    if ids.len() > MOST_FIRSTS {
+        shuffle(&mut firsts, &mut random);
+        firsts.truncate(MOST_FIRSTS);
+    }
+    for &first in &firsts {
+        // With fewer firsts than CPUs a pair's other half may be the lower one.
+        let others = if ids.len() > MOST_FIRSTS { 0 } else { first + 1 };
+        for other in others..ids.len() {
+            if other != first {
+                let (from, to) = (ids[first].min(ids[other]), ids[first].max(ids[other]));
+                let pair = Pair { from, to, class: kin.class(from, to) };
+                pools.entry(pair.class).or_default().offer(pair, most, &mut random);
+            }
+        }
+    }
+    let mut pools: Vec<Vec<Pair>> = pools
+        .into_values()
+        .map(|mut pool| {
+            shuffle(&mut pool.kept, &mut random);
+            pool.kept
+        })
+        .collect();
+    // One of each class in turn: classes with few pairs give all of theirs, the others share the rest.
+    let mut pairs: Vec<Pair> = Vec::with_capacity(most);
+    let mut seen = std::collections::BTreeSet::new();
+    while pairs.len() < most && pools.iter().any(|pool| !pool.is_empty()) {
+        for pool in &mut pools {
+            if pairs.len() < most
+                && let Some(pair) = pool.pop()
+                && seen.insert((pair.from, pair.to))
+            {
+                pairs.push(pair);
+            }
+        }
+    }
+    Plan { pairs, all }
+}
+
+fn every_pair(kin: &Kin, ids: &[u32]) -> Vec<Pair> {
+    let mut pairs = Vec::with_capacity(count(ids.len()));
+    for (index, &from) in ids.iter().enumerate() {
+        for &to in &ids[index + 1..] {
+            pairs.push(Pair { from, to, class: kin.class(from, to) });
+        }
+    }
+    pairs
+}
+
+/// The first pair of each class moved to the front; the others stay row by row, in which one of the two CPUs stays the
+/// same and its clock up.
+fn leaders_first(pairs: Vec<Pair>) -> Vec<Pair> {
+    let mut seen = std::collections::BTreeSet::new();
+    let (mut leaders, rest): (Vec<Pair>, Vec<Pair>) =
+        pairs.into_iter().partition(|pair| seen.insert(pair.class));
+    leaders.extend(rest);
+    leaders
+}
+
+/// A sample of fixed size of a stream of pairs, each equally likely (Vitter's algorithm R).
+#[derive(Default)]
+struct Pool {
+    kept: Vec<Pair>,
+    offered: usize,
+}
+
+impl Pool {
+    fn offer(&mut self, pair: Pair, most: usize, random: &mut Random) {
+        self.offered += 1;
+        if self.kept.len() < most {
+            self.kept.push(pair);
+        } else {
+            let place = random.below(self.offered);
+            if let Some(old) = self.kept.get_mut(place) {
+                *old = pair;
+            }
+        }
+    }
+}
+
+fn shuffle<T>(items: &mut [T], random: &mut Random) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, random.below(last + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurements::core_to_core::kin::tests::made;
+    use std::collections::BTreeSet;
+
+    fn classes(plan: &Plan) -> BTreeMap<Class, usize> {
+        let mut counts = BTreeMap::new();
+        for pair in &plan.pairs {
+            *counts.entry(pair.class).or_default() += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn a_small_machine_has_every_pair_once_and_each_class_early() {
+        let machine = made(2, 2, 4, 2, 2);
+        let plan = plan(&machine, &machine.allowed_cpus(), 100_000);
+        assert_eq!((plan.pairs.len(), plan.all), (32 * 31 / 2, 32 * 31 / 2));
+        let unique: BTreeSet<(u32, u32)> = plan.pairs.iter().map(|pair| (pair.from, pair.to)).collect();
+        assert_eq!(unique.len(), plan.pairs.len());
+        assert!(unique.iter().all(|(from, to)| from < to));
+        let kinds = classes(&plan).len();
+        let early: BTreeSet<Class> = plan.pairs[..kinds].iter().map(|pair| pair.class).collect();
+        assert_eq!(early.len(), kinds, "a run cut short would lack a class");
+    }
+
+    #[test]
+    fn a_large_machine_is_sampled_by_class_and_alike_each_time() {
+        // 512 CPUs in 8 nodes: 130,816 pairs, of which 256 are siblings.
+        let machine = made(2, 4, 32, 2, 8);
+        let cpus = machine.allowed_cpus();
+        let sampled = plan(&machine, &cpus, 3_000);
+        assert_eq!((sampled.pairs.len(), sampled.all), (3_000, 130_816));
+        let counts = classes(&sampled);
+        assert_eq!(counts[&Class::Siblings], 256, "{counts:?}");
+        let others: Vec<usize> =
+            counts.iter().filter(|(c, _)| **c != Class::Siblings).map(|(_, n)| *n).collect();
+        assert!(others.iter().max().unwrap() - others.iter().min().unwrap() <= 1, "{counts:?}");
+        assert_eq!(sampled.pairs, plan(&machine, &cpus, 3_000).pairs);
+        // Not only the first CPUs of the machine.
+        let last = sampled.pairs.iter().filter(|p| p.class == Class::Cache).map(|p| p.to).max();
+        assert!(last.unwrap() > 400, "{last:?}");
+    }
+
+    #[test]
+    fn thousands_of_cpus_are_sampled_too() {
+        let machine = made(4, 4, 128, 2, 16);
+        let plan = plan(&machine, &machine.allowed_cpus(), 500);
+        assert_eq!((plan.pairs.len(), plan.all), (500, 4096 * 4095 / 2));
+        let unique: BTreeSet<(u32, u32)> = plan.pairs.iter().map(|pair| (pair.from, pair.to)).collect();
+        assert_eq!(unique.len(), 500);
+    }
+
+    #[test]
+    fn one_cpu_has_no_pair() {
+        assert_eq!(count(0), 0);
+        assert!(plan(&Machine::default(), &[3].into_iter().collect(), 10).pairs.is_empty());
+    }
+}

@@ -1,0 +1,2 @@
+//! NUMA.
+pub mod plan;
