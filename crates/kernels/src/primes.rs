@@ -185,14 +185,14 @@ fn model(from: u64, below: u64) -> (u64, u64, u64) {
     })
 }
 
-/// The trial divisions that [`count`] makes in this range. It costs about a third of what counting does; that of a
+/// The trial divisions that [`count`] makes in this range. It costs a fraction of what counting does; that of a
 /// whole pass is [`DIVISIONS`].
 pub fn divisions(from: u64, below: u64) -> u64 {
     model(from, below).0
 }
 
 /// The instructions of the routine when it is called with this range, with its return, without what calls it.
-/// It costs about a third of what counting does; that of a whole pass is [`INSTRUCTIONS`].
+/// It costs a fraction of what counting does; that of a whole pass is [`INSTRUCTIONS`].
 pub fn instructions(from: u64, below: u64) -> u64 {
     let (divisions, numbers, primes) = model(from, below);
     OVERHEAD + numbers * PER_NUMBER + primes * PER_PRIME + divisions * PER_DIVISION
