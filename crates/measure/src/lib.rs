@@ -8,8 +8,10 @@
 pub mod arrays;
 pub mod budget;
 pub mod child;
+pub mod command;
 pub mod context;
 pub mod counters;
+pub mod crowd;
 pub mod cycle;
 pub mod interrupts;
 pub mod list;

@@ -172,6 +172,11 @@ impl Usage {
     }
 }
 
+/// Processes that were adopted after the child `pid` or something that it started left them behind.
+pub(crate) fn adopted_beside(pid: i32) -> Vec<i32> {
+    tree::left_behind_by(pid).iter().map(|process| process.pid).collect()
+}
+
 /// Makes this process the one that adopts whatever its descendants leave behind. [`Child::spawn`] does it too.
 pub fn become_subreaper() {
     // SAFETY: PR_SET_CHILD_SUBREAPER takes a number and touches no memory. Before Linux 3.4 it fails, and what forks

@@ -1,0 +1,134 @@
+//! What the machine did while a command ran: time stolen, quota, pressure, what other programs used.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use machine::cgroups::Cgroups;
+
+/// What happened around a command, over the time of [`Around::wall`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Around {
+    /// The time between the two looks.
+    pub wall: Duration,
+    /// Seconds of CPU that the hypervisor took from all CPUs.
+    pub stolen: Option<f64>,
+    /// Seconds of CPU that everything on the machine used, the command too.
+    pub busy: Option<f64>,
+    /// Seconds for which the cgroup's quota held its threads, summed over CPUs.
+    pub throttled: Option<f64>,
+    /// Share of the time in which some task of the machine waited: for a CPU, for a disk, for memory.
+    pub pressure: [Option<f64>; 3],
+}
+
+/// One look.
+#[derive(Clone, Debug)]
+pub struct Look {
+    at: Instant,
+    stolen: Option<f64>,
+    busy: Option<f64>,
+    throttled: Option<f64>,
+    pressure: [Option<f64>; 3],
+}
+
+impl Look {
+    /// Looks now.
+    pub fn now() -> Self {
+        let root = Root::live();
+        let times = std::fs::read_to_string("/proc/stat").ok().and_then(|text| times_in(&text));
+        let pressure = ["cpu", "io", "memory"]
+            .map(|what| root.text(&format!("/proc/pressure/{what}")).and_then(|text| pressure_in(&text)));
+        let throttled = quota_files().iter().filter_map(|file| throttled_in(&root.text(file)?));
+        Self {
+            at: Instant::now(),
+            stolen: times.map(|(_, stolen)| stolen),
+            busy: times.map(|(busy, _)| busy),
+            throttled: throttled.reduce(f64::max),
+            pressure,
+        }
+    }
+
+    /// What happened from this look to now.
+    pub fn until_now(&self) -> Around {
+        let now = Self::now();
+        let wall = now.at - self.at;
+        let grown = |before: Option<f64>, after: Option<f64>| Some((after? - before?).max(0.0));
+        let mut pressure = [None; 3];
+        for (at, share) in pressure.iter_mut().enumerate() {
+            let waited = grown(self.pressure[at], now.pressure[at]);
+            *share = waited.map(|seconds| (seconds / wall.as_secs_f64().max(1e-9)).min(1.0));
+        }
+        Around {
+            wall,
+            stolen: grown(self.stolen, now.stolen),
+            busy: grown(self.busy, now.busy),
+            throttled: grown(self.throttled, now.throttled),
+            pressure,
+        }
+    }
+}
+
+/// The `cpu.stat` files of our cgroup and those above it: a quota of any of them holds us.
+fn quota_files() -> &'static [String] {
+    static FILES: OnceLock<Vec<String>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let root = Root::live();
+        let groups = Cgroups::read(&root);
+        let files = groups.folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat"));
+        files.filter(|file| root.exists(file)).collect()
+    })
+}
+
+/// Seconds of CPU in use and stolen over all CPUs, from /proc/stat (ticks of 1/100 s by promise to user space).
+fn times_in(stat: &str) -> Option<(f64, f64)> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let ticks: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    // user, nice, system, idle, iowait, irq, softirq, steal.
+    let at = |index: usize| ticks.get(index).copied();
+    let busy = [0, 1, 2, 5, 6].iter().try_fold(0u64, |sum, index| sum.checked_add(at(*index)?))?;
+    Some((busy as f64 / 100.0, at(7)? as f64 / 100.0))
+}
+
+/// Seconds for which some task waited, of the line `some … total=MICROSECONDS`.
+fn pressure_in(text: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.starts_with("some "))?;
+    let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
+    Some(total.parse::<u64>().ok()? as f64 / 1e6)
+}
+
+/// Seconds throttled: `throttled_usec` of version 2, `throttled_time` (ns) of version 1.
+fn throttled_in(stat: &str) -> Option<f64> {
+    let value = |name: &str| {
+        let mut words = stat.lines().map(|line| line.split_whitespace());
+        words.find_map(|mut words| (words.next()? == name).then(|| words.next()?.parse::<u64>().ok())?)
+    };
+    value("throttled_usec")
+        .map(|us| us as f64 / 1e6)
+        .or_else(|| value("throttled_time").map(|ns| ns as f64 / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn kernels_files_read_as_they_are_documented() {
+        let stat = "cpu  100 20 30 4000 500 6 7 80 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        assert_eq!(times_in(stat), Some((1.63, 0.8)));
+        assert_eq!(times_in("cpu  1 2 3"), None);
+        let pressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=7\n";
+        assert_eq!(pressure_in(pressure), Some(2.5));
+        assert_eq!(throttled_in("nr_periods 5\nnr_throttled 2\nthrottled_usec 1500000\n"), Some(1.5));
+        assert_eq!(throttled_in("nr_periods 5\nnr_throttled 2\nthrottled_time 1500000000\n"), Some(1.5));
+        assert_eq!(throttled_in("usage_usec 5\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_panics(text in "\\PC{0,80}") {
+            let text = format!("cpu {text}\nsome total={text}\nthrottled_usec {text}");
+            let _ = (times_in(&text), pressure_in(&text), throttled_in(&text));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A command run in order to be measured: counters attached before its first instruction, its threads looked at while it
+//! runs, what the machine did to it meanwhile.
+//!
+//! A command of a few milliseconds costs hardly more than its start: looking at /proc begins after [`sampler::FIRST`].
+
+mod around;
+mod records;
+mod sampler;
+mod threads;
+mod waiting;
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use record::CpuList;
+
+use crate::Stop;
+use crate::child::{Child, Ended, Process, SpawnError, Spec, Watcher, wait_all};
+use crate::counters::{Counters, Reading, Set, Target, availability};
+
+pub use around::Around;
+pub use records::{Figures, figures};
+pub use sampler::Seen;
+pub use threads::Thread;
+pub use waiting::Waiting;
+
+/// What is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// The CPUs on which it may run; `None` for all that this process may use.
+    pub cpus: Option<&'a CpuList>,
+}
+
+/// One run of a command.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// How it ended, how long it took and what it used.
+    pub ended: Ended,
+    /// What the counters show of it and all that it started.
+    pub reading: Reading,
+    /// Events that could not be counted, and why.
+    pub refused: Vec<(&'static str, String)>,
+    /// What was seen of its threads.
+    pub seen: Seen,
+    /// What the machine did meanwhile; `None` for a run that was too short to look.
+    pub around: Option<Around>,
+    /// The core clock while it ran, Hz, and how that is known.
+    pub clock: Option<(f64, &'static str)>,
+}
+
+/// Hears of what a command left behind while that is waited for.
+pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
+
+/// Runs a command once, on our own input and outputs. A signal that asks us to stop ends it and all that it started.
+pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
+    let mut child = Child::spawn(&Spec { cpus: job.cpus, gate: true, ..Spec::new(job.argv) })?;
+    let target = Target::Process { pid: child.pid(), inherit: true, enable_on_exec: true };
+    let set = if availability().pmu { Set::Full } else { Set::Software };
+    let counters = Counters::open(target, set);
+    child.release();
+    child.started()?;
+    let mut watch = Watch { sampler: sampler::Sampler::new(child.pid()), tell };
+    let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
+    let reading = counters.read();
+    let mut refused = counters.refused().to_vec();
+    refused.extend(reading.not_counted.iter().cloned());
+    let (seen, around, cpufreq) = watch.sampler.finish();
+    let clock = clock(&reading, cpufreq, seen.samples);
+    // One child was waited for, so one has ended.
+    let ended = ended.unwrap_or_else(|| child.wait(stop, None));
+    Ok(Run { ended, reading, refused, seen, around, clock })
+}
+
+/// The clock by what knows it best: the PMU, the kernel, or (for runs long enough to look) a look at a chain of adds just
+/// after the end, which shows this core's clock, not that of the command's.
+fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, &'static str)> {
+    let counted = reading.get("cycles").zip(reading.get("task-clock"));
+    if let Some((cycles, time)) = counted
+        && time.value > 0.0
+        && !cycles.user_only
+    {
+        return Some((cycles.value / time.value * 1e9, "counted cycles over time on a CPU"));
+    }
+    if let Some(hz) = cpufreq {
+        return Some((hz, "cpufreq's current clock while it ran"));
+    }
+    (samples > 0).then(|| (crate::watch::look_at_clock(), "a chain of adds just after the end"))
+}
+
+struct Watch<'a> {
+    sampler: sampler::Sampler,
+    tell: Tell<'a>,
+}
+
+impl Watcher for Watch<'_> {
+    fn tick(&mut self) -> Duration {
+        self.sampler.tick()
+    }
+
+    fn exited(&mut self, pid: i32) {
+        self.sampler.exited(pid);
+    }
+
+    fn left(&mut self, left: &[Process]) {
+        (self.tell)(left);
+    }
+}
+
+#[cfg(test)]
+mod tests;

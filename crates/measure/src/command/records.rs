@@ -1,0 +1,276 @@
+//! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
+//! did meanwhile) stands in the details of `workload.time`.
+
+use record::{Coverage, Measurement, Where, metrics};
+use serde_json::{Value, json};
+
+use super::{Job, Run};
+use crate::child::Exit;
+use crate::counters::{availability, find};
+
+/// The name of a command's own time among workloads.
+const WORKLOAD: &str = "command";
+/// Threads that a record tells one by one; the others are summed.
+const MOST_THREADS: usize = 32;
+/// From so many looks on, the share of them at which nothing ran tells the time in which nothing ran: ± a tenth.
+const ENOUGH_LOOKS: u64 = 20;
+
+/// Runs as a record has them.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// What was measured.
+    pub measurements: Vec<Measurement>,
+    /// What was not, and why.
+    pub coverage: Vec<Coverage>,
+}
+
+fn place() -> Where {
+    Where::new().with("workload", WORKLOAD)
+}
+
+/// Seconds of one run by what its threads did.
+struct Times {
+    user: f64,
+    system: f64,
+    runnable: f64,
+    off_cpu: f64,
+}
+
+fn times(run: &Run) -> Times {
+    let (user, system) = (run.ended.usage.user, run.ended.usage.system);
+    let runnable = run.seen.threads.iter().map(|thread| thread.runnable_ns).sum::<u64>() as f64 / 1e9;
+    let wall = run.ended.wall.as_secs_f64();
+    // Exact for one thread; for several no more than a lower bound, and looks tell better.
+    let least = (wall - user - system - runnable).max(0.0);
+    let looked = run.seen.samples >= ENOUGH_LOOKS && run.seen.most_threads > 1;
+    let idle = if looked { wall * run.seen.idle as f64 / run.seen.samples as f64 } else { 0.0 };
+    Times { user, system, runnable, off_cpu: least.max(idle) }
+}
+
+/// The runs of one command, at least one, as measurements and coverage. `cpus` is the number of CPUs on which it might run.
+pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
+    let mut figures = Figures::default();
+    let Some(typical) = typical(runs) else { return figures };
+    let walls = runs.iter().map(|run| run.ended.wall.as_secs_f64()).collect();
+    let mut time = Measurement::new("workload.time", place(), walls);
+    time.detail.extend(details(runs, typical, job, cpus));
+    figures.measurements.push(time);
+    let all: Vec<Times> = runs.iter().map(times).collect();
+    let states: [(&str, fn(&Times) -> f64); 4] = [
+        ("user", |times| times.user),
+        ("system", |times| times.system),
+        ("runnable", |times| times.runnable),
+        ("off-cpu", |times| times.off_cpu),
+    ];
+    for (state, of) in states {
+        let samples = all.iter().map(of).collect();
+        figures.measurements.push(Measurement::new(
+            "workload.cpu_time",
+            place().with("state", state),
+            samples,
+        ));
+    }
+    for thread in typical.seen.threads.iter().take(MOST_THREADS) {
+        let name = format!("{} {}", thread.name, thread.tid);
+        for (state, ns) in [("on-cpu", thread.on_cpu_ns), ("runnable", thread.runnable_ns)] {
+            let place = place().with("state", state).with("thread", name.clone());
+            figures.measurements.push(Measurement::new("workload.cpu_time", place, vec![ns as f64 / 1e9]));
+        }
+    }
+    counted(runs, &mut figures);
+    accounted(runs, &mut figures);
+    cover(runs, &mut figures);
+    figures
+}
+
+/// The run with the median time.
+fn typical(runs: &[Run]) -> Option<&Run> {
+    let mut sorted: Vec<&Run> = runs.iter().collect();
+    sorted.sort_by_key(|run| run.ended.wall);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
+}
+
+fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Vec<(String, Value)> {
+    let words: Vec<String> = job.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let sum = |of: fn(&Run) -> u64| runs.iter().map(of).sum::<u64>();
+    let mut waiting: Vec<(&'static str, u64)> = Vec::new();
+    for (what, count) in runs.iter().flat_map(|run| &run.seen.waiting) {
+        match waiting.iter_mut().find(|(word, _)| *word == what.word()) {
+            Some((_, known)) => *known += count,
+            None => waiting.push((what.word(), *count)),
+        }
+    }
+    let ends: Vec<Value> = runs.iter().map(|run| end(run.ended.exit)).collect();
+    let seen = typical.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
+    let mut all = vec![
+        ("command", json!(words)),
+        ("cpus", json!(cpus)),
+        ("ends", json!(ends)),
+        ("max_rss_bytes", json!(runs.iter().map(|run| run.ended.usage.max_rss_bytes).max())),
+        (
+            "looks",
+            json!({"all": sum(|run| run.seen.samples), "idle": sum(|run| run.seen.idle),
+                "active": sum(|run| run.seen.active)}),
+        ),
+        (
+            "threads",
+            json!({"most": typical.seen.most_threads, "seen": typical.seen.threads.len(),
+            "seen_seconds": seen}),
+        ),
+    ];
+    if let Some(cpus) = job.cpus {
+        all.push(("bound_to", json!(cpus.to_string())));
+    }
+    if !waiting.is_empty() {
+        let object: serde_json::Map<String, Value> =
+            waiting.into_iter().map(|(word, count)| (word.to_owned(), json!(count))).collect();
+        all.push(("waiting", Value::Object(object)));
+    }
+    if !typical.ended.left.is_empty() {
+        let names: Vec<&str> = typical.ended.left.iter().map(|process| process.name.as_str()).collect();
+        all.push(("left_behind", json!(names)));
+    }
+    if let Some((hz, source)) = typical.clock {
+        all.push(("clock_hz", json!(hz)));
+        all.push(("clock_source", json!(source)));
+    }
+    if let Some(around) = &typical.around {
+        let [cpu, io, memory] = around.pressure;
+        all.push((
+            "around",
+            json!({"seconds": around.wall.as_secs_f64(), "stolen_seconds": around.stolen,
+                "busy_seconds": around.busy, "throttled_seconds": around.throttled,
+                "pressure_cpu": cpu, "pressure_io": io, "pressure_memory": memory}),
+        ));
+    }
+    let disk: u64 = typical.seen.threads.iter().map(|thread| thread.disk_ns).sum();
+    if disk > 0 {
+        all.push(("disk_seconds", json!(disk as f64 / 1e9)));
+    }
+    all.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+fn end(exit: Exit) -> Value {
+    match exit {
+        Exit::Code(code) => json!({ "code": code }),
+        Exit::Signal(signal) => json!({ "signal": signal }),
+        Exit::TimedOut => json!({"timed_out": true}),
+        Exit::Stopped(signal) => json!({ "stopped": signal }),
+    }
+}
+
+/// What counters counted in the runs.
+fn counted(runs: &[Run], figures: &mut Figures) {
+    let Some(first) = runs.first() else { return };
+    let mut ipc = Vec::new();
+    for count in &first.reading.counts {
+        let counts: Vec<_> = runs.iter().filter_map(|run| run.reading.get(count.event)).collect();
+        let place = place().with("event", count.event);
+        let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
+        let values = counts.iter().map(|count| count.value).collect();
+        let mut measurement =
+            Measurement::new("counter.count", place, values).with_detail("coverage", coverage);
+        if count.user_only {
+            measurement = measurement.with_detail("mode", "user");
+        }
+        if find(count.event).is_some() {
+            figures.measurements.push(measurement);
+        }
+    }
+    for run in runs {
+        ipc.extend(run.reading.ipc());
+    }
+    if !ipc.is_empty() {
+        let measurement = Measurement::new("core.ipc", place().with("source", "pmu"), ipc);
+        push_plausible(measurement, figures);
+    }
+    let shares: Vec<_> = runs.iter().filter_map(|run| run.reading.top_down()).collect();
+    let Some(one) = shares.first() else { return };
+    let categories: [(&str, fn(&crate::counters::TopDown) -> f64); 4] = [
+        ("retiring", |share| share.retiring),
+        ("bad-speculation", |share| share.bad_speculation),
+        ("frontend-bound", |share| share.frontend_bound),
+        ("backend-bound", |share| share.backend_bound),
+    ];
+    for (category, of) in categories {
+        let samples = shares.iter().map(of).collect();
+        let measurement = Measurement::new("counter.share", place().with("category", category), samples)
+            .with_detail("source", one.source)
+            .with_detail("coverage", one.coverage);
+        push_plausible(measurement, figures);
+    }
+}
+
+fn push_plausible(measurement: Measurement, figures: &mut Figures) {
+    let (low, high) = metrics::find(&measurement.metric).map_or((0.0, f64::MAX), |metric| metric.plausible);
+    if (low..=high).contains(&measurement.value()) {
+        figures.measurements.push(measurement);
+    } else {
+        let reason = format!("counted {}, which no hardware can do", measurement.value());
+        figures.coverage.push(Coverage::skipped(measurement.metric, reason));
+    }
+}
+
+/// What the kernel accounts for each process anyhow, where counters did not count it.
+fn accounted(runs: &[Run], figures: &mut Figures) {
+    let events: [(&str, fn(&Run) -> f64); 7] = [
+        ("task-clock", |run| (run.ended.usage.user + run.ended.usage.system) * 1e9),
+        ("context-switches", |run| {
+            (run.ended.usage.voluntary_switches + run.ended.usage.involuntary_switches) as f64
+        }),
+        ("voluntary-switches", |run| run.ended.usage.voluntary_switches as f64),
+        ("involuntary-switches", |run| run.ended.usage.involuntary_switches as f64),
+        ("page-faults", |run| (run.ended.usage.minor_faults + run.ended.usage.major_faults) as f64),
+        ("minor-faults", |run| run.ended.usage.minor_faults as f64),
+        ("major-faults", |run| run.ended.usage.major_faults as f64),
+    ];
+    for (event, of) in events {
+        if figures.measurements.iter().any(|m| m.place.word("event") == Some(event)) {
+            continue;
+        }
+        let samples = runs.iter().map(of).collect();
+        let place = place().with("event", event);
+        figures
+            .measurements
+            .push(Measurement::new("counter.count", place, samples).with_detail("source", "rusage"));
+    }
+}
+
+fn cover(runs: &[Run], figures: &mut Figures) {
+    let here = availability();
+    if !here.pmu {
+        let why = here.reason.clone().unwrap_or_else(|| "no hardware counters".to_owned());
+        let mut lost = Coverage::impossible("counters", why);
+        lost.remedy = here.remedy.clone();
+        figures.coverage.push(lost);
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for (event, why) in runs.iter().flat_map(|run| &run.refused) {
+        let have = figures
+            .measurements
+            .iter()
+            .any(|m| m.place.word("event") == Some(event) && !m.detail.contains_key("source"));
+        if told.contains(event) || have {
+            continue;
+        }
+        told.push(event);
+        let what = format!("counter {event}");
+        figures.coverage.push(if why.starts_with("not counted") {
+            Coverage::skipped(what, why.clone())
+        } else {
+            Coverage::impossible(what, why.clone())
+        });
+    }
+    if runs.iter().all(|run| run.seen.samples == 0) {
+        figures.coverage.push(Coverage::skipped(
+            "threads",
+            format!(
+                "it ended before the first look at its threads, {} ms",
+                super::sampler::FIRST.as_millis()
+            ),
+        ));
+    } else if runs.iter().any(|run| run.seen.too_many) {
+        let reason = "it has more threads than are looked at: the first of them stand for all";
+        figures.coverage.push(Coverage::degraded("threads", reason));
+    }
+}

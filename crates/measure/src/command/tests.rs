@@ -1,0 +1,65 @@
+//! What a person would see go wrong in what stat says of a command.
+
+use super::*;
+
+fn ran(line: &str) -> Run {
+    let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
+    run(&Job { argv: &argv, cpus: None }, &Stop::new(), &mut |_| {}).unwrap()
+}
+
+fn value(figures: &Figures, metric: &str, key: (&str, &str)) -> f64 {
+    let found = figures.measurements.iter().find(|m| {
+        m.metric == metric && m.place.word(key.0) == Some(key.1) && m.place.get("thread").is_none()
+    });
+    found.map(record::Measurement::value).unwrap_or_else(|| panic!("no {metric} {key:?}"))
+}
+
+#[test]
+fn a_sleep_is_time_off_the_cpu_and_told_as_a_sleep() {
+    let run = ran("sleep 0.5");
+    let argv = [OsString::from("sleep")];
+    let figures = figures(std::slice::from_ref(&run), &Job { argv: &argv, cpus: None }, 2);
+    let (off, on) = (
+        value(&figures, "workload.cpu_time", ("state", "off-cpu")),
+        value(&figures, "workload.cpu_time", ("state", "user"))
+            + value(&figures, "workload.cpu_time", ("state", "system")),
+    );
+    assert!(off > on, "{off} off, {on} on");
+    if run.seen.samples > 0 {
+        let most = run.seen.waiting.iter().max_by_key(|(_, count)| **count).unwrap();
+        assert_eq!(*most.0, Waiting::Sleep, "{:?}", run.seen.waiting);
+    }
+}
+
+#[test]
+fn a_command_of_two_processes_is_seen_as_two() {
+    let line = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
+    let run = ran(&format!("({line}) & ({line}) & wait"));
+    assert!(run.seen.most_threads >= 3, "{:?}", run.seen);
+    let busy: Vec<_> = run.seen.threads.iter().filter(|thread| thread.on_cpu_ns > 0).collect();
+    assert!(busy.len() >= 2, "{busy:?}");
+    let seen: u64 = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum();
+    let used = (run.ended.usage.user + run.ended.usage.system) * 1e9;
+    assert!(seen as f64 <= used * 1.1 + 20e6, "more is seen in threads ({seen}) than was used ({used})");
+}
+
+#[test]
+fn switches_and_faults_are_there_with_or_without_counters() {
+    let run = ran("true");
+    let argv = [OsString::from("true")];
+    let runs = [run.clone(), run];
+    let figures = figures(&runs, &Job { argv: &argv, cpus: None }, 2);
+    for event in ["task-clock", "page-faults", "context-switches", "minor-faults", "voluntary-switches"] {
+        assert!(value(&figures, "counter.count", ("event", event)) >= 0.0);
+    }
+    assert!(value(&figures, "counter.count", ("event", "page-faults")) > 0.0);
+    // Each figure has a sample of each run, and is one of the metrics.
+    assert!(figures.measurements.iter().all(|m| m.place.get("thread").is_some() || m.summary.n == 2));
+    let names: Vec<_> = figures.measurements.iter().map(|m| m.place.clone()).collect();
+    assert!((0..names.len()).all(|at| {
+        let same = |other: usize| {
+            names[other] == names[at] && figures.measurements[other].metric == figures.measurements[at].metric
+        };
+        !(0..at).any(same)
+    }));
+}

@@ -1,0 +1,149 @@
+//! The threads of a command as /proc shows them: name, state, CPU, time on a CPU and waiting for one.
+
+use std::fs;
+
+/// What was seen of one thread, up to the last look at it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thread {
+    /// Its process.
+    pub pid: i32,
+    /// Its own number.
+    pub tid: i32,
+    /// Its name, as the kernel has it.
+    pub name: String,
+    /// Nanoseconds on a CPU.
+    pub on_cpu_ns: u64,
+    /// Nanoseconds ready to run and waiting for a CPU.
+    pub runnable_ns: u64,
+    /// Times that it got a CPU.
+    pub slices: u64,
+    /// Nanoseconds that it waited for a disk, where the kernel accounts delays.
+    pub disk_ns: u64,
+    /// Looks at it.
+    pub looks: u64,
+    /// Looks at which it was on another CPU than at the look before.
+    pub moves: u64,
+    /// The CPU on which it was last.
+    pub cpu: Option<u32>,
+    /// Its state at the last look: R running or ready, S waiting, D waiting for a disk, T stopped, Z ended.
+    pub state: char,
+}
+
+/// The fields of /proc/PID/task/TID/stat that are used.
+#[derive(Clone, Debug, PartialEq)]
+struct Stat {
+    name: String,
+    state: char,
+    ticks: u64,
+    cpu: Option<u32>,
+    disk_ticks: u64,
+}
+
+fn parse_stat(text: &str) -> Option<Stat> {
+    // A name may hold anything: it ends at the last parenthesis.
+    let (head, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    // proc_pid_stat(5) counts from 1; the first here is field 3.
+    let number = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<u64>().ok());
+    Some(Stat {
+        name: head.split_once('(')?.1.to_owned(),
+        state: fields.first()?.chars().next()?,
+        ticks: number(14)?.saturating_add(number(15)?),
+        cpu: number(39).and_then(|cpu| u32::try_from(cpu).ok()),
+        disk_ticks: number(42).unwrap_or(0),
+    })
+}
+
+/// Time on a CPU, time waiting for one (ns), slices.
+fn parse_schedstat(text: &str) -> Option<(u64, u64, u64)> {
+    let mut numbers = text.split_whitespace().map(|field| field.parse::<u64>().ok());
+    Some((numbers.next()??, numbers.next()??, numbers.next()??))
+}
+
+fn read(path: &str) -> Option<String> {
+    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Ticks of /proc are 1/100 s, by promise to user space.
+const TICK_NS: u64 = 10_000_000;
+
+impl Thread {
+    /// A thread that was not looked at yet.
+    pub fn new(pid: i32, tid: i32) -> Self {
+        Self { pid, tid, state: 'S', ..Self::default() }
+    }
+
+    /// Looks at it; `false` when it is gone.
+    pub fn look(&mut self) -> bool {
+        let place = format!("/proc/{}/task/{}", self.pid, self.tid);
+        let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(parse_stat) else { return false };
+        // Kernels without CONFIG_SCHED_INFO have ticks only.
+        let (on_cpu, runnable, slices) = read(&format!("{place}/schedstat"))
+            .as_deref()
+            .and_then(parse_schedstat)
+            .unwrap_or((stat.ticks.saturating_mul(TICK_NS), 0, 0));
+        self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
+        self.runnable_ns = self.runnable_ns.max(runnable);
+        self.slices = self.slices.max(slices);
+        self.disk_ns = self.disk_ns.max(stat.disk_ticks.saturating_mul(TICK_NS));
+        if self.looks > 0 && stat.cpu != self.cpu {
+            self.moves += 1;
+        }
+        self.looks += 1;
+        self.cpu = stat.cpu;
+        self.name = stat.name;
+        self.state = stat.state;
+        true
+    }
+}
+
+fn numbers(text: &str) -> Vec<i32> {
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// The threads of a process.
+pub fn of(pid: i32) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The processes that a thread has started and that still are there; nothing on kernels that do not list them.
+pub fn children(pid: i32, tid: i32) -> Vec<i32> {
+    read(&format!("/proc/{pid}/task/{tid}/children")).map(|text| numbers(&text)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn fields_are_those_of_the_manual() {
+        let mut fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
+        fields[0] = "D".to_owned();
+        let stat = parse_stat(&format!("7 (a b) c) {}", fields.join(" "))).unwrap();
+        let expected =
+            Stat { name: "a b) c".to_owned(), state: 'D', ticks: 14 + 15, cpu: Some(39), disk_ticks: 42 };
+        assert_eq!(stat, expected);
+        assert_eq!(parse_schedstat("92327 60572 2\n"), Some((92327, 60572, 2)));
+        assert_eq!(parse_schedstat("92327"), None);
+    }
+
+    #[test]
+    fn this_thread_is_seen() {
+        let (pid, tid) = (std::process::id() as i32, crate::sys::thread_id());
+        assert!(of(pid).contains(&tid));
+        let mut thread = Thread::new(pid, tid);
+        assert!(thread.look() && thread.looks == 1 && !thread.name.is_empty());
+        assert!(!Thread::new(pid, i32::MAX).look());
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(text in "\\PC{0,80}") {
+            let _ = parse_stat(&text);
+            let _ = parse_stat(&format!("1 (x) R {text}"));
+            let _ = parse_schedstat(&text);
+        }
+    }
+}
