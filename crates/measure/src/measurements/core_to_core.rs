@@ -221,7 +221,8 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
     let proven = lies_on.is_ok();
     let mut m = Measurement::new("core_to_core.latency", place, figures.samples)
         .with_detail("class", pair.class.words())
-        .with_detail("rounds_per_sample", figures.rounds)
+        .with_detail("rounds_per_sample", figures.rounds * game::LINES as u64)
+        .with_detail("lines_per_sample", game::LINES as u64)
         .with_detail("pages", u64::from(proven))
         .with_detail("page", size_word(base_page()))
         .with_detail("pair_us", (took.as_secs_f64() * 1e7).round() / 10.0);

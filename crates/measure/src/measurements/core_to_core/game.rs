@@ -17,17 +17,20 @@ use crate::watch::{look_at_clock, ns_since};
 /// times the slowest hand-over.
 const PATIENCE: u64 = 200_000;
 
-/// Rounds at the start of a batch that are not timed: the line arrives, and both sides are in their loops.
+/// Rounds on each line that are not timed: the line arrives, and both sides are in their loops.
 const UNTIMED: u64 = 8;
 
-/// Rounds of the first batch, which only tells how long a round takes.
-const TRIAL: u64 = 32;
+/// Rounds on each line of the first sample, which only tells how long a round takes.
+const TRIAL: u64 = 16;
 
-/// Rounds of a batch at most.
+/// Rounds on a line at most.
 const MOST_ROUNDS: u64 = 4_096;
 
-/// Distance of the lines of a page that are used in turn: where in the caches' slices a line has its place is chance, and
-/// neighbours of 64 bytes are fetched in pairs.
+/// Lines that a sample plays on one after the other, the same rounds on each. In which slice of a cache a line has its
+/// place is chance, and worth ±15 % on a mesh of slices: a figure of one line is that line's, not the pair's.
+pub const LINES: usize = 8;
+
+/// Distance of lines: neighbours of 64 bytes are fetched in pairs.
 const LINES_APART: usize = 128;
 
 /// The share of a home's time that only warms up.
@@ -98,13 +101,20 @@ impl Desk {
                     u64::from(pinned.is_some())
                 }
                 PLAY => {
-                    let line = argument(&command.line) as *mut u64;
-                    let (first, rounds) = (argument(&command.first), argument(&command.rounds));
+                    let (start, first) = (argument(&command.line) as *mut u64, argument(&command.first));
+                    let rounds = argument(&command.rounds);
                     let before = sys::switches();
                     let cancelled = || command.cancelled.load(Ordering::Acquire) >= number;
-                    // SAFETY: the driver keeps the line mapped until this command is answered or this thread has ended,
-                    // and touches it with the same function only.
-                    let (_, waited) = unsafe { play(line, first, rounds, cancelled) };
+                    let mut waited = false;
+                    for line in lines(start) {
+                        // SAFETY: the driver keeps the lines mapped until this command is answered or this thread has
+                        // ended, and touches them with the same function only.
+                        let (done, in_vain) = unsafe { play(line, first, rounds, cancelled) };
+                        waited |= in_vain;
+                        if done < rounds {
+                            break;
+                        }
+                    }
                     let switched = match (before, sys::switches()) {
                         (Some((before, _)), Some((after, _))) => after - before,
                         _ => 0,
@@ -133,6 +143,11 @@ impl Desk {
             std::thread::yield_now();
         }
     }
+}
+
+/// The lines of one sample.
+fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
+    (0..LINES).map(move |index| start.wrapping_byte_add(index * LINES_APART))
 }
 
 /// Plays one side to its end; `(rounds done, whether a wait was in vain)`. Gives up when `enough` says so.
@@ -217,7 +232,7 @@ pub struct Figures {
     pub samples: Vec<f64>,
     /// What happened during them.
     pub marks: Vec<Vec<Mark>>,
-    /// Rounds of a sample.
+    /// Rounds of a sample on each of its [`LINES`] lines.
     pub rounds: u64,
 }
 
@@ -361,7 +376,7 @@ impl<'a> Driver<'a> {
         Ok(all)
     }
 
-    /// The figures of a pair on one home: a trial, a warm-up, then samples on the page's lines in turn.
+    /// The figures of a pair on one home: a trial, a warm-up, then samples, each on the next lines of the page.
     fn home(
         &mut self,
         pages: &mut Pages,
@@ -372,59 +387,71 @@ impl<'a> Driver<'a> {
     ) -> Result<Figures, Failed> {
         let began = Instant::now();
         let (page, lies_on) = pages.fresh().map_err(|error| Failed::Memory(error.to_string()))?;
-        let mut lines = vec![0u64; base_page() as usize / LINES_APART];
+        // Rounds that are over on each group of lines.
+        let mut groups = vec![0u64; (base_page() as usize / (LINES * LINES_APART)).max(1)];
         let mut turn = 0;
-        let mut batch = |driver: &mut Self, rounds: u64| {
-            let index = turn % lines.len();
+        let mut sample = |driver: &mut Self, rounds: u64| {
+            let group = turn % groups.len();
             turn += 1;
-            let line = page.wrapping_add(index * LINES_APART).cast::<u64>();
-            let sample = driver.batch(line, lines[index], rounds, limit)?;
-            lines[index] += UNTIMED + rounds;
+            let start = page.wrapping_add(group * LINES * LINES_APART).cast::<u64>();
+            let sample = driver.sample(start, groups[group], rounds, limit)?;
+            groups[group] += UNTIMED + rounds;
             Ok::<_, Failed>(sample)
         };
-        let trial = batch(self, TRIAL)?;
+        let trial = sample(self, TRIAL)?;
         // Of what is left after the warm-up each of the fewest samples gets its part, and twice as many find room.
         let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / (2 * LEAST) as f64;
-        let rounds = ((sample_ns / trial.one_way / 2.0) as u64).clamp(8, MOST_ROUNDS);
+        let rounds = ((sample_ns / trial.one_way / 2.0 / LINES as f64) as u64).clamp(8, MOST_ROUNDS);
         while began.elapsed() < time.mul_f64(WARM_SHARE) {
-            batch(self, rounds)?;
+            sample(self, rounds)?;
         }
         if clocks.is_none() {
             *clocks = Some(self.clocks()?);
         }
         let mut figures = Figures { home: pages.home, lies_on: Some(lies_on), rounds, ..Figures::default() };
         while figures.samples.len() < most {
-            // Out of time with too few samples: go on to the fewest, at most for twice the time.
-            let (over, n) = (began.elapsed(), figures.samples.len());
-            if over > time && (n >= LEAST || (n > 0 && over > 2 * time)) {
+            // A pair that was disturbed goes on to the fewest samples, at most to its limit.
+            if began.elapsed() > time && figures.samples.len() >= LEAST {
                 break;
             }
-            let sample = batch(self, rounds)?;
-            figures.samples.push(sample.one_way);
-            figures.marks.push(sample.marks);
+            match sample(self, rounds) {
+                Ok(taken) => {
+                    figures.samples.push(taken.one_way);
+                    figures.marks.push(taken.marks);
+                }
+                Err(Failed::NoAnswer) if !figures.samples.is_empty() => break,
+                Err(failed) => return Err(failed),
+            }
+            if Instant::now() >= limit {
+                break;
+            }
         }
         Ok(figures)
     }
 
-    /// One batch on one line of which `done` rounds are over.
-    fn batch(&mut self, line: *mut u64, done: u64, rounds: u64, limit: Instant) -> Result<Sample, Failed> {
+    /// One sample on the lines from `start`, of which `done` rounds are over.
+    fn sample(&mut self, start: *mut u64, done: u64, rounds: u64, limit: Instant) -> Result<Sample, Failed> {
         let before = sys::switches();
-        self.ask(PLAY, line as u64, 2 * done + 1, UNTIMED + rounds);
+        self.ask(PLAY, start as u64, 2 * done + 1, UNTIMED + rounds);
         let out_of_time = || Instant::now() >= limit;
-        // SAFETY: the line is aligned and lies in a mapping that outlives the partner's answer; only the two sides touch
-        // it.
-        let (lead, _) = unsafe { play(line, 2 * done, UNTIMED, out_of_time) };
-        let from = Instant::now();
-        let (timed, waited) = match lead {
-            // SAFETY: as above.
-            UNTIMED => unsafe { play(line, 2 * (done + UNTIMED), rounds, out_of_time) },
-            _ => (0, true),
-        };
-        let ns = ns_since(from);
-        if timed < rounds {
-            self.desk.command.cancelled.store(self.number, Ordering::Release);
-            self.answer()?;
-            return Err(Failed::NoAnswer);
+        let (mut ns, mut waited) = (0.0, false);
+        for line in lines(start) {
+            // SAFETY: the line is aligned and lies in a mapping that outlives the partner's answer; only the two sides
+            // touch it.
+            let (lead, _) = unsafe { play(line, 2 * done, UNTIMED, out_of_time) };
+            let from = Instant::now();
+            let (timed, in_vain) = match lead {
+                // SAFETY: as above.
+                UNTIMED => unsafe { play(line, 2 * (done + UNTIMED), rounds, out_of_time) },
+                _ => (0, true),
+            };
+            ns += ns_since(from);
+            waited |= in_vain;
+            if timed < rounds {
+                self.desk.command.cancelled.store(self.number, Ordering::Release);
+                self.answer()?;
+                return Err(Failed::NoAnswer);
+            }
         }
         let answer = self.answer()?;
         let mut marks = Vec::new();
@@ -444,7 +471,7 @@ impl<'a> Driver<'a> {
             marks.push(Mark::Migrated);
         }
         // From the driver's store before the first timed round to its last one: so many times there and back.
-        Ok(Sample { one_way: ns / rounds as f64 / 2.0, marks })
+        Ok(Sample { one_way: ns / (rounds * LINES as u64) as f64 / 2.0, marks })
     }
 }
 
@@ -484,7 +511,7 @@ mod tests {
         let (page, _) = pages.fresh().unwrap();
         let limit = Instant::now() + Duration::from_millis(5);
         // Nobody sits at the desk: neither the play nor its cancelling is answered.
-        assert!(matches!(driver.batch(page.cast(), 0, 50, limit), Err(Failed::Lost)));
+        assert!(matches!(driver.sample(page.cast(), 0, 50, limit), Err(Failed::Lost)));
     }
 
     #[test]
