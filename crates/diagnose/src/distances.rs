@@ -16,6 +16,8 @@ const WORTH_TELLING: f64 = 0.05;
 /// Nodes of one distance whose latencies differ by more than this share are not one distance apart. Published
 /// machines with honest tables stay below it (FT-2500: 15 % over the eight nodes at 100).
 const ONE_DISTANCE: f64 = 0.25;
+/// Rank correlation from which a table with mistakes is still a table of distances.
+const NEARLY: f64 = 0.9;
 /// Sentences about single pairs; the rest is counted.
 const MOST_SENTENCES: usize = 8;
 /// Cells that are compared pair by pair: 64 nodes in full.
@@ -49,6 +51,9 @@ impl Verdict {
             (false, true) if agreement > 0.999 => "The firmware's distances rank the nodes as measured.".to_owned(),
             (false, true) => format!(
                 "The firmware's distances rank the nodes nearly as measured (rank correlation {agreement:.2})."
+            ),
+            (false, false) if agreement >= NEARLY => format!(
+                "The firmware's distances rank the nodes as measured but for a few (rank correlation {agreement:.2})."
             ),
             (false, false) => format!(
                 "The firmware's distances do not tell what was measured (rank correlation {agreement:.2})."

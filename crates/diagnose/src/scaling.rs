@@ -9,6 +9,10 @@ use record::{Measurement, Record};
 
 use crate::figures::{RESOLUTION, median};
 
+/// The placement that takes one CPU of each core before any sibling.
+const CORES_FIRST: &str = "cores-first";
+/// A fit that gives one thread less than this share of what one alone does says that it is not alone on its core.
+const ALONE: f64 = 0.9;
 /// Share of a thread's work that one more thread must add at least to be worth having.
 const WORTH: f64 = 0.5;
 /// A figure in doubt is taken for as uncertain as a spread of this share.
@@ -107,7 +111,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     if distinct.len() < 2 {
         return None;
     }
-    let fit = fit(&points, distinct.len())?;
+    let (fit, fitted, residual) = chosen(&points, &distinct, line.placement, cores)?;
     let at = |threads| median(points.iter().filter(|p| p.threads == threads).map(|p| p.throughput));
     let one = at(1).unwrap_or(fit.rate);
     let steps: Vec<Step> = distinct
@@ -118,12 +122,13 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
             Some(Step { threads: *threads, throughput, speedup, efficiency: speedup / f64::from(*threads) })
         })
         .collect();
-    let residual = median(points.iter().map(|p| (p.throughput / fit.at(p.threads) - 1.0).abs()))?;
     let speedup = steps.last()?.speedup;
     let mut scaling = Scaling {
         workload: workload.to_owned(),
         placement: line.placement.to_owned(),
-        points: u32::try_from(distinct.len()).unwrap_or(u32::MAX),
+        points: u32::try_from(distinct.iter().filter(|n| (fitted.0..=fitted.1).contains(*n)).count())
+            .unwrap_or(u32::MAX),
+        fitted: Some(fitted),
         rate: fit.rate,
         contention: fit.contention,
         coherency: fit.coherency,
@@ -134,8 +139,43 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         meaning: String::new(),
         steps,
     };
-    scaling.meaning = meaning(&scaling, cores);
+    scaling.meaning = meaning(&scaling, one, cores);
     Some(scaling)
+}
+
+/// The fit, the least and most threads that it was made of, and the median distance of those steps from it.
+///
+/// Siblings are worth less than cores, which is no contention. So where cores come first the law is fitted to them, and
+/// where siblings come first the step of one thread, which alone has no sibling at work, is left out if it is what
+/// does not fit.
+fn chosen(
+    points: &[Point],
+    distinct: &[u32],
+    placement: &str,
+    cores: Option<u32>,
+) -> Option<(Fit, (u32, u32), f64)> {
+    let between = |low: u32, high: u32| {
+        let within: Vec<Point> =
+            points.iter().filter(|point| (low..=high).contains(&point.threads)).copied().collect();
+        let steps = distinct.iter().filter(|threads| (low..=high).contains(*threads)).count();
+        let fit = fit(&within, steps)?;
+        let residual = median(within.iter().map(|p| (p.throughput / fit.at(p.threads) - 1.0).abs()))?;
+        Some((fit, (low, high), residual))
+    };
+    let (first, last) = (*distinct.first()?, *distinct.last()?);
+    if placement == CORES_FIRST {
+        let on_cores = distinct.iter().filter(|threads| cores.is_some_and(|cores| **threads <= cores));
+        if on_cores.clone().count() >= 3 {
+            return between(first, *on_cores.last()?);
+        }
+    }
+    let all = between(first, last)?;
+    match distinct {
+        [1, second, ..] if placement != CORES_FIRST && all.2 > POOR && distinct.len() > 4 => {
+            between(*second, last).filter(|beyond| beyond.2 <= POOR).or(Some(all))
+        }
+        _ => Some(all),
+    }
 }
 
 /// The three parameters of the law.
@@ -153,7 +193,7 @@ impl Fit {
 }
 
 /// Throughput of so many threads by the law: rate N / (1 + contention (N - 1) + coherency N (N - 1)).
-pub fn throughput(rate: f64, contention: f64, coherency: f64, threads: f64) -> f64 {
+fn throughput(rate: f64, contention: f64, coherency: f64, threads: f64) -> f64 {
     rate * threads / (1.0 + contention * (threads - 1.0) + coherency * threads * (threads - 1.0))
 }
 
@@ -277,7 +317,7 @@ fn knee(points: &[Point], one: f64) -> Option<u32> {
         .map(|(threads, _)| *threads)
 }
 
-fn meaning(scaling: &Scaling, cores: Option<u32>) -> String {
+fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>) -> String {
     let Scaling { threads, speedup, contention, coherency, residual, points, .. } = scaling;
     let mut parts =
         vec![format!("{threads} threads do {} times the work of one", record::units::significant(*speedup))];
@@ -287,6 +327,13 @@ fn meaning(scaling: &Scaling, cores: Option<u32>) -> String {
                 .to_owned(),
         );
     }
+    let alone = scaling.rate / one;
+    if *points > 2 && *residual <= POOR && alone < ALONE {
+        parts.push(format!("each of several starts from {} of one alone", percent(alone)));
+    }
+    // What the law was fitted to, where that is not all.
+    let to = scaling.fitted.filter(|(_, most)| most < threads);
+    let to = to.map_or(String::new(), |(_, most)| format!(" to {most} cores"));
     if *points == 2 {
         if *contention > RESOLUTION {
             parts.push(format!("as if {} were serialized, by two steps alone", percent(*contention)));
@@ -295,20 +342,18 @@ fn meaning(scaling: &Scaling, cores: Option<u32>) -> String {
         parts.push(format!("the fit misses the steps by {} and says little", percent(*residual)));
     } else {
         parts.push(match (*contention >= 5e-4, *coherency > 0.0 && peak(scaling) < 1e5) {
-            (false, false) => "neither serialized work nor coherency shows".to_owned(),
-            (true, false) => format!("{} of the work is serialized by the fit", percent(*contention)),
-            (false, true) => format!("coherency holds it back{}", falls(scaling)),
-            (true, true) => {
-                format!(
-                    "{} serialized by the fit, and coherency on top{}",
-                    percent(*contention),
-                    falls(scaling)
-                )
-            }
+            (false, false) => format!("neither serialized work nor coherency shows in the fit{to}"),
+            (true, false) => format!("{} of the work is serialized by the fit{to}", percent(*contention)),
+            (false, true) => format!("coherency holds it back by the fit{to}{}", falls(scaling)),
+            (true, true) => format!(
+                "{} of the work is serialized by the fit{to}, and coherency on top{}",
+                percent(*contention),
+                falls(scaling)
+            ),
         });
     }
     if let Some(knee) = scaling.knee {
-        let siblings = scaling.placement == "cores-first" && cores == Some(knee) && knee < *threads;
+        let siblings = scaling.placement == CORES_FIRST && cores == Some(knee) && knee < *threads;
         let why = if siblings { ", where siblings begin to share cores" } else { "" };
         parts.push(format!("beyond {knee} each further thread adds less than half{why}"));
     }
@@ -399,6 +444,9 @@ mod tests {
         }
         let fit = scaling(&record).remove(0);
         assert_eq!(fit.knee, Some(52));
+        // The corner at the cores is neither contention nor coherency.
+        assert_eq!((fit.points, fit.contention, fit.coherency), (8, 0.0, 0.0));
+        assert!(fit.meaning.contains("in the fit to 52 cores"), "{}", fit.meaning);
         assert!(fit.meaning.contains("siblings begin to share cores"), "{}", fit.meaning);
     }
 
@@ -432,6 +480,17 @@ mod tests {
         assert!(near(fit.contention, 0.25, 1e-3), "{fit:?}");
         assert_eq!(fit.knee, None);
         assert!(fit.meaning.contains("by two steps alone"), "{}", fit.meaning);
+    }
+
+    #[test]
+    fn siblings_first_says_that_a_thread_is_not_alone() {
+        let mut record = machine(16);
+        add(&mut record, "w", "siblings-first", 1, 1.0);
+        for n in [2u32, 4, 8, 16] {
+            add(&mut record, "w", "siblings-first", n, f64::from(n) * 0.65);
+        }
+        let fit = scaling(&record).remove(0);
+        assert!(fit.meaning.contains("each of several starts from 65.0 % of one alone"), "{}", fit.meaning);
     }
 
     proptest! {

@@ -69,6 +69,10 @@ pub struct Scaling {
     pub placement: String,
     /// Steps that were fitted.
     pub points: u32,
+    /// Least and most threads of the steps that were fitted. Not all are where siblings begin to share cores: with
+    /// `cores-first` those of the cores alone, with other placements those beyond one thread, which alone is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fitted: Option<(u32, u32)>,
     /// Throughput of one thread by the fit, work/s.
     pub rate: f64,
     /// Share of the work that is serialized (sigma).
@@ -89,6 +93,14 @@ pub struct Scaling {
     /// The steps that were measured, by rising threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+}
+
+impl Scaling {
+    /// Throughput of so many threads by the fit, work/s.
+    pub fn at(&self, threads: f64) -> f64 {
+        let others = threads - 1.0;
+        self.rate * threads / (1.0 + self.contention * others + self.coherency * threads * others)
+    }
 }
 
 /// One step of scaling, against one thread of the same workload.

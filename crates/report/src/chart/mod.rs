@@ -6,6 +6,7 @@
 //! as well as a desktop, and be drawn in characters. kuva, which was tried, writes colours into each element and
 //! has neither classes of the caller's nor titles, and brings some 70 kinds of plot for the four needed here.
 
+pub mod heat;
 pub mod scale;
 pub mod svg;
 pub mod terminal;
@@ -40,17 +41,45 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Whether a value holds until the next point rather than moving to it.
     pub steps: bool,
+    /// How it is set off.
+    pub look: Look,
+}
+
+/// How a line is set off from the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    /// A line.
+    #[default]
+    Line,
+    /// A line whose points were measured and are marked; between them nothing was.
+    Measured,
+    /// What the others are held against: thin and quiet.
+    Reference,
+    /// What a formula says: thin, quiet and dotted.
+    Fit,
+}
+
+impl Look {
+    /// Whether it only accompanies what was measured.
+    pub fn is_quiet(self) -> bool {
+        matches!(self, Look::Reference | Look::Fit)
+    }
 }
 
 impl Series {
     /// A line through points.
     pub fn line(name: String, points: Vec<(f64, f64)>) -> Self {
-        Self { name, points, steps: false }
+        Self { name, points, steps: false, look: Look::Line }
+    }
+
+    /// The same line, set off in another way.
+    pub fn with_look(self, look: Look) -> Self {
+        Self { look, ..self }
     }
 
     /// A line of steps.
     pub fn steps(name: String, points: Vec<(f64, f64)>) -> Self {
-        Self { name, points, steps: true }
+        Self { name, points, steps: true, look: Look::Line }
     }
 }
 

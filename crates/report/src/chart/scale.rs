@@ -56,7 +56,7 @@ impl Span {
         let mut span = Self::tight(axis, bounds);
         match axis.scale {
             Scale::FromZero => {
-                let step = nice_step(span.high, 5);
+                let step = nice_step(span.high, 8);
                 span.high = (span.high / step).ceil() * step;
             }
             Scale::Binary => {}
@@ -153,6 +153,11 @@ pub fn label(value: f64, unit: &str) -> String {
     }
     let text = if unit == "share" { units::percent(value) } else { units::figure(value, unit) };
     match text.split_once(' ') {
+        // A speed-up has a sign instead of a unit, and no space before it.
+        Some((number, "×")) => match number.contains('.') {
+            true => format!("{}×", number.trim_end_matches('0').trim_end_matches('.')),
+            false => format!("{number}×"),
+        },
         Some((number, unit)) if number.contains('.') => {
             format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
         }

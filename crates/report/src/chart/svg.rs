@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::Chart;
+use super::{Chart, Look, Series};
 use crate::text::width;
 
 /// How large a chart is drawn, in user units; the page draws one for a desktop and one for a phone, so that the
@@ -66,10 +66,12 @@ pub fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
                 }
             }
             @for (number, series) in chart.series.iter().enumerate() {
-                path class=(format!("line s{}", number % 6)) d=(path(&series.points, series.steps, &at_x, &at_y)) {}
-                @if series.points.len() == 1 {
-                    circle class=(format!("dot s{}", number % 6)) cx=(r(at_x(series.points[0].0)))
-                        cy=(r(at_y(series.points[0].1))) r="3" {}
+                path class=(class(series, number)) d=(path(&series.points, series.steps, &at_x, &at_y)) {}
+                @if series.points.len() == 1 || series.look == Look::Measured {
+                    @for point in &series.points {
+                        circle class=(format!("dot s{}", number % 6)) cx=(r(at_x(point.0))) cy=(r(at_y(point.1)))
+                            r="3" {}
+                    }
                 }
             }
         }
@@ -83,12 +85,20 @@ pub fn legend(chart: &Chart) -> Markup {
             @for (number, series) in chart.series.iter().enumerate() {
                 li {
                     svg class="key" viewBox="0 0 28 10" aria-hidden="true" {
-                        path class=(format!("line s{}", number % 6)) d="M0 5H28" {}
+                        path class=(class(series, number)) d="M0 5H28" {}
                     }
                     " " (series.name)
                 }
             }
         }
+    }
+}
+
+fn class(series: &Series, number: usize) -> String {
+    match series.look {
+        Look::Reference => "line ref".to_owned(),
+        Look::Fit => "line fit".to_owned(),
+        _ => format!("line s{}", number % 6),
     }
 }
 

@@ -65,7 +65,10 @@ pub fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
     let row_of = |v: f64| ((1.0 - y.position(v)) * high as f64).round() as usize;
     let column_of = |v: f64| (x.position(v) * wide as f64).round() as usize;
     let mut canvas = Canvas { columns: plot, cells: vec![(0, 0); plot * ROWS] };
-    for (number, series) in chart.series.iter().enumerate() {
+    // What the others are held against lies below them.
+    let (below_all, above): (Vec<_>, Vec<_>) =
+        chart.series.iter().enumerate().partition(|(_, series)| series.look.is_quiet());
+    for (number, series) in below_all.into_iter().chain(above) {
         canvas.series(series, number, |point| (column_of(point.0), row_of(point.1)));
     }
     let verticals: Vec<(usize, &str)> =
@@ -81,14 +84,14 @@ pub fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
         let mut column = 0;
         while column < plot + right {
             if let Some(end) = ends.iter().find(|end| (end.row, end.column) == (row, column)) {
-                spans.push(Span::new(Tone::Series(end.number), &end.name));
+                spans.push(Span::new(tone(chart, end.number), &end.name));
                 column += width(&end.name).max(1);
                 continue;
             }
             let (dots, series) = if column < plot { canvas.cells[row * plot + column] } else { (0, 0) };
             let mark = verticals.iter().any(|(at, _)| *at == column);
             match char::from_u32(0x2800 + dots).filter(|_| dots != 0) {
-                Some(c) => spans.push(Span::new(Tone::Series(series), c.to_string())),
+                Some(c) => spans.push(Span::new(tone(chart, series), c.to_string())),
                 None if mark => spans.push(Span::quiet("┊")),
                 None => spans.push(Span::plain(" ")),
             }
@@ -101,6 +104,13 @@ pub fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
     let label = cut(&chart.x.label, plot);
     lines.push(vec![Span::quiet(format!("{}{}", " ".repeat(left), pad_left(&label, plot)))]);
     Some(lines)
+}
+
+fn tone(chart: &Chart, series: usize) -> Tone {
+    match chart.series.get(series).map(|series| series.look) {
+        Some(look) if look.is_quiet() => Tone::Quiet,
+        _ => Tone::Series(series),
+    }
 }
 
 /// Where each line's name stands: (row, column, series). Right of the line's end where that is free, else as near

@@ -5,7 +5,7 @@ use record::{Measurement, Record, units};
 use super::figures::{figure, key, keys, remarks, spread, value};
 use crate::table::Table;
 
-/// The metrics that have a table of their own below; any other is printed by [`others`].
+/// The metrics that have a table of their own, here or in another file of this folder; any other is printed by [`others`].
 const KNOWN: &[&str] = &[
     "core.clock",
     "load.latency",
@@ -17,9 +17,18 @@ const KNOWN: &[&str] = &[
     "wakeup.latency",
     "stolen.share",
     "stolen.gap",
+    "numa.latency",
+    "numa.bandwidth",
+    "core_to_core.latency",
+    "workload.throughput",
+    "workload.time",
+    "core.ipc",
+    "smt.yield",
+    "counter.count",
+    "counter.share",
 ];
 
-/// Every table of details, in the order of a report. `most` is how many rows a table of CPUs may have before
+/// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most` is how many rows a table of CPUs may have before
 /// only the worst of them are shown.
 pub fn tables(record: &Record, most: usize) -> Vec<Table> {
     let mut tables = vec![
@@ -35,7 +44,6 @@ pub fn tables(record: &Record, most: usize) -> Vec<Table> {
         gaps(record, most),
         costs(record, most),
     ];
-    tables.extend(others(record, most));
     tables.retain(|table| !table.is_empty());
     tables
 }
@@ -455,7 +463,7 @@ mod tests {
         m.metric = "flux.density".to_owned();
         m.unit = "Wb".to_owned();
         record.measurements.push(m);
-        let tables = tables(&record, 16);
+        let tables = others(&record, 16);
         assert_eq!(tables.len(), 1);
         assert_eq!(tables[0].title, "flux.density");
         assert_eq!(tables[0].rows[0][..3], ["1".to_owned(), "9".to_owned(), "4.00 Wb".to_owned()]);

@@ -95,6 +95,21 @@ pub fn remarks(m: &Measurement) -> Vec<String> {
     remarks
 }
 
+/// How many of these are in doubt or have marked samples, where single remarks would be too many.
+pub fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Option<String> {
+    let (mut count, mut doubtful, mut marked) = (0, 0, 0);
+    for m in all {
+        count += 1;
+        doubtful += usize::from(m.doubt.is_some());
+        marked += usize::from(!m.marks.is_empty());
+    }
+    (doubtful + marked > 0).then(|| {
+        let some = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+        let found = super::listed([some(doubtful, "in doubt"), some(marked, "with marked samples")]);
+        format!("Of {}, {found}; the record says why.", crate::text::plural(count, what))
+    })
+}
+
 /// A mark in words.
 pub fn mark_words(mark: Mark) -> &'static str {
     match mark {

@@ -1,17 +1,25 @@
 //! What a report says, once, whatever it is printed on: facts, tables, charts and the summary, all taken from a
 //! record. The strings in it are the machine's own; whoever prints them makes them safe.
 
+pub mod blocks;
 pub mod conditions;
+pub mod core_to_core;
+pub mod counters;
 pub mod curves;
 pub mod details;
 pub mod figures;
 pub mod inventory;
 pub mod memory;
+pub mod numa;
 pub mod placement;
+pub mod scaling;
 pub mod shape;
 pub mod summary;
+pub mod workloads;
 
 use std::fmt::Display;
+
+pub use blocks::{Block, Part};
 
 /// One fact: a word and what stands behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]

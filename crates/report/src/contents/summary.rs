@@ -9,6 +9,12 @@ use super::figures::{mark_words, range};
 use super::listed;
 use crate::text::plural;
 
+/// What stands above everything else, where something does.
+pub fn banner(record: &Record) -> Option<&'static str> {
+    (record.machine.virtualization.emulated == Some(true))
+        .then_some("Emulated machine: no figure here is a speed.")
+}
+
 /// The machine in two or three lines.
 pub fn machine(record: &Record) -> Vec<String> {
     let machine = &record.machine;

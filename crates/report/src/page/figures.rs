@@ -7,54 +7,96 @@ use record::words::{self, Word};
 use record::{Record, State};
 
 use super::{bars, prose, section};
+use crate::chart::heat::{self, Heat};
 use crate::chart::{Chart, svg};
-use crate::contents::details::{self, generic};
-use crate::contents::{conditions as condition_contents, curves, inventory as inventory_contents};
+use crate::contents::blocks::{Block, Part, Room, blocks};
+use crate::contents::details::generic;
+use crate::contents::{Section, conditions as condition_contents, inventory as inventory_contents};
 use crate::table::Table;
-use crate::text::plural;
+use crate::text::{keep_units, plural};
 
 /// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
 const MOST: usize = 12;
+/// Room on the page.
+const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX };
 /// Rows that a table may have below a drawing of the same figures before it waits to be opened.
 const SHORT: usize = 12;
 /// Letters from which a cell of words may be broken; shorter ones stay on one line.
 const LONG: usize = 28;
 
-/// A section for each kind of figure: its charts, then its tables.
+/// A section for each kind of figure: what it is, then its charts, maps and tables.
 pub fn sections(record: &Record) -> Markup {
-    let mut charts = curves::charts(record);
-    let tables = details::tables(record, MOST);
     html! {
-        @for (number, details) in tables.iter().enumerate() {
-            @let chart = take(&mut charts, details.word.as_deref());
-            (figure_section(record, &format!("figures-{number}"), details, chart.as_ref()))
-        }
-        @for (number, (_, chart)) in charts.iter().enumerate() {
-            (section(&format!("chart-{number}"), &chart.title, drawing(chart, &format!("rest-{number}"))))
+        @for (number, block) in blocks(record, ROOM).iter().enumerate() {
+            (figure_section(record, &format!("figures-{number}"), block))
         }
     }
 }
 
-fn take(charts: &mut Vec<(&'static str, Chart)>, word: Option<&str>) -> Option<Chart> {
-    let at = charts.iter().position(|(metric, _)| Some(*metric) == word)?;
-    Some(charts.remove(at).1)
-}
-
-fn figure_section(record: &Record, id: &str, details: &Table, chart: Option<&Chart>) -> Markup {
-    let word = details.word.as_deref();
+fn figure_section(record: &Record, id: &str, block: &Block) -> Markup {
+    let word = block.word.as_deref();
     let bars = word == Some("memory.bandwidth");
-    let drawn = bars || chart.is_some();
+    let drawn = bars || block.parts.iter().any(|part| matches!(part, Part::Chart(_)));
     let inside = html! {
         @if let Some(word) = word.and_then(words::find) { p class="quiet what" { (prose(&word.what)) } }
-        @if let Some(chart) = chart { (drawing(chart, id)) }
-        @if bars { (bars::bandwidth(record)) }
-        @if drawn && details.rows.len() > SHORT {
-            details { summary { "The figures as a table" } (table(details)) }
-        } @else {
-            (table(details))
+        @for (number, part) in block.parts.iter().enumerate() {
+            @let id = format!("{id}-{number}");
+            @match part {
+                Part::Says(text) => p { (prose(text)) },
+                Part::Facts(section) => (facts(section)),
+                Part::Chart(chart) => (drawing(chart, &id)),
+                Part::Heat(heat) | Part::Condensed { full: heat, .. } => (map(heat, &id)),
+                Part::Table(details) => {
+                    @if bars { (bars::bandwidth(record)) }
+                    @if details.title != block.title { h3 { (details.title) } }
+                    @if drawn && details.rows.len() > SHORT {
+                        details { summary { "The figures as a table" } (table(details)) }
+                    } @else {
+                        (table(details))
+                    }
+                }
+            }
         }
     };
-    section(id, &details.title, inside)
+    section(id, &block.title, inside)
+}
+
+fn facts(section: &Section) -> Markup {
+    html! { dl { @for fact in &section.facts { div { dt { (fact.key) } dd { (keep_units(&fact.value)) } } } } }
+}
+
+/// A matrix as a map in a box that scrolls, with its legend, and as a table for who cannot tell the shades.
+fn map(heat: &Heat, id: &str) -> Markup {
+    html! {
+        figure {
+            figcaption { (heat.heading()) " " span class="quiet" { "(" (heat.axes()) ")" } }
+            div class="scroll" role="region" tabindex="0" aria-label=(heat.title) { (heat::svg::draw(heat, id)) }
+            (heat::svg::legend(heat))
+        }
+        @for note in &heat.notes { p class="quiet what" { (note) } }
+        details { summary { "The figures as a table" } (matrix(heat)) }
+    }
+}
+
+/// The figures of a matrix, its first column the names of the rows.
+fn matrix(heat: &Heat) -> Markup {
+    let all = heat.table();
+    html! {
+        div class="scroll" role="region" tabindex="0" aria-label=(all.title) {
+            table {
+                thead { tr { @for column in &all.columns { th scope="col" class="n" { (column.head) } } } }
+                tbody {
+                    @for row in &all.rows {
+                        tr {
+                            @for (at, cell) in row.iter().enumerate() {
+                                @if at == 0 { th scope="row" class="n" { (cell) } } @else { td class="n" { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A chart, drawn for a desktop and for a phone; the style sheet shows one of them.
@@ -151,11 +193,17 @@ pub fn all(record: &Record) -> Markup {
             @let measurements: Vec<_> = record.of(metric).collect();
             details {
                 summary { (metric) " " span class="quiet" { (plural(measurements.len(), "figure")) } }
-                (table(&generic(metric, &measurements, usize::MAX)))
+                (table(&generic(metric, &measurements, most_of(metric))))
             }
         }
     };
     section("all", "All measurements", inside)
+}
+
+/// So many figures of a metric are listed. All, but of pairs of CPUs, of which 256 CPUs make 60,000 that stand in their
+/// matrix already: with each in a row no mail would carry the page.
+fn most_of(metric: &str) -> usize {
+    if metric == "core_to_core.latency" { 8192 } else { usize::MAX }
 }
 
 fn metrics(record: &Record) -> Vec<&str> {

@@ -13,6 +13,7 @@ pub fn header(record: &Record) -> Markup {
     let lines = summary::machine(record);
     html! {
         header {
+            @if let Some(banner) = summary::banner(record) { p class="banner" role="note" { (banner) } }
             p class="kind" { "linespeed report" }
             @for (number, line) in lines.iter().enumerate() {
                 @if number == 0 { h1 { (keep_units(line)) } } @else { p { (keep_units(line)) } }

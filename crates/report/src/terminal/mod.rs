@@ -4,6 +4,7 @@
 mod listing;
 pub(crate) mod paint;
 mod report;
+mod scale;
 mod screen;
 mod tree;
 
@@ -14,6 +15,7 @@ use crate::contents::inventory;
 use crate::text::{clean, width};
 pub use listing::{Listed, measurements, words};
 use paint::{Span, Tone};
+pub use scale::{ListedRecipe, recipes, scale};
 use screen::Screen;
 
 /// How text is laid out.
@@ -68,6 +70,15 @@ pub fn inventory(record: &Record, style: &Style) -> String {
 pub fn tree(machine: &Machine, style: &Style) -> String {
     let mut screen = Screen::new(style);
     tree::write(&mut screen, machine);
+    screen.finish()
+}
+
+/// The scaling charts of a record alone, one a workload with at least three steps; empty where there is none.
+pub fn scaling_charts(record: &Record, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    for chart in crate::contents::scaling::charts(record) {
+        report::draw(&mut screen, &chart);
+    }
     screen.finish()
 }
 

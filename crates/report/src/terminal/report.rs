@@ -6,8 +6,10 @@ use record::diagnosis::{Finding, Resource, Severity};
 use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::chart;
+use crate::chart::heat::Heat;
+use crate::contents::blocks::{Part, Room, blocks};
 use crate::contents::summary::{self, remedy_parts};
-use crate::contents::{curves, details};
+use crate::table::Table;
 use crate::text::{clean, pad_left, pad_right, width};
 
 /// Characters of the bar that shows how much of line speed is delivered.
@@ -16,9 +18,15 @@ const BAR: usize = 12;
 const WITH_BARS: usize = 64;
 /// Rows of a table of CPUs before only the worst are shown.
 const MOST: usize = 16;
+/// Workloads whose steps are shown; a normal run scales no more.
+const WORKLOADS: usize = 3;
 
 /// The report.
 pub fn write(screen: &mut Screen, record: &Record) {
+    if let Some(banner) = summary::banner(record) {
+        screen.paragraph(&[], Tone::Serious, banner);
+        screen.blank();
+    }
     for (number, line) in summary::machine(record).iter().enumerate() {
         screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
     }
@@ -158,24 +166,66 @@ fn evidence(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The tables, with each chart above the table of its metric.
+/// The figures, block by block; charts come last in theirs.
 fn figures(screen: &mut Screen, record: &Record) {
-    let mut charts = curves::charts(record);
-    let tables = details::tables(record, MOST);
-    for table in &tables {
-        screen.heading(&table.title);
-        let of_this = |(metric, _): &(&str, chart::Chart)| table.word.as_deref() == Some(*metric);
-        screen.table(table, 2);
-        if let Some(at) = charts.iter().position(of_this) {
-            draw(screen, &charts.remove(at).1);
+    for block in blocks(record, Room { rows: MOST, workloads: WORKLOADS, placements: 1 }) {
+        screen.heading(&block.title);
+        let charts = |part: &&Part| matches!(part, Part::Chart(_));
+        for part in block.parts.iter().filter(|part| !charts(part)) {
+            match part {
+                Part::Table(table) => titled(screen, &block.title, table),
+                Part::Heat(heat) | Part::Condensed { small: heat, .. } => map(screen, heat),
+                Part::Facts(facts) => {
+                    let keys = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 5);
+                    let at = keys.max().unwrap_or(0).min(24);
+                    for fact in &facts.facts {
+                        screen.pair(&format!("  {}", fact.key), &fact.value, at);
+                    }
+                }
+                Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
+                Part::Chart(_) => {}
+            }
         }
-    }
-    for (_, chart) in charts {
-        draw(screen, &chart);
+        for part in &block.parts {
+            if let Part::Chart(chart) = part {
+                draw(screen, chart);
+            }
+        }
     }
 }
 
-fn draw(screen: &mut Screen, chart: &chart::Chart) {
+/// A table, below its own title where it is not the only thing below a heading.
+fn titled(screen: &mut Screen, heading: &str, table: &Table) {
+    if table.title != heading {
+        screen.blank();
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, &table.title);
+    }
+    screen.table(table, 2);
+}
+
+/// A matrix with its legend; in words where the terminal is too narrow for it.
+fn map(screen: &mut Screen, heat: &Heat) {
+    screen.blank();
+    screen.paragraph(&[Span::plain("  ")], Tone::Plain, &format!("{} ({})", heat.heading(), heat.axes()));
+    match chart::heat::terminal::draw(heat, screen.width() - 2) {
+        Some(lines) => {
+            for mut line in lines {
+                line.insert(0, Span::plain("  "));
+                screen.line(&line);
+            }
+            let legend = chart::heat::terminal::legend(heat);
+            if !legend.is_empty() {
+                screen.paragraph(&[Span::quiet("  ")], Tone::Quiet, &legend);
+            }
+        }
+        None => screen.paragraph(&[Span::plain("  ")], Tone::Plain, &heat.description()),
+    }
+    for note in &heat.notes {
+        screen.paragraph(&[Span::quiet("  ")], Tone::Quiet, note);
+    }
+}
+
+pub(super) fn draw(screen: &mut Screen, chart: &chart::Chart) {
     // Wider than this a curve gains nothing and the eye loses its names.
     let columns = (screen.width() - 2).min(110);
     screen.blank();

@@ -4,8 +4,10 @@
 #![allow(dead_code, unused_imports)] // Each test uses some of these.
 
 mod hostile;
+mod many;
 
 pub use hostile::{EVIL, hostile};
+pub use many::{emulated, four_nodes, many_threads, sixteen_nodes};
 
 use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Resource, Severity};
 use record::machine::{Cache, CacheKind, Cpu, IdleState, MemoryDevice, Node};
@@ -15,7 +17,8 @@ use record::{
 };
 
 /// The shapes that there are.
-pub const NAMES: &[&str] = &["empty", "one", "small", "large", "huge", "hostile"];
+pub const NAMES: &[&str] =
+    &["empty", "one", "small", "large", "huge", "nodes-4", "nodes-16", "threads-104", "emulated", "hostile"];
 
 /// The made-up record of a shape.
 pub fn named(name: &str) -> Option<Record> {
@@ -25,6 +28,10 @@ pub fn named(name: &str) -> Option<Record> {
         "small" => full(Shape { packages: 1, nodes: 1, cores: 8, siblings: 2, l3_cores: 8 }),
         "large" => full(Shape { packages: 2, nodes: 8, cores: 128, siblings: 1, l3_cores: 16 }),
         "huge" => full(Shape { packages: 8, nodes: 16, cores: 512, siblings: 2, l3_cores: 8 }),
+        "nodes-4" => four_nodes(),
+        "nodes-16" => sixteen_nodes(),
+        "threads-104" => many_threads(),
+        "emulated" => emulated(),
         "hostile" => hostile(),
         _ => return None,
     })

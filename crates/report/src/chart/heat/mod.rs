@@ -1,0 +1,283 @@
+//! A matrix as a report describes it, drawn as a heat map on the page (`svg`) and as shaded figures on the terminal
+//! (`terminal`): the slower, the darker. Its figures stand beside it in words or as a table, so that no shade is
+//! needed to read it.
+
+pub mod svg;
+pub mod terminal;
+
+use record::units;
+
+use crate::contents::figures::range;
+use crate::table::Table;
+
+/// Cells that differ by less than this share, from the least to the most, have one shade: there is nothing to see.
+const ALIKE: f64 = 0.05;
+
+/// One row or column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its name, short: a number.
+    pub name: String,
+    /// What it lies in, alike for neighbours that belong together: `node 3`. Empty where there is nothing to tell.
+    pub group: String,
+}
+
+/// A matrix. Every row has a cell a column, once it is [`Heat::checked`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heat {
+    /// What it shows.
+    pub title: String,
+    /// Unit of the values: `ns`, `B/s`.
+    pub unit: &'static str,
+    /// Whether the larger value is the slower one.
+    pub lower_is_better: bool,
+    /// What a row is: `node that asks`.
+    pub down: &'static str,
+    /// What a column is: `node of the memory`.
+    pub across: &'static str,
+    /// The rows.
+    pub rows: Vec<Head>,
+    /// The columns.
+    pub columns: Vec<Head>,
+    /// Whether a row and the column of its own name make a cell: a node has memory of its own, a CPU is no pair.
+    pub diagonal: bool,
+    /// The values by row; what was not measured is none.
+    pub cells: Vec<Vec<Option<f64>>>,
+    /// What is to be known of them.
+    pub notes: Vec<String>,
+}
+
+impl Heat {
+    /// The matrix without values that are no figures (not finite, or not above 0), every row as long as there are
+    /// columns. `None` where no value is left.
+    pub fn checked(mut self) -> Option<Self> {
+        self.cells.resize(self.rows.len(), Vec::new());
+        for row in &mut self.cells {
+            row.resize(self.columns.len(), None);
+            for cell in row {
+                *cell = cell.filter(|value| *value > 1e-30 && *value < 1e30);
+            }
+        }
+        self.bounds().is_some().then_some(self)
+    }
+
+    /// Every value with its row and column.
+    fn values(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        let row = |(at, row): (usize, &'_ Vec<Option<f64>>)| {
+            let cells: Vec<_> =
+                row.iter().enumerate().filter_map(|(column, v)| v.map(|v| (at, column, v))).collect();
+            cells
+        };
+        self.cells.iter().enumerate().flat_map(row)
+    }
+
+    /// Whether a cell could have been measured.
+    fn is_cell(&self, row: usize, column: usize) -> bool {
+        self.diagonal || self.rows[row].name != self.columns[column].name
+    }
+
+    /// Cells that could have been measured, and those of them that were not.
+    fn counts(&self) -> (usize, usize) {
+        let all = self.cells.iter().enumerate().flat_map(|(row, cells)| {
+            cells.iter().enumerate().filter(move |(column, _)| self.is_cell(row, *column))
+        });
+        all.fold((0, 0), |(all, none), (_, cell)| (all + 1, none + usize::from(cell.is_none())))
+    }
+
+    /// The least and the most.
+    fn bounds(&self) -> Option<(f64, f64)> {
+        super::bounds(self.values().map(|(_, _, value)| value))
+    }
+
+    /// How the values are shaded, in at most so many shades.
+    fn shading(&self, most: usize) -> Shading {
+        let (low, high) = self.bounds().unwrap_or((1.0, 1.0));
+        let shades = if high > low * (1.0 + ALIKE) { most.max(1) } else { 1 };
+        Shading { low, high, shades, lower_is_better: self.lower_is_better, unit: self.unit }
+    }
+
+    /// The unit in which all cells are written, and how many of its base units it has.
+    fn written_in(&self) -> (f64, &'static str) {
+        let steps: &[(f64, &str)] = match self.unit {
+            "ns" => &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")],
+            "B/s" => &[(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")],
+            unit => return (1.0, unit),
+        };
+        let mut values: Vec<f64> = self.values().map(|(_, _, value)| value).collect();
+        values.sort_by(f64::total_cmp);
+        let median = values.get(values.len() / 2).copied().unwrap_or(1.0);
+        // Latencies stay in ns until they are milliseconds: people compare them with figures in ns.
+        let least = if self.unit == "ns" { 1e4 } else { 1.0 };
+        let fitting =
+            steps.iter().rev().find(|(scale, _)| median >= scale * if *scale > 1.0 { least } else { 0.0 });
+        fitting.copied().unwrap_or(steps[0])
+    }
+
+    /// Every cell as it is written, with so many significant digits: `98.4`, `103`; empty where there is none.
+    fn written(&self, digits: usize) -> Vec<Vec<String>> {
+        let (scale, _) = self.written_in();
+        let text = |value: &Option<f64>| value.map_or(String::new(), |value| short(value / scale, digits));
+        self.cells.iter().map(|row| row.iter().map(text).collect()).collect()
+    }
+
+    /// The title with the unit of its cells.
+    pub fn heading(&self) -> String {
+        format!("{}, {}", self.title, self.written_in().1)
+    }
+
+    /// What rows and columns are.
+    pub fn axes(&self) -> String {
+        format!("row: {}; column: {}", self.down, self.across)
+    }
+
+    /// The matrix in words: what its axes are, and from where to where it goes.
+    pub fn description(&self) -> String {
+        let values: Vec<(usize, usize, f64)> = self.values().collect();
+        let by = |a: &&(usize, usize, f64), b: &&(usize, usize, f64)| a.2.total_cmp(&b.2);
+        let (Some(least), Some(most)) = (values.iter().min_by(by), values.iter().max_by(by)) else {
+            return String::new();
+        };
+        let at = |(row, column, value): &(usize, usize, f64)| {
+            let figure = units::figure(*value, self.unit);
+            format!("{figure} at row {}, column {}", self.rows[*row].name, self.columns[*column].name)
+        };
+        format!(
+            "Rows: {}. Columns: {}. Least {}; most {}; {} of {} cells measured.",
+            self.down,
+            self.across,
+            at(least),
+            at(most),
+            self.counts().0 - self.counts().1,
+            self.counts().0
+        )
+    }
+
+    /// The matrix as a table.
+    pub fn table(&self) -> Table {
+        let columns = self.columns.iter().map(|head| format!("#{}", head.name));
+        let heads: Vec<String> = std::iter::once("#".to_owned()).chain(columns).collect();
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        let mut table = Table::new(&self.heading(), None, &heads);
+        for (head, row) in self.rows.iter().zip(self.written(3)) {
+            table.row(std::iter::once(head.name.clone()).chain(row).collect());
+        }
+        table
+    }
+}
+
+/// Which shade stands for which values: 0 is the fastest, in steps of equal ratio, as a factor of latency means the
+/// same at either end.
+#[derive(Clone, Copy, Debug)]
+struct Shading {
+    low: f64,
+    high: f64,
+    /// Shades that are used: one where all values are alike.
+    shades: usize,
+    lower_is_better: bool,
+    unit: &'static str,
+}
+
+impl Shading {
+    /// The shade of a value.
+    fn of(&self, value: f64) -> usize {
+        if self.shades == 1 {
+            return 0;
+        }
+        let place = (value / self.low).ln() / (self.high / self.low).ln();
+        let slow = if self.lower_is_better { place } else { 1.0 - place };
+        if slow.is_finite() { ((slow * self.shades as f64) as usize).min(self.shades - 1) } else { 0 }
+    }
+
+    /// The values of each shade in words, fastest first: `150 – 190 ns`.
+    fn names(&self) -> Vec<String> {
+        let at = |part: usize| self.low * (self.high / self.low).powf(part as f64 / self.shades as f64);
+        let figure = |value| units::figure(value, self.unit);
+        (0..self.shades)
+            .map(|shade| if self.lower_is_better { shade } else { self.shades - 1 - shade })
+            .map(|part| range(&figure(at(part)), &figure(at(part + 1))))
+            .collect()
+    }
+}
+
+/// A value with so many significant digits and no unit; whole from 100 on.
+fn short(value: f64, digits: usize) -> String {
+    match digits {
+        3.. => units::significant(value),
+        // 9.95 and more would be written as 10.0.
+        2 if value >= 0.095 && value < 9.95 => format!("{value:.1}"),
+        2 if value >= 9.95 => format!("{value:.0}"),
+        _ => units::significant(value),
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn head(name: usize, group: &str) -> Head {
+        Head { name: name.to_string(), group: group.to_owned() }
+    }
+
+    /// A made-up latency matrix of so many nodes, half of them in each of two packages.
+    pub fn example(nodes: usize) -> Heat {
+        let package = |node: usize| node * 2 / nodes.max(1);
+        let heads: Vec<Head> = (0..nodes).map(|n| head(n, &format!("package {}", package(n)))).collect();
+        let cell = |from: usize, to: usize| match (from == to, package(from) == package(to)) {
+            (true, _) => 100.0,
+            (_, true) => 160.0,
+            _ => 290.0 + (from + to) as f64,
+        };
+        Heat {
+            title: "Latency".to_owned(),
+            unit: "ns",
+            lower_is_better: true,
+            down: "node that asks",
+            across: "node of the memory",
+            diagonal: true,
+            rows: heads.clone(),
+            columns: heads,
+            cells: (0..nodes).map(|from| (0..nodes).map(|to| Some(cell(from, to))).collect()).collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn slower_is_darker_whichever_direction_is_better() {
+        let latency = example(4);
+        let shading = latency.shading(8);
+        assert_eq!((shading.of(100.0), shading.of(294.0)), (0, 7));
+        let bandwidth = Heat { lower_is_better: false, unit: "B/s", ..example(4) };
+        let shading = bandwidth.shading(8);
+        assert_eq!((shading.of(100.0), shading.of(294.0)), (7, 0));
+        let names = latency.shading(2).names();
+        assert_eq!(names, ["100 – 171 ns", "171 – 294 ns"]);
+        assert_eq!(bandwidth.shading(2).names()[0], "171 – 294 B/s");
+    }
+
+    #[test]
+    fn a_matrix_without_differences_has_one_shade() {
+        let mut alike = example(2);
+        alike.cells = vec![vec![Some(100.0), Some(101.0)]; 2];
+        assert_eq!(alike.shading(8).shades, 1);
+    }
+
+    #[test]
+    fn cells_that_are_no_figures_are_blank() {
+        let mut heat = example(2);
+        heat.cells = vec![vec![Some(f64::NAN)], vec![Some(-1.0), Some(80.0), Some(7.0)]];
+        let heat = heat.checked().unwrap();
+        assert_eq!(heat.cells, [[None, None], [None, Some(80.0)]]);
+        assert!(heat.description().contains("1 of 4 cells measured"), "{}", heat.description());
+        let mut none = example(2);
+        none.cells = Vec::new();
+        assert_eq!(none.checked(), None);
+    }
+
+    #[test]
+    fn bandwidths_share_one_unit() {
+        let heat = Heat { unit: "B/s", cells: vec![vec![Some(1.13e11), Some(5.1e9)]; 2], ..example(2) };
+        assert_eq!(heat.heading(), "Latency, GB/s");
+        assert_eq!(heat.written(3)[0], ["113", "5.10"]);
+        assert_eq!(heat.written(2)[0], ["113", "5.1"]);
+    }
+}

@@ -1,0 +1,124 @@
+//! A matrix in characters: each figure with its shade behind it, so that no colour is needed.
+
+use super::Heat;
+use crate::terminal::paint::{Span, Tone};
+use crate::text::{pad_left, width};
+
+/// Shades behind a figure, fast to slow.
+const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
+/// Most columns that are drawn; larger matrices are summed up before they come here.
+pub const MOST: usize = 16;
+
+/// The matrix in lines of at most `columns`; `None` where it is too large, or the terminal too narrow.
+pub fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
+    if heat.columns.len() > MOST || heat.rows.len() > MOST {
+        return None;
+    }
+    let shading = heat.shading(SHADES.len());
+    let names = heat.rows.iter().map(|head| width(&head.name)).max().unwrap_or(0);
+    // Three digits where there is room for them, two where not, and last the shades alone.
+    let (cells, cell) = [3, 2, 0].into_iter().find_map(|digits| {
+        let cells = heat.written(if digits == 0 { 2 } else { digits });
+        let heads = heat.columns.iter().map(|head| width(&head.name)).max().unwrap_or(0);
+        let cells: Vec<Vec<String>> = if digits == 0 {
+            let blank = |text: String| if text.is_empty() { text } else { " ".to_owned() };
+            cells.into_iter().map(|row| row.into_iter().map(blank).collect()).collect()
+        } else {
+            cells
+        };
+        let figures = cells.iter().flatten().map(|text| width(text)).max().unwrap_or(0);
+        // One column more for the shade, and one for the gap while there is room.
+        let roomy = heads.max(figures) + 2;
+        [roomy, roomy - 1]
+            .into_iter()
+            .find(|cell| names + 1 + cell * heat.columns.len() <= columns)
+            .map(|cell| (cells, cell))
+    })?;
+    let mut head = " ".repeat(names + 1);
+    for column in &heat.columns {
+        head.push_str(&format!("{} ", pad_left(&column.name, cell - 1)));
+    }
+    let mut lines = vec![vec![Span::quiet(head)]];
+    for (row, ((name, values), texts)) in heat.rows.iter().zip(&heat.cells).zip(&cells).enumerate() {
+        let mut spans = vec![Span::quiet(format!("{} ", pad_left(&name.name, names)))];
+        for (column, (value, text)) in values.iter().zip(texts).enumerate() {
+            match value {
+                Some(value) => {
+                    let shade = shading.of(*value);
+                    spans.push(Span::plain(pad_left(text, cell - 1)));
+                    spans.push(Span::new(tone(shade), SHADES[shade]));
+                }
+                None => {
+                    let sign = if heat.is_cell(row, column) { "·" } else { "" };
+                    spans.push(Span::quiet(format!("{} ", pad_left(sign, cell - 1))));
+                }
+            }
+        }
+        lines.push(spans);
+    }
+    Some(lines)
+}
+
+/// What the shades mean, in a line to be wrapped.
+pub fn legend(heat: &Heat) -> String {
+    let shading = heat.shading(SHADES.len());
+    let mut parts = Vec::new();
+    if shading.shades > 1 {
+        let named = shading.names();
+        parts.extend(named.iter().enumerate().map(|(shade, name)| {
+            if shade == 0 { format!("no shade {name}") } else { format!("{} {name}", SHADES[shade]) }
+        }));
+    }
+    if heat.counts().1 > 0 {
+        parts.push("· not measured".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// A shade's tone: it only repeats what the character says.
+fn tone(shade: usize) -> Tone {
+    match shade {
+        0 | 1 => Tone::Quiet,
+        2 => Tone::Plain,
+        3 => Tone::Warning,
+        _ => Tone::Serious,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::heat::tests::example;
+
+    fn text(heat: &Heat, columns: usize) -> Vec<String> {
+        let lines = draw(heat, columns).unwrap();
+        lines.into_iter().map(|spans| spans.iter().map(|span| span.text()).collect()).collect()
+    }
+
+    #[test]
+    fn sixteen_nodes_fit_eighty_columns_with_their_figures() {
+        let lines = text(&example(16), 78);
+        assert_eq!(lines.len(), 17);
+        assert!(lines.iter().all(|line| width(line) <= 78), "{lines:#?}");
+        assert!(lines[1].starts_with(" 0 100 160"), "{lines:#?}");
+        assert!(lines[1].contains("298▓") || lines[1].contains("298█"), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_the_shades_alone_and_a_narrower_one_nothing() {
+        let lines = text(&example(16), 52);
+        assert!(lines.iter().all(|line| width(line) <= 52) && lines[1].contains('█'), "{lines:#?}");
+        assert!(!lines[1].contains("100"), "{lines:#?}");
+        assert!(draw(&example(16), 30).is_none());
+        assert!(draw(&example(17), 500).is_none());
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dot_and_the_legend_says_so() {
+        let mut heat = example(4);
+        heat.cells[1][2] = None;
+        assert!(text(&heat, 78)[2].contains('·'));
+        let legend = legend(&heat);
+        assert!(legend.starts_with("no shade 100 – ") && legend.ends_with("· not measured"), "{legend}");
+    }
+}

@@ -1,0 +1,357 @@
+//! How long a cache line takes between CPUs: the matrix in the order of the topology, summed up by kind of pair and,
+//! where it is too large for a terminal, by part of the machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::machine::Cpu;
+use record::{Machine, Measurement, Record, Summary, units};
+
+use super::figures::{doubts, key, remarks, spread, value};
+use super::{Block, Part};
+use crate::chart::heat::{Head, Heat, terminal};
+use crate::table::Table;
+
+/// CPUs beyond which no matrix is drawn: a pixel a CPU would be wider than any page.
+const MOST_CPUS: usize = 1024;
+/// Pairs up to which each has a row of a table and no matrix is drawn.
+const FEW: usize = 3;
+
+/// The CPUs by their number.
+type Cpus<'a> = BTreeMap<u32, &'a Cpu>;
+
+fn cpus(machine: &Machine) -> Cpus<'_> {
+    machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect()
+}
+
+/// The block of a report about pairs of CPUs; `None` where none was measured.
+pub fn block(record: &Record) -> Option<Block> {
+    let all: Vec<&Measurement> =
+        record.of("core_to_core.latency").filter(|m| m.summary.n > 0 && pair(m).is_some()).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let cpus = cpus(&record.machine);
+    let dies = record.machine.counts.dies > record.machine.counts.packages;
+    let class = |m: &Measurement| class(&cpus, dies, m);
+    let mut block = Block::new("From CPU to CPU", Some("core_to_core.latency"));
+    let pairs: BTreeSet<(u32, u32)> = all.iter().filter_map(|m| pair(m)).collect();
+    if pairs.len() <= FEW {
+        block.parts.push(Part::Table(few(&all, class)));
+        return Some(block);
+    }
+    block.parts.push(Part::Table(classes(&all, class)));
+    if let Some(heat) = matrix(&cpus, &all) {
+        let small = if heat.columns.len() > terminal::MOST { condensed(&cpus, &all) } else { None };
+        block.parts.push(match small {
+            Some(small) => Part::Condensed { full: Box::new(heat), small: Box::new(small) },
+            None => Part::Heat(Box::new(heat)),
+        });
+    }
+    Some(block)
+}
+
+/// The two CPUs of a measurement.
+fn pair(m: &Measurement) -> Option<(u32, u32)> {
+    let id = |key| m.place.count(key).and_then(|id| u32::try_from(id).ok());
+    Some((id("from")?, id("to")?))
+}
+
+/// What kind of pair it is, nearest first: in the record's own words, else by the topology.
+fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
+    if let Some(told) = m.detail.get("class").and_then(|class| class.as_str()) {
+        return told.to_owned();
+    }
+    let Some((from, to)) = pair(m) else { return String::new() };
+    let (Some(a), Some(b)) = (cpus.get(&from), cpus.get(&to)) else {
+        return "unknown".to_owned();
+    };
+    let same = |of: fn(&Cpu) -> Option<u32>| of(a).is_some() && of(a) == of(b);
+    let word = if same(|cpu| cpu.core) {
+        "siblings"
+    } else if same(|cpu| cpu.cluster) {
+        "one cluster"
+    } else if dies && same(|cpu| cpu.die) {
+        "one die"
+    } else if same(|cpu| cpu.node) {
+        "one node"
+    } else if same(|cpu| cpu.package) {
+        "one package"
+    } else {
+        "other package"
+    };
+    word.to_owned()
+}
+
+/// A row a pair.
+fn few(all: &[&Measurement], class: impl Fn(&Measurement) -> String) -> Table {
+    let heads = ["from CPU", "to CPU", "line on node", "#one way", "#spread", "kind of pair"];
+    let mut table = Table::new("From CPU to CPU", Some("core_to_core.latency"), &heads);
+    for m in all {
+        for remark in remarks(m) {
+            table.note_row(&remark);
+        }
+        table.row(vec![key(m, "from"), key(m, "to"), key(m, "home"), value(m), spread(m), class(m)]);
+    }
+    table.finished()
+}
+
+/// A row a kind of pair, nearest first.
+fn classes(all: &[&Measurement], class: impl Fn(&Measurement) -> String) -> Table {
+    let heads = ["kind of pair", "#pairs", "#median", "#least", "#most", "slowest pair"];
+    let mut table = Table::new("By kind of pair", Some("core_to_core.latency"), &heads);
+    let mut kinds: BTreeMap<String, Vec<&Measurement>> = BTreeMap::new();
+    for m in all.iter().filter(|m| m.value().is_finite()) {
+        kinds.entry(class(m)).or_default().push(m);
+    }
+    let mut rows: Vec<(Summary, String, Vec<&Measurement>)> = kinds
+        .into_iter()
+        .map(|(kind, of)| (Summary::of(&of.iter().map(|m| m.value()).collect::<Vec<_>>()), kind, of))
+        .collect();
+    rows.sort_by(|a, b| a.0.median.total_cmp(&b.0.median));
+    for (summary, kind, of) in rows {
+        let pairs: BTreeSet<(u32, u32)> = of.iter().filter_map(|m| pair(m)).collect();
+        let slowest = of.iter().max_by(|a, b| a.value().total_cmp(&b.value()));
+        let ns = |value| units::figure(value, "ns");
+        table.row(vec![
+            kind,
+            pairs.len().to_string(),
+            ns(summary.median),
+            ns(summary.min),
+            ns(summary.max),
+            slowest.map_or(String::new(), |m| format!("CPUs {} and {}", key(m, "from"), key(m, "to"))),
+        ]);
+    }
+    if let Some(note) = doubts(all.iter().copied(), "pair") {
+        table.note(&note);
+    }
+    table.finished()
+}
+
+/// Where a CPU stands in the matrix: package, node, die, cluster, core, then the siblings by number.
+fn order(cpus: &Cpus, id: u32) -> [Option<u32>; 6] {
+    let cpu = cpus.get(&id);
+    let part = |of: fn(&Cpu) -> Option<u32>| cpu.and_then(|cpu| of(cpu));
+    [
+        part(|cpu| cpu.package),
+        part(|cpu| cpu.node),
+        part(|cpu| cpu.die),
+        part(|cpu| cpu.cluster),
+        part(|cpu| cpu.core),
+        Some(id),
+    ]
+}
+
+/// The CPUs of these pairs in the order of the topology.
+fn ordered(cpus: &Cpus, all: &[&Measurement]) -> Vec<u32> {
+    let ids: BTreeSet<u32> = all.iter().filter_map(|m| pair(m)).flat_map(|(a, b)| [a, b]).collect();
+    let mut ids: Vec<u32> = ids.into_iter().collect();
+    ids.sort_by_cached_key(|id| order(cpus, *id));
+    ids
+}
+
+/// The values of each pair by the CPU on whose node the line lay, as far as that is told: (that CPU, the other).
+fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
+    let node = |id: u32| cpus.get(&id).and_then(|cpu| cpu.node).map(u64::from);
+    let mut cells = BTreeMap::new();
+    for m in all {
+        let Some((from, to)) = pair(m) else { continue };
+        let home = m.place.count("home");
+        let at_to = home.is_some() && home == node(to) && home != node(from);
+        cells.insert(if at_to { (to, from) } else { (from, to) }, m.value());
+    }
+    // Where the line lay on one node only, that stands for both directions.
+    let other: Vec<((u32, u32), f64)> = cells.iter().map(|(at, value)| ((at.1, at.0), *value)).collect();
+    for (at, value) in other {
+        cells.entry(at).or_insert(value);
+    }
+    cells
+}
+
+const DOWN: &str = "CPU on whose node the line lies";
+const ACROSS: &str = "the other CPU";
+
+/// The whole matrix.
+pub fn matrix(cpus: &Cpus, all: &[&Measurement]) -> Option<Heat> {
+    let ids = ordered(cpus, all);
+    if ids.len() > MOST_CPUS {
+        return None;
+    }
+    let cells = by_home(cpus, all);
+    let part = outer_part(cpus, &ids);
+    let head = |id: &u32| Head { name: id.to_string(), group: group(cpus, part, *id) };
+    Heat {
+        title: "A cache line from CPU to CPU, one way".to_owned(),
+        unit: "ns",
+        lower_is_better: true,
+        down: DOWN,
+        across: ACROSS,
+        diagonal: false,
+        rows: ids.iter().map(head).collect(),
+        columns: ids.iter().map(head).collect(),
+        cells: ids
+            .iter()
+            .map(|from| ids.iter().map(|to| cells.get(&(*from, *to)).copied()).collect())
+            .collect(),
+        notes: vec![
+            "CPUs stand in the order of packages, nodes, dies, clusters, cores and siblings.".to_owned(),
+        ],
+    }
+    .checked()
+}
+
+/// A kind of part that encloses CPUs.
+type OfPart = (&'static str, fn(&Cpu) -> Option<u32>);
+
+/// The kinds of parts, smallest first.
+const PARTS: [OfPart; 5] = [
+    ("core", |cpu| cpu.core),
+    ("cluster", |cpu| cpu.cluster),
+    ("die", |cpu| cpu.die),
+    ("node", |cpu| cpu.node),
+    ("package", |cpu| cpu.package),
+];
+
+fn count(cpus: &Cpus, part: OfPart, ids: &[u32]) -> usize {
+    let parts: BTreeSet<u32> = ids.iter().filter_map(|id| cpus.get(id).and_then(|cpu| part.1(cpu))).collect();
+    parts.len()
+}
+
+/// The parts that the margin names: nodes, or packages where there is one node.
+fn outer_part(cpus: &Cpus, ids: &[u32]) -> OfPart {
+    if count(cpus, PARTS[3], ids) > 1 { PARTS[3] } else { PARTS[4] }
+}
+
+fn group(cpus: &Cpus, part: OfPart, id: u32) -> String {
+    cpus.get(&id).and_then(|cpu| part.1(cpu)).map_or(String::new(), |number| format!("{} {number}", part.0))
+}
+
+/// The matrix of parts instead of CPUs, of the smallest parts of which a terminal can show all: the median of the
+/// pairs between two parts, and on the diagonal of those within one.
+fn condensed(cpus: &Cpus, all: &[&Measurement]) -> Option<Heat> {
+    let ids = ordered(cpus, all);
+    let part = PARTS.into_iter().find(|part| (2..=terminal::MOST).contains(&count(cpus, *part, &ids)))?;
+    let of = |id: u32| cpus.get(&id).and_then(|cpu| part.1(cpu));
+    let mut parts: Vec<u32> = Vec::new();
+    for number in ids.iter().filter_map(|id| of(*id)) {
+        if !parts.contains(&number) {
+            parts.push(number);
+        }
+    }
+    let mut values: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+    for ((from, to), value) in by_home(cpus, all) {
+        if let (Some(from), Some(to)) = (of(from), of(to)) {
+            values.entry((from, to)).or_default().push(value);
+        }
+    }
+    let cell = |from: &u32, to: &u32| values.get(&(*from, *to)).map(|values| Summary::of(values).median);
+    let head = |number: &u32| Head { name: number.to_string(), group: String::new() };
+    let (down, across, title) = names(part.0);
+    Heat {
+        title: title.to_owned(),
+        unit: "ns",
+        lower_is_better: true,
+        down,
+        across,
+        diagonal: true,
+        rows: parts.iter().map(head).collect(),
+        columns: parts.iter().map(head).collect(),
+        cells: parts.iter().map(|from| parts.iter().map(|to| cell(from, to)).collect()).collect(),
+        notes: vec!["Each figure is the median over pairs; the page has every pair.".to_owned()],
+    }
+    .checked()
+}
+
+fn names(part: &str) -> (&'static str, &'static str, &'static str) {
+    match part {
+        "core" => ("core of the line's node", "the other core", "A cache line from core to core, one way"),
+        "cluster" => (
+            "cluster on whose node the line lies",
+            "the other cluster",
+            "A cache line from cluster to cluster, one way",
+        ),
+        "die" => {
+            ("die on whose node the line lies", "the other die", "A cache line from die to die, one way")
+        }
+        "node" => {
+            ("node on which the line lies", "the other node", "A cache line from node to node, one way")
+        }
+        _ => (
+            "package on whose node the line lies",
+            "the other package",
+            "A cache line from package to package, one way",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+
+    /// Two packages of two cores with two siblings each, numbered as Linux does: 0 and 4 are siblings.
+    fn record(pairs: &[(u32, u32)]) -> Record {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for id in 0..8u32 {
+            let core = id % 4;
+            record.machine.cpus.push(Cpu {
+                id,
+                online: true,
+                core: Some(core),
+                package: Some(core / 2),
+                node: Some(core / 2),
+                ..Cpu::default()
+            });
+        }
+        for (from, to) in pairs {
+            let place = Where::new().with("from", *from).with("to", *to).with("home", from % 4 / 2);
+            record.measurements.push(Measurement::new("core_to_core.latency", place, vec![50.0; 6]));
+        }
+        record
+    }
+
+    #[test]
+    fn one_pair_is_a_line_and_no_map() {
+        let block = block(&record(&[(0, 1)])).unwrap();
+        let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
+        assert_eq!(table.rows.len(), 1);
+        assert!(
+            table.rows[0].contains(&"50.0 ns".to_owned()) && table.rows[0].contains(&"one node".to_owned())
+        );
+    }
+
+    #[test]
+    fn siblings_stand_side_by_side_in_the_matrix() {
+        let record = record(&[(0, 1), (0, 4), (0, 2), (1, 5), (3, 7), (2, 6)]);
+        let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
+        let heat = matrix(&cpus(&record.machine), &all).unwrap();
+        let names: Vec<&str> = heat.rows.iter().map(|head| head.name.as_str()).collect();
+        assert_eq!(names, ["0", "4", "1", "5", "2", "6", "3", "7"]);
+        assert_eq!((heat.cells[0][1], heat.cells[1][0], heat.cells[0][7]), (Some(50.0), Some(50.0), None));
+        assert_eq!((heat.rows[0].group.as_str(), heat.rows[7].group.as_str()), ("node 0", "node 1"));
+    }
+
+    #[test]
+    fn both_homes_of_a_line_stand_on_either_side_of_the_diagonal() {
+        let mut record = record(&[(0, 2)]);
+        let place = Where::new().with("from", 0u32).with("to", 2u32).with("home", 1u32);
+        record.measurements.push(Measurement::new("core_to_core.latency", place, vec![90.0; 6]));
+        let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
+        let cells = by_home(&cpus(&record.machine), &all);
+        assert_eq!((cells[&(0, 2)], cells[&(2, 0)]), (50.0, 90.0));
+    }
+
+    #[test]
+    fn the_records_own_kind_of_pair_comes_first() {
+        let mut record = record(&[(0, 4), (0, 1), (0, 2), (0, 3)]);
+        let own = record.measurements[0].clone().with_detail("class", "same L2");
+        record.measurements[0] = own;
+        let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
+        let table = classes(&all, |m| class(&cpus(&record.machine), false, m));
+        let kinds: Vec<&str> = table.rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(kinds.len(), 3);
+        assert!(
+            ["same L2", "one node", "other package"].iter().all(|kind| kinds.contains(kind)),
+            "{kinds:?}"
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! What nodes cost: the matrices of latency and bandwidth, and what follows from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{Measurement, Record, units};
+
+use super::{Block, Fact, Part, Section};
+use crate::chart::heat::{Head, Heat};
+use crate::table::Table;
+
+/// Nodes beyond which no matrix is drawn: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
+const MOST_NODES: usize = 1024;
+
+/// The block of a report about nodes; `None` where no matrix was measured.
+pub fn block(record: &Record) -> Option<Block> {
+    let mut block = Block::new("Memory of other nodes", Some("numa.latency"));
+    if let Some(numa) = &record.diagnosis.numa {
+        block.parts.push(Part::Says(numa.meaning.clone()));
+    }
+    block.parts.extend(facts(record).map(Part::Facts));
+    for heat in [latency(record), bandwidth(record)].into_iter().flatten() {
+        let nodes = heat.columns.len().max(heat.rows.len());
+        block.parts.push(Part::Heat(Box::new(heat)));
+        // A matrix too large for a terminal is summed up by distance there.
+        if nodes > crate::chart::heat::terminal::MOST {
+            block.parts.push(Part::Table(by_distance(record)));
+        }
+    }
+    let drawn = block.parts.iter().any(|part| matches!(part, Part::Heat(_)));
+    (drawn || record.diagnosis.numa.is_some()).then_some(block)
+}
+
+/// What follows from the matrices, one fact a line.
+fn facts(record: &Record) -> Option<Section> {
+    let numa = record.diagnosis.numa.as_ref()?;
+    let mut section = Section::new("Nodes");
+    let ns = |value: f64| units::figure(value, "ns");
+    section.add_some("own memory", numa.local_ns.map(|value| format!("{} in the median", ns(value))));
+    section.add_some("other nodes", numa.remote_ns.map(|value| format!("{} in the median", ns(value))));
+    section.add_some(
+        "slowest pair",
+        numa.slowest.map(|(from, to, value)| format!("{} from node {from} to node {to}", ns(value))),
+    );
+
+    section.add_some(
+        "distances",
+        numa.distance_agreement
+            .map(|agreement| format!("rank correlation {} with the measured latencies", signed(agreement))),
+    );
+    for sentence in &numa.distance_mismatches {
+        section.facts.push(Fact { key: "distances".to_owned(), value: sentence.clone() });
+    }
+    Some(section)
+}
+
+fn signed(value: f64) -> String {
+    if value.is_finite() { format!("{value:.2}") } else { "-".to_owned() }
+}
+
+/// Latency, node by node.
+pub fn latency(record: &Record) -> Option<Heat> {
+    let mut heat = matrix(record, record.of("numa.latency").collect())?;
+    heat.title = "Latency of a load from each node to each node's memory".to_owned();
+    Some(heat)
+}
+
+/// Bandwidth, node by node: of reading, with the most threads that were tried.
+pub fn bandwidth(record: &Record) -> Option<Heat> {
+    let mut all: Vec<&Measurement> = record.of("numa.bandwidth").collect();
+    let reading = |m: &&Measurement| m.place.word("op") == Some("read");
+    if all.iter().any(reading) {
+        all.retain(reading);
+    }
+    all.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    let mut heat = matrix(record, all)?;
+    heat.title = "Bandwidth from each node to each node's memory".to_owned();
+    heat.unit = "B/s";
+    heat.lower_is_better = false;
+    Some(heat)
+}
+
+fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<Heat> {
+    let id = |m: &Measurement, key: &str| m.place.count(key).and_then(|id| u32::try_from(id).ok());
+    let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();
+    for m in all.into_iter().filter(|m| m.summary.n > 0) {
+        if let (Some(from), Some(to)) = (id(m, "from"), id(m, "to")) {
+            cells.entry((from, to)).or_insert(m);
+        }
+    }
+    let rows: BTreeSet<u32> = cells.keys().map(|(from, _)| *from).collect();
+    let columns: BTreeSet<u32> = cells.keys().map(|(_, to)| *to).collect();
+    if rows.len() > MOST_NODES || columns.len() > MOST_NODES || rows.union(&columns).count() < 2 {
+        return None;
+    }
+    let packages = packages(record);
+    let head = |node: &u32| Head {
+        name: node.to_string(),
+        group: packages.get(node).map_or(String::new(), |package| format!("package {package}")),
+    };
+    let cell = |from: &u32, to: &u32| cells.get(&(*from, *to)).map(|m| m.value());
+    let mut notes = Vec::new();
+    notes.extend(super::figures::doubts(cells.values().copied(), "cell"));
+    Heat {
+        title: String::new(),
+        unit: "ns",
+        lower_is_better: true,
+        down: "node that asks",
+        across: "node of the memory",
+        diagonal: true,
+        rows: rows.iter().map(head).collect(),
+        columns: columns.iter().map(head).collect(),
+        cells: rows.iter().map(|from| columns.iter().map(|to| cell(from, to)).collect()).collect(),
+        notes,
+    }
+    .checked()
+}
+
+/// The package of each node; one that has no CPUs belongs to none.
+fn packages(record: &Record) -> BTreeMap<u32, u32> {
+    let mut packages = BTreeMap::new();
+    for cpu in record.machine.cpus.iter().filter(|cpu| cpu.online) {
+        if let (Some(node), Some(package)) = (cpu.node, cpu.package) {
+            packages.entry(node).or_insert(package);
+        }
+    }
+    packages
+}
+
+/// Latency by the firmware's distance: pairs, median, least and most.
+fn by_distance(record: &Record) -> Table {
+    let ids: Vec<u32> = record.machine.nodes.iter().map(|node| node.id).collect();
+    let mut told: BTreeMap<(u64, u64), u32> = BTreeMap::new();
+    for node in &record.machine.nodes {
+        for (to, distance) in ids.iter().zip(&node.distances) {
+            told.insert((node.id.into(), (*to).into()), *distance);
+        }
+    }
+    let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for m in record.of("numa.latency").filter(|m| m.summary.n > 0 && m.value().is_finite()) {
+        if let (Some(from), Some(to)) = (m.place.count("from"), m.place.count("to"))
+            && let Some(distance) = told.get(&(from, to))
+        {
+            groups.entry(*distance).or_default().push(m.value());
+        }
+    }
+    let mut table = Table::new(
+        "Latency by the firmware's distance",
+        Some("numa.latency"),
+        &["#distance", "#pairs", "#median", "#least", "#most"],
+    );
+    for (distance, values) in groups {
+        let summary = record::Summary::of(&values);
+        let ns = |value| units::figure(value, "ns");
+        table.row(vec![
+            distance.to_string(),
+            values.len().to_string(),
+            ns(summary.median),
+            ns(summary.min),
+            ns(summary.max),
+        ]);
+    }
+    table.finished()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+
+    #[test]
+    fn a_memory_only_node_is_a_column_and_no_row() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for (to, ns) in [(0u32, 100.0), (2, 300.0)] {
+            let place = Where::new().with("from", 0u32).with("to", to);
+            record.measurements.push(Measurement::new("numa.latency", place, vec![ns; 6]));
+        }
+        let heat = latency(&record).unwrap();
+        assert_eq!(heat.rows.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), ["0"]);
+        assert_eq!(heat.columns.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), ["0", "2"]);
+        assert_eq!(bandwidth(&record), None);
+    }
+
+    #[test]
+    fn one_node_has_no_matrix() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let place = Where::new().with("from", 0u32).with("to", 0u32);
+        record.measurements.push(Measurement::new("numa.latency", place, vec![90.0; 6]));
+        assert_eq!(latency(&record), None);
+        assert!(block(&record).is_none());
+    }
+}

@@ -1,0 +1,335 @@
+//! How workloads scale with threads: the steps, the fit, and a chart a workload with the linear line.
+
+use std::collections::HashMap;
+
+use record::diagnosis::Scaling;
+use record::{Measurement, Record, units};
+
+use super::blocks::{Block, Part, Room};
+use super::figures::{remarks, spread};
+use crate::chart::{Axis, Chart, Look, Scale, Series};
+use crate::table::Table;
+
+/// Fewest steps of a chart: two points are a line whatever they are.
+const CHART_STEPS: usize = 3;
+/// Fewest steps of a fit that is worth drawing: one more than it has parameters.
+const FIT_STEPS: u32 = 4;
+/// Points of the line that shows the fit.
+const FIT_POINTS: u32 = 48;
+/// Placements of one chart; there are four.
+const PLACEMENTS: usize = 6;
+/// Steps of one table.
+const STEPS: usize = 256;
+/// Workloads that are told at all; the rest is among all measurements.
+const WORKLOADS: usize = 32;
+
+/// A summary of all workloads, and a block for each of which there is room.
+pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
+    let workloads = workloads(record);
+    if workloads.is_empty() {
+        return Vec::new();
+    }
+    let mut summary = Block::new("How workloads scale", Some("workload.throughput"));
+    summary.parts.push(Part::Table(fits(&workloads)));
+    let steps = Steps::of(record);
+    let shown = room.workloads.min(WORKLOADS);
+    if workloads.len() > shown {
+        summary.parts.push(Part::Says(format!(
+            "The steps of {} are shown; those of all {} are on the page (--html) and in the record.",
+            crate::text::plural(shown, "workload"),
+            workloads.len()
+        )));
+    }
+    let mut blocks = vec![summary];
+    for (name, lines) in workloads.into_iter().take(shown) {
+        let mut block = Block::new(&format!("Scaling of {name}"), None);
+        let several = lines.len() > 1;
+        for line in &lines {
+            let placement = if several { format!("{}: ", line.placement) } else { String::new() };
+            block.parts.push(Part::Says(format!("{placement}{}.", line.meaning.trim_end_matches('.'))));
+        }
+        block.parts.extend(chart(record, name, &lines).map(Part::Chart));
+        let told = &lines[..lines.len().min(room.placements)];
+        let mut table = table(&steps, name, told);
+        if told.len() < lines.len() {
+            table.note("the steps of the other placements are on the page (--html) and in the record");
+        }
+        block.parts.push(Part::Table(table));
+        blocks.push(block);
+    }
+    blocks
+}
+
+/// The entries of each workload, in the order of the record.
+fn workloads(record: &Record) -> Vec<(&str, Vec<&Scaling>)> {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut workloads: Vec<(&str, Vec<&Scaling>)> = Vec::new();
+    for scaling in &record.diagnosis.scaling {
+        let number = *numbers.entry(&scaling.workload).or_insert_with(|| {
+            workloads.push((&scaling.workload, Vec::new()));
+            workloads.len() - 1
+        });
+        workloads[number].1.push(scaling);
+    }
+    workloads
+}
+
+/// A row a workload and placement: how far it came, and what the fit says.
+fn fits(workloads: &[(&str, Vec<&Scaling>)]) -> Table {
+    let heads = [
+        "workload",
+        "placement",
+        "#threads",
+        "#speed-up",
+        "#efficiency",
+        "#serialized",
+        "?#coherency",
+        "#knee",
+        "?#off the fit",
+    ];
+    let mut table = Table::new("How workloads scale", Some("workload.throughput"), &heads);
+    for (name, lines) in workloads.iter().take(WORKLOADS) {
+        for line in lines.iter().take(PLACEMENTS) {
+            let efficiency = line.steps.last().map(|step| units::percent(step.efficiency));
+            table.row(vec![
+                (*name).to_owned(),
+                line.placement.clone(),
+                line.threads.to_string(),
+                format!("{}×", units::significant(line.speedup)),
+                efficiency.unwrap_or_default(),
+                share(line.contention),
+                share(line.coherency),
+                line.knee.map_or("none".to_owned(), |threads| threads.to_string()),
+                if line.points >= FIT_STEPS { share(line.residual) } else { String::new() },
+            ]);
+        }
+    }
+    table.note(
+        "serialized and coherency: σ and κ of the Universal Scalability Law; knee: threads beyond which each adds less \
+         than half of one's work",
+    );
+    table.finished()
+}
+
+/// A share in percent; 0 where it is too small for any figure.
+fn share(value: f64) -> String {
+    if value.abs() < 5e-7 { "0 %".to_owned() } else { units::percent(value) }
+}
+
+/// The measurements of the steps, by workload, placement and threads.
+struct Steps<'a> {
+    throughput: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
+    declared: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
+    counted: HashMap<(&'a str, &'a str, u64), &'a Measurement>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(record: &'a Record) -> Self {
+        let mut steps =
+            Self { throughput: HashMap::new(), declared: HashMap::new(), counted: HashMap::new() };
+        for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
+            let map = match m.metric.as_str() {
+                "workload.throughput" => &mut steps.throughput,
+                "core.ipc" if m.place.word("source") == Some("pmu") => &mut steps.counted,
+                "core.ipc" => &mut steps.declared,
+                _ => continue,
+            };
+            let Some(workload) = m.place.word("workload") else { continue };
+            // One alone has neither threads nor placement; it stands for the first step of any.
+            let threads = m.place.count("threads").unwrap_or(1);
+            let placement = if threads == 1 { "" } else { m.place.word("placement").unwrap_or("") };
+            map.entry((workload, placement, threads)).or_insert(m);
+        }
+        steps
+    }
+}
+
+/// The steps of a workload, placement by placement.
+fn table(steps: &Steps, workload: &str, lines: &[&Scaling]) -> Table {
+    let heads = [
+        "placement",
+        "#threads",
+        "#throughput",
+        "?#spread",
+        "#speed-up",
+        "#efficiency",
+        "#IPC declared",
+        "#IPC counted",
+    ];
+    let title = match lines {
+        [line] => format!("Steps of {workload}, {}", line.placement),
+        _ => format!("Steps of {workload}"),
+    };
+    let mut table = Table::new(&title, Some("workload.throughput"), &heads);
+    let all: usize = lines.iter().map(|line| line.steps.len()).sum();
+    if all > STEPS {
+        table.note(&format!("the first {STEPS} of {all} steps; all are in the record"));
+    }
+    let rows = lines.iter().flat_map(|line| line.steps.iter().map(move |step| (line, step)));
+    for (line, step) in rows.take(STEPS) {
+        let threads = u64::from(step.threads);
+        let at = (workload, if threads == 1 { "" } else { line.placement.as_str() }, threads);
+        let m = steps.throughput.get(&at);
+        for remark in m.into_iter().flat_map(|m| remarks(m)) {
+            table.note_row(&remark);
+        }
+        let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));
+        table.row(vec![
+            if lines.len() > 1 { line.placement.clone() } else { String::new() },
+            step.threads.to_string(),
+            units::figure(step.throughput, "work/s"),
+            m.map_or(String::new(), |m| spread(m)),
+            format!("{}×", units::significant(step.speedup)),
+            units::percent(step.efficiency),
+            ipc(steps.declared.get(&at)),
+            ipc(steps.counted.get(&at)),
+        ]);
+    }
+    let work = lines
+        .iter()
+        .filter_map(|line| {
+            steps.throughput.get(&(workload, line.placement.as_str(), u64::from(line.threads)))
+        })
+        .find_map(|m| m.detail.get("work").and_then(|work| work.as_str()));
+    if let Some(work) = work {
+        table.note(&format!("a unit of work is: {work}"));
+    }
+    table.finished()
+}
+
+/// The charts of all workloads that have steps enough, in the order of the record.
+pub fn charts(record: &Record) -> Vec<Chart> {
+    let workloads = workloads(record);
+    workloads.iter().take(WORKLOADS).filter_map(|(name, lines)| chart(record, name, lines)).collect()
+}
+
+/// Speed-up over threads: a line a placement, the linear line, and the fit of the first placement.
+fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
+    let mut series: Vec<Series> = lines
+        .iter()
+        .take(PLACEMENTS)
+        .filter(|line| line.steps.len() >= CHART_STEPS)
+        .map(|line| {
+            let points = line.steps.iter().map(|step| (f64::from(step.threads), step.speedup)).collect();
+            Series::line(line.placement.clone(), points).with_look(Look::Measured)
+        })
+        .collect();
+    let drawn = lines.iter().find(|line| line.steps.len() >= CHART_STEPS)?;
+    let last = lines.iter().filter_map(|line| line.steps.last()).map(|step| step.threads).max()?;
+    let linear = vec![(1.0, 1.0), (f64::from(last), f64::from(last))];
+    series.push(Series::line("linear".to_owned(), linear).with_look(Look::Reference));
+    if drawn.points >= FIT_STEPS {
+        // Beyond the steps that it was made of the fit says nothing.
+        let (least, most) = drawn.fitted.unwrap_or((1, drawn.threads));
+        let (least, most) = (f64::from(least), f64::from(most));
+        let one = drawn.steps.first().map(|step| step.throughput / step.speedup)?;
+        let fit = |part: u32| {
+            let threads = least + (most - least) * f64::from(part) / f64::from(FIT_POINTS);
+            (threads, drawn.at(threads) / one)
+        };
+        let points = (0..=FIT_POINTS).map(fit).collect();
+        series.push(Series::line(format!("fit, {}", drawn.placement), points).with_look(Look::Fit));
+    }
+    let counts = &record.machine.counts;
+    let cores =
+        counts.cores.filter(|cores| counts.cpus_online.is_some_and(|cpus| *cores < cpus && *cores < last));
+    Chart {
+        title: format!("Speed-up of {workload} with more threads"),
+        x: Axis::new("threads", Scale::FromZero, "count"),
+        y: Axis::new("throughput over that of one thread", Scale::FromZero, "×"),
+        series,
+        verticals: cores
+            .map(|cores| (f64::from(cores), crate::text::plural(cores as usize, "core")))
+            .into_iter()
+            .collect(),
+    }
+    .checked()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+    use record::diagnosis::Step;
+
+    fn record(threads: &[u32]) -> Record {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        record.machine.counts.cores = Some(2);
+        record.machine.counts.cpus_online = Some(4);
+        let steps: Vec<Step> = threads
+            .iter()
+            .map(|n| Step {
+                threads: *n,
+                throughput: f64::from(*n) * 90.0,
+                speedup: f64::from(*n) * 0.9,
+                efficiency: 0.9,
+            })
+            .collect();
+        for n in threads {
+            let place =
+                Where::new().with("workload", "primes").with("threads", *n).with("placement", "cores-first");
+            let mut m = Measurement::new("workload.throughput", place.clone(), vec![f64::from(*n) * 90.0; 6]);
+            if *n == 2 {
+                m.doubt = Some("too noisy".to_owned());
+            }
+            record.measurements.push(m.with_detail("work", "primes below a million"));
+            for (source, ipc) in [("declared", 1.2), ("pmu", 1.19)] {
+                let place = place.clone().with("source", source);
+                record.measurements.push(Measurement::new("core.ipc", place, vec![ipc; 6]));
+            }
+        }
+        record.diagnosis.scaling = vec![Scaling {
+            workload: "primes".to_owned(),
+            placement: "cores-first".to_owned(),
+            points: threads.len() as u32,
+            fitted: None,
+            rate: 100.0,
+            contention: 0.01,
+            coherency: 0.0,
+            residual: 0.002,
+            speedup: 3.6,
+            threads: *threads.last().unwrap(),
+            knee: None,
+            meaning: "4 threads do 3.60 times the work of one".to_owned(),
+            steps,
+        }];
+        record
+    }
+
+    #[test]
+    fn a_step_shows_both_ipc_and_its_doubt() {
+        let record = record(&[1, 2, 3, 4]);
+        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1 });
+        assert_eq!(blocks.len(), 2);
+        let table = blocks[1].parts.iter().find_map(|part| match part {
+            Part::Table(table) => Some(table),
+            _ => None,
+        });
+        let table = table.unwrap();
+        assert_eq!(table.title, "Steps of primes, cores-first");
+        assert_eq!(table.rows[1][0], "2");
+        assert!(table.rows[1].contains(&"1.20".to_owned()) && table.rows[1].contains(&"1.19".to_owned()));
+        assert_eq!(table.rows[1].last().map(String::as_str), Some("[1]"));
+        assert_eq!(table.notes, ["too noisy", "a unit of work is: primes below a million"]);
+    }
+
+    #[test]
+    fn the_chart_has_the_linear_line_the_fit_and_the_cores() {
+        let charts = charts(&record(&[1, 2, 3, 4]));
+        let names: Vec<&str> = charts[0].series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(names, ["cores-first", "linear", "fit, cores-first"]);
+        assert_eq!(charts[0].verticals, [(2.0, "2 cores".to_owned())]);
+    }
+
+    #[test]
+    fn two_steps_are_a_table_and_no_chart() {
+        let record = record(&[1, 2]);
+        assert!(charts(&record).is_empty());
+        assert!(
+            blocks(&record, Room { rows: 16, workloads: 3, placements: 1 })[1]
+                .parts
+                .iter()
+                .all(|part| !matches!(part, Part::Chart(_)))
+        );
+    }
+}

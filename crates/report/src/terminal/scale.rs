@@ -1,0 +1,216 @@
+//! What `linespeed scale` prints: for each placement its steps, what they mean, the yield of siblings, and the charts.
+
+use std::collections::BTreeMap;
+
+use record::measurement::Mark;
+use record::{Coverage, Measurement, Record, State, units};
+
+use super::Style;
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::table::Table;
+
+/// The report of a record of `linespeed scale`.
+pub fn scale(record: &Record, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let mut placements: Vec<&str> = Vec::new();
+    for m in record.of("workload.throughput") {
+        if let Some(placement) = m.place.word("placement")
+            && !placements.contains(&placement)
+        {
+            placements.push(placement);
+        }
+    }
+    for placement in placements {
+        write_placement(&mut screen, record, placement);
+    }
+    for m in record.of("smt.yield") {
+        let core = m.place.count("core").map_or(String::new(), |core| format!(" of core {core}"));
+        screen.blank();
+        let says = format!("All siblings{core} together do {} the work of one of them.", times(m.value()));
+        screen.paragraph(&[Span::strong("SMT  ")], Tone::Plain, &says);
+    }
+    let mut text = screen.finish();
+    text.push_str(&super::scaling_charts(record, style));
+    let mut screen = Screen::new(style);
+    let lost: Vec<&Coverage> = record.coverage.iter().filter(|c| told(c)).collect();
+    if !lost.is_empty() {
+        screen.heading("What could not be measured");
+    }
+    for coverage in lost {
+        let reason = coverage.reason.as_deref().unwrap_or_default();
+        let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" ({remedy})"));
+        screen.hanging("- ", "  ", &format!("{}: {}: {reason}{remedy}", coverage.what, coverage.state.word()));
+    }
+    let below = screen.finish();
+    if !text.is_empty() && !below.is_empty() {
+        text.push('\n');
+    }
+    text + &below
+}
+
+/// A recipe as `linespeed scale --list` shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedRecipe {
+    /// Its name.
+    pub name: String,
+    /// What it measures.
+    pub what: String,
+    /// Its file, for one that does not ship with linespeed.
+    pub file: Option<String>,
+    /// Its settings: name, usual value, what it is.
+    pub settings: Vec<(String, String, String)>,
+    /// The programs that are missing here, with the way out.
+    pub missing: Option<String>,
+    /// Why it cannot be read.
+    pub broken: Option<String>,
+}
+
+/// The recipes, with what they measure, what can be set, and what they lack here.
+pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    for recipe in listed {
+        screen.blank();
+        let state = match (&recipe.broken, &recipe.missing) {
+            (Some(_), _) => "  cannot be read",
+            (None, Some(_)) => "  not installed here",
+            (None, None) => "",
+        };
+        screen.line(&[Span::strong(crate::text::clean(&recipe.name)), Span::quiet(state)]);
+        let paragraphs = [&recipe.broken, &recipe.missing];
+        for text in [&recipe.what].into_iter().filter(|what| !what.is_empty()).chain(paragraphs.into_iter().flatten()) {
+            screen.paragraph(&[Span::plain("  ")], Tone::Plain, text);
+        }
+        for (name, value, what) in &recipe.settings {
+            let what = if what.is_empty() { String::new() } else { format!(": {what}") };
+            screen.hanging("  --set ", "        ", &format!("{name}={value}{what}"));
+        }
+        if let Some(file) = &recipe.file {
+            screen.hanging("  from ", "       ", file);
+        }
+    }
+    screen.finish()
+}
+
+/// Whether a line of the coverage is about the command: what the inventory lacks is told elsewhere.
+fn told(coverage: &Coverage) -> bool {
+    let about = ["scale", "counters", "cpus", "command", "recipe"];
+    let first = coverage.what.split([':', ' ']).next().unwrap_or_default();
+    coverage.state != State::Measured && about.contains(&first)
+}
+
+fn times(ratio: f64) -> String {
+    format!("{}×", units::significant(ratio))
+}
+
+/// The unit of a workload's work.
+fn work(m: &Measurement) -> &str {
+    m.detail.get("work").and_then(|work| work.as_str()).unwrap_or("work")
+}
+
+/// A rate with its unit: bytes as such, anything else by its own name.
+fn rate(value: f64, work: &str) -> String {
+    if work == "B" { units::figure(value, "B/s") } else { units::figure(value, "work/s") }
+}
+
+fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
+    let of = |metric: &'static str| -> BTreeMap<u64, &Measurement> {
+        let here = record.of(metric).filter(|m| m.place.word("placement") == Some(placement));
+        here.filter_map(|m| Some((m.place.count("threads")?, m))).collect()
+    };
+    let steps = of("workload.throughput");
+    let (times_of, ipc) = (of("workload.time"), of("core.ipc"));
+    let Some(first) = steps.values().next() else { return };
+    let workload = first.place.word("workload").unwrap_or("command");
+    let scaling =
+        record.diagnosis.scaling.iter().find(|s| s.workload == workload && s.placement == placement);
+    screen.heading(&format!("{workload}, {placement}"));
+    let unit = if work(first) == "B" { "throughput".to_owned() } else { work(first).to_owned() };
+    let heads =
+        ["#CPUs", &format!("#{unit}"), "#speed-up", "#efficiency", "?#time of a run", "?#IPC", "?#balance"];
+    let mut table = Table::new("", Some("workload.throughput"), &heads);
+    for (cpus, m) in &steps {
+        let step = scaling.and_then(|s| s.steps.iter().find(|step| u64::from(step.threads) == *cpus));
+        for remark in remarks(m) {
+            table.note_row(&remark);
+        }
+        let balance = m.detail.get("fastest_to_slowest").and_then(|ratio| ratio.as_f64());
+        table.row(vec![
+            cpus.to_string(),
+            rate(m.value(), work(m)),
+            step.map_or(String::new(), |step| times(step.speedup)),
+            step.map_or(String::new(), |step| units::percent(step.efficiency)),
+            times_of.get(cpus).map_or(String::new(), |m| units::figure(m.value(), "s")),
+            ipc.get(cpus).map_or(String::new(), |m| units::significant(m.value())),
+            balance.map_or(String::new(), |ratio| units::percent(1.0 / ratio)),
+        ]);
+    }
+    if table.rows.iter().any(|row| !row[6].is_empty()) {
+        table.note("balance: the slowest copy's rate over the fastest's");
+    }
+    screen.table(&table.finished(), 2);
+    if let Some(scaling) = scaling {
+        screen.blank();
+        let knee = scaling.knee.map_or(String::new(), |knee| {
+            format!(" Beyond {knee} CPUs each more adds less than half of what one does.")
+        });
+        let says = format!("{}.{knee}", scaling.meaning.trim_end_matches('.'));
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, &says);
+    }
+}
+
+/// What is to be known of a step: its doubt, and what happened during its runs.
+fn remarks(m: &Measurement) -> Vec<String> {
+    let mut remarks: Vec<String> = m.doubt.iter().cloned().collect();
+    let happened = [
+        (Mark::Switched, "other programs ran on these CPUs"),
+        (Mark::Stolen, "the hypervisor took time"),
+        (Mark::Throttled, "heat or power held the clock down"),
+        (Mark::Quota, "a CPU quota stopped it"),
+    ];
+    for (mark, words) in happened {
+        let runs = m.marks.iter().filter(|marked| marked.mark == mark).count();
+        if runs > 0 {
+            remarks.push(format!("{words} in {runs} of {}", crate::text::plural(m.summary.n as usize, "run")));
+        }
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{SampleMark, Where};
+
+    fn step(placement: &str, cpus: u64, rates: Vec<f64>) -> Measurement {
+        let place = Where::new().with("workload", "x").with("threads", cpus).with("placement", placement);
+        Measurement::new("workload.throughput", place, rates).with_detail("work", "events")
+    }
+
+    #[test]
+    fn each_step_stands_with_what_disturbed_it() {
+        let mut record = Record::new("1", String::new(), Vec::new());
+        record.measurements.push(step("cores-first", 1, vec![100.0; 3]));
+        let mut two = step("cores-first", 2, vec![150.0, 160.0, 170.0]).with_detail("fastest_to_slowest", 1.25);
+        two.marks.push(SampleMark { sample: 0, mark: Mark::Stolen });
+        record.measurements.push(two);
+        record.coverage.push(Coverage::skipped("scale: 4 CPUs, cores-first", "4 copies need 9 GiB"));
+        record.coverage.push(Coverage::impossible("memory devices", "no SMBIOS"));
+        let text = scale(&record, &Style::default());
+        assert!(text.contains("x, cores-first"), "{text}");
+        assert!(text.contains("160 /s") && text.contains("80.0 %"), "{text}");
+        assert!(text.contains("the hypervisor took time in 1 of 3 runs"), "{text}");
+        assert!(text.contains("4 copies need 9 GiB") && !text.contains("SMBIOS"), "{text}");
+    }
+
+    #[test]
+    fn bytes_are_told_as_bytes() {
+        assert_eq!(rate(5.2e9, "B"), "5.20 GB/s");
+        assert_eq!(rate(5.2e3, "events"), "5.20 k/s");
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_printed() {
+        assert_eq!(scale(&Record::new("1", String::new(), Vec::new()), &Style::default()), "");
+    }
+}
