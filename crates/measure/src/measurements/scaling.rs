@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use machine::Root;
 use record::{Coverage, CpuList, Machine, Where};
 
-use super::workloads::{ARRAYS_SECONDS, arrays_bytes, chosen, pool_for, walked};
+use super::workloads::{ARRAYS_SECONDS, arrays_bytes, chosen, pool_for, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
+use crate::counters::{self, Set};
 use crate::list::Measure;
 use crate::orders::{self, Order};
 use crate::workloads::Workload;
-use crate::workloads::crew::{Crew, Stretch};
+use crate::workloads::crew::{Crew, Pace, Stretch};
 use crate::workloads::figures::Seen;
 use crate::workloads::incidents::Incidents;
 
@@ -32,6 +33,9 @@ const VISITS: usize = 2;
 /// Slices of a visit.
 const SLICES: usize = 4;
 
+/// Slices that a visit has even where time is short.
+const LEAST: usize = 3;
+
 /// Seconds that a visit costs beside its slices, and for each of its threads.
 const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
 
@@ -48,7 +52,7 @@ impl Measure for Scaling {
     }
 
     fn metrics(&self) -> &'static [&'static str] {
-        &["workload.throughput", "core.ipc"]
+        &["workload.throughput", "core.ipc", "counter.count"]
     }
 
     fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
@@ -67,7 +71,7 @@ impl Measure for Scaling {
         let seconds = match depth {
             Depth::Quick => 0.0,
             Depth::Normal => 0.45 * few + threads * 2e-3,
-            Depth::Named => (6.0 + 1.5 * all).min(55.0),
+            Depth::Named => (14.0 + 2.0 * all).min(58.0),
             Depth::Full => (10.0 + 6.0 * all).min(240.0),
         };
         Budget { seconds, bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) } }
@@ -81,25 +85,27 @@ impl Measure for Scaling {
         if context.cpus.len() < 2 {
             return Err(Halt::Impossible("it needs two CPUs".to_owned()));
         }
-        let mut chosen = chosen(context, self.name(), &[])?;
-        if context.depth == Depth::Normal {
-            chosen.retain(|workload| NORMAL.contains(&workload.name()));
-        }
+        let normal = context.depth == Depth::Normal;
+        let chosen = chosen(context, self.name(), |workload| !normal || NORMAL.contains(&workload.name()))?;
+        say_what_counts(context, self.name());
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
         let arrays_seconds = context.depth.pick_named(0.0, 0.3, ARRAYS_SECONDS, 60.0);
         let pool = pool_for(context, self.name(), &chosen, arrays_seconds)?;
-        let steps = steps(context.machine, &context.cpus, context.depth);
+        let all = steps(context.machine, &context.cpus, context.depth);
+        let few = steps(context.machine, &context.cpus, Depth::Normal);
         say_what_is_one(context);
         let count = chosen.len();
         for (index, workload) in chosen.into_iter().enumerate() {
             context.check()?;
             let share = context.seconds_left() / (count - index) as f64;
-            if let Err(why) = one(context, workload, &steps, &pool, share, &incidents) {
+            // Passes of some tenths of a second would take minutes on every step.
+            let steps = if workload.indivisible() && context.depth < Depth::Full { &few } else { &all };
+            if let Err(why) = one(context, workload, steps, &pool, share, &incidents) {
                 context.coverage.push(Coverage::degraded(format!("scaling {}", workload.name()), why));
             }
             context.at((index + 1) as f64 / count as f64);
         }
-        Ok(())
+        context.check()
     }
 }
 
@@ -174,13 +180,14 @@ fn one(
             }
             let left = ((VISITS - visit) * steps.len() - done) as f64;
             let now = Instant::now();
-            let deadline = now + end.saturating_duration_since(now).div_f64(left);
-            let deadline = deadline.max(now + Duration::from_secs_f64(length * SLICES as f64));
-            if now >= end && !seen[*at].slices.is_empty() {
-                continue;
-            }
-            let stretch = Stretch::Seconds(length);
-            seen[*at].add(crew.visit(&steps[*at].cpus, stretch, SLICES, deadline, incidents, context.stop));
+            let pace = Pace {
+                stretch: Stretch::Seconds(length),
+                least: if workload.indivisible() { 1 } else { LEAST },
+                most: SLICES,
+                deadline: now + end.saturating_duration_since(now).div_f64(left),
+                counted: counters::availability().pmu.then_some(Set::Core),
+            };
+            seen[*at].add(crew.visit(&steps[*at].cpus, pace, incidents, context.stop));
         }
     }
     for (step, seen) in steps.iter().zip(seen) {
@@ -197,7 +204,9 @@ fn one(
             // One figure a place: this one was measured beside the other steps.
             context.measurements.retain(|m| m.metric != throughput.metric || m.place != throughput.place);
             context.push(throughput);
-            context.push(seen.ipc(context.machine, place));
+            for m in seen.instructions(context.machine, place.clone(), place) {
+                context.push(m);
+            }
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::repeat::judge;
 use crate::workloads::Workload;
-use crate::workloads::crew::{Crew, Slice, Stretch};
+use crate::workloads::crew::{Crew, Pace, Slice, Stretch};
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::incidents::Incidents;
 
@@ -75,10 +75,8 @@ impl Measure for SmtYield {
         }
         let lead = context.lead_cpu();
         let cores = sample(&all, lead, context.depth);
-        let mut chosen = chosen(context, self.name(), &[])?;
-        if context.depth == Depth::Normal {
-            chosen.retain(|workload| NORMAL.contains(&workload.name()));
-        }
+        let normal = context.depth == Depth::Normal;
+        let chosen = chosen(context, self.name(), |workload| !normal || NORMAL.contains(&workload.name()))?;
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
         let arrays_seconds = context.depth.pick_named(0.0, 0.0, ARRAYS_SECONDS, 60.0);
         let pool = pool_for(context, self.name(), &chosen, arrays_seconds)?;
@@ -96,7 +94,7 @@ impl Measure for SmtYield {
                 context.at(done as f64 / parts as f64);
             }
         }
-        Ok(())
+        context.check()
     }
 }
 
@@ -172,8 +170,14 @@ fn one(
         // A B, B A: a drift falls on both alike.
         for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
             let cpus = if side == 0 { alone } else { &core.cpus };
-            let deadline = Instant::now();
-            let visit = crew.visit(cpus, Stretch::Seconds(length), 1, deadline, incidents, context.stop);
+            let pace = Pace {
+                stretch: Stretch::Seconds(length),
+                least: 1,
+                most: 1,
+                deadline: Instant::now(),
+                counted: None,
+            };
+            let visit = crew.visit(cpus, pace, incidents, context.stop);
             rates[side] = visit.slices.first().cloned();
             seen[side].add(visit);
         }

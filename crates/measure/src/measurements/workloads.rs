@@ -8,8 +8,9 @@ use record::{Coverage, CpuList, Machine, Where};
 use crate::arrays;
 use crate::budget::{Budget, Depth, beyond_caches};
 use crate::context::{Context, Halt};
+use crate::counters::{self, Set};
 use crate::list::Measure;
-use crate::workloads::crew::{Crew, Stretch};
+use crate::workloads::crew::{Crew, Pace, Stretch};
 use crate::workloads::figures::Seen;
 use crate::workloads::incidents::Incidents;
 use crate::workloads::pool::Pool;
@@ -30,7 +31,7 @@ impl Measure for Workloads {
     }
 
     fn metrics(&self) -> &'static [&'static str] {
-        &["workload.throughput", "workload.time", "core.ipc"]
+        &["workload.throughput", "workload.time", "core.ipc", "counter.count", "counter.share"]
     }
 
     fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
@@ -42,7 +43,14 @@ impl Measure for Workloads {
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
-        let chosen = chosen(context, self.name(), &QUICK)?;
+        let here: fn(&dyn Workload) -> bool = match context.depth {
+            Depth::Quick => |workload| QUICK.contains(&workload.name()),
+            // Whole passes of some tenths of a second, several of them.
+            Depth::Normal => |workload| !workload.indivisible(),
+            _ => |_| true,
+        };
+        let chosen = chosen(context, self.name(), here)?;
+        say_what_counts(context, self.name());
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
         let seconds = context.depth.pick_named(0.0, 0.3, ARRAYS_SECONDS, 60.0);
         let pool = pool_for(context, self.name(), &chosen, seconds)?;
@@ -55,7 +63,7 @@ impl Measure for Workloads {
             }
             context.at((index + 1) as f64 / count as f64);
         }
-        Ok(())
+        context.check()
     }
 }
 
@@ -67,22 +75,29 @@ pub(crate) fn arrays_bytes(machine: &Machine) -> u64 {
     beyond_caches(machine).saturating_mul(arrays::ARRAYS as u64)
 }
 
-/// The workloads that can run here, of `quick` when in a hurry; says in the coverage which cannot.
+/// The workloads that can run here and are `wanted` at this depth; says in the coverage which are not.
 pub(crate) fn chosen(
     context: &mut Context,
     measurement: &str,
-    quick: &[&str],
+    wanted: impl Fn(&dyn Workload) -> bool,
 ) -> Result<Vec<&'static dyn Workload>, Halt> {
     let mut chosen = Vec::new();
+    let mut others = Vec::new();
     for workload in workloads::all() {
-        let what = format!("{measurement} {}", workload.name());
         if let Err(why) = workload.usable(context.machine) {
+            let what = format!("{measurement} {}", workload.name());
             context.coverage.push(Coverage::impossible(what, why));
-        } else if context.depth == Depth::Quick && !quick.contains(&workload.name()) {
-            context.coverage.push(Coverage::skipped(what, "not in a quick run"));
-        } else {
+        } else if wanted(workload) {
             chosen.push(workload);
+        } else {
+            others.push(workload.name());
         }
+    }
+    if !others.is_empty() {
+        context.coverage.push(
+            Coverage::skipped(format!("{measurement} {}", others.join(", ")), "no time for it in this run")
+                .with_remedy(format!("linespeed run {measurement}")),
+        );
     }
     if chosen.is_empty() { Err(Halt::Impossible("no workload can run here".to_owned())) } else { Ok(chosen) }
 }
@@ -143,11 +158,16 @@ fn one(
             Stretch::Seconds((seconds * 0.8 / SLICES as f64).clamp(0.004, most))
         }
     };
-    let most = if by_the_pass.is_some() { context.depth.pick(SLICES, SLICES, 30) } else { SLICES };
-    let deadline = Instant::now() + Duration::from_secs_f64(seconds);
+    let pace = Pace {
+        stretch,
+        least: if by_the_pass.is_some() { 1 } else { 6 },
+        most: if by_the_pass.is_some() { context.depth.pick(SLICES, SLICES, 30) } else { SLICES },
+        deadline: Instant::now() + Duration::from_secs_f64(seconds),
+        counted: counted(context.depth),
+    };
     let cpus = [cpu];
     let mut seen = Seen::new(workload, cpus.to_vec(), walked(workload, pool, &cpus));
-    seen.add(crew.visit(&cpus, stretch, most, deadline, incidents, context.stop));
+    seen.add(crew.visit(&cpus, pace, incidents, context.stop));
     if context.stop.signal().is_some() && seen.slices.is_empty() || !seen.sound(context, "workloads") {
         return Ok(());
     }
@@ -155,12 +175,32 @@ fn one(
     let place = Where::new().with("workload", workload.name());
     let together = place.clone().with("threads", 1u32).with("placement", "cores-first");
     context.push(seen.throughput(context.machine, together));
-    let alone = place.with("cpu", cpu);
+    let alone = place.clone().with("cpu", cpu);
     if let Some(pass) = by_the_pass {
         context.push(seen.time(context.machine, alone.clone(), pass));
     }
-    context.push(seen.ipc(context.machine, alone));
+    for m in seen.instructions(context.machine, alone, place) {
+        context.push(m);
+    }
     Ok(())
+}
+
+/// What to count beside one thread's work.
+fn counted(depth: Depth) -> Option<Set> {
+    let set = if depth > Depth::Normal { Set::Full } else { Set::Core };
+    counters::availability().pmu.then_some(set)
+}
+
+/// Says once in a run why IPC is declared and not counted too.
+pub(crate) fn say_what_counts(context: &mut Context, measurement: &str) {
+    let available = counters::availability();
+    if available.pmu || context.coverage.iter().any(|entry| entry.what.ends_with(" counters")) {
+        return;
+    }
+    let reason = available.reason.clone().unwrap_or_else(|| "this CPU counts nothing".to_owned());
+    let mut entry = Coverage::impossible(format!("{measurement} counters"), reason);
+    entry.remedy = available.remedy.clone();
+    context.coverage.push(entry);
 }
 
 /// Bytes of each array that these CPUs walk in a workload that streams.

@@ -15,6 +15,7 @@ use super::incidents::Incidents;
 use super::pool::Pool;
 use super::{Group, Site, Worker, Workload};
 use crate::context::Stop;
+use crate::counters::{Counters, Reading, Set, Target};
 use crate::sys;
 use crate::team::{self, Member};
 use crate::watch::look_at_clock;
@@ -27,6 +28,21 @@ pub enum Stretch {
     Seconds(f64),
     /// After this much work.
     Work(f64),
+}
+
+/// How a group is visited.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// A thread's share of a slice.
+    pub stretch: Stretch,
+    /// Slices, however long they take, unless somebody asks to stop.
+    pub least: usize,
+    /// Slices at most.
+    pub most: usize,
+    /// Beyond `least` none begins after this.
+    pub deadline: Instant,
+    /// What to count beside the work, where the CPU counts.
+    pub counted: Option<Set>,
 }
 
 /// Points of a log within a slice: enough to read work at the window's ends between them.
@@ -51,6 +67,10 @@ pub struct Slice {
     pub ipc: Option<f64>,
     /// The slowest thread's CPU and its rate relative to the median thread's.
     pub slowest: (u32, f64),
+    /// Work of all threads from their first round of it to their last.
+    pub done: f64,
+    /// What the CPU counted of that, all threads together.
+    pub counted: Option<Reading>,
     /// What happened during it.
     pub marks: BTreeSet<Mark>,
 }
@@ -81,8 +101,10 @@ pub struct Crew<'a> {
 struct Part {
     log: Log,
     clock: (f64, f64),
-    /// Share of the slice that the thread was on a CPU.
+    /// Seconds that the thread was on a CPU.
     on_cpu: f64,
+    done: f64,
+    counted: Option<Reading>,
     marks: BTreeSet<Mark>,
 }
 
@@ -133,17 +155,9 @@ impl<'a> Crew<'a> {
         Ok(Self { workload, workers, cores })
     }
 
-    /// Up to `most` slices of `stretch` on `cpus`, which must have workers; no new one begins after `deadline`.
-    pub fn visit(
-        &self,
-        cpus: &[u32],
-        stretch: Stretch,
-        most: usize,
-        deadline: Instant,
-        incidents: &Incidents,
-        stop: &Stop,
-    ) -> Visit {
-        let count = || (0..most).map(|_| AtomicUsize::new(0)).collect();
+    /// Some slices on `cpus`, which must have workers.
+    pub fn visit(&self, cpus: &[u32], pace: Pace, incidents: &Incidents, stop: &Stop) -> Visit {
+        let count = || (0..pace.most).map(|_| AtomicUsize::new(0)).collect();
         let shared = Shared {
             alive: AtomicUsize::new(0),
             foremost: AtomicUsize::new(0),
@@ -154,7 +168,8 @@ impl<'a> Crew<'a> {
             let mut seen = BTreeSet::new();
             cpus.iter().filter_map(|cpu| self.cores.get(cpu)).any(|core| !seen.insert(core))
         };
-        let plan = Plan { stretch, most, deadline, siblings, stop };
+        let warm_up = matches!(pace.stretch, Stretch::Seconds(_)) && !self.workload.indivisible();
+        let plan = Plan { pace, siblings, warm_up, stop };
         let before = incidents.read(cpus);
         let threads = team::run(cpus, |member| {
             let worker = self.workers.get(&member.cpu)?;
@@ -184,7 +199,7 @@ impl<'a> Crew<'a> {
         if visit.lost > 0 {
             return visit;
         }
-        for slice in 0..most {
+        for slice in 0..pace.most {
             let all: Option<Vec<Part>> = parts.iter_mut().map(|own| own.get_mut(slice)?.take()).collect();
             visit.slices.extend(all.and_then(|all| self.slice(cpus, all)));
         }
@@ -195,26 +210,30 @@ impl<'a> Crew<'a> {
     /// Sums up one slice of all threads; `None` when there was no time in which all worked.
     fn slice(&self, cpus: &[u32], parts: Vec<Part>) -> Option<Slice> {
         let clocks: Vec<f64> = parts.iter().map(|part| (part.clock.0 + part.clock.1) / 2.0).collect();
-        // Cycles a second that went into this work: not those that somebody else had on the same CPU.
-        let cycles: Vec<f64> = parts.iter().zip(&clocks).map(|(part, clock)| part.on_cpu * clock).collect();
+        // Cycles that went into this work: not those that somebody else had on the same CPU.
+        let cycles: f64 = parts.iter().zip(&clocks).map(|(part, clock)| part.on_cpu * clock).sum();
         let moved: Vec<f64> = parts.iter().map(|part| (part.clock.1 / part.clock.0 - 1.0).abs()).collect();
         let mut marks: BTreeSet<Mark> = parts.iter().flat_map(|part| part.marks.iter().copied()).collect();
         if median(&moved) > CLOCK_MOVED.0 || moved.iter().any(|moved| *moved > CLOCK_MOVED.1) {
             marks.insert(Mark::ClockMoved);
         }
+        let done: f64 = parts.iter().map(|part| part.done).sum();
+        let readings: Option<Vec<&Reading>> = parts.iter().map(|part| part.counted.as_ref()).collect();
+        let counted = readings.map(Reading::sum).filter(|reading| !reading.counts.is_empty());
         let logs: Vec<Log> = parts.into_iter().map(|part| part.log).collect();
         let (from, to) = window::common(&logs)?;
         let rates = window::each(&logs)?;
         let rate: f64 = rates.iter().sum();
         let middle = median(&rates);
         let slowest = cpus.iter().zip(&rates).min_by(|a, b| a.1.total_cmp(b.1))?;
-        let cycles: f64 = cycles.iter().sum();
         Some(Slice {
             rate,
             seconds: (to - from) / 1e9,
             clock_hz: median(&clocks),
-            ipc: self.workload.instructions().map(|each| rate * each / cycles),
+            ipc: self.workload.instructions().map(|each| done * each / cycles),
             slowest: (*slowest.0, if middle > 0.0 { slowest.1 / middle } else { 1.0 }),
+            done,
+            counted,
             marks,
         })
     }
@@ -222,35 +241,40 @@ impl<'a> Crew<'a> {
 
 /// How the threads of a visit work.
 struct Plan<'a> {
-    stretch: Stretch,
-    most: usize,
-    deadline: Instant,
+    pace: Pace,
     /// Whether some of them share a core.
     siblings: bool,
+    /// Whether a round is done before the start.
+    warm_up: bool,
     stop: &'a Stop,
 }
 
 impl Plan<'_> {
     /// All slices of one thread, by their numbers.
     fn work(&self, member: Member, worker: &mut dyn Worker, shared: &Shared) -> Vec<Option<Part>> {
-        let mut parts: Vec<Option<Part>> = (0..self.most).map(|_| None).collect();
+        let mut parts: Vec<Option<Part>> = (0..self.pace.most).map(|_| None).collect();
         let present = Present::new(shared);
-        if let Stretch::Seconds(_) = self.stretch {
+        if self.warm_up {
             worker.round();
         }
+        let counters = self.pace.counted.map(|set| Counters::open(Target::ThisThread, set));
+        counters.iter().for_each(Counters::enable);
         let mut clock = look_at_clock();
         member.wait();
         let mut next = 0;
         loop {
             // A thread that came late joins the others where they are.
             let number = shared.foremost.fetch_max(next, Ordering::SeqCst).max(next);
-            let over = number > 0 && Instant::now() >= self.deadline;
-            if number >= self.most || over || self.stop.signal().is_some() {
+            let over = number >= self.pace.least && Instant::now() >= self.pace.deadline;
+            if number >= self.pace.most || over || self.stop.signal().is_some() {
                 break;
             }
+            let counts = counters.as_ref().map(Counters::read);
             let usage = Usage::now();
-            let log = self.slice(member, worker, shared, number);
+            let (log, done) = self.slice(member, worker, shared, number);
             let (on_cpu, mut marks) = Usage::now().since(&usage);
+            let counted =
+                counters.as_ref().zip(counts).map(|(counters, before)| counters.read().since(&before));
             if self.siblings {
                 // A sibling that still works would take turns from this one's chain of adds.
                 shared.left[number].fetch_add(1, Ordering::SeqCst);
@@ -267,7 +291,7 @@ impl Plan<'_> {
             }
             // What a signal cut short is no slice.
             if self.stop.signal().is_none() {
-                parts[number] = Some(Part { log, clock: (clock, after), on_cpu, marks });
+                parts[number] = Some(Part { log, clock: (clock, after), on_cpu, done, counted, marks });
             }
             clock = after;
             next = number + 1;
@@ -277,10 +301,10 @@ impl Plan<'_> {
     }
 
     /// Works until this thread has had its share, and on until all have.
-    fn slice(&self, member: Member, worker: &mut dyn Worker, shared: &Shared, number: usize) -> Log {
+    fn slice(&self, member: Member, worker: &mut dyn Worker, shared: &Shared, number: usize) -> (Log, f64) {
         let mut log = Log::with_capacity(POINTS as usize * 2);
         let began = Instant::now();
-        let apart = match self.stretch {
+        let apart = match self.pace.stretch {
             Stretch::Seconds(seconds) => seconds * 1e9 / POINTS,
             Stretch::Work(_) => 1e6,
         };
@@ -294,7 +318,7 @@ impl Plan<'_> {
                 log.note(member.start, done);
                 noted = elapsed.as_nanos() as f64;
             }
-            let had_its_share = match self.stretch {
+            let had_its_share = match self.pace.stretch {
                 Stretch::Seconds(seconds) => elapsed.as_secs_f64() >= seconds,
                 // Shares of a pass add up to it but for rounding.
                 Stretch::Work(work) => done >= work * (1.0 - 1e-9),
@@ -312,7 +336,7 @@ impl Plan<'_> {
             }
         }
         log.note(member.start, done);
-        log
+        (log, done)
     }
 }
 
@@ -328,7 +352,7 @@ impl Usage {
         Self { at: Instant::now(), on_cpu: sys::thread_cpu_ns(), switches: sys::switches() }
     }
 
-    /// The share of the time since `before` that was spent on a CPU, and what happened.
+    /// The seconds since `before` that were spent on a CPU, and what happened.
     fn since(&self, before: &Self) -> (f64, BTreeSet<Mark>) {
         let mut marks = BTreeSet::new();
         if let (Some(then), Some(now)) = (before.switches, self.switches)
@@ -336,16 +360,16 @@ impl Usage {
         {
             marks.insert(Mark::Switched);
         }
-        let wall = self.at.duration_since(before.at).as_nanos() as f64;
-        let share = match (before.on_cpu, self.on_cpu) {
-            (Some(then), Some(now)) if wall > 0.0 => ((now - then) / wall).clamp(0.0, 1.0),
-            _ => 1.0,
+        let wall = self.at.duration_since(before.at).as_secs_f64();
+        let on_cpu = match (before.on_cpu, self.on_cpu) {
+            // A clock of whole ticks could say 0.
+            (Some(then), Some(now)) if now > then => ((now - then) / 1e9).min(wall),
+            _ => wall,
         };
-        if share < ON_CPU {
+        if on_cpu < ON_CPU * wall {
             marks.insert(Mark::Switched);
         }
-        // A clock of whole ticks could say 0.
-        (if share > 0.0 { share } else { 1.0 }, marks)
+        (on_cpu, marks)
     }
 }
 

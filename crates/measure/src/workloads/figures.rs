@@ -6,10 +6,14 @@ use serde_json::json;
 use super::Workload;
 use super::crew::{Slice, Visit};
 use crate::context::Context;
+use crate::counters::{self, Reading};
 use crate::repeat::judge;
 
 /// Half-width of the interval beyond which a figure counts as too noisy.
 pub const TARGET: f64 = 0.05;
+
+/// Counted and declared IPC agree within this.
+const AGREEMENT: f64 = 0.01;
 
 /// Everything that was seen of one workload on one group of CPUs.
 pub struct Seen<'a> {
@@ -53,9 +57,36 @@ impl<'a> Seen<'a> {
         self.measurement(machine, "workload.time", place, |slice| Some(pass / slice.rate))
     }
 
-    /// Declared instructions over cycles of the clock beside them; no samples where none are declared.
-    pub fn ipc(&self, machine: &Machine, place: Where) -> Measurement {
-        self.measurement(machine, "core.ipc", place.with("source", "declared"), |slice| slice.ipc)
+    /// IPC as declared and, where the CPU counts, as counted; and the counts themselves. `place` is where IPC stands,
+    /// `counts` where counts do.
+    pub fn instructions(&self, machine: &Machine, place: Where, counts: Where) -> Vec<Measurement> {
+        let from = |source: &str| place.clone().with("source", source);
+        let counted_ipc = |slice: &Slice| slice.counted.as_ref().and_then(Reading::ipc);
+        let mut declared = self.measurement(machine, "core.ipc", from("declared"), |slice| slice.ipc);
+        let counted = self.measurement(machine, "core.ipc", from("pmu"), counted_ipc);
+        if counted.summary.n > 0 && declared.summary.n > 0 && declared.doubt.is_none() {
+            let apart = declared.value() / counted.value() - 1.0;
+            if apart.abs() > AGREEMENT {
+                declared.doubt = Some(format!(
+                    "the counters say {:.3} instructions a cycle, {} off: their cycles or this clock are not the core's",
+                    counted.value(),
+                    record::units::percent(apart.abs())
+                ));
+            }
+        }
+        let mut all = vec![declared, counted];
+        let readings = self.slices.iter().filter_map(|slice| slice.counted.as_ref());
+        let done: f64 = self.slices.iter().filter(|s| s.counted.is_some()).map(|slice| slice.done).sum();
+        for mut count in counters::measurements(&Reading::sum(readings), counts) {
+            count.detail.insert("work_done".to_owned(), json!(done));
+            let each =
+                self.workload.instructions().filter(|_| count.place.word("event") == Some("instructions"));
+            if let Some(each) = each {
+                count.detail.insert("declared".to_owned(), json!((done * each).round()));
+            }
+            all.push(count);
+        }
+        all
     }
 
     fn measurement(

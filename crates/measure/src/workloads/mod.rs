@@ -1,12 +1,17 @@
 //! The built-in workloads: loops with a known amount of work, one file each. A new one is a file here and its line in
 //! [`all`]; the measurements `workloads`, `scaling` and `smt-yield` run whatever stands there.
 
+mod aes_256_ige;
+mod arithmetic;
+mod bignum_power;
 mod cpu_bound;
 pub mod crew;
 pub mod figures;
 mod flops;
 pub mod incidents;
+mod memory_bound;
 mod nop;
+mod pi;
 pub mod pool;
 mod primes;
 mod triad;
@@ -95,7 +100,15 @@ pub trait Worker: Send {
 
 /// Every workload, in the order in which people read them. Not each is usable on each machine.
 pub fn all() -> Vec<&'static dyn Workload> {
-    let mut all: Vec<&'static dyn Workload> = vec![&nop::Nop, &cpu_bound::CpuBound, &primes::Primes];
+    let mut all: Vec<&'static dyn Workload> = vec![
+        &nop::Nop,
+        &cpu_bound::CpuBound,
+        &primes::Primes,
+        &aes_256_ige::Aes256Ige,
+        &bignum_power::BignumPower,
+        &pi::Pi,
+        &memory_bound::MemoryBound,
+    ];
     all.extend(flops::LOOPS.iter().map(|flops| flops as &dyn Workload));
     all.push(&triad::Triad);
     all
@@ -110,8 +123,8 @@ pub fn find(name: &str) -> Option<&'static dyn Workload> {
 const ROUND_SECONDS: f64 = 250e-6;
 
 /// The number of iterations of `run` that make a round, by trials.
-fn iterations_a_round(run: impl Fn(u64)) -> u64 {
-    let time = |n: u64| {
+fn iterations_a_round(mut run: impl FnMut(u64)) -> u64 {
+    let mut time = |n: u64| {
         let from = Instant::now();
         run(n);
         from.elapsed().as_secs_f64()

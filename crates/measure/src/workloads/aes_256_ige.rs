@@ -1,0 +1,126 @@
+//! `aes-256-ige`: AES-256 by tables in IGE mode, as OpenSSL 1.1's `aes-256 ige` does it: lookups in the first cache,
+//! each block waiting for the one before.
+
+use kernels::aes_ige::{BLOCK, Key, encrypt};
+use record::Machine;
+
+use super::{Site, Worker, Workload, iterations_a_round};
+
+/// See the module.
+pub struct Aes256Ige;
+
+/// Bytes of a message: the largest that `openssl speed` times.
+const MESSAGE: usize = 16 << 10;
+
+/// Key and initial values: 0, 1, 2 … as `openssl speed` fills them.
+const KEY: [u8; 32] = counting();
+const START: [u8; 2 * BLOCK] = counting();
+
+/// The last block of the message's cipher text, by OpenSSL's `AES_ige_encrypt`. In IGE a wrong bit anywhere changes
+/// every block after it.
+const LAST_BLOCK: [u8; BLOCK] =
+    [0x9c, 0x6c, 0x2d, 0x89, 0x0a, 0x8e, 0x6f, 0xa5, 0xaf, 0xca, 0x40, 0x3a, 0xdc, 0x4c, 0x45, 0x58];
+
+const fn counting() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    let mut at = 0;
+    while at < 32 {
+        bytes[at] = at as u8;
+        at += 1;
+    }
+    bytes
+}
+
+impl Workload for Aes256Ige {
+    fn name(&self) -> &'static str {
+        "aes-256-ige"
+    }
+
+    fn work(&self) -> &'static str {
+        "bytes enciphered"
+    }
+
+    fn instructions(&self) -> Option<f64> {
+        None
+    }
+
+    fn bytes(&self, _: &Machine) -> u64 {
+        2 * MESSAGE as u64
+    }
+
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+        let mut cipher = Cipher {
+            key: Key::encrypt(&KEY),
+            message: (0..MESSAGE).map(|at| (at % 251) as u8).collect(),
+            output: vec![0; MESSAGE],
+            messages: 1,
+            wrong: None,
+        };
+        cipher.message();
+        cipher.messages = iterations_a_round(|n| (0..n).for_each(|_| cipher.message()));
+        Ok(Box::new(cipher))
+    }
+}
+
+struct Cipher {
+    key: Key,
+    message: Vec<u8>,
+    output: Vec<u8>,
+    messages: u64,
+    wrong: Option<[u8; BLOCK]>,
+}
+
+impl Cipher {
+    fn message(&mut self) {
+        let mut state = START;
+        encrypt(&self.message, &mut self.output, &self.key, &mut state);
+        if state[..BLOCK] != LAST_BLOCK && self.wrong.is_none() {
+            let mut last = [0; BLOCK];
+            last.copy_from_slice(&state[..BLOCK]);
+            self.wrong = Some(last);
+        }
+    }
+}
+
+impl Worker for Cipher {
+    fn round(&mut self) -> f64 {
+        (0..self.messages).for_each(|_| self.message());
+        (self.messages * MESSAGE as u64) as f64
+    }
+
+    fn verify(&mut self) -> Result<(), String> {
+        match self.wrong {
+            None => Ok(()),
+            Some(last) => Err(format!(
+                "the last block of a message came out as {}, it is {}",
+                hexadecimal(&last),
+                hexadecimal(&LAST_BLOCK)
+            )),
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flipped_bit_is_noticed() {
+        let mut cipher = Cipher {
+            key: Key::encrypt(&KEY),
+            message: (0..MESSAGE).map(|at| (at % 251) as u8).collect(),
+            output: vec![0; MESSAGE],
+            messages: 2,
+            wrong: None,
+        };
+        assert_eq!(cipher.round(), 2.0 * MESSAGE as f64);
+        assert_eq!(cipher.verify(), Ok(()));
+        cipher.message[77] ^= 4;
+        cipher.round();
+        assert!(cipher.verify().unwrap_err().contains("came out as"));
+    }
+}

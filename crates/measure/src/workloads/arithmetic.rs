@@ -1,0 +1,172 @@
+//! Whether a CPU's multiply-adds are right: on every lane of each vector width, against results that were worked out
+//! with exact fractions. The timed loops keep no result; this is what `flops` is verified by.
+
+use kernels::Variant;
+
+/// Multiplier of the even steps, of the odd ones, and what is added: values of the timed loops, with as many bits set
+/// in their significands as not.
+const FACTORS: [f64; 2] = [1.482_513_370_718, 0.607_197_325_841];
+const TERM: f64 = 0.373_141_592_653;
+
+/// Steps from each lane's start, 1 + lane ÷ 8.
+const STEPS: usize = 16;
+
+/// How often all steps are done in a check: 30,000 multiply-adds a lane.
+const TIMES: usize = 2_000;
+
+/// The bits that each lane ends with when multiplication and addition are rounded once, together.
+const FUSED: [u64; 8] = [
+    0x400e_ca25_82b2_993e,
+    0x400f_3885_50c3_2b48,
+    0x400f_a6e5_1ed3_bd51,
+    0x4010_0aa2_7672_27ad,
+    0x4010_41d2_5d7a_70b2,
+    0x4010_7902_4482_b9b8,
+    0x4010_b032_2b8b_02bb,
+    0x4010_e762_1293_4bc1,
+];
+
+/// The same when each is rounded by itself.
+#[cfg(any(target_arch = "x86_64", test))]
+const APART: [u64; 8] = [
+    0x400e_ca25_82b2_993d,
+    0x400f_3885_50c3_2b48,
+    0x400f_a6e5_1ed3_bd50,
+    0x4010_0aa2_7672_27ae,
+    0x4010_41d2_5d7a_70b2,
+    0x4010_7902_4482_b9b5,
+    0x4010_b032_2b8b_02bb,
+    0x4010_e762_1293_4bc0,
+];
+
+/// Does the steps on the vectors of `variant`, which must be usable, and checks every lane's bits.
+pub fn check(variant: Variant) -> Result<(), String> {
+    for _ in 0..TIMES {
+        let (lanes, known): (Vec<f64>, &[u64]) = match variant {
+            _ if !variant.usable() => return Err(format!("this CPU has no {variant} vectors")),
+            // SAFETY: the variant is usable on this CPU.
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx512 => (unsafe { x86::avx512() }.to_vec(), &FUSED),
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Variant::Avx2 => (unsafe { x86::avx2() }.to_vec(), &FUSED),
+            #[cfg(target_arch = "x86_64")]
+            Variant::Sse2 => (x86::sse2().to_vec(), &APART),
+            #[cfg(target_arch = "aarch64")]
+            Variant::Neon => (neon().to_vec(), &FUSED),
+            _ => return Ok(()),
+        };
+        compare(&lanes, known)?;
+    }
+    Ok(())
+}
+
+fn compare(lanes: &[f64], known: &[u64]) -> Result<(), String> {
+    match lanes.iter().zip(known).position(|(lane, known)| lane.to_bits() != *known) {
+        None => Ok(()),
+        Some(at) => Err(format!(
+            "multiply-adds on lane {at} of {} came out as {:?}, they are {:?}",
+            lanes.len(),
+            lanes[at],
+            f64::from_bits(known[at])
+        )),
+    }
+}
+
+/// Where a lane starts; the compiler shall not work the steps out itself.
+fn start<const LANES: usize>() -> [f64; LANES] {
+    std::hint::black_box(std::array::from_fn(|lane| 1.0 + lane as f64 / 8.0))
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{FACTORS, STEPS, TERM, start};
+
+    #[target_feature(enable = "avx512f")]
+    pub fn avx512() -> [f64; 8] {
+        let lanes: [f64; 8] = start();
+        // SAFETY: eight doubles are read and written where there are eight.
+        let mut x = unsafe { _mm512_loadu_pd(lanes.as_ptr()) };
+        for step in 0..STEPS {
+            x = _mm512_fmadd_pd(x, _mm512_set1_pd(FACTORS[step % 2]), _mm512_set1_pd(TERM));
+        }
+        let mut out = [0.0; 8];
+        // SAFETY: as above.
+        unsafe { _mm512_storeu_pd(out.as_mut_ptr(), x) };
+        out
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub fn avx2() -> [f64; 4] {
+        let lanes: [f64; 4] = start();
+        // SAFETY: four doubles are read and written where there are four.
+        let mut x = unsafe { _mm256_loadu_pd(lanes.as_ptr()) };
+        for step in 0..STEPS {
+            x = _mm256_fmadd_pd(x, _mm256_set1_pd(FACTORS[step % 2]), _mm256_set1_pd(TERM));
+        }
+        let mut out = [0.0; 4];
+        // SAFETY: as above.
+        unsafe { _mm256_storeu_pd(out.as_mut_ptr(), x) };
+        out
+    }
+
+    pub fn sse2() -> [f64; 2] {
+        let lanes: [f64; 2] = start();
+        let mut out = [0.0; 2];
+        // SAFETY: two doubles are read and written where there are two; every x86-64 CPU has SSE2.
+        unsafe {
+            let mut x = _mm_loadu_pd(lanes.as_ptr());
+            for step in 0..STEPS {
+                x = _mm_add_pd(_mm_mul_pd(x, _mm_set1_pd(FACTORS[step % 2])), _mm_set1_pd(TERM));
+            }
+            _mm_storeu_pd(out.as_mut_ptr(), x);
+        }
+        out
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn neon() -> [f64; 2] {
+    use std::arch::aarch64::{vdupq_n_f64, vfmaq_f64, vld1q_f64, vst1q_f64};
+    let lanes: [f64; 2] = start();
+    let mut out = [0.0; 2];
+    // SAFETY: two doubles are read and written where there are two; Linux programs on aarch64 have NEON.
+    unsafe {
+        let mut x = vld1q_f64(lanes.as_ptr());
+        for step in 0..STEPS {
+            x = vfmaq_f64(vdupq_n_f64(TERM), x, vdupq_n_f64(FACTORS[step % 2]));
+        }
+        vst1q_f64(out.as_mut_ptr(), x);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_width_computes_right() {
+        for variant in Variant::usable_vectors() {
+            assert_eq!(check(variant), Ok(()), "{variant}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_bit_on_one_lane_is_noticed() {
+        let mut lanes: Vec<f64> = FUSED.iter().map(|bits| f64::from_bits(*bits)).collect();
+        assert_eq!(compare(&lanes, &FUSED), Ok(()));
+        lanes[5] = f64::from_bits(FUSED[5] ^ 1);
+        assert!(compare(&lanes, &FUSED).unwrap_err().contains("lane 5 of 8"));
+    }
+
+    #[test]
+    fn fused_and_apart_differ_so_that_neither_passes_for_the_other() {
+        let step = |x: f64, at: usize| x * FACTORS[at % 2] + TERM;
+        let apart = (0..8).map(|lane| (0..STEPS).fold(1.0 + f64::from(lane) / 8.0, step).to_bits());
+        assert_eq!(apart.collect::<Vec<_>>(), APART);
+        assert_ne!(FUSED[0], APART[0]);
+    }
+}

@@ -1,0 +1,67 @@
+//! `bignum-power`: 7 to the power of 999,999 in decimal limbs, the work of `echo "7^999999" | bc`: long products.
+
+use kernels::bignum::{Limb, POWER, POWER_CHECK, check, power, power_limbs};
+use record::Machine;
+
+use super::{Site, Worker, Workload};
+
+/// See the module.
+pub struct BignumPower;
+
+impl Workload for BignumPower {
+    fn name(&self) -> &'static str {
+        "bignum-power"
+    }
+
+    fn work(&self) -> &'static str {
+        "times that 7^999999 was computed"
+    }
+
+    fn instructions(&self) -> Option<f64> {
+        None
+    }
+
+    fn pass(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn bytes(&self, _: &Machine) -> u64 {
+        let (result, scratch) = power_limbs();
+        ((result + scratch) * size_of::<Limb>()) as u64
+    }
+
+    fn indivisible(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+        let (result, scratch) = power_limbs();
+        // Written, not only reserved: the pages shall be this thread's.
+        Ok(Box::new(Power { result: vec![1; result], scratch: vec![1; scratch], wrong: None }))
+    }
+}
+
+struct Power {
+    result: Vec<Limb>,
+    scratch: Vec<Limb>,
+    wrong: Option<u64>,
+}
+
+impl Worker for Power {
+    fn round(&mut self) -> f64 {
+        let limbs = power(POWER.0, POWER.1, &mut self.result, &mut self.scratch);
+        // One sum over the limbs: a two-thousandth of the power's own work.
+        let rest = check(&self.result[..limbs]);
+        if rest != POWER_CHECK {
+            self.wrong = Some(rest);
+        }
+        1.0
+    }
+
+    fn verify(&mut self) -> Result<(), String> {
+        match self.wrong {
+            None => Ok(()),
+            Some(rest) => Err(format!("7^999999 came out as {rest} modulo 2^61 - 1, it is {POWER_CHECK}")),
+        }
+    }
+}

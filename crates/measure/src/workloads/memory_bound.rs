@@ -1,0 +1,95 @@
+//! `memory-bound`: a cache line flushed and loaded again: the way to memory and back, with nothing to hide it.
+
+use kernels::flush::{WORK, available, reload};
+use record::Machine;
+
+use super::{Site, Worker, Workload, iterations_a_round};
+
+/// See the module.
+pub struct MemoryBound;
+
+/// A page holds the line, so that no other thread's data lies near it.
+const PAGE: usize = 4096;
+
+/// What the line holds, before and after.
+const CONTENT: u8 = 0x5a;
+
+impl Workload for MemoryBound {
+    fn name(&self) -> &'static str {
+        "memory-bound"
+    }
+
+    fn work(&self) -> &'static str {
+        "cache lines flushed and loaded again"
+    }
+
+    fn instructions(&self) -> Option<f64> {
+        Some(f64::from(WORK.instructions) / f64::from(WORK.operations))
+    }
+
+    fn usable(&self, _: &Machine) -> Result<(), String> {
+        if available() { Ok(()) } else { Err("this CPU cannot flush a cache line in user mode".to_owned()) }
+    }
+
+    fn bytes(&self, _: &Machine) -> u64 {
+        2 * PAGE as u64
+    }
+
+    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, String> {
+        let _ = site;
+        self.usable(&Machine::default())?;
+        let mut line = Line { memory: vec![CONTENT; 2 * PAGE], iterations: 1 };
+        let start = line.start();
+        // SAFETY: the line is readable, and the flush is available.
+        line.iterations = iterations_a_round(|n| unsafe { reload(start, n) });
+        Ok(Box::new(line))
+    }
+}
+
+struct Line {
+    memory: Vec<u8>,
+    iterations: u64,
+}
+
+impl Line {
+    /// A line in the middle of the memory, with half a page of it on either side at least.
+    fn start(&mut self) -> *mut u8 {
+        let start = self.memory.as_mut_ptr();
+        start.wrapping_add(start.align_offset(64) % 64 + PAGE - 64)
+    }
+}
+
+impl Worker for Line {
+    fn round(&mut self) -> f64 {
+        let start = self.start();
+        // SAFETY: the line lies within the memory; `prepare` asked whether the flush is available.
+        unsafe { reload(start, self.iterations) };
+        self.iterations as f64 * f64::from(WORK.operations)
+    }
+
+    fn verify(&mut self) -> Result<(), String> {
+        match self.memory.iter().position(|byte| *byte != CONTENT) {
+            None => Ok(()),
+            Some(at) => Err(format!(
+                "a byte that was only flushed and loaded came back as {:#04x}, it was {CONTENT:#04x}",
+                self.memory[at]
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_that_changed_is_noticed() {
+        let mut line = Line { memory: vec![CONTENT; 2 * PAGE], iterations: 3 };
+        if available() {
+            assert_eq!(line.round(), 3.0);
+        }
+        assert_eq!(line.verify(), Ok(()));
+        line.memory[PAGE] ^= 1;
+        assert!(line.verify().unwrap_err().contains("0x5b"));
+    }
+}
