@@ -3,6 +3,7 @@
 mod commands;
 mod failure;
 mod files;
+mod init;
 mod options;
 mod output;
 mod progress;
@@ -11,6 +12,9 @@ mod signals;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if init::is_first_process() {
+        init::run();
+    }
     signals::expect_full_disks();
     let done = options::parse().and_then(|options| match options {
         options::Asked::Text(text) => output::print(&text).map(|()| 0),

@@ -8,12 +8,38 @@ use crate::system::DMI;
 use crate::text::{self, field};
 
 /// Fills [`Machine::virtualization`]. The architecture must be known already.
-pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
-    machine.virtualization = Virtualization {
-        hypervisor: hypervisor(root, &machine.architecture),
-        container: container(root).map(str::to_owned),
-        ..Virtualization::default()
-    };
+pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+    let hypervisor = hypervisor(root, &machine.architecture);
+    let emulated = emulated(root, hypervisor.as_deref());
+    // QEMU's virtual board looks the same with KVM and without.
+    let hypervisor =
+        if emulated && hypervisor.as_deref() == Some("kvm") { Some("qemu".to_owned()) } else { hypervisor };
+    let container = container(root).map(str::to_owned);
+    machine.virtualization = Virtualization { hypervisor, container, emulated: emulated.then_some(true) };
+    if emulated {
+        coverage.push(
+            Coverage::degraded("times", "emulated machine: its times are not speeds")
+                .with_remedy("measure on the hardware itself, or in a virtual machine that runs on KVM"),
+        );
+    }
+}
+
+/// The kernel parameter by which a machine of the lab says that it is emulated, whatever processor it imitates.
+const EMULATED_PARAMETER: &str = "linespeed.emulated";
+/// Arm reserves implementer 0 for software: QEMU's own processor (`-cpu max`) has it, no hardware does.
+const SOFTWARE_IMPLEMENTER: &str = "0x00";
+
+/// Whether something says that another program interprets this machine's instructions.
+fn emulated(root: &Root, hypervisor: Option<&str>) -> bool {
+    // CPUID's signature TCGTCGTCGTCG; firmware alone says no more than that the board is QEMU's.
+    let signed =
+        root.is_live() && hypervisor == Some("qemu") && native::hypervisor().as_deref() == Some("qemu");
+    let parameters = root.text("/proc/cmdline").unwrap_or_default();
+    signed
+        || parameters.split_ascii_whitespace().any(|word| word == EMULATED_PARAMETER)
+        || root
+            .text("/proc/cpuinfo")
+            .is_some_and(|text| field(&text, "CPU implementer") == Some(SOFTWARE_IMPLEMENTER))
 }
 
 /// The hypervisor's word, `none`, or `unknown` where there is one that does not say which.
@@ -272,6 +298,37 @@ mod tests {
         assert_eq!(found(&tree, "aarch64").hypervisor.as_deref(), Some("kvm"));
         assert_eq!(found(&Tree::new(), "aarch64").hypervisor, None);
         assert_eq!(found(&Tree::new(), "x86_64").hypervisor, None);
+    }
+
+    #[test]
+    fn an_emulated_machine_is_told_and_its_times_are_doubted() {
+        let board = || Tree::new().file("proc/device-tree/compatible", "linux,dummy-virt\0");
+        let cpuinfo = |implementer: &str| {
+            format!("processor\t: 0\nCPU implementer\t: {implementer}\nCPU part\t: 0xd08\n")
+        };
+        for (tree, emulated, hypervisor) in [
+            (board().file("proc/cpuinfo", cpuinfo("0x00")), Some(true), "qemu"),
+            (board().file("proc/cpuinfo", cpuinfo("0x41")), None, "kvm"),
+            (
+                board()
+                    .file("proc/cpuinfo", cpuinfo("0x41"))
+                    .file("proc/cmdline", "quiet linespeed.emulated\n"),
+                Some(true),
+                "qemu",
+            ),
+            (dmi("QEMU", "Standard PC"), None, "qemu"),
+            (dmi("Dell Inc.", "PowerEdge").file("proc/cmdline", "linespeed.emulated=no x"), None, "none"),
+        ] {
+            let mut machine = Machine { architecture: "aarch64".into(), ..Machine::default() };
+            let mut coverage = Vec::new();
+            read(&tree.root(), &mut machine, &mut coverage);
+            assert_eq!(machine.virtualization.emulated, emulated);
+            assert_eq!(machine.virtualization.hypervisor.as_deref(), Some(hypervisor));
+            let doubted = coverage
+                .iter()
+                .any(|entry| entry.reason.as_deref().is_some_and(|why| why.contains("not speeds")));
+            assert_eq!(doubted, emulated.is_some());
+        }
     }
 
     #[test]

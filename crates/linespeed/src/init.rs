@@ -1,0 +1,212 @@
+//! linespeed as the only program of a machine of the lab: as the first process it mounts what it needs, runs itself
+//! as the kernel's command line says, sends what came of it over a serial port, and powers the machine off.
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use wire::{Kind, Orders};
+
+/// Where the kernel starts the program of an initramfs.
+const INIT: &str = "/init";
+
+/// What is mounted: type, folder, and whether the folder has to be made.
+const MOUNTS: [(&str, &str, bool); 6] = [
+    ("proc", "/proc", false),
+    ("sysfs", "/sys", false),
+    ("devtmpfs", "/dev", false),
+    ("tmpfs", "/dev/shm", true),
+    ("tmpfs", "/tmp", false),
+    ("cgroup2", "/sys/fs/cgroup", false),
+];
+
+/// Whether the kernel started this process as the machine's first one. A container's first process is not: its
+/// `/proc` is mounted already.
+pub fn is_first_process() -> bool {
+    std::process::id() == 1
+        && std::env::args_os().next().is_some_and(|name| name == INIT)
+        && !Path::new("/proc/self").exists()
+}
+
+/// Does everything and powers off.
+pub fn run() -> ! {
+    let mut notes: Vec<String> =
+        MOUNTS.iter().filter_map(|(kind, at, make)| mount(kind, at, *make)).collect();
+    if let Err(error) = obey(&mut notes) {
+        // The console is all that is left to speak to.
+        eprintln!("linespeed as /init: {}", [notes.as_slice(), &[error]].concat().join("; "));
+    }
+    power_off()
+}
+
+fn obey(notes: &mut Vec<String>) -> Result<(), String> {
+    let line = fs::read_to_string("/proc/cmdline").map_err(|error| format!("/proc/cmdline: {error}"))?;
+    let orders = Orders::read(&line).map_err(|error| error.to_string())?;
+    let channel = Channel::open(&format!("/dev/{}", orders.channel))?;
+    notes.extend(orders.offline.iter().filter_map(|cpu| take_offline(*cpu)));
+    for note in notes.iter() {
+        channel.send(Kind::Note, note.as_bytes());
+    }
+    channel.send(Kind::Started, b"");
+    let ended = match start(&orders.arguments) {
+        Ok(child) => attend(child, &channel),
+        Err(error) => {
+            channel.send(Kind::Note, format!("{INIT} cannot be started: {error}").as_bytes());
+            "exit 3".to_owned()
+        }
+    };
+    match fs::read(wire::RECORD) {
+        Ok(record) => channel.send(Kind::Record, &record),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => channel.send(Kind::Note, format!("{}: {error}", wire::RECORD).as_bytes()),
+    }
+    channel.send(Kind::Ended, ended.as_bytes());
+    channel.drain();
+    Ok(())
+}
+
+fn start(arguments: &[String]) -> io::Result<Child> {
+    Command::new(INIT)
+        .arg0("linespeed")
+        .args(arguments)
+        .env_clear()
+        .envs([("PATH", "/bin"), ("HOME", "/tmp"), ("NO_COLOR", "1")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// Passes on what the program prints until it has ended, and says how it did.
+fn attend(mut child: Child, channel: &Channel) -> String {
+    let (output, error) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        scope.spawn(|| pass_on(output, Kind::Output, channel));
+        scope.spawn(|| pass_on(error, Kind::Error, channel));
+        let ended = wait(child.id());
+        // What it has left behind would hold the pipes open.
+        // SAFETY: the call touches no memory; -1 from the first process means all others.
+        unsafe { libc::kill(-1, libc::SIGKILL) };
+        ended
+    })
+}
+
+fn pass_on(from: Option<impl Read>, kind: Kind, channel: &Channel) {
+    let Some(mut from) = from else { return };
+    let mut buffer = [0; wire::LARGEST];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(length) => channel.send(kind, &buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Waits for `child`, and for every orphan that the kernel hands to the first process.
+fn wait(child: u32) -> String {
+    loop {
+        let mut status = 0;
+        // SAFETY: status is a valid place for an int.
+        let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
+        if ended < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return "exit 3".to_owned();
+            }
+        } else if ended.cast_unsigned() == child {
+            return if libc::WIFSIGNALED(status) {
+                format!("signal {}", libc::WTERMSIG(status))
+            } else {
+                format!("exit {}", libc::WEXITSTATUS(status))
+            };
+        }
+    }
+}
+
+/// The serial port, and the number of the next frame.
+struct Channel(Mutex<(File, u32)>);
+
+impl Channel {
+    fn open(path: &str) -> Result<Self, String> {
+        let port = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOCTTY)
+            .open(path)
+            .map_err(|error| format!("{path}: {error}"))?;
+        let descriptor = port.as_raw_fd();
+        // SAFETY: the descriptor is open, and the structure, of which zeros are a value, lives through the calls.
+        let set = unsafe {
+            let mut settings: libc::termios = std::mem::zeroed();
+            libc::tcgetattr(descriptor, &mut settings) == 0 && {
+                // Otherwise each line end would be written as two bytes.
+                libc::cfmakeraw(&mut settings);
+                settings.c_cflag = settings.c_cflag & !libc::CBAUD | libc::B115200;
+                libc::tcsetattr(descriptor, libc::TCSANOW, &settings) == 0
+            }
+        };
+        if !set {
+            return Err(format!("{path}: {}", io::Error::last_os_error()));
+        }
+        Ok(Self(Mutex::new((port, 0))))
+    }
+
+    /// The host notices frames that are missing; there is nobody else to tell.
+    fn send(&self, kind: Kind, payload: &[u8]) {
+        let mut channel = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (port, number) = &mut *channel;
+        let _ = port.write_all(&wire::encode(kind, number, payload));
+    }
+
+    fn drain(&self) {
+        let channel = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the descriptor is open.
+        unsafe { libc::tcdrain(channel.0.as_raw_fd()) };
+    }
+}
+
+/// Mounts one file system; what went wrong otherwise.
+fn mount(kind: &str, at: &str, make: bool) -> Option<String> {
+    let done = || -> io::Result<()> {
+        if make {
+            fs::DirBuilder::new().mode(0o755).recursive(true).create(at)?;
+        }
+        let (kind, at) = (CString::new(kind)?, CString::new(at)?);
+        // SAFETY: the three texts end with a zero byte and outlive the call; these file systems need no data.
+        let result = unsafe { libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    done().err().map(|error| format!("{kind} on {at}: {error}"))
+}
+
+/// Takes a CPU offline; what went wrong otherwise.
+fn take_offline(cpu: u32) -> Option<String> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/online");
+    fs::write(&path, "0").err().map(|error| format!("CPU {cpu} cannot be taken offline: {path}: {error}"))
+}
+
+fn power_off() -> ! {
+    // SAFETY: neither call touches memory.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_POWER_OFF);
+    }
+    // The kernel panics when its first process ends, and the host sees that.
+    std::process::exit(3)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_ordinary_process_is_not_the_first() {
+        assert!(!super::is_first_process());
+    }
+}

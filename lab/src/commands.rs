@@ -1,0 +1,187 @@
+//! What each command does.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::checks::{self, Verdicts};
+use crate::failure::Failure;
+use crate::guest::{self, Ended, Job, Outcome};
+use crate::options::{Boot, Check, Command, Options, Parts};
+use crate::shape::{Architecture, Shape};
+use crate::{kernel, program, shapes};
+
+/// Does it; returns the exit code.
+pub fn run(options: &Options) -> Result<u8, Failure> {
+    match &options.command {
+        Command::Boot(boot) => self::boot(boot, &options.parts),
+        Command::Check(check) => self::check(check, &options.parts),
+        Command::All => check_shapes(&shapes::all()?, None, &options.parts),
+        Command::List => list(),
+        Command::Kernel { architectures } => fetch(architectures),
+    }
+}
+
+/// Where cargo builds: the folder that its own variable names, `target` in the source tree otherwise.
+fn target() -> PathBuf {
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/")).join("target");
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from)
+}
+
+/// Kernels are kept beside what cargo builds, wherever that is for this run.
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/")).join("target/lab")
+}
+
+/// Boots a machine. With `record` linespeed is told to leave its record where the machine brings it back from.
+fn boot_shape(
+    shape: &Shape,
+    arguments: &[String],
+    record: bool,
+    with: &[PathBuf],
+    pass_on: bool,
+    parts: &Parts,
+) -> Result<Outcome, Failure> {
+    let program = match &parts.program {
+        Some(path) => path.clone(),
+        None => program::find(&target(), shape.architecture)?,
+    };
+    let bytes = program::load(&program, shape.architecture)?;
+    let initramfs = program::initramfs(&bytes, with)?;
+    let kernel = match &parts.kernel {
+        Some(path) if !path.is_file() => {
+            return Err(Failure::Usage(format!("--kernel {}: no such file", path.display())));
+        }
+        Some(path) => path.clone(),
+        None => kernel::find(&cache(), shape.architecture)?,
+    };
+    let mut all = Vec::new();
+    if record {
+        // Before the command: what follows `--` belongs to somebody else.
+        all.extend(["--output".to_owned(), wire::RECORD.to_owned()]);
+    }
+    all.extend_from_slice(arguments);
+    guest::run(&Job {
+        shape,
+        kernel,
+        initramfs: &initramfs,
+        arguments: &all,
+        limit: Duration::from_secs(parts.seconds.unwrap_or(shape.seconds)),
+        pass_on,
+        verbose: parts.verbose,
+    })
+}
+
+fn boot(boot: &Boot, parts: &Parts) -> Result<u8, Failure> {
+    let shape = shapes::find(&boot.shape)?;
+    let outcome = boot_shape(&shape, &boot.arguments, boot.output.is_some(), &boot.with, true, parts)?;
+    if parts.verbose {
+        let (boot, whole) = (outcome.boot.as_secs_f64(), outcome.whole.as_secs_f64());
+        eprintln!("lab: {}: booted in {boot:.1} s, over after {whole:.1} s", shape.name);
+    }
+    if let Some(path) = &boot.output {
+        match &outcome.record {
+            Some(record) => write(path, record)?,
+            None => eprintln!("lab: {}: linespeed wrote no record", shape.name),
+        }
+    }
+    if let Ended::Signal(signal) = outcome.ended {
+        eprintln!("lab: {}: linespeed was ended by signal {signal}", shape.name);
+    }
+    Ok(outcome.ended.code())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let written =
+        if path == Path::new("-") { std::io::stdout().write_all(bytes) } else { std::fs::write(path, bytes) };
+    written.map_err(|error| Failure::Cannot(format!("{}: cannot be written: {error}", path.display())))
+}
+
+fn check(check: &Check, parts: &Parts) -> Result<u8, Failure> {
+    let chosen = if check.quick {
+        shapes::all()?.into_iter().filter(|shape| shape.check.quick).collect()
+    } else {
+        check.shapes.iter().map(|name| shapes::find(name)).collect::<Result<Vec<_>, _>>()?
+    };
+    check_shapes(&chosen, check.records.as_deref(), parts)
+}
+
+/// Checks one machine after the other; 0 when everything held.
+fn check_shapes(chosen: &[Shape], records: Option<&Path>, parts: &Parts) -> Result<u8, Failure> {
+    let mut failed = Vec::new();
+    for shape in chosen {
+        let verdicts = match check_shape(shape, records, parts) {
+            Ok(verdicts) => verdicts,
+            Err(signal @ Failure::Signal(_)) => return Err(signal),
+            // A machine that does not come up is a failed check; the others still have theirs.
+            Err(failure) => Verdicts::of_failure(&failure.to_string()),
+        };
+        let mark = if verdicts.held() { "ok    " } else { "FAILED" };
+        println!("{mark} {:24} {} of {} held", shape.name, verdicts.count_held(), verdicts.count());
+        for line in verdicts.lines(parts.verbose) {
+            println!("       {line}");
+        }
+        if !verdicts.held() {
+            failed.push(shape.name.as_str());
+        }
+    }
+    println!("{} of {} machines as they should be", chosen.len() - failed.len(), chosen.len());
+    Ok(u8::from(!failed.is_empty()))
+}
+
+fn check_shape(shape: &Shape, records: Option<&Path>, parts: &Parts) -> Result<Verdicts, Failure> {
+    let outcome = boot_shape(shape, &shape.check.run, true, &[], false, parts)?;
+    if parts.verbose {
+        let (boot, whole) = (outcome.boot.as_secs_f64(), outcome.whole.as_secs_f64());
+        eprintln!("lab: {}: booted in {boot:.1} s, over after {whole:.1} s", shape.name);
+    }
+    let printed = || String::from_utf8_lossy(&outcome.printed).trim_end().to_owned();
+    if outcome.ended != Ended::Exit(0) {
+        let how = format!("{:?}", outcome.ended).to_lowercase();
+        return Err(Failure::Cannot(format!("linespeed ended with {how}: {}", printed())));
+    }
+    let Some(record) = outcome.record else {
+        return Err(Failure::Cannot(format!("linespeed wrote no record: {}", printed())));
+    };
+    if let Some(folder) = records {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::Cannot(format!("{}: {error}", folder.display())))?;
+        write(&folder.join(format!("{}.json", shape.name)), &record)?;
+    }
+    Ok(checks::all(shape, &record))
+}
+
+fn list() -> Result<u8, Failure> {
+    let mut text = String::new();
+    for shape in shapes::all()? {
+        let nodes = shape.nodes.len().max(1);
+        text.push_str(&format!(
+            "{:24} {:8} {:3} CPUs {:2} node{} {}\n",
+            shape.name,
+            shape.architecture.name(),
+            shape.cpus.count(),
+            nodes,
+            if nodes == 1 { " " } else { "s" },
+            shape.summary
+        ));
+    }
+    // A reader that has left is no error.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(0)
+}
+
+fn fetch(names: &[String]) -> Result<u8, Failure> {
+    let named = |name: &String| {
+        Architecture::ALL.into_iter().find(|architecture| architecture.name() == name).ok_or_else(|| {
+            Failure::Usage(format!("there is no kernel for {name:?}; there are some for: x86_64, aarch64"))
+        })
+    };
+    let chosen = match names {
+        [] => Architecture::ALL.to_vec(),
+        names => names.iter().map(named).collect::<Result<_, _>>()?,
+    };
+    for architecture in chosen {
+        println!("{}", kernel::fetch(&cache(), architecture)?.display());
+    }
+    Ok(0)
+}

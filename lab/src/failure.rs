@@ -1,0 +1,34 @@
+//! Why the lab stopped, as one line, and the exit code that goes with it.
+
+use std::fmt;
+
+/// Why the lab stopped.
+#[derive(Debug)]
+pub enum Failure {
+    /// A shape, a file or an argument of the user's cannot be used. Exit code 2.
+    Usage(String),
+    /// Something that it needs is missing, or the machine did not do its work. Exit code 3.
+    Cannot(String),
+    /// A signal came. Exit code 128 + its number.
+    Signal(i32),
+}
+
+impl Failure {
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => 2,
+            Failure::Cannot(_) => 3,
+            Failure::Signal(signal) => 128u8.saturating_add(u8::try_from(*signal).unwrap_or(127)),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(what) | Failure::Cannot(what) => f.write_str(what),
+            Failure::Signal(signal) => write!(f, "stopped by signal {signal}; the machine was switched off"),
+        }
+    }
+}

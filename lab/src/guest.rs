@@ -1,0 +1,385 @@
+//! Runs one machine from its start to its end: what it prints is passed on as it comes, its record is kept, and no
+//! QEMU outlives this process.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use wire::{Frame, Kind, Reader};
+
+use crate::failure::Failure;
+use crate::qemu::{self, Parts};
+use crate::shape::Shape;
+use crate::signals;
+use crate::smbios;
+
+/// What a machine is to do.
+pub struct Job<'a> {
+    /// The machine.
+    pub shape: &'a Shape,
+    /// Its kernel.
+    pub kernel: PathBuf,
+    /// Its first file system.
+    pub initramfs: &'a [u8],
+    /// linespeed's arguments.
+    pub arguments: &'a [String],
+    /// When it is switched off, boot included.
+    pub limit: Duration,
+    /// Whether its output goes to this process's own.
+    pub pass_on: bool,
+    /// Whether QEMU's command line is shown.
+    pub verbose: bool,
+}
+
+/// How the program in the machine ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Exit(u8),
+    /// By this signal.
+    Signal(u8),
+}
+
+impl Ended {
+    fn read(text: &[u8]) -> Option<Self> {
+        let (word, number) = std::str::from_utf8(text).ok()?.split_once(' ')?;
+        let number = number.parse().ok()?;
+        match word {
+            "exit" => Some(Self::Exit(number)),
+            "signal" => Some(Self::Signal(number)),
+            _ => None,
+        }
+    }
+
+    /// The exit code that passes it on.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Exit(code) => code,
+            Self::Signal(signal) => 128u8.saturating_add(signal),
+        }
+    }
+}
+
+/// What came of a machine.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How its program ended.
+    pub ended: Ended,
+    /// Its record, where it wrote one.
+    pub record: Option<Vec<u8>>,
+    /// What the program printed on both its outputs.
+    pub printed: Vec<u8>,
+    /// From the start of QEMU to the start of the program.
+    pub boot: Duration,
+    /// From the start of QEMU to its end.
+    pub whole: Duration,
+}
+
+/// How long to wait between looks at the clock and at signals.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long QEMU may take to end after the machine has said its last word.
+const POWER_OFF: Duration = Duration::from_secs(20);
+
+/// Boots the machine and stays with it to its end.
+pub fn run(job: &Job) -> Result<Outcome, Failure> {
+    let shape = job.shape;
+    let memory = |name: &str, bytes: &[u8]| {
+        MemoryFile::new(name, bytes).map_err(|error| Failure::Cannot(format!("a file in memory: {error}")))
+    };
+    let initramfs = memory("initramfs", job.initramfs)?;
+    let mut console = memory("console", b"")?;
+    let tables = match shape.memory_devices.as_slice() {
+        [] => None,
+        devices => Some(memory("tables", &smbios::memory_devices(devices))?),
+    };
+    let parameters = qemu::kernel_parameters(shape, job.arguments).map_err(Failure::Usage)?;
+    let parts = Parts {
+        kernel: job.kernel.clone(),
+        initramfs: initramfs.path(),
+        tables: tables.as_ref().map(MemoryFile::path),
+        console: console.path(),
+    };
+    let arguments = qemu::arguments(shape, &parts, &parameters);
+    if job.verbose {
+        eprintln!("lab: {} {}", qemu::program(shape.architecture), arguments.join(" "));
+    }
+    let began = Instant::now();
+    let mut machine = Machine::start(shape, &arguments)?;
+    let mut seen = Seen::default();
+    let watched = watch(job, began, &mut machine, &mut seen);
+    let complaint = machine.end(if watched.is_ok() { POWER_OFF } else { Duration::ZERO });
+    watched?;
+    seen.outcome(began.elapsed()).map_err(|why| {
+        let words = [complaint, console.text()].concat();
+        let told: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
+        let told = told[told.len().saturating_sub(12)..].join("\n    ");
+        let said = if told.is_empty() { String::new() } else { format!("; last messages:\n    {told}") };
+        Failure::Cannot(format!("{}: {why}{said}", shape.name))
+    })
+}
+
+/// Takes what the machine sends until it has said its last word or closed the channel.
+fn watch(job: &Job, began: Instant, machine: &mut Machine, seen: &mut Seen) -> Result<(), Failure> {
+    while seen.ended.is_none() {
+        if let Some(signal) = signals::caught() {
+            return Err(Failure::Signal(signal));
+        }
+        if began.elapsed() > job.limit {
+            let seconds = job.limit.as_secs();
+            let how = if seen.boot.is_some() { "its program was still running" } else { "it had not booted" };
+            let way_out = "give it more with --seconds N";
+            return Err(Failure::Cannot(format!(
+                "{}: {how} after {seconds} s and it was switched off; {way_out}",
+                job.shape.name
+            )));
+        }
+        match machine.output.recv_timeout(LOOK) {
+            Ok(bytes) => {
+                for frame in seen.reader.take(&bytes) {
+                    seen.take(frame, began, job.pass_on);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// What has come so far.
+#[derive(Default)]
+struct Seen {
+    reader: Reader,
+    boot: Option<Duration>,
+    record: Vec<u8>,
+    printed: Vec<u8>,
+    ended: Option<Ended>,
+}
+
+impl Seen {
+    fn take(&mut self, frame: Frame, began: Instant, pass_on: bool) {
+        // Nobody may be reading; the machine goes on, as it would in a pipeline that does not care.
+        match frame.kind {
+            Kind::Started => self.boot = Some(began.elapsed()),
+            Kind::Record => self.record.extend(frame.payload),
+            Kind::Note => eprintln!("lab: in the machine: {}", String::from_utf8_lossy(&frame.payload)),
+            Kind::Ended => self.ended = Ended::read(&frame.payload),
+            Kind::Output | Kind::Error => {
+                if pass_on && frame.kind == Kind::Output {
+                    let mut output = io::stdout();
+                    let _ = output.write_all(&frame.payload).and_then(|()| output.flush());
+                } else if pass_on {
+                    let _ = io::stderr().write_all(&frame.payload);
+                }
+                self.printed.extend(frame.payload);
+            }
+        }
+    }
+
+    fn outcome(self, whole: Duration) -> Result<Outcome, String> {
+        let lost = self.reader.lost();
+        if lost > 0 {
+            return Err(format!("{lost} frames were damaged on the serial port; boot it again"));
+        }
+        match (self.ended, self.boot) {
+            (Some(ended), Some(boot)) => Ok(Outcome {
+                ended,
+                record: (!self.record.is_empty()).then_some(self.record),
+                printed: self.printed,
+                boot,
+                whole,
+            }),
+            (None, Some(_)) => Err("the machine ended before its program did".to_owned()),
+            (_, None) => Err("the machine ended before it had booted".to_owned()),
+        }
+    }
+}
+
+/// A running QEMU. It is killed when this value goes, and by the kernel when this process does.
+struct Machine {
+    child: Child,
+    output: Receiver<Vec<u8>>,
+    complaint: Option<std::thread::JoinHandle<String>>,
+}
+
+impl Machine {
+    fn start(shape: &Shape, arguments: &[String]) -> Result<Self, Failure> {
+        let mut command = Command::new(qemu::program(shape.architecture));
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let lab = std::process::id();
+        // SAFETY: only async-signal-safe calls between fork and exec. The kernel sends the signal when the thread that
+        // started the child ends: that is the main thread, see `main`. If it has ended before the child asked for it,
+        // the child has another parent already.
+        unsafe {
+            command.pre_exec(move || {
+                // Ctrl-C is for the lab, which then ends the machine itself.
+                libc::setpgid(0, 0);
+                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                if libc::getppid().cast_unsigned() != lab {
+                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
+                }
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Failure::Cannot(format!(
+                "{} is not installed; run: apt-get install {}",
+                qemu::program(shape.architecture),
+                qemu::package(shape.architecture)
+            )),
+            _ => Failure::Cannot(format!("{}: {error}", qemu::program(shape.architecture))),
+        })?;
+        let (sender, output) = mpsc::sync_channel(64);
+        let (from, complaint) = (child.stdout.take(), child.stderr.take());
+        std::thread::spawn(move || forward(from, &sender));
+        let complaint = std::thread::spawn(move || all_of(complaint));
+        Ok(Self { child, output, complaint: Some(complaint) })
+    }
+
+    /// Waits up to `patience` for QEMU to end by itself, kills it otherwise, and returns what it complained of.
+    fn end(&mut self, patience: Duration) -> String {
+        let began = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < patience {
+            // The channel has to be emptied for it to get on.
+            if self.output.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) {
+                std::thread::sleep(LOOK);
+            }
+            if signals::caught().is_some() {
+                break;
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let said = self.complaint.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        // What an emulated processor of that name lacks is of no interest here.
+        said.lines()
+            .filter(|line| !line.contains("TCG doesn't support requested feature"))
+            .map(|line| format!("{line}\n"))
+            .collect()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn forward(from: Option<ChildStdout>, to: &mpsc::SyncSender<Vec<u8>>) {
+    let Some(mut from) = from else { return };
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        if to.send(buffer[..length].to_vec()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Most of QEMU's own words that are kept.
+const MOST_WORDS: u64 = 1 << 16;
+
+fn all_of(from: Option<ChildStderr>) -> String {
+    let Some(mut from) = from else { return String::new() };
+    let mut text = Vec::new();
+    let _ = from.by_ref().take(MOST_WORDS).read_to_end(&mut text);
+    let _ = io::copy(&mut from, &mut io::sink());
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A file without a name: nothing is left behind, however this process ends.
+struct MemoryFile(File);
+
+impl MemoryFile {
+    fn new(name: &str, contents: &[u8]) -> io::Result<Self> {
+        let name = CString::new(name)?;
+        // SAFETY: the name ends with a zero byte; the descriptor that comes back is ours alone. It is to be inherited.
+        let mut file = unsafe {
+            match libc::memfd_create(name.as_ptr(), 0) {
+                descriptor @ 0.. => File::from_raw_fd(descriptor),
+                _ => return Err(io::Error::last_os_error()),
+            }
+        };
+        file.write_all(contents)?;
+        Ok(Self(file))
+    }
+
+    /// The path by which a child that has inherited it opens it anew.
+    fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
+    }
+
+    /// What stands in it, without what a terminal would act on.
+    fn text(&mut self) -> String {
+        let mut bytes = Vec::new();
+        let _ = self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(frames: &[(Kind, &[u8])]) -> Seen {
+        let (mut seen, mut number) = (Seen::default(), 0);
+        for (kind, payload) in frames {
+            let bytes = wire::encode(*kind, &mut number, payload);
+            for frame in seen.reader.take(&bytes) {
+                seen.take(frame, Instant::now(), false);
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn a_machines_end_is_passed_on_and_its_record_kept_whole() {
+        let record = vec![b'{'; 9000];
+        let frames: [(Kind, &[u8]); 5] = [
+            (Kind::Started, b""),
+            (Kind::Output, b"out"),
+            (Kind::Error, b"err"),
+            (Kind::Record, &record),
+            (Kind::Ended, b"signal 11"),
+        ];
+        let outcome = seen(&frames).outcome(Duration::ZERO).unwrap();
+        assert_eq!((outcome.ended, outcome.ended.code()), (Ended::Signal(11), 139));
+        assert_eq!((outcome.record, outcome.printed.as_slice()), (Some(record), b"outerr".as_slice()));
+    }
+
+    #[test]
+    fn a_machine_that_dies_early_is_told_from_one_that_never_came_up() {
+        let early = seen(&[(Kind::Started, b"")]).outcome(Duration::ZERO).unwrap_err();
+        assert!(early.contains("before its program"), "{early}");
+        let never = seen(&[]).outcome(Duration::ZERO).unwrap_err();
+        assert!(never.contains("before it had booted"), "{never}");
+    }
+
+    #[test]
+    fn a_record_with_a_hole_is_no_record() {
+        let mut seen = seen(&[(Kind::Started, b"")]);
+        let mut number = 2;
+        for frame in seen.reader.take(&wire::encode(Kind::Ended, &mut number, b"exit 0")) {
+            seen.take(frame, Instant::now(), false);
+        }
+        let why = seen.outcome(Duration::ZERO).unwrap_err();
+        assert!(why.contains("1 frames were damaged"), "{why}");
+    }
+
+    #[test]
+    fn the_end_reads_as_it_was_written() {
+        assert_eq!(Ended::read(b"exit 3"), Some(Ended::Exit(3)));
+        for odd in [b"exit".as_slice(), b"exit 300", b"left 1", b"\xff 1", b""] {
+            assert_eq!(Ended::read(odd), None);
+        }
+    }
+}

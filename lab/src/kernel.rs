@@ -1,0 +1,142 @@
+//! A stock Debian kernel, taken out of its package without installing it, and kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::failure::Failure;
+use crate::shape::Architecture;
+
+/// The package that depends on the newest kernel. The cloud kernel leaves out drivers of real hardware and starts
+/// sooner; it has no counterpart with SMBIOS files and a PL011 on aarch64.
+fn newest(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::X86_64 => "linux-image-cloud-amd64",
+        Architecture::Aarch64 => "linux-image-arm64:arm64",
+    }
+}
+
+/// The kernel that is kept below `cache`; fetched when there is none. With several, the one fetched last.
+pub fn find(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failure> {
+    match kept(&cache.join(architecture.name())) {
+        Some(kernel) => Ok(kernel),
+        None => {
+            eprintln!("lab: fetching a kernel for {} from Debian's archive", architecture.name());
+            fetch(cache, architecture)
+        }
+    }
+}
+
+fn kept(folder: &Path) -> Option<PathBuf> {
+    let kernels = fs::read_dir(folder).ok()?.filter_map(|entry| {
+        let entry = entry.ok()?;
+        entry.file_name().to_str()?.starts_with("vmlinuz-").then_some(())?;
+        Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+    });
+    kernels.max().map(|(_, path)| path)
+}
+
+/// Fetches the newest kernel that the package lists know.
+pub fn fetch(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failure> {
+    let listed =
+        output(Command::new("apt-cache").args(["depends", newest(architecture)])).map_err(|why| {
+            let foreign = match architecture {
+                Architecture::X86_64 => "apt-get update",
+                Architecture::Aarch64 => "dpkg --add-architecture arm64 && apt-get update",
+            };
+            Failure::Cannot(format!("{why}; run: {foreign}; or give a kernel of your own: --kernel FILE"))
+        })?;
+    let package = dependency(&listed).ok_or_else(|| {
+        Failure::Cannot(format!("apt-cache names no kernel that {} depends on", newest(architecture)))
+    })?;
+    let folder = cache.join(architecture.name());
+    let cannot = |what: &Path, error: std::io::Error| Failure::Cannot(format!("{}: {error}", what.display()));
+    fs::create_dir_all(&folder).map_err(|error| cannot(&folder, error))?;
+    // In the cache itself: the kernel is then moved into its place at once, whole.
+    let work = tempfile::tempdir_in(&folder).map_err(|error| cannot(&folder, error))?;
+    let failed = |why: String| Failure::Cannot(format!("{package} cannot be fetched: {why}"));
+    // As root, apt would otherwise drop to a user who may not write here, and warn.
+    let download = ["-q", "-o", "APT::Sandbox::User=root", "download", package];
+    output(Command::new("apt-get").args(download).current_dir(work.path())).map_err(failed)?;
+    let archive = with_start(work.path(), "linux-image-").ok_or_else(|| failed("no file came".to_owned()))?;
+    unpack_boot(&archive, work.path()).map_err(failed)?;
+    let boot = work.path().join("boot");
+    let kernel = with_start(&boot, "vmlinuz-").ok_or_else(|| failed("it holds no kernel".to_owned()))?;
+    let target = folder.join(kernel.file_name().unwrap_or_default());
+    fs::rename(&kernel, &target).map_err(|error| cannot(&target, error))?;
+    // Its modification time is the package's: the newest fetched is what counts.
+    let _ = fs::File::options()
+        .append(true)
+        .open(&target)
+        .and_then(|file| file.set_modified(std::time::SystemTime::now()));
+    Ok(target)
+}
+
+/// The first package that `apt-cache depends` lists.
+fn dependency(listed: &str) -> Option<&str> {
+    let name = listed.lines().find_map(|line| line.trim().strip_prefix("Depends: "))?;
+    // It becomes an argument of apt-get.
+    name.starts_with("linux-image-").then_some(name)
+}
+
+fn with_start(folder: &Path, start: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    entries.map(|entry| entry.path()).find(|path| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(start))
+    })
+}
+
+/// Unpacks only /boot: the modules, which nobody needs here, are ten times as large.
+fn unpack_boot(archive: &Path, into: &Path) -> Result<(), String> {
+    let mut unpacker = Command::new("dpkg-deb")
+        .arg("--fsys-tarfile")
+        .arg(archive)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("dpkg-deb: {error}"))?;
+    let Some(tar) = unpacker.stdout.take() else { return Err("dpkg-deb gives nothing".to_owned()) };
+    let unpacked = output(Command::new("tar").args(["-x", "-C"]).arg(into).arg("./boot").stdin(tar));
+    // Its own complaint, if it had one, has been seen.
+    let _ = unpacker.wait();
+    unpacked.map(|_| ())
+}
+
+/// What a command printed; its last line of complaint when it failed.
+fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let done = command.output().map_err(|error| format!("{name}: {error}"))?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    let complaint = String::from_utf8_lossy(&done.stderr);
+    let last = complaint.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it failed");
+    Err(format!("{name}: {last}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_kernel_is_what_the_meta_package_depends_on() {
+        let listed = "linux-image-arm64:arm64\n  Depends: linux-image-6.1.0-56-arm64:arm64\n    linux-initramfs-tool\n";
+        assert_eq!(dependency(listed), Some("linux-image-6.1.0-56-arm64:arm64"));
+        assert_eq!(dependency("linux-image-arm64:arm64\n"), None);
+        assert_eq!(dependency("x\n  Depends: --option\n"), None);
+    }
+
+    #[test]
+    fn of_several_kernels_the_one_fetched_last_is_used() {
+        let cache = tempfile::tempdir().unwrap();
+        let folder = cache.path().join("x86_64");
+        fs::create_dir(&folder).unwrap();
+        assert_eq!(kept(&folder), None);
+        for (name, seconds) in [("vmlinuz-6.1.0-9", 200), ("vmlinuz-6.1.0-10", 100), ("config-6.1.0-9", 300)]
+        {
+            let file = fs::File::create(folder.join(name)).unwrap();
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            file.set_modified(time).unwrap();
+        }
+        assert_eq!(find(cache.path(), Architecture::X86_64).unwrap(), folder.join("vmlinuz-6.1.0-9"));
+    }
+}

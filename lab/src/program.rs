@@ -1,0 +1,157 @@
+//! The program that runs in the machine, and the file system that it finds there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cpio::Archive;
+use crate::failure::Failure;
+use crate::shape::Architecture;
+
+/// The newest linespeed that cargo built for `architecture` below its target folder, as `./test` builds them.
+pub fn find(target: &Path, architecture: Architecture) -> Result<PathBuf, Failure> {
+    let triple = format!("{}-unknown-linux-gnu", architecture.name());
+    let folders = [target.join(&triple), target.join("foreign").join(&triple)];
+    let programs = folders
+        .iter()
+        .flat_map(|folder| ["release", "debug"].map(|profile| folder.join(profile).join("linespeed")))
+        .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)));
+    programs.max().map(|(_, path)| path).ok_or_else(|| {
+        let how = match architecture {
+            Architecture::X86_64 => "run: cargo build --release",
+            Architecture::Aarch64 => "run: ./test smoke, which builds it",
+        };
+        let name = architecture.name();
+        Failure::Cannot(format!("there is no linespeed for {name} below {}; {how}", target.display()))
+    })
+}
+
+/// A program's bytes, once they are known to run on `architecture` without any library, and without what only a
+/// debugger reads.
+pub fn load(path: &Path, architecture: Architecture) -> Result<Vec<u8>, Failure> {
+    let fail = |why: String| Failure::Usage(format!("{}: {why}", path.display()));
+    let bytes = fs::read(path).map_err(|error| fail(error.to_string()))?;
+    check(&bytes, architecture).map_err(fail)?;
+    Ok(stripped(path, architecture).unwrap_or(bytes))
+}
+
+/// e_machine of the ELF specification.
+fn elf_machine(architecture: Architecture) -> u16 {
+    match architecture {
+        Architecture::X86_64 => 62,
+        Architecture::Aarch64 => 183,
+    }
+}
+
+/// PT_INTERP: the path of a loader, which the machine does not have.
+const INTERPRETER: u32 = 3;
+
+fn check(elf: &[u8], architecture: Architecture) -> Result<(), String> {
+    let short = |at: usize| Some(u16::from_le_bytes(elf.get(at..at + 2)?.try_into().ok()?));
+    let word = |at: usize| Some(u32::from_le_bytes(elf.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| Some(u64::from_le_bytes(elf.get(at..at + 8)?.try_into().ok()?));
+    let head = || Some((short(0x12)?, usize::try_from(long(0x20)?).ok()?, short(0x36)?, short(0x38)?));
+    // Magic, 64 bits, little-endian.
+    let Some((machine, headers, size, count)) = head().filter(|_| elf.starts_with(b"\x7fELF\x02\x01")) else {
+        return Err("is no program for a 64-bit machine".to_owned());
+    };
+    if machine != elf_machine(architecture) {
+        return Err(format!("is no program for {}", architecture.name()));
+    }
+    let kind = |index: u16| word(headers.checked_add(usize::from(index) * usize::from(size))?);
+    if (0..count).any(|index| kind(index) == Some(INTERPRETER)) {
+        return Err("needs libraries that the machine does not have; build it static".to_owned());
+    }
+    Ok(())
+}
+
+/// A debug build is five times as large as it is without debug information, and lies in the machine's memory twice
+/// while it boots. Where no `strip` can do it, it stays as it is.
+fn stripped(path: &Path, architecture: Architecture) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().ok()?;
+    let target = folder.path().join("init");
+    let names = [format!("{}-linux-gnu-strip", architecture.name()), "strip".to_owned()];
+    let strip = |name: &String| {
+        let mut command = Command::new(name);
+        command.arg("-o").arg(&target).arg(path).stderr(std::process::Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let bytes = names.iter().any(strip).then(|| fs::read(&target).ok())??;
+    check(&bytes, architecture).is_ok().then_some(bytes)
+}
+
+/// Folders on which the program mounts file systems, and the one for files that were brought along.
+const FOLDERS: [&str; 6] = ["dev", "proc", "sys", "tmp", "bin", "root"];
+
+/// The machine's first file system: the program as `/init`, its mount points, `/dev/console`, and `files` in `/bin`,
+/// where its commands are found.
+pub fn initramfs(program: &[u8], files: &[PathBuf]) -> Result<Vec<u8>, Failure> {
+    let too_long = |error: crate::cpio::TooLong| Failure::Usage(error.to_string());
+    let mut archive = Archive::new();
+    for folder in FOLDERS {
+        archive.folder(folder, 0o755).map_err(too_long)?;
+    }
+    // The kernel opens it as the first process's standard output before devtmpfs is mounted.
+    archive.device("dev/console", 0o600, 5, 1).map_err(too_long)?;
+    archive.device("dev/null", 0o666, 1, 3).map_err(too_long)?;
+    archive.file("init", 0o755, program).map_err(too_long)?;
+    for path in files {
+        let fail = |why: &dyn std::fmt::Display| Failure::Usage(format!("--with {}: {why}", path.display()));
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| fail(&"has no name"))?;
+        let contents = fs::read(path).map_err(|error| fail(&error))?;
+        archive.file(&format!("bin/{name}"), 0o755, &contents).map_err(too_long)?;
+    }
+    Ok(archive.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The smallest ELF file that is looked at: a head and `kinds` of program headers.
+    fn elf(machine: u16, kinds: &[u32]) -> Vec<u8> {
+        let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+        bytes.resize(64, 0);
+        bytes[0x12..0x14].copy_from_slice(&machine.to_le_bytes());
+        bytes[0x20] = 64;
+        bytes[0x36] = 56;
+        bytes[0x38] = kinds.len() as u8;
+        for kind in kinds {
+            bytes.extend(kind.to_le_bytes());
+            bytes.resize(bytes.len() + 52, 0);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_program_that_would_not_start_is_refused_before_the_machine_boots() {
+        use Architecture::{Aarch64, X86_64};
+        assert_eq!(check(&elf(62, &[1, 6]), X86_64), Ok(()));
+        assert_eq!(check(&elf(183, &[1]), Aarch64), Ok(()));
+        for (bytes, said) in [
+            (elf(183, &[1]), "no program for x86_64"),
+            (elf(62, &[1, 3]), "build it static"),
+            (b"#!/bin/sh".to_vec(), "no program for a 64-bit machine"),
+            (Vec::new(), "no program"),
+        ] {
+            let why = check(&bytes, X86_64).unwrap_err();
+            assert!(why.contains(said), "{why}");
+        }
+    }
+
+    #[test]
+    fn the_newest_build_is_taken() {
+        let target = tempfile::tempdir().unwrap();
+        let missing = find(target.path(), Architecture::Aarch64).unwrap_err().to_string();
+        assert!(missing.contains("no linespeed for aarch64"), "{missing}");
+        let build = |profile: &str, seconds: u64| {
+            let folder = target.path().join("foreign/aarch64-unknown-linux-gnu").join(profile);
+            fs::create_dir_all(&folder).unwrap();
+            let file = fs::File::create(folder.join("linespeed")).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+            folder.join("linespeed")
+        };
+        let (_, debug) = (build("release", 1), build("debug", 2));
+        assert_eq!(find(target.path(), Architecture::Aarch64).unwrap(), debug);
+    }
+}

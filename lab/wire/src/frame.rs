@@ -1,0 +1,246 @@
+//! Frames: pieces of a byte stream with their kind, order, length and checksum. A serial port is no protocol: the
+//! firmware may write to it before the kernel runs, and a full buffer may lose bytes.
+
+/// What a frame begins with. No text has it: its first byte never occurs in UTF-8.
+const MAGIC: [u8; 4] = [0xff, b'L', b'S', b'1'];
+/// Magic, kind, sequence number, length.
+const HEAD: usize = 4 + 1 + 4 + 4;
+/// The checksum behind the payload.
+const TAIL: usize = 4;
+/// Most bytes in one frame: a garbled length costs at most this much of the stream.
+pub const LARGEST: usize = 4096;
+
+/// What a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The machine is up and about to run the program; no payload.
+    Started,
+    /// Standard output of the program.
+    Output,
+    /// Standard error of the program.
+    Error,
+    /// Part of the record.
+    Record,
+    /// Something that the host should tell, in words: a mount that failed, for instance.
+    Note,
+    /// The end: how the program ended, as a line of `exit N` or `signal N`.
+    Ended,
+}
+
+impl Kind {
+    const ALL: [(Kind, u8); 6] = [
+        (Kind::Started, b's'),
+        (Kind::Output, b'o'),
+        (Kind::Error, b'e'),
+        (Kind::Record, b'r'),
+        (Kind::Note, b'n'),
+        (Kind::Ended, b'x'),
+    ];
+
+    fn byte(self) -> u8 {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or(b'?', |(_, byte)| *byte)
+    }
+
+    fn of(byte: u8) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == byte).map(|(kind, _)| *kind)
+    }
+}
+
+/// One frame, whole and checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// What it carries.
+    pub kind: Kind,
+    /// 0 for the first frame of a stream, one more for each after.
+    pub number: u32,
+    /// What it carries, at most [`LARGEST`] bytes.
+    pub payload: Vec<u8>,
+}
+
+/// A payload as frames, the first with `number`, which is left at the next one's. An empty payload is one frame.
+pub fn encode(kind: Kind, number: &mut u32, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(payload.len() + HEAD + TAIL);
+    let mut rest = payload;
+    loop {
+        let (part, after) = rest.split_at(rest.len().min(LARGEST));
+        let start = bytes.len();
+        bytes.extend(MAGIC);
+        bytes.push(kind.byte());
+        bytes.extend(number.to_le_bytes());
+        bytes.extend((part.len() as u32).to_le_bytes());
+        bytes.extend(part);
+        let sum = crc32(&bytes[start + MAGIC.len()..]);
+        bytes.extend(sum.to_le_bytes());
+        *number = number.wrapping_add(1);
+        rest = after;
+        if rest.is_empty() {
+            return bytes;
+        }
+    }
+}
+
+/// Takes frames out of a stream as its bytes come in.
+#[derive(Debug, Default)]
+pub struct Reader {
+    pending: Vec<u8>,
+    expected: u32,
+    lost: u32,
+    noise: Vec<u8>,
+}
+
+/// Bytes between frames that are kept to be shown.
+const NOISE_KEPT: usize = 4096;
+
+impl Reader {
+    /// A reader at the start of a stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes what came in and returns the frames that are complete with it.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Frame> {
+        self.pending.extend(bytes);
+        let mut frames = Vec::new();
+        let mut at = 0;
+        while at < self.pending.len() {
+            match read(&self.pending[at..]) {
+                Read::Frame(frame, used) => {
+                    // A number below the expected one is a frame of another stream: nothing is known to be lost.
+                    self.lost = self.lost.saturating_add(frame.number.saturating_sub(self.expected));
+                    self.expected = frame.number.wrapping_add(1);
+                    frames.push(frame);
+                    at += used;
+                }
+                Read::More => break,
+                Read::Noise => {
+                    if self.noise.len() < NOISE_KEPT {
+                        self.noise.push(self.pending[at]);
+                    }
+                    at += 1;
+                }
+            }
+        }
+        self.pending.drain(..at);
+        frames
+    }
+
+    /// Frames that were sent and did not arrive whole.
+    pub fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// The first bytes that belonged to no frame.
+    pub fn noise(&self) -> &[u8] {
+        &self.noise
+    }
+}
+
+enum Read {
+    Frame(Frame, usize),
+    /// It may become a frame.
+    More,
+    /// The first byte belongs to none.
+    Noise,
+}
+
+fn read(bytes: &[u8]) -> Read {
+    let known = bytes.len().min(MAGIC.len());
+    if bytes[..known] != MAGIC[..known] {
+        return Read::Noise;
+    }
+    if bytes.len() < HEAD {
+        return Read::More;
+    }
+    let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let length = word(9) as usize;
+    let (Some(kind), true) = (Kind::of(bytes[4]), length <= LARGEST) else { return Read::Noise };
+    let end = HEAD + length;
+    if bytes.len() < end + TAIL {
+        return Read::More;
+    }
+    if crc32(&bytes[MAGIC.len()..end]) != word(end) {
+        return Read::Noise;
+    }
+    Read::Frame(Frame { kind, number: word(5), payload: bytes[HEAD..end].to_vec() }, end + TAIL)
+}
+
+/// CRC-32 as in Ethernet and zip (reflected polynomial 0xEDB88320), a bit at a time: what comes over a serial port is
+/// small.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_checksum_is_the_one_of_zip() {
+        // The check value of CRC-32/ISO-HDLC in every catalogue of checksums.
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+        assert_eq!(crc32(b""), 0);
+    }
+
+    #[test]
+    fn a_record_longer_than_a_frame_arrives_in_order() {
+        let record: Vec<u8> = (0..10_000u32).map(|i| (i * 7) as u8).collect();
+        let mut number = 0;
+        let mut stream = encode(Kind::Started, &mut number, b"");
+        stream.extend(encode(Kind::Record, &mut number, &record));
+        let mut reader = Reader::new();
+        // As a serial port brings it: a few bytes at a time.
+        let frames: Vec<Frame> = stream.chunks(13).flat_map(|bytes| reader.take(bytes)).collect();
+        assert_eq!(frames[0].kind, Kind::Started);
+        let arrived: Vec<u8> = frames[1..].iter().flat_map(|frame| frame.payload.clone()).collect();
+        assert_eq!((arrived, reader.lost()), (record, 0));
+    }
+
+    #[test]
+    fn a_damaged_frame_is_missed_and_the_next_one_read() {
+        let mut number = 0;
+        let mut stream = b"Booting from ROM..\r\n".to_vec();
+        stream.extend(encode(Kind::Output, &mut number, b"one"));
+        let start = stream.len();
+        stream.extend(encode(Kind::Output, &mut number, b"two"));
+        stream[start + HEAD] ^= 1;
+        stream.extend(encode(Kind::Ended, &mut number, b"exit 0"));
+        let mut reader = Reader::new();
+        let frames = reader.take(&stream);
+        let payloads: Vec<&[u8]> = frames.iter().map(|frame| frame.payload.as_slice()).collect();
+        assert_eq!(payloads, [b"one".as_slice(), b"exit 0"]);
+        assert_eq!(reader.lost(), 1);
+        assert!(reader.noise().starts_with(b"Booting from ROM"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..20)) {
+            let mut reader = Reader::new();
+            for chunk in chunks {
+                let _ = reader.take(&chunk);
+            }
+        }
+
+        #[test]
+        fn noise_around_frames_costs_none_of_them(
+            before in proptest::collection::vec(0u8..0xff, 0..30),
+            payload in proptest::collection::vec(any::<u8>(), 0..9000),
+            between in proptest::collection::vec(0u8..0xff, 0..30),
+            chunk in 1usize..500,
+        ) {
+            let mut number = 0;
+            let mut stream = before;
+            stream.extend(encode(Kind::Record, &mut number, &payload));
+            stream.extend(between);
+            stream.extend(encode(Kind::Ended, &mut number, b"exit 0"));
+            let mut reader = Reader::new();
+            let frames: Vec<Frame> = stream.chunks(chunk).flat_map(|bytes| reader.take(bytes)).collect();
+            prop_assert_eq!(reader.lost(), 0);
+            let (last, parts) = frames.split_last().unwrap();
+            prop_assert_eq!(last.kind, Kind::Ended);
+            prop_assert_eq!(parts.iter().flat_map(|part| part.payload.clone()).collect::<Vec<u8>>(), payload);
+        }
+    }
+}
