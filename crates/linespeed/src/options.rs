@@ -37,6 +37,8 @@ pub enum Command {
     Run(Run),
     /// What can be measured here, what not and why, and how long each takes
     List,
+    /// A command or a recipe on 1 to all CPUs, placement by placement: throughput, speed-up, IPC, the yield of siblings
+    Scale(Scale),
     /// A record again, on the terminal or as a page
     Show(Show),
     /// What a metric, a measurement or a word means: how it is measured, what is usual, what moves it
@@ -77,6 +79,38 @@ pub struct Run {
     pub names: Vec<String>,
     #[command(flatten)]
     pub forms: WakeupForms,
+}
+
+/// Options of `scale`.
+#[derive(Debug, Args)]
+pub struct Scale {
+    /// A recipe: a name that --list tells, or a file (see docs/recipes.md)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub recipe: Option<String>,
+    /// Set something of a recipe, for instance algorithm=aes-256-gcm
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// The recipes: what they measure, what can be set, what they lack here
+    #[arg(long)]
+    pub list: bool,
+    /// Numbers of CPUs to measure, for instance 1,2,4-8; without: 1, 2, 4 … all, and where cores, nodes and packages end
+    #[arg(long, value_name = "LIST")]
+    pub steps: Option<CpuList>,
+    /// Which CPUs are taken first: cores-first, siblings-first, node-compact, node-spread; without: all that differ here
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub placement: Vec<String>,
+    /// Runs of each step, in interleaved rounds; without: 3 (1 with --quick, 6 with --full)
+    #[arg(short, long, value_name = "N")]
+    pub repeat: Option<usize>,
+    /// The longest that one run may take, for instance 30s or 5m
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
+    /// Count runs of a command that fails, too
+    #[arg(short, long)]
+    pub ignore_failure: bool,
+    /// The command: a copy is pinned to each CPU; with {threads} in it, one command has all CPUs of the step
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 /// Options of `show`.

@@ -5,6 +5,7 @@ mod explain;
 mod inspect;
 mod list;
 mod run;
+mod scale;
 mod show;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(Command::Run(run)) => run::some(options, run),
         Some(Command::Inspect(inspect)) => inspect::run(options, inspect),
         Some(Command::List) => list::run(options),
+        Some(Command::Scale(scale)) => scale::run(options, scale),
         Some(Command::Show(show)) => show::run(options, show),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
         Some(Command::Schema) => {

@@ -98,6 +98,30 @@ impl Recipe {
         Ok(values)
     }
 
+    /// Finds the programs that it needs in `folders` and writes their paths into its commands. `Err` with what is missing
+    /// and how to get it; `os_release` is the text of /etc/os-release.
+    pub fn find_programs(&mut self, folders: &[PathBuf], os_release: &str) -> Result<(), String> {
+        let mut missing = Vec::new();
+        for need in &self.needs {
+            let Some(path) = need.find(folders) else {
+                missing.push(need.missing(os_release));
+                continue;
+            };
+            let (Some(name), Some(path)) = (need.programs.first(), path.to_str()) else { continue };
+            let (name, path) = (Template::new(name), Template::new(path));
+            let service = self.service.iter_mut().flat_map(|service| {
+                let lists = service.prepare.iter_mut().chain(&mut service.load);
+                lists.chain([&mut service.start, &mut service.ready])
+            });
+            for first in service.chain([&mut self.command]).filter_map(|command| command.first_mut()) {
+                if *first == name {
+                    *first = path.clone();
+                }
+            }
+        }
+        if missing.is_empty() { Ok(()) } else { Err(format!("recipe {}: {}", self.name, missing.join("; "))) }
+    }
+
     /// Whether a run needs a folder of its own.
     pub fn needs_folder(&self) -> bool {
         let service = self.service.iter().flat_map(|service| {

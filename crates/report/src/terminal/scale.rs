@@ -40,7 +40,11 @@ pub fn scale(record: &Record, style: &Style) -> String {
     for coverage in lost {
         let reason = coverage.reason.as_deref().unwrap_or_default();
         let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" ({remedy})"));
-        screen.hanging("- ", "  ", &format!("{}: {}: {reason}{remedy}", coverage.what, coverage.state.word()));
+        screen.hanging(
+            "- ",
+            "  ",
+            &format!("{}: {}: {reason}{remedy}", coverage.what, coverage.state.word()),
+        );
     }
     let below = screen.finish();
     if !text.is_empty() && !below.is_empty() {
@@ -78,7 +82,9 @@ pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
         };
         screen.line(&[Span::strong(crate::text::clean(&recipe.name)), Span::quiet(state)]);
         let paragraphs = [&recipe.broken, &recipe.missing];
-        for text in [&recipe.what].into_iter().filter(|what| !what.is_empty()).chain(paragraphs.into_iter().flatten()) {
+        for text in
+            [&recipe.what].into_iter().filter(|what| !what.is_empty()).chain(paragraphs.into_iter().flatten())
+        {
             screen.paragraph(&[Span::plain("  ")], Tone::Plain, text);
         }
         for (name, value, what) in &recipe.settings {
@@ -151,10 +157,7 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
     screen.table(&table.finished(), 2);
     if let Some(scaling) = scaling {
         screen.blank();
-        let knee = scaling.knee.map_or(String::new(), |knee| {
-            format!(" Beyond {knee} CPUs each more adds less than half of what one does.")
-        });
-        let says = format!("{}.{knee}", scaling.meaning.trim_end_matches('.'));
+        let says = format!("{}.", scaling.meaning.trim_end_matches('.'));
         screen.paragraph(&[Span::plain("  ")], Tone::Plain, &says);
     }
 }
@@ -171,7 +174,8 @@ fn remarks(m: &Measurement) -> Vec<String> {
     for (mark, words) in happened {
         let runs = m.marks.iter().filter(|marked| marked.mark == mark).count();
         if runs > 0 {
-            remarks.push(format!("{words} in {runs} of {}", crate::text::plural(m.summary.n as usize, "run")));
+            remarks
+                .push(format!("{words} in {runs} of {}", crate::text::plural(m.summary.n as usize, "run")));
         }
     }
     remarks
@@ -191,7 +195,8 @@ mod tests {
     fn each_step_stands_with_what_disturbed_it() {
         let mut record = Record::new("1", String::new(), Vec::new());
         record.measurements.push(step("cores-first", 1, vec![100.0; 3]));
-        let mut two = step("cores-first", 2, vec![150.0, 160.0, 170.0]).with_detail("fastest_to_slowest", 1.25);
+        let mut two =
+            step("cores-first", 2, vec![150.0, 160.0, 170.0]).with_detail("fastest_to_slowest", 1.25);
         two.marks.push(SampleMark { sample: 0, mark: Mark::Stolen });
         record.measurements.push(two);
         record.coverage.push(Coverage::skipped("scale: 4 CPUs, cores-first", "4 copies need 9 GiB"));

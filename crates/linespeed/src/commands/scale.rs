@@ -1,0 +1,455 @@
+//! `linespeed scale`: a command, or a recipe, from one CPU to all of them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use measure::crowd::{self, Job, Plan, Results, Run, Seen, Step, Trouble};
+use measure::orders::{ORDERS, Order};
+use measure::recipes::{self, Origin, Recipe, needs};
+use measure::{Depth, Stop, counters};
+use record::{Coverage, Ended, Machine, Record};
+use report::terminal;
+
+use super::{new_record, output_file, to_standard_output};
+use crate::failure::Failure;
+use crate::options::{Options, Scale};
+use crate::progress::Shown;
+use crate::{files, output, signals};
+
+/// Runs of each step by depth: one tells nothing of its spread, six give an interval of the median.
+const REPEATS: (usize, usize, usize) = (1, 3, 6);
+
+/// Rounds at most: nobody waits for more.
+const MOST_REPEATS: usize = 10_000;
+
+/// Open files that a copy needs here: gate, report, outputs, its end, counters.
+const FILES_A_COPY: u64 = 10;
+
+/// Does what the command line says.
+pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
+    let own = recipes::own_folder();
+    if scale.list {
+        return list(options, own.as_deref());
+    }
+    let repeats = repeats(options, scale)?;
+    let timeout = timeout(scale)?;
+    let placements = placements(scale)?;
+    let began = Instant::now();
+    let (recipe, instead) = chosen(scale, own.as_deref())?;
+    let stop = signals::install();
+    let root = Root::live();
+    let found = machine::inspect(&root);
+    let cpus = super::run::chosen_cpus(options, &found.machine)?;
+    let plan = Plan::new(&found.machine, &cpus, &placements, scale.steps.as_ref()).map_err(Failure::Usage)?;
+    let mut record = new_record();
+    let destination = destination(options, &found.machine, &record)?;
+    raise_file_limit(cpus.len() as u64 * FILES_A_COPY);
+
+    let mut job = match &recipe {
+        Some(recipe) => Job::of(recipe, settings(options, scale, recipe)?),
+        None => Job::typed(&scale.command),
+    };
+    job.ignore_failure = scale.ignore_failure;
+    let memory = [measure::sys::memory_available(), found.machine.limits.memory_available_bytes];
+    let how = crowd::Options {
+        repeats,
+        timeout,
+        memory: memory.into_iter().flatten().min(),
+        environment: vec![("PATH".into(), path())],
+    };
+    let mut watching = Watching::new(options, &job.name);
+    let results = all(&mut job, recipe.as_ref(), &plan, &found.machine, how, stop, &mut watching);
+    watching.finish();
+
+    record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
+    record.conditions.before = found.snapshot;
+    record.machine = found.machine;
+    record.measurements = results.measurements;
+    record.coverage = results.coverage;
+    record.coverage.extend(instead);
+    record.coverage.extend(without_counters());
+    record.coverage.extend(found.coverage);
+    record.ended = match (&results.interrupted, &results.failed) {
+        (Some(signal), _) => Ended::Interrupted { signal: *signal },
+        (None, Some(trouble)) => Ended::Failed { reason: trouble.to_string() },
+        (None, None) => Ended::Complete,
+    };
+    record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
+    record.diagnosis = diagnose::diagnose(&record);
+    if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {
+        return Err(Failure::Cannot(complaint(&job, trouble)));
+    }
+    deliver(options, &record, destination.as_deref())?;
+    match (results.interrupted, results.failed) {
+        (Some(signal), _) => Ok(128 + signal as u8),
+        (None, Some(trouble)) => Err(Failure::Cannot(complaint(&job, &trouble))),
+        (None, None) if record.measurements.is_empty() => Err(Failure::Cannot(format!(
+            "{}: nothing could be measured; what stood in the way is told above",
+            job.name
+        ))),
+        (None, None) => Ok(super::run::found_code(&options.measuring, &record)),
+    }
+}
+
+/// Everything that starts a process: what was made is gone in the reverse order, whatever happened.
+fn all(
+    job: &mut Job,
+    recipe: Option<&Recipe>,
+    plan: &Plan,
+    machine: &Machine,
+    mut how: crowd::Options,
+    stop: &Stop,
+    seen: &mut Watching,
+) -> Results {
+    let failed = |trouble: Trouble| match trouble {
+        Trouble::Stopped(signal) => Results { interrupted: Some(signal), ..Results::default() },
+        trouble => Results { failed: Some(trouble), ..Results::default() },
+    };
+    let folder = match recipe.filter(|recipe| recipe.needs_folder() || recipe.service.is_some()) {
+        Some(_) => match crowd::folder::Folder::new() {
+            Ok(folder) => Some(folder),
+            Err(why) => return failed(Trouble::Service(why)),
+        },
+        None => None,
+    };
+    // Before any process is started, and the last to go.
+    let guard = crowd::guard::Guard::new(folder.as_ref().map(|folder| folder.path()));
+    how.environment.push(guard.variable());
+    if let Some(folder) = &folder {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        job.values.insert("folder".to_owned(), text(folder.path()));
+        job.values.insert("socket".to_owned(), text(&folder.socket()));
+    }
+    job.values.insert("user".to_owned(), user());
+    let service = match (recipe.and_then(|recipe| recipe.service.as_ref()), &folder) {
+        (Some(service), Some(folder)) => {
+            seen.preparing();
+            match crowd::service::start(service, &job.values, &how.environment, folder.path(), stop) {
+                Ok(service) => Some(service),
+                Err(trouble) => return failed(trouble),
+            }
+        }
+        _ => None,
+    };
+    let mut service = service;
+    let results = crowd::measure(job, plan, machine, service.as_mut(), &how, stop, seen);
+    if let Some(service) = &mut service {
+        service.end();
+    }
+    drop((service, folder, guard));
+    results
+}
+
+/// What went wrong, with what it was about.
+fn complaint(job: &Job, trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::CannotStart(_) | Trouble::Service(_) => trouble.to_string(),
+        _ if job.name == crowd::COMMAND => trouble.to_string(),
+        _ => format!("recipe {}: {trouble}", job.name),
+    }
+}
+
+/// Rounds, by --repeat or the depth.
+fn repeats(options: &Options, scale: &Scale) -> Result<usize, Failure> {
+    match scale.repeat {
+        None => Ok(options.measuring.depth().pick(REPEATS.0, REPEATS.1, REPEATS.2)),
+        Some(0) => Err(Failure::Usage("--repeat 0 measures nothing; write 1 or more".to_owned())),
+        Some(repeats) if repeats > MOST_REPEATS => {
+            Err(Failure::Usage(format!("--repeat {repeats} is too many; write 1 to {MOST_REPEATS}")))
+        }
+        Some(repeats) => Ok(repeats),
+    }
+}
+
+fn timeout(scale: &Scale) -> Result<Option<Duration>, Failure> {
+    let Some(text) = &scale.timeout else { return Ok(None) };
+    let seconds = record::units::parse_seconds(text)
+        .map_err(|why| Failure::Usage(format!("--timeout {text}: {why}")))?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() => Ok(Some(duration)),
+        _ => Err(Failure::Usage(format!("--timeout {text}: write a time above 0, for instance 30s or 5m"))),
+    }
+}
+
+fn placements(scale: &Scale) -> Result<Vec<Order>, Failure> {
+    let mut chosen = Vec::new();
+    for name in &scale.placement {
+        let Some(order) = Order::named(name) else {
+            let names: Vec<&str> = ORDERS.iter().map(|order| order.name()).collect();
+            return Err(Failure::Usage(format!(
+                "--placement {name}: there is no such placement; there are: {}",
+                names.join(", ")
+            )));
+        };
+        if !chosen.contains(&order) {
+            chosen.push(order);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The recipe that was named, with its programs found; the second is what to say when another one takes its place.
+/// `None` for a command.
+fn chosen(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, Option<Coverage>), Failure> {
+    let Some(name) = &scale.recipe else {
+        if scale.command.is_empty() {
+            return Err(Failure::Usage(
+                "nothing to run; write linespeed scale -- COMMAND, or --recipe NAME (scale --list names them)"
+                    .to_owned(),
+            ));
+        }
+        if let Some(set) = scale.set.first() {
+            return Err(Failure::Usage(format!(
+                "--set {set}: only recipes have settings; name one with --recipe"
+            )));
+        }
+        return Ok((None, None));
+    };
+    if !scale.command.is_empty() {
+        return Err(Failure::Usage("a recipe brings its own command; leave out what follows --".to_owned()));
+    }
+    let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let folders = needs::search_path();
+    let mut recipe = named(name, own)?;
+    let Err(missing) = recipe.find_programs(&folders, &os_release) else { return Ok((Some(recipe), None)) };
+    if let Some(mut other) = recipe.otherwise.as_deref().and_then(|name| named(name, own).ok())
+        && other.find_programs(&folders, &os_release).is_ok()
+    {
+        let says = format!("{missing}. {} is run instead", other.name);
+        output::complain(&says);
+        return Ok((Some(other), Some(Coverage::impossible(format!("recipe {}", recipe.name), says))));
+    }
+    Err(Failure::Cannot(missing))
+}
+
+/// The recipe of this name, or in this file.
+fn named(name: &str, own: Option<&Path>) -> Result<Recipe, Failure> {
+    let broken = |error: recipes::ReadError| Failure::Cannot(error.to_string());
+    if name.contains('/') || name.ends_with(".toml") {
+        return recipes::file(Path::new(name)).map_err(broken);
+    }
+    match recipes::find(name, own) {
+        Some(found) => found.map_err(broken),
+        None => {
+            let all: Vec<String> = recipes::all(own).into_iter().map(|(name, _)| name).collect();
+            let nearest = record::words::nearest_of(name, all.iter().map(String::as_str));
+            let hint = nearest.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
+            Err(Failure::Usage(format!("there is no recipe {name:?}{hint} There are: {}", all.join(", "))))
+        }
+    }
+}
+
+/// The recipe's settings: small in a quick run, and as --set says.
+fn settings(options: &Options, scale: &Scale, recipe: &Recipe) -> Result<recipes::template::Values, Failure> {
+    let pairs = scale.set.iter().map(|set| match set.split_once('=') {
+        Some((name, value)) if !value.contains('\0') => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Failure::Usage(format!("--set {set}: write NAME=VALUE"))),
+    });
+    let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+    let small = options.measuring.depth() == Depth::Quick;
+    recipe.values(small, &pairs).map_err(Failure::Usage)
+}
+
+/// PATH with the folders of servers, which are not on everybody's.
+fn path() -> OsString {
+    std::env::join_paths(needs::search_path()).unwrap_or_default()
+}
+
+/// The name of the user that we are.
+fn user() -> String {
+    // SAFETY: getpwuid returns null or a record in static memory whose name ends in 0; no other thread asks for one.
+    let name = unsafe {
+        let user = libc::getpwuid(libc::geteuid());
+        if user.is_null() || (*user).pw_name.is_null() {
+            None
+        } else {
+            Some(std::ffi::CStr::from_ptr((*user).pw_name).to_string_lossy().into_owned())
+        }
+    };
+    // SAFETY: takes and touches nothing.
+    name.unwrap_or_else(|| unsafe { libc::geteuid() }.to_string())
+}
+
+/// Lets this process have so many files open, as far as it may. Commands inherit it, which no program minds: it is what
+/// a larger `ulimit -n` is.
+fn raise_file_limit(needed: u64) {
+    // SAFETY: the kernel fills and reads the limit, which outlives both calls.
+    unsafe {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && limit.rlim_cur < needed + 256 {
+            limit.rlim_cur = limit.rlim_max.min(needed + 256);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}
+
+/// Why there is no IPC, in one line.
+fn without_counters() -> Option<Coverage> {
+    let availability = counters::availability();
+    if availability.pmu {
+        return None;
+    }
+    let reason = availability.reason.clone().unwrap_or_else(|| "no hardware counters".to_owned());
+    let coverage = Coverage::impossible("counters", format!("no IPC: {reason}"));
+    Some(match &availability.remedy {
+        Some(remedy) => coverage.with_remedy(remedy.clone()),
+        None => coverage,
+    })
+}
+
+/// Shows how far it is.
+struct Watching<'a> {
+    options: &'a Options,
+    name: String,
+    bar: Option<Shown>,
+    tried: bool,
+}
+
+impl<'a> Watching<'a> {
+    fn new(options: &'a Options, name: &str) -> Self {
+        Self { options, name: name.to_owned(), bar: None, tried: false }
+    }
+
+    fn verbose(&self, words: &str) {
+        if self.options.out.verbose {
+            output::complain(words);
+        }
+    }
+
+    fn preparing(&self) {
+        self.verbose(&format!("{}: preparing what it runs against", self.name));
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish();
+        }
+    }
+}
+
+impl crowd::Ear for Watching<'_> {
+    fn left(&mut self, names: &[String]) {
+        if !self.options.out.quiet_output && !self.tried {
+            output::complain(&format!(
+                "the command has ended, but {} that it started has not: waiting for it (Ctrl-C ends it; --timeout \
+                 limits it)",
+                names.join(", ")
+            ));
+        }
+    }
+}
+
+impl Seen for Watching<'_> {
+    fn tried(&mut self, seconds: f64, run: &Run) {
+        self.tried = true;
+        let wall = run.seconds.iter().copied().fold(0.0, f64::max);
+        self.verbose(&format!(
+            "trial on one CPU: {}, {} of memory; all runs take about {}",
+            record::units::figure(wall, "s"),
+            record::units::bytes(run.usage.max_rss_bytes),
+            record::units::figure(seconds, "s")
+        ));
+        let mut bar = Shown::new(&self.options.out, seconds);
+        measure::Progress::begin(&mut bar, &self.name, seconds);
+        self.bar = Some(bar);
+    }
+
+    fn ran(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>) {
+        let says = match result {
+            Ok(run) => format!("{} {}/s", record::units::significant(run.throughput), run.unit),
+            Err(trouble) => trouble.to_string(),
+        };
+        self.verbose(&format!("{done} of {all}: CPUs {}: {says}", step.set()));
+        if let Some(bar) = &mut self.bar {
+            measure::Progress::at(bar, done as f64 / all.max(1) as f64);
+        }
+    }
+}
+
+/// Where the record will go: checked before anything is measured; `None` for standard output.
+fn destination(options: &Options, machine: &Machine, record: &Record) -> Result<Option<PathBuf>, Failure> {
+    let path = match output_file(options) {
+        Some(path) => path,
+        None if to_standard_output(options) => return Ok(None),
+        None => {
+            let name = files::record_name(machine.hostname.as_deref(), &record.started);
+            files::state_folder()?.join(format!("{name}.json"))
+        }
+    };
+    files::check_writable(&path)?;
+    Ok(Some(path))
+}
+
+/// Writes the record and prints the report.
+fn deliver(options: &Options, record: &Record, destination: Option<&Path>) -> Result<(), Failure> {
+    let json = record.to_json();
+    let mut text = String::new();
+    if to_standard_output(options) {
+        text.push_str(&json);
+    } else if !options.out.quiet_output {
+        text.push_str(&terminal::scale(record, &output::style(&options.out)));
+    }
+    let Some(destination) = destination else { return output::print(&text) };
+    match files::write_or_rescue(destination, options.out.output.is_some(), &json) {
+        Ok(shown) => {
+            if !text.is_empty() && !to_standard_output(options) {
+                text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&shown)));
+            }
+            output::print(&text)
+        }
+        Err(failure) => {
+            output::print(&text)?;
+            Err(failure)
+        }
+    }
+}
+
+/// `scale --list`: every recipe, what it measures, its settings, and what it lacks here.
+fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
+    let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let folders = needs::search_path();
+    let mut entries = Vec::new();
+    let mut listed = Vec::new();
+    for (name, found) in recipes::all(own) {
+        let entry = match found {
+            Err(error) => {
+                terminal::ListedRecipe { name, broken: Some(error.to_string()), ..Default::default() }
+            }
+            Ok(mut recipe) => {
+                let missing = recipe.find_programs(&folders, &os_release).err();
+                let prefix = format!("recipe {}: ", recipe.name);
+                let settings = recipe.settings.iter();
+                terminal::ListedRecipe {
+                    name,
+                    what: recipe.what.clone(),
+                    file: match &recipe.origin {
+                        Origin::BuiltIn => None,
+                        Origin::File(path) => Some(path.to_string_lossy().into_owned()),
+                    },
+                    settings: settings
+                        .map(|(name, s)| (name.clone(), s.value.clone(), s.what.clone()))
+                        .collect(),
+                    missing: missing.map(|why| why.strip_prefix(&prefix).unwrap_or(&why).to_owned()),
+                    broken: None,
+                }
+            }
+        };
+        entries.push(serde_json::json!({
+            "name": entry.name,
+            "what": entry.what,
+            "file": entry.file,
+            "settings": entry.settings.iter().map(|(name, value, what)| {
+                serde_json::json!({"name": name, "value": value, "what": what})
+            }).collect::<Vec<_>>(),
+            "missing": entry.missing,
+            "error": entry.broken,
+        }));
+        listed.push(entry);
+    }
+    if options.out.json {
+        return output::print(&format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);
+    }
+    output::print(&terminal::recipes(&listed, &output::style(&options.out))).map(|()| 0)
+}

@@ -1,0 +1,59 @@
+//! The folder of a run alone.
+
+use std::path::{Path, PathBuf};
+
+/// Bytes that the path of a Unix socket may have: sun_path holds 108 with the zero at its end (unix(7)).
+const SOCKET_PATH: usize = 107;
+
+/// A folder that only this user can enter, removed with all that is in it when this is dropped.
+#[derive(Debug)]
+pub struct Folder {
+    folder: tempfile::TempDir,
+}
+
+impl Folder {
+    /// Makes one in the folder for temporary files; in /tmp where that one's path leaves no room for a socket's name.
+    pub fn new() -> Result<Self, String> {
+        let place = std::env::temp_dir();
+        let room = place.as_os_str().len() + "/linespeed-XXXXXX/socket".len() <= SOCKET_PATH;
+        let place = if room { place } else { PathBuf::from("/tmp") };
+        tempfile::Builder::new()
+            .prefix("linespeed-")
+            .tempdir_in(&place)
+            .map(|folder| Self { folder })
+            .map_err(|error| {
+                format!(
+                    "{}: no temporary folder can be made there: {error}; name another place with TMPDIR",
+                    place.display()
+                )
+            })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A path for a socket in it.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn nobody_else_can_enter_it_and_it_goes() {
+        let folder = Folder::new().unwrap();
+        let path = folder.path().to_owned();
+        std::fs::create_dir(path.join("data")).unwrap();
+        std::fs::write(path.join("data/file"), "x").unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(folder.socket().as_os_str().len() <= SOCKET_PATH);
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

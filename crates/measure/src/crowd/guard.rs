@@ -1,0 +1,154 @@
+//! What cleans up when this process is killed without a chance to do it itself: a process of our own that waits for our
+//! end, then ends what we had started and removes the run's folder.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The variable by which processes of a run know each other, however far they forked away.
+const VARIABLE: &str = "LINESPEED_RUN";
+
+/// Looks for processes of the run at most; one that forks without end is not hunted for ever.
+const LOOKS: usize = 100;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Waits for our end while it lives. Made before anything is started and dropped after everything has ended.
+#[derive(Debug)]
+pub struct Guard {
+    token: String,
+    /// Closes with this process, however that ends.
+    lifeline: Option<std::io::PipeWriter>,
+}
+
+impl Guard {
+    /// Posts a guard over the processes of this run and its `folder`. Where that is not possible (this process has threads
+    /// already, or is the init of its namespace) there is none, and only a `kill -9` of this process would tell.
+    pub fn new(folder: Option<&Path>) -> Self {
+        let token = format!("{}-{}", std::process::id(), unique());
+        let lifeline = post(&token, folder.map(Path::to_owned));
+        Self { token, lifeline }
+    }
+
+    /// What each process of the run must have in its environment.
+    pub fn variable(&self) -> (OsString, OsString) {
+        (VARIABLE.into(), self.token.clone().into())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(mut lifeline) = self.lifeline.take() {
+            // Everything is in order; should it be gone already, nobody needs to be told.
+            let _ = lifeline.write_all(b"d");
+        }
+    }
+}
+
+/// A number that no other run has at the same time: the clock's.
+fn unique() -> u128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_nanos())
+}
+
+fn post(token: &str, folder: Option<PathBuf>) -> Option<std::io::PipeWriter> {
+    let threads = std::fs::read_dir("/proc/self/task").ok()?.count();
+    if threads != 1 || std::process::id() == 1 {
+        return None;
+    }
+    let (mut watched, lifeline) = std::io::pipe().ok()?;
+    // SAFETY: this process has one thread, so that nothing, the allocator's locks included, is in a state that the copy
+    // could not go on from.
+    match unsafe { libc::fork() } {
+        -1 => None,
+        0 => {
+            drop(lifeline);
+            // A grandchild, so that it is nobody's child here: children that were not started as such are taken for what a
+            // command left behind. A session of its own, so that Ctrl-C does not reach it.
+            // SAFETY: takes no memory; the first copy ends at once.
+            unsafe {
+                libc::setsid();
+                if libc::fork() != 0 {
+                    libc::_exit(0);
+                }
+            }
+            guard(&mut watched, token, folder.as_deref());
+            // SAFETY: ends this copy without running what the original registered for its own end.
+            unsafe { libc::_exit(0) }
+        }
+        copy => {
+            let mut status = 0;
+            // SAFETY: the kernel fills the status.
+            unsafe { libc::waitpid(copy, &mut status, 0) };
+            Some(lifeline)
+        }
+    }
+}
+
+/// What the guard does.
+fn guard(watched: &mut std::io::PipeReader, token: &str, folder: Option<&Path>) {
+    let keep = watched.as_raw_fd();
+    // SAFETY: numbers and strings that outlive the calls. Whoever reads what we print must see its end when the original
+    // ends, so nothing but the pipe stays open.
+    unsafe {
+        libc::prctl(libc::PR_SET_NAME, c"linespeed-guard".as_ptr());
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        libc::chdir(c"/".as_ptr());
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        for fd in 0..3 {
+            if fd != keep && null >= 0 {
+                libc::dup2(null, fd);
+            }
+        }
+    }
+    for fd in open_descriptors() {
+        if fd > 2 && fd != keep {
+            // SAFETY: takes a number; this copy uses none of them.
+            unsafe { libc::close(fd) };
+        }
+    }
+    let mut word = [0u8; 1];
+    if watched.read(&mut word).is_ok_and(|count| count == 1) {
+        return;
+    }
+    let mut quiet = 0;
+    for _ in 0..LOOKS {
+        let found = processes(token);
+        for pid in &found {
+            // SAFETY: takes numbers.
+            unsafe { libc::kill(*pid, libc::SIGKILL) };
+        }
+        quiet = if found.is_empty() { quiet + 1 } else { 0 };
+        if quiet == 2 {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    if let Some(folder) = folder {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}
+
+fn open_descriptors() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Processes with this token in their environment.
+fn processes(token: &str) -> Vec<i32> {
+    let wanted = format!("{VARIABLE}={token}");
+    let me = std::process::id() as i32;
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| *pid != me)
+        .filter(|pid| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == OsString::from(&wanted).as_bytes())
+        })
+        .collect()
+}

@@ -1,0 +1,122 @@
+//! What happened to the CPUs of a step while it ran, as the kernel counts it: the figures before and after.
+
+use std::collections::BTreeMap;
+
+use machine::Root;
+use record::Mark;
+
+/// Share of the CPUs' time that somebody else may take before a run is marked. Housekeeping threads stay below.
+const OTHERS: f64 = 0.01;
+
+/// Ticks in which /proc/stat counts are of no weight: its resolution.
+const TICKS: f64 = 3.0;
+
+/// The counts at one time.
+#[derive(Debug)]
+pub struct Incidents {
+    /// By CPU: ticks in which it did something, and ticks that the hypervisor took.
+    ticks: BTreeMap<u32, (u64, u64)>,
+    throttled: Option<u64>,
+    quota: Option<u64>,
+}
+
+impl Incidents {
+    /// The counts now.
+    pub fn now(root: &Root) -> Self {
+        let snapshot = machine::snapshot(root);
+        let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        Self { ticks: ticks(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
+    }
+
+    /// What happened on `cpus` from then to `after`, while the commands used `cpu_seconds` of CPU.
+    pub fn until(&self, after: &Incidents, cpus: &[u32], cpu_seconds: f64, wall: f64) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        let (mut busy, mut stolen) = (0u64, 0u64);
+        for cpu in cpus {
+            if let (Some(before), Some(after)) = (self.ticks.get(cpu), after.ticks.get(cpu)) {
+                busy += after.0.saturating_sub(before.0);
+                stolen += after.1.saturating_sub(before.1);
+            }
+        }
+        let hz = ticks_a_second();
+        let allowed = OTHERS * wall * cpus.len() as f64 * hz + TICKS * cpus.len() as f64;
+        // Those of us who wait for the commands are among the others; they hardly run.
+        if busy as f64 - cpu_seconds * hz > allowed {
+            marks.push(Mark::Switched);
+        }
+        if stolen as f64 > allowed {
+            marks.push(Mark::Stolen);
+        }
+        let more = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(a, b)| b > a);
+        if more(self.throttled, after.throttled) {
+            marks.push(Mark::Throttled);
+        }
+        if more(self.quota, after.quota) {
+            marks.push(Mark::Quota);
+        }
+        marks
+    }
+}
+
+/// CPU seconds of a process by its /proc/PID/stat: fields 14 and 15 (proc_pid_stat(5)), counted after its name, which may
+/// hold anything.
+pub(super) fn cpu_seconds(stat: &str) -> Option<f64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(11);
+    let user: f64 = fields.next()?.parse().ok()?;
+    let system: f64 = fields.next()?.parse().ok()?;
+    Some((user + system) / ticks_a_second())
+}
+
+fn ticks_a_second() -> f64 {
+    // SAFETY: takes a number and touches no memory.
+    match unsafe { libc::sysconf(libc::_SC_CLK_TCK) } {
+        hz if hz > 0 => hz as f64,
+        _ => 100.0,
+    }
+}
+
+/// Busy and stolen ticks by CPU. Fields: user nice system idle iowait irq softirq steal (proc_stat(5)); guest time is
+/// within user's.
+fn ticks(stat: &str) -> BTreeMap<u32, (u64, u64)> {
+    let line = |line: &str| {
+        let mut fields = line.strip_prefix("cpu")?.split(' ');
+        let cpu = fields.next()?.parse::<u32>().ok()?;
+        let counts: Vec<u64> =
+            fields.filter(|field| !field.is_empty()).map_while(|f| f.parse().ok()).collect();
+        let at = |index: usize| counts.get(index).copied().unwrap_or(0);
+        Some((cpu, (at(0) + at(1) + at(2) + at(5) + at(6), at(7))))
+    };
+    stat.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(stat: &str, quota: u64) -> Incidents {
+        Incidents { ticks: ticks(stat), throttled: Some(0), quota: Some(quota) }
+    }
+
+    #[test]
+    fn a_process_may_be_called_anything() {
+        let seconds = cpu_seconds("7 (a) 1 (b c) S 1 7 7 0 -1 4194560 9 0 0 0 150 50 0 0 20 0 1 0 5");
+        assert_eq!(seconds, Some(200.0 / ticks_a_second()));
+        assert_eq!(cpu_seconds("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn what_others_took_on_the_steps_cpus_marks_it() {
+        let before =
+            at("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 0 50 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0\n", 1);
+        let after =
+            at("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 200 0 0 50 0 0 0 0 0 0\ncpu1 90 0 0 0 0 0 0 40 0 0\n", 2);
+        let hz = ticks_a_second();
+        let wall = 100.0 / hz;
+        // CPU 0 did the commands' own work only.
+        assert_eq!(before.until(&before, &[0], 0.0, wall), []);
+        assert_eq!(before.until(&after, &[0], wall, wall), [Mark::Quota]);
+        let both = before.until(&after, &[0, 1], wall, wall);
+        assert_eq!(both, [Mark::Switched, Mark::Stolen, Mark::Quota]);
+    }
+}

@@ -1,0 +1,306 @@
+//! All steps of a plan in interleaved rounds, and what they give: measurements and coverage.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use record::{Coverage, Machine, Mark, Measurement, SampleMark, Where};
+
+use super::run::{Ear, Run, Trouble, run};
+use super::service::Running;
+use super::{Job, Plan, Step};
+use crate::Stop;
+
+/// A trial that lasted this long counts as the first sample of one CPU: what a first run loads into memory is of no weight
+/// beside it, and time is dear.
+const LONG_TRIAL: f64 = 5.0;
+
+/// Share of the free memory that copies may take together.
+const MEMORY_SHARE: f64 = 0.9;
+
+/// Runs of one step that differ by more are doubted.
+const SPREAD: f64 = 0.05;
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Rounds.
+    pub repeats: usize,
+    /// The longest that a run may take.
+    pub timeout: Option<Duration>,
+    /// Memory that is free, bytes; `None` where that is not known.
+    pub memory: Option<u64>,
+    /// What each process has in its environment beside ours.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// Hears how far it is.
+pub trait Seen: Ear {
+    /// The trial is over; all runs may take so many seconds more.
+    fn tried(&mut self, seconds: f64, run: &Run);
+    /// A run is over; `done` of `all`.
+    fn ran(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>);
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// Measurements of every step that has at least one run.
+    pub measurements: Vec<Measurement>,
+    /// What could not be measured, and why.
+    pub coverage: Vec<Coverage>,
+    /// The signal that ended it early.
+    pub interrupted: Option<i32>,
+    /// What ended it early otherwise.
+    pub failed: Option<Trouble>,
+}
+
+/// The runs of one step.
+#[derive(Debug, Default)]
+struct Taken {
+    /// By round; `None` where there is none.
+    runs: Vec<Option<Run>>,
+    trouble: Option<Trouble>,
+}
+
+impl Taken {
+    fn good(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().flatten()
+    }
+}
+
+/// Measures: a trial on one CPU, which does not count unless it was long, then the rounds, every other one backwards.
+pub fn measure(
+    job: &Job,
+    plan: &Plan,
+    machine: &Machine,
+    mut service: Option<&mut Running>,
+    options: &Options,
+    stop: &Stop,
+    seen: &mut dyn Seen,
+) -> Results {
+    let mut results = Results::default();
+    let Some(one) = plan.one() else {
+        results.coverage.push(Coverage::impossible("scale", "there is no CPU to run it on"));
+        return results;
+    };
+    let mut taken: Vec<Taken> = plan.steps.iter().map(|_| Taken::default()).collect();
+    let trial = once(job, &one.cpus, &mut service, options, stop, seen);
+    let trial = match trial {
+        Ok(trial) => trial,
+        Err(Trouble::Stopped(signal)) => {
+            results.interrupted = Some(signal);
+            return results;
+        }
+        Err(trouble) => {
+            results.failed = Some(trouble);
+            return results;
+        }
+    };
+    let left = left_behind(job, &trial);
+    results.coverage.extend(left);
+    for (step, taken) in plan.steps.iter().zip(&mut taken) {
+        taken.trouble = too_much_memory(job, step, &trial, options.memory);
+    }
+    let wall = trial.seconds.iter().copied().fold(0.0, f64::max);
+    let order = order(plan.steps.len(), options.repeats.max(1));
+    seen.tried(wall * order.len() as f64, &trial);
+    let skip = (wall >= LONG_TRIAL).then_some((0, 0));
+    if skip.is_some() {
+        taken[0].runs.push(Some(trial));
+    }
+    for (done, (round, at)) in order.iter().copied().enumerate() {
+        if skip == Some((round, at)) || taken[at].trouble.is_some() {
+            continue;
+        }
+        let result = once(job, &plan.steps[at].cpus, &mut service, options, stop, seen);
+        seen.ran(&plan.steps[at], done + 1, order.len(), &result);
+        taken[at].runs.resize_with(round, || None);
+        match result {
+            Ok(run) => taken[at].runs.push(Some(run)),
+            Err(Trouble::Stopped(signal)) => {
+                results.interrupted = Some(signal);
+                break;
+            }
+            Err(trouble @ Trouble::Service(_)) => {
+                results.failed = Some(trouble);
+                break;
+            }
+            // What failed once, or took too long, would again.
+            Err(trouble) => taken[at].trouble = Some(trouble),
+        }
+    }
+    for (step, taken) in plan.steps.iter().zip(&taken) {
+        results.measurements.extend(measurements(job, step, taken));
+        results.coverage.extend(lost(step, taken));
+    }
+    results.measurements.extend(smt_yield(job, plan, machine, &taken));
+    results
+}
+
+fn once(
+    job: &Job,
+    cpus: &[u32],
+    service: &mut Option<&mut Running>,
+    options: &Options,
+    stop: &Stop,
+    seen: &mut dyn Seen,
+) -> Result<Run, Trouble> {
+    struct Through<'a>(&'a mut dyn Seen);
+    impl Ear for Through<'_> {
+        fn left(&mut self, names: &[String]) {
+            self.0.left(names);
+        }
+    }
+    run(job, cpus, service.as_deref_mut(), &options.environment, options.timeout, stop, &mut Through(seen))
+}
+
+/// Round and step of each run: forwards and backwards in turn, so that what drifts does not favour one end.
+fn order(steps: usize, repeats: usize) -> Vec<(usize, usize)> {
+    let round = |round: usize| {
+        let at = move |at: usize| if round.is_multiple_of(2) { at } else { steps - 1 - at };
+        (0..steps).map(move |step| (round, at(step)))
+    };
+    (0..repeats).flat_map(round).collect()
+}
+
+/// What to say of a command that forks away.
+fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
+    (!trial.left.is_empty()).then(|| {
+        let names = trial.left.join(", ");
+        let reason =
+            format!("it ended while {names} was still running; its time is until the last of them ended");
+        Coverage::degraded(job.name.clone(), reason).with_remedy("start it in the foreground")
+    })
+}
+
+/// Whether a step's copies would need more memory than there is, by what one copy took.
+fn too_much_memory(job: &Job, step: &Step, trial: &Run, free: Option<u64>) -> Option<Trouble> {
+    let copies = step.cpus.len() as u64;
+    let free = free?;
+    let needed = trial.usage.max_rss_bytes.saturating_mul(copies);
+    if !job.copies || copies < 2 || needed as f64 <= free as f64 * MEMORY_SHARE {
+        return None;
+    }
+    let bytes = record::units::bytes;
+    Some(Trouble::NoRoom(format!(
+        "{copies} copies need {} ({} each), and {} are free",
+        bytes(needed),
+        bytes(trial.usage.max_rss_bytes),
+        bytes(free)
+    )))
+}
+
+/// `4 CPUs, cores-first`.
+fn called(step: &Step) -> String {
+    let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
+    let cpus = if step.cpus.len() == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", step.cpus.len()) };
+    format!("{cpus}, {}", placements.join(" and "))
+}
+
+/// What to say of a step that has fewer runs than it should.
+fn lost(step: &Step, taken: &Taken) -> Option<Coverage> {
+    let trouble = taken.trouble.as_ref()?;
+    let runs = taken.good().count();
+    let what = format!("scale: {}", called(step));
+    Some(if runs == 0 {
+        Coverage::skipped(what, trouble.to_string())
+    } else {
+        Coverage::degraded(what, format!("after {runs} runs: {trouble}"))
+    })
+}
+
+/// Everything of one step, for each of its placements.
+fn measurements(job: &Job, step: &Step, taken: &Taken) -> Vec<Measurement> {
+    let runs: Vec<&Run> = taken.good().collect();
+    let Some(first) = runs.first() else { return Vec::new() };
+    let mut all = Vec::new();
+    for order in &step.placements {
+        let place = Where::new()
+            .with("workload", job.name.as_str())
+            .with("threads", step.cpus.len())
+            .with("placement", order.name());
+        let how =
+            if job.copies { "a copy pinned to each CPU" } else { "one command on all CPUs of the step" };
+        let mut throughput = Measurement::new(
+            "workload.throughput",
+            place.clone(),
+            runs.iter().map(|run| run.throughput).collect(),
+        )
+        .with_detail("work", first.unit.as_str())
+        .with_detail("cpus", step.set().to_string())
+        .with_detail("how", how);
+        if job.copies && step.cpus.len() > 1 {
+            let imbalance: Vec<f64> = runs.iter().map(|run| run.imbalance).collect();
+            throughput = throughput.with_detail("fastest_to_slowest", record::Summary::of(&imbalance).median);
+        }
+        throughput.marks = marks(&runs);
+        judge(&mut throughput);
+        all.push(throughput);
+        if job.scores.is_empty() {
+            let times = runs.iter().flat_map(|run| run.seconds.iter().copied()).collect();
+            all.push(Measurement::new("workload.time", place.clone(), times));
+        }
+        let ipc: Vec<f64> = runs.iter().filter_map(|run| run.ipc).collect();
+        if !ipc.is_empty() {
+            all.push(Measurement::new("core.ipc", place.with("source", "pmu"), ipc));
+        }
+    }
+    all
+}
+
+fn marks(runs: &[&Run]) -> Vec<SampleMark> {
+    let of = |(sample, run): (usize, &&Run)| {
+        run.marks.clone().into_iter().map(move |mark| SampleMark { sample: sample as u32, mark })
+    };
+    runs.iter().enumerate().flat_map(of).collect()
+}
+
+/// Says when runs of one step differ too much to lean on, and what the marks tell of why.
+fn judge(measurement: &mut Measurement) {
+    let summary = &measurement.summary;
+    if summary.n < 2 || summary.median <= 0.0 {
+        return;
+    }
+    let spread = match summary.relative_half_width() {
+        Some(half) => 2.0 * half,
+        None => (summary.max - summary.min) / summary.median,
+    };
+    if spread <= SPREAD {
+        return;
+    }
+    let marked = |mark: Mark| measurement.marks.iter().any(|m| m.mark == mark);
+    let why = if marked(Mark::Stolen) {
+        "; the hypervisor took time"
+    } else if marked(Mark::Quota) {
+        "; a CPU quota stopped it"
+    } else if marked(Mark::Throttled) {
+        "; heat or power held the clock down"
+    } else if marked(Mark::Switched) {
+        "; other programs ran on these CPUs"
+    } else {
+        ""
+    };
+    measurement.doubt =
+        Some(format!("too noisy: runs differ by {}{why}; more runs: -r", record::units::percent(spread)));
+}
+
+/// All siblings of the first core over one of them, round by round.
+fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[Taken]) -> Option<Measurement> {
+    let core_of = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.core);
+    let core = core_of(*plan.one()?.cpus.first()?)?;
+    let siblings: Vec<u32> =
+        machine.cpus.iter().filter(|c| c.core == Some(core) && c.online).map(|c| c.id).collect();
+    if siblings.len() < 2 {
+        return None;
+    }
+    let whole =
+        |step: &Step| step.cpus.len() == siblings.len() && step.cpus.iter().all(|cpu| siblings.contains(cpu));
+    let at = plan.steps.iter().position(whole)?;
+    let pairs = taken.first()?.runs.iter().zip(&taken[at].runs);
+    let ratios: Vec<f64> =
+        pairs.filter_map(|(one, all)| Some(all.as_ref()?.throughput / one.as_ref()?.throughput)).collect();
+    let place = Where::new().with("workload", job.name.as_str()).with("core", core);
+    (!ratios.is_empty()).then(|| {
+        Measurement::new("smt.yield", place, ratios).with_detail("cpus", plan.steps[at].set().to_string())
+    })
+}
