@@ -3,6 +3,7 @@
 //!
 //! A new rule is one new file in `findings/` and its line in [`findings::RULES`].
 
+pub mod bound;
 pub mod curve;
 mod distances;
 pub mod figures;
@@ -26,6 +27,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         levels,
         numa: numa::numa(record),
         scaling: scaling::scaling(record),
+        bound: bound::bound(record),
         ..Diagnosis::default()
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Job, Run};
 use crate::child::Exit;
-use crate::counters::{availability, find};
+use crate::counters::{TopDown, availability, find};
 
 /// The name of a command's own time among workloads.
 const WORKLOAD: &str = "command";
@@ -14,6 +14,9 @@ const WORKLOAD: &str = "command";
 const MOST_THREADS: usize = 32;
 /// From so many looks on, the share of them at which nothing ran tells the time in which nothing ran: ± a tenth.
 const ENOUGH_LOOKS: u64 = 20;
+
+/// A figure of one.
+type Of<T> = fn(&T) -> f64;
 
 /// Runs as a record has them.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +59,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     time.detail.extend(details(runs, typical, job, cpus));
     figures.measurements.push(time);
     let all: Vec<Times> = runs.iter().map(times).collect();
-    let states: [(&str, fn(&Times) -> f64); 4] = [
+    let states: [(&str, Of<Times>); 4] = [
         ("user", |times| times.user),
         ("system", |times| times.system),
         ("runnable", |times| times.runnable),
@@ -186,7 +189,7 @@ fn counted(runs: &[Run], figures: &mut Figures) {
     }
     let shares: Vec<_> = runs.iter().filter_map(|run| run.reading.top_down()).collect();
     let Some(one) = shares.first() else { return };
-    let categories: [(&str, fn(&crate::counters::TopDown) -> f64); 4] = [
+    let categories: [(&str, Of<TopDown>); 4] = [
         ("retiring", |share| share.retiring),
         ("bad-speculation", |share| share.bad_speculation),
         ("frontend-bound", |share| share.frontend_bound),
@@ -213,7 +216,7 @@ fn push_plausible(measurement: Measurement, figures: &mut Figures) {
 
 /// What the kernel accounts for each process anyhow, where counters did not count it.
 fn accounted(runs: &[Run], figures: &mut Figures) {
-    let events: [(&str, fn(&Run) -> f64); 7] = [
+    let events: [(&str, Of<Run>); 7] = [
         ("task-clock", |run| (run.ended.usage.user + run.ended.usage.system) * 1e9),
         ("context-switches", |run| {
             (run.ended.usage.voluntary_switches + run.ended.usage.involuntary_switches) as f64

@@ -141,7 +141,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn call(number: libc::c_long, first: u64, file: &str) -> Waiting {
-        by_call(number as i64, first, |_| Some(file.to_owned()))
+        by_call(number, first, |_| Some(file.to_owned()))
     }
 
     #[test]

@@ -1,0 +1,213 @@
+//! What a command was bound by, in a person's words: from the figures of `linespeed stat` and the ceilings that stand
+//! beside them. The first of the causes, each as a share of the time that it explains.
+
+mod core;
+mod time;
+
+use record::diagnosis::{Bound, Evidence};
+use record::units::figure;
+use record::{Measurement, Record};
+
+use crate::figures::evidence;
+
+/// Shorter commands are little more than the start of a process.
+const SHORT: f64 = 0.01;
+/// A cause that explains less of the time than this is not worth a sentence.
+const WORTH: f64 = 0.1;
+/// A cause from which a second sentence is told beside the first.
+const SECOND: f64 = 0.2;
+
+/// The figures of a command, read out of a record.
+struct Facts<'a> {
+    record: &'a Record,
+    time: &'a Measurement,
+    wall: f64,
+    user: f64,
+    system: f64,
+    runnable: f64,
+    off_cpu: f64,
+    cpus: f64,
+    /// Name and seconds on a CPU of each thread that was seen, the busiest first.
+    threads: Vec<(String, f64)>,
+}
+
+/// Something that took time.
+struct Cause {
+    by: &'static str,
+    /// Share of the command's time that it explains.
+    share: f64,
+    says: String,
+    advice: Vec<String>,
+    evidence: Vec<Evidence>,
+}
+
+impl Cause {
+    fn is_outside(&self) -> bool {
+        matches!(self.by, "quota" | "stolen" | "cpu-contention")
+    }
+}
+
+impl<'a> Facts<'a> {
+    fn of(record: &'a Record) -> Option<Self> {
+        let time = record.of("workload.time").find(|m| m.place.word("workload") == Some("command"))?;
+        let wall = time.value();
+        if time.summary.n == 0 || !wall.is_finite() || wall <= 0.0 {
+            return None;
+        }
+        let state = |name: &str| state(record, name).map_or(0.0, |m| m.value().max(0.0));
+        let mut threads: Vec<(String, f64)> = record
+            .of("workload.cpu_time")
+            .filter(|m| m.place.word("state") == Some("on-cpu"))
+            .filter_map(|m| Some((m.place.word("thread")?.to_owned(), m.value())))
+            .collect();
+        threads.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let cpus = time.detail.get("cpus").and_then(|cpus| cpus.as_f64()).unwrap_or(1.0).max(1.0);
+        Some(Self {
+            record,
+            time,
+            wall,
+            user: state("user"),
+            system: state("system"),
+            runnable: state("runnable"),
+            off_cpu: state("off-cpu"),
+            cpus,
+            threads,
+        })
+    }
+
+    fn cpu(&self) -> f64 {
+        self.user + self.system
+    }
+
+    /// CPUs in use on average.
+    fn used(&self) -> f64 {
+        self.cpu() / self.wall
+    }
+
+    fn count(&self, event: &str) -> Option<&Measurement> {
+        self.record
+            .of("counter.count")
+            .find(|m| m.place.word("workload") == Some("command") && m.place.word("event") == Some(event))
+    }
+
+    fn counted(&self, event: &str) -> Option<f64> {
+        self.count(event).map(Measurement::value).filter(|value| value.is_finite())
+    }
+
+    fn share(&self, category: &str) -> Option<&Measurement> {
+        self.record.of("counter.share").find(|m| m.place.word("category") == Some(category))
+    }
+
+    fn ipc(&self) -> Option<&Measurement> {
+        let counted = |m: &&Measurement| {
+            m.place.word("workload") == Some("command") && m.place.word("source") == Some("pmu")
+        };
+        self.record.of("core.ipc").find(counted)
+    }
+
+    fn around(&self, name: &str) -> Option<f64> {
+        self.time.detail.get("around")?.get(name)?.as_f64().filter(|value| value.is_finite())
+    }
+
+    fn ceiling(&self, name: &str) -> Option<f64> {
+        let value = self.time.detail.get("ceilings")?.get(name)?.as_f64()?;
+        (value.is_finite() && value > 0.0).then_some(value)
+    }
+
+    /// The built-in workload with the IPC next to `ipc`, and the best of all.
+    fn ipc_of_workloads(&self, ipc: f64) -> Option<(String, f64, String, f64)> {
+        let all = self.time.detail.get("ceilings")?.get("ipc")?.as_object()?;
+        let all: Vec<(&String, f64)> = all
+            .iter()
+            .filter_map(|(name, ipc)| Some((name, ipc.as_f64().filter(|ipc| *ipc > 0.0)?)))
+            .collect();
+        let near = all.iter().min_by(|a, b| distance(a.1, ipc).total_cmp(&distance(b.1, ipc)))?;
+        let best = all.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((near.0.clone(), near.1, best.0.clone(), best.1))
+    }
+}
+
+fn distance(a: f64, b: f64) -> f64 {
+    (a / b).ln().abs()
+}
+
+fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
+    record.of("workload.cpu_time").find(|m| {
+        m.place.word("workload") == Some("command")
+            && m.place.word("state") == Some(name)
+            && m.place.get("thread").is_none()
+    })
+}
+
+/// What the command of a record was bound by; `None` for a record without one.
+pub fn bound(record: &Record) -> Option<Bound> {
+    let facts = Facts::of(record)?;
+    let mut evidence = base_evidence(&facts);
+    if facts.wall < SHORT {
+        return Some(Bound {
+            by: "unknown".to_owned(),
+            says: format!(
+                "It took {}: too short to be bound by anything but the start of a process.",
+                figure(facts.wall, "s")
+            ),
+            evidence,
+            advice: vec!["give it more work in one run; -r 10 shows how steady it is".to_owned()],
+        });
+    }
+    let rules: [fn(&Facts) -> Option<Cause>; 11] = [
+        time::quota,
+        time::stolen,
+        time::waiting,
+        time::contention,
+        time::kernel,
+        time::one_thread,
+        time::imbalance,
+        core::bandwidth,
+        core::latency,
+        core::front_end,
+        core::branches,
+    ];
+    let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
+    causes.retain(|cause| cause.share >= WORTH);
+    // What holds a command back from outside makes it look as if it used few CPUs.
+    let order = |cause: &Cause| (cause.is_outside() && cause.share >= SECOND, cause.share);
+    causes.sort_by(|a, b| {
+        let (a, b) = (order(a), order(b));
+        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    let compute = core::compute(&facts);
+    let mut causes = causes.into_iter();
+    let first = causes.next().unwrap_or(compute);
+    let mut says = first.says;
+    let mut advice = first.advice;
+    evidence.extend(first.evidence);
+    if let Some(second) = causes.next().filter(|cause| cause.share >= SECOND) {
+        says.push_str(&format!(" Besides: {}", second.says));
+        advice.extend(second.advice);
+        evidence.extend(second.evidence);
+    }
+    Some(Bound { by: first.by.to_owned(), says, evidence, advice })
+}
+
+/// The figures that stand behind any answer.
+fn base_evidence(facts: &Facts) -> Vec<Evidence> {
+    let mut all = vec![evidence(facts.time, "took")];
+    let states = [
+        ("user", "on a CPU in user mode"),
+        ("system", "on a CPU in the kernel"),
+        ("runnable", "ready, without a CPU"),
+        ("off-cpu", "nothing of it ran or was ready"),
+    ];
+    for (name, says) in states {
+        all.extend(state(facts.record, name).map(|m| evidence(m, says)));
+    }
+    all
+}
+
+/// Where in the record a detail of the command stands.
+fn detail(name: &str) -> String {
+    format!("workload.time workload=command, detail {name}")
+}
+
+#[cfg(test)]
+mod tests;

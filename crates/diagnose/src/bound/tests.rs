@@ -1,0 +1,176 @@
+//! Each cause on a record where it is the answer, and where its figures are missing.
+
+use proptest::prelude::*;
+use record::Where;
+
+use super::*;
+use crate::samples::measured;
+
+/// A command of one second on 8 CPUs: seconds in user mode, in the kernel, ready, off CPU.
+fn command(times: [f64; 4]) -> Record {
+    let mut record = Record::new("0.1.0", String::new(), Vec::new());
+    let place = || Where::new().with("workload", "command");
+    let mut time = measured("workload.time", place(), 1.0);
+    time.detail.insert("cpus".to_owned(), 8u32.into());
+    record.measurements.push(time);
+    for (state, seconds) in ["user", "system", "runnable", "off-cpu"].iter().zip(times) {
+        record.measurements.push(measured("workload.cpu_time", place().with("state", *state), seconds));
+    }
+    record
+}
+
+fn with_thread(mut record: Record, name: &str, seconds: f64) -> Record {
+    let place = Where::new().with("workload", "command").with("state", "on-cpu").with("thread", name);
+    record.measurements.push(measured("workload.cpu_time", place, seconds));
+    record
+}
+
+fn with_count(mut record: Record, event: &str, count: f64) -> Record {
+    let place = Where::new().with("workload", "command").with("event", event);
+    record.measurements.push(measured("counter.count", place, count));
+    record
+}
+
+fn with_share(mut record: Record, category: &str, share: f64) -> Record {
+    let place = Where::new().with("workload", "command").with("category", category);
+    record.measurements.push(measured("counter.share", place, share));
+    record
+}
+
+fn with_detail(mut record: Record, key: &str, json: &str) -> Record {
+    let place = Measurement::new("workload.time", Where::new(), Vec::new());
+    let mut text = Record::new("0", String::new(), Vec::new());
+    text.measurements.push(place.with_detail("x", 0));
+    // A record read from JSON is the way in which details get their values.
+    let text = text.to_json().replace("\"x\": 0", &format!("\"{key}\": {json}"));
+    let read = Record::from_json(text.as_bytes()).unwrap();
+    let value = read.measurements[0].detail[key].clone();
+    record.measurements[0].detail.insert(key.to_owned(), value);
+    record
+}
+
+#[track_caller]
+fn is_bound(record: &Record, by: &str, words: &[&str]) -> Bound {
+    let bound = bound(record).expect("there is a command");
+    assert_eq!(bound.by, by, "{}", bound.says);
+    for word in words {
+        assert!(bound.says.contains(word), "no {word:?} in: {}", bound.says);
+    }
+    assert!(!bound.evidence.is_empty() && !bound.advice.is_empty());
+    bound
+}
+
+#[test]
+fn one_busy_thread_on_a_machine_of_eight_is_told_by_its_name() {
+    let record = with_thread(command([0.98, 0.01, 0.0, 0.01]), "bc 1234", 0.98);
+    is_bound(&record, "one-thread", &["One thread (bc)", "one CPU of 8", "7.01 CPUs"]);
+    let mut alone = record;
+    alone.measurements[0].detail.insert("cpus".to_owned(), 1u32.into());
+    is_bound(&alone, "cpu", &["its one CPU"]);
+}
+
+#[test]
+fn many_short_processes_are_not_called_a_thread() {
+    let record = with_thread(command([0.6, 0.35, 0.0, 0.05]), "make 7", 0.1);
+    let bound = is_bound(&record, "one-thread", &["one short process after the other"]);
+    assert!(bound.advice[0].contains("make -j"));
+}
+
+#[test]
+fn waiting_is_told_with_what_for() {
+    let idle = command([0.05, 0.01, 0.0, 0.94]);
+    is_bound(&idle, "waiting", &["94.0 %", "something else than a CPU"]);
+    for (kind, words) in [("disk", "for a disk"), ("lock", "for locks"), ("sleep", "in sleeps")] {
+        let record = with_detail(idle.clone(), "waiting", &format!("{{\"{kind}\": 15, \"unknown\": 3}}"));
+        let bound = is_bound(&record, "waiting", &[words]);
+        assert!(bound.evidence.iter().any(|evidence| evidence.says.contains(kind)));
+    }
+}
+
+#[test]
+fn no_cpu_to_run_on_is_told_with_who_had_it() {
+    let record = command([0.4, 0.0, 0.6, 0.0]);
+    is_bound(&record, "cpu-contention", &["without getting a CPU", "other programs"]);
+    let mut own = command([7.0, 0.9, 9.0, 0.0]);
+    for thread in 0..16 {
+        own = with_thread(own, &format!("worker {thread}"), 0.5);
+    }
+    is_bound(&own, "cpu-contention", &["more busy threads than CPUs"]);
+}
+
+#[test]
+fn the_kernel_the_quota_and_the_hypervisor_are_told_apart() {
+    let record = with_count(command([0.2, 5.0, 0.0, 0.0]), "page-faults", 3e6);
+    is_bound(&record, "kernel", &["96.2 %", "page faults"]);
+    let around =
+        "{\"seconds\": 1.0, \"throttled_seconds\": 3.0, \"stolen_seconds\": 0.0, \"busy_seconds\": 1.0}";
+    is_bound(&with_detail(command([1.0, 0.0, 0.0, 0.0]), "around", around), "quota", &["quota"]);
+    let around = "{\"seconds\": 1.0, \"stolen_seconds\": 6.0, \"busy_seconds\": 2.0}";
+    is_bound(&with_detail(command([2.0, 0.0, 0.0, 0.0]), "around", around), "stolen", &["75.0 %"]);
+}
+
+#[test]
+fn uneven_threads_are_told() {
+    let mut record = with_thread(command([2.4, 0.0, 0.0, 0.0]), "big 1", 1.0);
+    for thread in 2..9 {
+        record = with_thread(record, &format!("small {thread}"), 0.2);
+    }
+    is_bound(&record, "imbalance", &["busiest of 8"]);
+}
+
+const CEILINGS: &str = "{\"bandwidth_one\": 1e10, \"bandwidth_all\": 4e10, \"latency_ns\": 100.0, \
+                        \"ipc\": {\"nop\": 6.0, \"primes\": 1.5, \"memory-bound\": 0.02}}";
+
+#[test]
+fn counters_tell_what_the_core_waits_for() {
+    let busy = || with_detail(command([8.0, 0.0, 0.0, 0.0]), "ceilings", CEILINGS);
+    // 30 GB/s of 40.
+    let stream = with_count(busy(), "LLC-load-misses", 3e10 / 64.0);
+    is_bound(&stream, "memory-bandwidth", &["30.0 GB/s", "75.0 %", "all CPUs"]);
+    // 5 s of 8 behind misses, at little bandwidth.
+    let chase = with_count(busy(), "LLC-load-misses", 5e7);
+    is_bound(&chase, "memory-latency", &["62.5 %"]);
+    is_bound(&with_share(busy(), "frontend-bound", 0.5), "frontend", &["50.0 %"]);
+    let random = with_count(with_count(busy(), "cycles", 2.4e10), "branch-misses", 4e8);
+    is_bound(&random, "branches", &["28.3 %"]);
+    let mut compute = busy();
+    let place = Where::new().with("workload", "command").with("source", "pmu");
+    compute.measurements.push(measured("core.ipc", place, 1.4));
+    is_bound(&compute, "cpu", &["8.00 of 8 CPUs", "primes reaches 1.50", "nop, the most, 6.00"]);
+}
+
+#[test]
+fn an_instant_is_not_diagnosed() {
+    let mut record = command([0.0005, 0.0005, 0.0, 0.0]);
+    record.measurements[0] = {
+        let place = Where::new().with("workload", "command");
+        measured("workload.time", place, 0.001)
+    };
+    is_bound(&record, "unknown", &["too short"]);
+    assert_eq!(bound(&Record::new("0", String::new(), Vec::new())), None);
+}
+
+proptest! {
+    #[test]
+    fn whatever_was_measured_there_is_an_answer_of_few_lines(
+        wall in proptest::num::f64::ANY,
+        times in proptest::array::uniform4(proptest::num::f64::ANY),
+        thread in proptest::num::f64::ANY,
+        count in proptest::num::f64::ANY,
+        around in proptest::num::f64::NORMAL,
+    ) {
+        let mut record = with_thread(command(times), "x 1", thread);
+        record.measurements[0].summary.median = wall;
+        for event in ["LLC-load-misses", "branch-misses", "cycles", "page-faults", "context-switches"] {
+            record = with_count(record, event, count);
+        }
+        record = with_share(with_share(record, "frontend-bound", count), "bad-speculation", thread);
+        record = with_detail(record, "ceilings", CEILINGS);
+        let text = format!("{{\"seconds\": {around:e}, \"stolen_seconds\": {around:e}, \"busy_seconds\": {around:e}, \
+            \"throttled_seconds\": {around:e}}}");
+        record = with_detail(record, "around", &text);
+        if let Some(bound) = bound(&record) {
+            prop_assert!(!bound.says.is_empty() && bound.says.len() < 1000);
+        }
+    }
+}
