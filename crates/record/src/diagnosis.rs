@@ -120,7 +120,7 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `kernel`, `quota`,
-    /// `one-thread`, `unknown`.
+    /// `one-thread`, `imbalance`, `stolen`, `unknown`.
     pub by: String,
     /// The answer in a person's words.
     pub says: String,
