@@ -26,6 +26,7 @@
 //! | [`hint`] | the instruction that spin loops wait with |
 //! | [`primes`] | primes by trial division: user mode, kernel and guest compared |
 //! | [`cpu_bound`] | three nops and a count: the loop of published comparisons of cores |
+//! | [`evict`] | a range thrown out of every cache |
 //! | [`flush`] | a cache line flushed and loaded again: bound by memory alone |
 //! | [`aes_ige`] | table-driven AES-256 in IGE mode |
 //! | [`bignum`] | long decimal numbers: a power and π, as `bc` computes them |
@@ -47,6 +48,7 @@ pub mod chase;
 mod counted;
 pub mod counter;
 pub mod cpu_bound;
+pub mod evict;
 pub mod flush;
 pub mod handover;
 pub mod heavy;

@@ -39,6 +39,7 @@ pub const MEASUREMENTS: &[&dyn Measure] = &[
     &m::workloads::Workloads,
     &m::scaling::Scaling,
     &m::smt_yield::SmtYield,
+    &m::numa::Numa,
     &m::core_to_core::CoreToCore,
     &m::wakeup::Wakeup,
     &m::stolen::Stolen,

@@ -1,2 +1,278 @@
-//! NUMA.
+//! NUMA matrices: latency and bandwidth from the CPUs of each node (rows) to the memory of each (columns). The memory is
+//! bound to its node and proven to lie there page by page.
+
+pub mod chase;
+pub mod columns;
 pub mod plan;
+pub mod reading;
+
+use std::time::{Duration, Instant};
+
+use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use serde_json::json;
+
+use crate::budget::{Budget, Depth};
+use crate::context::{Context, Halt};
+use crate::list::Measure;
+use crate::measurements::core_to_core::kin::distances;
+use crate::placement::Placement;
+use crate::repeat::judge;
+use columns::Column;
+use plan::{EMULATED, Phases, Row};
+
+/// See the module.
+pub struct Numa;
+
+/// Half-width of the interval beyond which a bandwidth counts as too noisy.
+const TARGET: f64 = 0.05;
+
+/// The first round of latencies may take so many times what all were to take, before cells are given up: a busy machine
+/// gets every cell once.
+const FIRST_ROUND: f64 = 4.0;
+
+fn phases(rows: &[Row], columns: usize, depth: Depth) -> Phases {
+    let threads = rows.iter().map(|row| row.cpus.len()).max().unwrap_or(0);
+    Phases::of(rows.len(), columns, threads, depth)
+}
+
+fn slower(machine: &Machine) -> f64 {
+    if machine.virtualization.emulated == Some(true) { EMULATED } else { 1.0 }
+}
+
+impl Measure for Numa {
+    fn name(&self) -> &'static str {
+        "numa"
+    }
+
+    fn metrics(&self) -> &'static [&'static str] {
+        &["numa.latency", "numa.bandwidth"]
+    }
+
+    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot) -> Coverage {
+        if let Some((why, remedy)) = plan::impossible(machine, &machine.allowed_cpus()) {
+            let told = Coverage::impossible(self.name(), why);
+            return match remedy {
+                Some(remedy) => told.with_remedy(remedy),
+                None => told,
+            };
+        }
+        if snapshot.numa_balancing.is_some_and(|mode| mode > 0) {
+            return Coverage::degraded(
+                self.name(),
+                "kernel NUMA balancing is on: the matrices' memory is bound, which it leaves alone, but its scans may \
+                 disturb samples",
+            )
+            .with_remedy("sysctl kernel.numa_balancing=0 while measuring");
+        }
+        Coverage::measured(self.name())
+    }
+
+    fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
+        if plan::impossible(machine, cpus).is_some() {
+            return Budget { seconds: 0.0, bytes: 0 };
+        }
+        let (rows, columns) = (plan::rows(machine, cpus), plan::memory_nodes(machine).len());
+        Budget {
+            seconds: phases(&rows, columns, depth).seconds() * slower(machine),
+            bytes: plan::wanted_bytes(machine, &rows, depth).saturating_mul(columns as u64),
+        }
+    }
+
+    fn run(&self, context: &mut Context) -> Result<(), Halt> {
+        if let Some((why, _)) = plan::impossible(context.machine, &context.cpus) {
+            return Err(Halt::Impossible(why));
+        }
+        let rows = plan::rows(context.machine, &context.cpus);
+        let nodes: Vec<u32> = plan::memory_nodes(context.machine).iter().collect();
+        let phases = phases(&rows, nodes.len(), context.depth);
+        let slower = slower(context.machine);
+        let wanted = plan::wanted_bytes(context.machine, &rows, context.depth);
+        let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build * slower);
+        if columns.is_empty() {
+            return Err(Halt::Impossible("no node's memory could be bound and filled".to_owned()));
+        }
+        context.at(0.2);
+        latency(context, &rows, &mut columns, phases.latency * slower)?;
+        context.at(0.5);
+        bandwidth(context, &rows, &mut columns, &phases)
+    }
+}
+
+/// A cell's place.
+fn at(row: &Row, column: &Column) -> Where {
+    Where::new().with("from", row.node).with("to", column.node)
+}
+
+/// What all cells of a column say about its memory.
+fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> Measurement {
+    let (share, pages) = match &column.placement {
+        Placement::Share { on_node, pages } => (json!(on_node), *pages),
+        Placement::Unknown(_) => (json!(null), 0),
+    };
+    let mut m = m
+        .with_detail("on_node", share)
+        .with_detail("pages", pages)
+        .with_detail("page", column.page.as_str())
+        .with_detail("huge_share", json!(column.huge_share))
+        .with_detail("placement", column.placement.words(column.node));
+    if let Some(distance) = distances(context.machine).get(&(row.node, column.node)) {
+        m = m.with_detail("distance", *distance);
+    }
+    if let Some(balancing) = context.snapshot.numa_balancing {
+        m = m.with_detail("numa_balancing", balancing);
+    }
+    m
+}
+
+/// Proves the columns again after they were used; says which are withheld, and which were never proven.
+fn prove(context: &mut Context, columns: &mut [Column], last: bool) -> Vec<bool> {
+    columns
+        .iter_mut()
+        .map(|column| {
+            column.prove();
+            if let Placement::Unknown(why) = &column.placement
+                && last
+            {
+                context.coverage.push(Coverage::degraded(
+                    format!("numa node {}", column.node),
+                    format!("placement is not verified: {why}"),
+                ));
+            }
+            match columns::withheld(column) {
+                Some(told) => {
+                    if !context.coverage.contains(&told) {
+                        context.coverage.push(told);
+                    }
+                    false
+                }
+                None => true,
+            }
+        })
+        .collect()
+}
+
+fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds: f64) -> Result<(), Halt> {
+    let from = Instant::now();
+    let until = from + Duration::from_secs_f64(seconds);
+    let at_most = from + Duration::from_secs_f64(seconds * FIRST_ROUND);
+    let (cells, ended) = chase::take(context, rows, columns, until, at_most);
+    let proven = prove(context, columns, false);
+    let mut missing = 0;
+    for (r, row) in rows.iter().enumerate() {
+        for (c, column) in columns.iter().enumerate().filter(|(c, _)| proven[*c]) {
+            let Some(m) = cells.measurement(r, c, at(row, column)) else {
+                missing += 1;
+                continue;
+            };
+            let m = m
+                .with_detail("cpu", row.lead)
+                .with_detail("bytes", column.cycle.bytes())
+                .with_detail("evicted", kernels::flush::available());
+            let m = with_proof(m, context, row, column);
+            context.push(m);
+        }
+    }
+    ended?;
+    if !cells.unpinned.is_empty() {
+        let cpus: CpuList = cells.unpinned.iter().copied().collect();
+        context.coverage.push(
+            Coverage::degraded("numa latency", format!("no thread could be pinned to CPU {cpus}"))
+                .with_remedy("linespeed --cpus LIST without it"),
+        );
+    } else if missing > 0 {
+        let why = if cells.unfinished { "time ended before them" } else { "their CPU was taken away" };
+        context.coverage.push(
+            Coverage::degraded("numa latency", format!("{missing} cells are missing: {why}"))
+                .with_remedy("linespeed run numa --full"),
+        );
+    }
+    Ok(())
+}
+
+fn bandwidth(
+    context: &mut Context,
+    rows: &[Row],
+    columns: &mut [Column],
+    phases: &Phases,
+) -> Result<(), Halt> {
+    let Some(kernel) = reading::kernel() else {
+        context.coverage.push(Coverage::impossible("numa bandwidth", "no read kernel is usable here"));
+        return Ok(());
+    };
+    let nodes: Vec<u32> = columns.iter().map(|column| column.node).collect();
+    let mut order = plan::in_order_of_telling(context.machine, rows, &nodes);
+    let all = order.len();
+    order.truncate(phases.cells);
+    let (passes, slices) = plan::passes(context.depth);
+    let mut samples: Vec<Vec<f64>> = vec![Vec::new(); order.len()];
+    let mut marks: Vec<Vec<SampleMark>> = vec![Vec::new(); order.len()];
+    let mut threads = vec![0; order.len()];
+    let mut ended = Ok(());
+    'passes: for pass in 0..passes {
+        for step in 0..order.len() {
+            // There and back: what drifts touches the early and the late alike.
+            let cell = if pass % 2 == 0 { step } else { order.len() - 1 - step };
+            ended = context.check();
+            if ended.is_err() {
+                break 'passes;
+            }
+            if context.out_of_time() && (pass > 0 || step >= 2) {
+                break 'passes;
+            }
+            let (row, column) = (&rows[order[cell].0], &columns[order[cell].1]);
+            let memory = column.cycle.mapping();
+            let read =
+                reading::run(&row.cpus, memory, column.touched, kernel, phases.window, slices, context.stop);
+            if read.moved {
+                let first = samples[cell].len() as u32;
+                marks[cell].extend(
+                    (first..first + read.rates.len() as u32)
+                        .map(|sample| SampleMark { sample, mark: Mark::Migrated }),
+                );
+            }
+            threads[cell] = read.threads;
+            samples[cell].extend(read.rates);
+            context.at(0.5 + 0.5 * (pass * order.len() + step + 1) as f64 / (passes * order.len()) as f64);
+        }
+    }
+    let proven = prove(context, columns, true);
+    let mut told = 0;
+    for (cell, &(r, c)) in order.iter().enumerate() {
+        let (row, column) = (&rows[r], &columns[c]);
+        if !proven[c] || samples[cell].is_empty() {
+            continue;
+        }
+        told += 1;
+        let list: CpuList = row.cpus.iter().copied().take(threads[cell]).collect();
+        let place = at(row, column).with("op", "read").with("threads", threads[cell]);
+        let mut m = Measurement::new("numa.bandwidth", place, std::mem::take(&mut samples[cell]))
+            .with_detail("vectors", kernel.variant.name())
+            .with_detail("array_bytes", column.touched)
+            .with_detail("cpus", list.to_string());
+        m.marks = std::mem::take(&mut marks[cell]);
+        judge(&mut m, TARGET);
+        let held = plan::caches_of(context.machine, &row.cpus);
+        if m.doubt.is_none() && (column.touched as u64) < held.saturating_mul(2) {
+            m.doubt = Some(format!(
+                "read from {} only, while the node's caches hold {}: a part came from them",
+                record::units::bytes(column.touched as u64),
+                record::units::bytes(held)
+            ));
+        }
+        let m = with_proof(m, context, row, column);
+        context.push(m);
+    }
+    ended?;
+    if told < all {
+        let full =
+            if context.depth < Depth::Named { "linespeed run numa" } else { "linespeed run numa --full" };
+        context.coverage.push(
+            Coverage::degraded(
+                "numa bandwidth",
+                format!("{told} of {all} pairs of nodes were measured, those that tell the most first"),
+            )
+            .with_remedy(full),
+        );
+    }
+    Ok(())
+}

@@ -1,10 +1,64 @@
-//! Which nodes.
+//! What the matrices of a machine consist of: rows, columns, sizes, which cells of bandwidth, and what it all takes.
+//! From the inventory alone, so that it is known before anything runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
 use record::{CpuList, Machine};
 
-/// Emulated machines.
+use crate::budget::Depth;
+use crate::measurements::core_to_core::kin::distances;
+
+/// What an emulator takes as a multiple of hardware, at most: two host CPUs interpreting thirty-two.
 pub const EMULATED: f64 = 20.0;
 
-/// The nodes whose memory this process may use.
+/// The smallest memory of a column.
+const LEAST_WANTED: u64 = 64 << 20;
+
+/// The largest random cycle: its huge pages find room in the second-level TLB of cores of today, and since every line is
+/// thrown out of the caches before it is loaded, a larger one would tell no more.
+pub const MOST_CYCLE: u64 = 512 << 20;
+
+/// Seconds that a turn of a row takes beside its samples: a thread, the clock's warm-up.
+const TURN_SECONDS: f64 = 1.6e-3;
+
+/// Seconds a hop, for the budget: remote memory of large machines.
+const HOP_SECONDS: f64 = 300e-9;
+
+/// Seconds that starting and ending a team takes, and for each of its threads.
+const TEAM_SECONDS: (f64, f64) = (4e-3, 90e-6);
+
+/// A node whose CPUs ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The node.
+    pub node: u32,
+    /// Its CPUs that may be used.
+    pub cpus: Vec<u32>,
+    /// The one that chases: of the fastest kind the last core's first sibling, since interrupts favour low numbers.
+    pub lead: u32,
+}
+
+/// Nodes with CPUs among `cpus`, ascending.
+pub fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
+    let mut by_node: BTreeMap<u32, CpuList> = BTreeMap::new();
+    for id in cpus {
+        if let Some(node) = machine.cpu(id).and_then(|cpu| cpu.node) {
+            by_node.entry(node).or_default().insert(id);
+        }
+    }
+    let fast =
+        |id: &u32| machine.cpu(*id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)));
+    by_node
+        .into_iter()
+        .filter_map(|(node, cpus)| {
+            let firsts: Vec<u32> = machine.one_cpu_a_core(&cpus).iter().collect();
+            let lead = firsts.into_iter().max_by_key(|id| (fast(id), *id))?;
+            Some(Row { node, lead, cpus: cpus.iter().collect() })
+        })
+        .collect()
+}
+
+/// The nodes whose memory this process may use: the columns. A node whose size is not told may have some.
 pub fn memory_nodes(machine: &Machine) -> CpuList {
     let limit = &machine.limits.memory_nodes;
     machine
@@ -13,4 +67,253 @@ pub fn memory_nodes(machine: &Machine) -> CpuList {
         .filter(|node| node.bytes != Some(0) && (limit.is_empty() || limit.contains(node.id)))
         .map(|node| node.id)
         .collect()
+}
+
+/// Why there is nothing to compare; `None` where there is.
+pub fn impossible(machine: &Machine, cpus: &CpuList) -> Option<(String, Option<&'static str>)> {
+    if machine.nodes.len() < 2 {
+        return Some(("one node: all memory is equally far from every CPU".to_owned(), None));
+    }
+    let (rows, columns) = (rows(machine, cpus), memory_nodes(machine));
+    if rows.is_empty() {
+        return Some(("no CPU that may be used tells its node".to_owned(), None));
+    }
+    if columns.is_empty() {
+        return Some((
+            "no node's memory may be used".to_owned(),
+            Some("allow memory nodes: cpuset.mems of the cgroup"),
+        ));
+    }
+    // One cell tells something only where it is remote.
+    if rows.len() == 1 && columns.iter().eq([rows[0].node]) {
+        return Some((
+            format!(
+                "of {} nodes this process may use CPUs and memory of node {} only",
+                machine.nodes.len(),
+                rows[0].node
+            ),
+            Some("allow more nodes: --cpus, taskset, cpuset.cpus and cpuset.mems of the cgroup"),
+        ));
+    }
+    None
+}
+
+/// Bytes of the caches that the CPUs of a node have, the last two levels together.
+pub fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
+    let last = machine.last_level();
+    let has = |cache: &&record::machine::Cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu));
+    (last.saturating_sub(1).max(2).min(last)..=last)
+        .flat_map(|level| machine.data_caches(level).filter(has))
+        .filter_map(|cache| cache.bytes)
+        .fold(0, u64::saturating_add)
+}
+
+/// Bytes of a column: four times the caches of the node that has the most.
+pub fn wanted_bytes(machine: &Machine, rows: &[Row], depth: Depth) -> u64 {
+    let caches = rows.iter().map(|row| caches_of(machine, &row.cpus)).max().unwrap_or(0);
+    let most = depth.pick_named(128 << 20, 512 << 20, 2 << 30, 8 << 30);
+    caches.saturating_mul(4).clamp(LEAST_WANTED, most)
+}
+
+/// Loads of one latency sample: 0.05 or 0.2 ms from near memory.
+pub fn hops(depth: Depth) -> u64 {
+    depth.pick(512, 2_048, 4_096)
+}
+
+/// Rounds over all cells of latency, at least and at most.
+pub fn rounds(depth: Depth) -> (usize, usize) {
+    depth.pick_named((6, 9), (9, 25), (15, 60), (41, 200))
+}
+
+/// Runs over each cell of bandwidth, and samples of a run: together at least six.
+pub fn passes(depth: Depth) -> (usize, usize) {
+    depth.pick((1, 6), (2, 4), (4, 4))
+}
+
+/// What the parts may take, in seconds of hardware.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phases {
+    /// Making the memory, all columns at once.
+    pub build: f64,
+    /// All cells of latency.
+    pub latency: f64,
+    /// The cells of bandwidth.
+    pub bandwidth: f64,
+    /// How many cells of bandwidth fit.
+    pub cells: usize,
+    /// A run of one cell, its window alone.
+    pub window: f64,
+}
+
+impl Phases {
+    /// Of so many rows and columns, with so many threads on the row that has the most.
+    pub fn of(rows: usize, columns: usize, threads: usize, depth: Depth) -> Self {
+        let build = depth.pick_named(0.12, 1.5, 4.0, 15.0);
+        let (least, most) = rounds(depth);
+        let round = rows as f64 * (TURN_SECONDS + columns as f64 * hops(depth) as f64 * HOP_SECONDS);
+        // With few nodes there is time for more rounds than the least.
+        let roomy = depth.pick_named(0.05, 0.5, 2.0, 20.0);
+        let latency = (round * most as f64)
+            .min(roomy)
+            .max(round * least as f64)
+            .min(depth.pick_named(0.3, 3.0, 8.0, 60.0));
+        let (shortest, longest) = depth.pick((6e-3, 6e-3), (12e-3, 60e-3), (50e-3, 200e-3));
+        let team = TEAM_SECONDS.0 + threads as f64 * TEAM_SECONDS.1;
+        let passes = passes(depth).0 as f64;
+        let all = (rows * columns).max(1);
+        // A quick run gives bandwidth what latency leaves.
+        let quick = (0.47 - build - latency).max(0.06);
+        let bandwidth =
+            (all as f64 * passes * (team + longest)).min(depth.pick_named(quick, 4.5, 16.0, 120.0));
+        let cells = ((bandwidth / passes / (team + shortest)) as usize).clamp(1, all);
+        let window = (bandwidth / passes / cells as f64 - team).clamp(shortest, longest);
+        Self { build, latency, bandwidth, cells, window }
+    }
+
+    /// All of it.
+    pub fn seconds(&self) -> f64 {
+        self.build + self.latency + self.bandwidth
+    }
+}
+
+/// Every cell of bandwidth, the most telling first: the local ones, then of each distance one, then for each row its
+/// farthest, then the rest. A run takes as many as fit.
+pub fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<(usize, usize)> {
+    let table = distances(machine);
+    let distance =
+        |row: usize, column: usize| table.get(&(rows[row].node, columns[column])).copied().unwrap_or(20);
+    let every = || (0..rows.len()).flat_map(|row| (0..columns.len()).map(move |column| (row, column)));
+    let local = |(row, column): &(usize, usize)| rows[*row].node == columns[*column];
+    let mut order: Vec<(usize, usize)> = Vec::with_capacity(rows.len() * columns.len());
+    let mut seen = BTreeSet::new();
+    // The very first cells are one local and one of each distance, since a short run may have time for no more.
+    order.extend(every().find(local));
+    order.extend(every().filter(|cell| !local(cell) && seen.insert(distance(cell.0, cell.1))));
+    order.extend(every().filter(local));
+    for row in 0..rows.len() {
+        let remote = (0..columns.len()).filter(|column| !local(&(row, *column)));
+        order.extend(remote.max_by_key(|column| distance(row, *column)).map(|column| (row, column)));
+    }
+    order.extend(every());
+    let mut had = BTreeSet::new();
+    order.retain(|cell| had.insert(*cell));
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::Measure;
+    use crate::measurements::core_to_core::kin::tests::made;
+    use crate::measurements::numa::Numa;
+    use record::Snapshot;
+
+    fn shape(machine: &Machine, cpus: &CpuList) -> (Vec<u32>, Vec<u32>) {
+        let rows = rows(machine, cpus).iter().map(|row| row.node).collect();
+        (rows, memory_nodes(machine).iter().collect())
+    }
+
+    #[test]
+    fn a_node_of_memory_alone_is_a_column_and_one_without_memory_a_row() {
+        let mut machine = made(4, 1, 2, 1, 2);
+        machine.nodes[1].bytes = Some(0);
+        machine.nodes[3].cpus = CpuList::new();
+        machine.cpus.retain(|cpu| cpu.node != Some(3));
+        let cpus = machine.allowed_cpus();
+        assert_eq!(shape(&machine, &cpus), (vec![0, 1, 2], vec![0, 2, 3]));
+        assert_eq!(impossible(&machine, &cpus), None);
+    }
+
+    #[test]
+    fn the_cpuset_and_the_users_choice_limit_columns_and_rows() {
+        let mut machine = made(4, 1, 2, 1, 2);
+        machine.limits.memory_nodes = "1-2".parse().unwrap();
+        assert_eq!(shape(&machine, &"0,6".parse().unwrap()), (vec![0, 3], vec![1, 2]));
+        // One cell is worth measuring when it is remote, and not when it is local.
+        machine.limits.memory_nodes = "1".parse().unwrap();
+        assert_eq!(impossible(&machine, &"0".parse().unwrap()), None);
+        let (why, remedy) = impossible(&machine, &"2-3".parse().unwrap()).unwrap();
+        assert!(why.contains("node 1 only") && remedy.is_some(), "{why}");
+    }
+
+    #[test]
+    fn limits_that_are_not_told_limit_nothing() {
+        let mut machine = made(2, 1, 2, 1, 2);
+        machine.limits.memory_nodes = CpuList::new();
+        machine.nodes[1].bytes = None;
+        assert_eq!(memory_nodes(&machine).len(), 2);
+    }
+
+    #[test]
+    fn one_node_is_impossible_with_words_and_costs_nothing() {
+        let machine = made(1, 1, 4, 1, 4);
+        let outlook = Numa.outlook(&machine, &Snapshot::default());
+        assert_eq!(outlook.state, record::State::Impossible);
+        assert!(outlook.reason.unwrap().starts_with("one node"));
+        let budget = Numa.budget(&machine, &machine.allowed_cpus(), Depth::Named);
+        assert_eq!((budget.seconds, budget.bytes), (0.0, 0));
+    }
+
+    #[test]
+    fn the_lead_of_a_row_is_a_fast_first_sibling() {
+        let mut machine = made(2, 1, 4, 2, 4);
+        for cpu in &mut machine.cpus {
+            cpu.max_hz = Some(if matches!(cpu.core, Some(1 | 2)) { 4_000_000_000 } else { 3_000_000_000 });
+        }
+        let rows = rows(&machine, &machine.allowed_cpus());
+        assert_eq!((rows[0].lead, rows[0].cpus.len()), (2, 8));
+        assert_eq!(rows[1].lead, 7);
+    }
+
+    #[test]
+    fn sixteen_nodes_fit_their_budgets() {
+        // 16 nodes of 64 CPUs, twice what is sold.
+        let machine = made(4, 4, 32, 2, 8);
+        let cpus = machine.allowed_cpus();
+        assert_eq!(cpus.len(), 1024);
+        for (depth, most) in [(Depth::Quick, 0.5), (Depth::Normal, 10.0), (Depth::Named, 30.0)] {
+            let seconds = Numa.budget(&machine, &cpus, depth).seconds;
+            assert!(seconds <= most, "{depth:?}: {seconds} s");
+        }
+        let phases = Phases::of(16, 16, 64, Depth::Named);
+        assert_eq!(phases.cells, 256, "who names the measurement gets every cell");
+        assert!(Phases::of(16, 16, 64, Depth::Quick).cells >= 2, "a local and a remote one");
+    }
+
+    #[test]
+    fn two_nodes_get_every_cell_in_a_normal_run() {
+        let phases = Phases::of(2, 2, 64, Depth::Normal);
+        assert_eq!(phases.cells, 4);
+        assert!(phases.seconds() < 3.5, "{phases:?}");
+    }
+
+    #[test]
+    fn four_nodes_of_few_cpus_get_every_cell_in_a_quick_run() {
+        let phases = Phases::of(4, 4, 4, Depth::Quick);
+        assert!(phases.cells == 16 && phases.seconds() <= 0.5, "{phases:?}");
+    }
+
+    #[test]
+    fn few_cells_of_bandwidth_are_the_telling_ones() {
+        let machine = made(2, 2, 4, 1, 4);
+        let rows = rows(&machine, &machine.allowed_cpus());
+        let order = in_order_of_telling(&machine, &rows, &[0, 1, 2, 3]);
+        assert_eq!(order.len(), 16);
+        assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 16);
+        // Local, then one of each distance: 12, 20, 22.
+        assert_eq!(order[..4], [(0, 0), (0, 1), (0, 2), (0, 3)]);
+        assert_eq!(order[4..7], [(1, 1), (2, 2), (3, 3)]);
+        let without_local = in_order_of_telling(&machine, &rows[..1], &[2, 3]);
+        assert_eq!(without_local, [(0, 0), (0, 1)]);
+    }
+
+    #[test]
+    fn a_column_is_beyond_the_caches_of_the_largest_node() {
+        let machine = made(2, 1, 32, 1, 32);
+        let rows = rows(&machine, &machine.allowed_cpus());
+        // 32 MiB of third level and 32 of second.
+        assert_eq!(caches_of(&machine, &rows[0].cpus), 64 << 20);
+        assert_eq!(wanted_bytes(&machine, &rows, Depth::Named), 256 << 20);
+        assert_eq!(wanted_bytes(&Machine::default(), &[], Depth::Normal), LEAST_WANTED);
+    }
 }

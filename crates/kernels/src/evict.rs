@@ -1,0 +1,76 @@
+//! A range thrown out of every cache, so that the next load of each of its lines comes from memory.
+
+use std::arch::asm;
+
+/// Distance of flushes: the line of x86-64; on aarch64 no line is shorter on any core that runs Linux programs.
+const LINE: usize = 64;
+
+/// Flushes the lines of `[start, start + bytes)` from the caches of all CPUs, written back where they were changed, and
+/// waits until that is done. Contents stay as they are.
+///
+/// Like [`crate::flush`] it needs [`crate::flush::available`]. On aarch64 DC CIVAC reaches the point of coherency; a cache
+/// of the memory's own side behind it may keep the line.
+///
+/// # Safety
+/// The range must be readable, and [`crate::flush::available`] must be true.
+#[inline(never)]
+pub unsafe fn evict(start: *const u8, bytes: usize) {
+    let lines = bytes.div_ceil(LINE);
+    if lines == 0 {
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: flushing changes no content, and the caller vouches for the range; only registers that are named change. The
+    // loop ends after `lines` rounds.
+    unsafe {
+        asm!(
+            "2:",
+            "clflush byte ptr [{at}]",
+            "add {at}, {step}",
+            "sub {n}, 1",
+            "jnz 2b",
+            "mfence",
+            at = inout(reg) start => _,
+            step = const LINE,
+            n = inout(reg) lines => _,
+            options(nostack)
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as on x86-64.
+    unsafe {
+        asm!(
+            "2:",
+            "dc civac, {at}",
+            "add {at}, {at}, #{step}",
+            "subs {n}, {n}, #1",
+            "b.ne 2b",
+            "dsb sy",
+            at = inout(reg) start => _,
+            step = const LINE,
+            n = inout(reg) lines => _,
+            options(nostack)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_still_there() {
+        let mut bytes = vec![0u8; 10_000];
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = index as u8;
+        }
+        if crate::flush::available() {
+            // SAFETY: the range is a live vector's.
+            unsafe {
+                evict(bytes.as_ptr(), bytes.len());
+                evict(bytes.as_ptr(), 0);
+            }
+        }
+        assert!(bytes.iter().enumerate().all(|(index, byte)| *byte == index as u8));
+    }
+}

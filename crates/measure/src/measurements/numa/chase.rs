@@ -1,0 +1,161 @@
+//! Latency of every cell: the columns' cycles, chased by one CPU of each row in turn.
+
+use std::time::Instant;
+
+use record::{Mark, Measurement, Where};
+
+use crate::context::{Context, Halt};
+use crate::measurements::numa::columns::Column;
+use crate::measurements::numa::plan::{Row, hops, rounds};
+use crate::repeat::{judge, measurement};
+use crate::team;
+use crate::watch::{Watch, Watched, look_at_clock};
+
+/// Half-width of the interval beyond which a cell counts as too noisy, and at which sampling may end.
+const TARGET: f64 = 0.03;
+const SETTLED: f64 = 0.01;
+
+/// Loads before a sample that are not timed.
+const UNTIMED: u64 = 64;
+
+/// A core's clock is given this long to come up at the start of a row's turn, s.
+const WARM_SECONDS: f64 = 1e-3;
+
+/// A sample of a cell.
+#[derive(Clone, Debug)]
+struct Taken {
+    hops: u64,
+    watched: Watched,
+}
+
+/// The samples of all cells while they are taken.
+#[derive(Debug)]
+pub struct Cells {
+    columns: usize,
+    taken: Vec<Vec<Taken>>,
+    /// Rows whose thread could not be pinned.
+    pub unpinned: Vec<u32>,
+    /// Whether time ended before the first round had.
+    pub unfinished: bool,
+}
+
+/// Takes samples of all cells round by round, until they agree or `until`; the first round is finished in any case, at most
+/// until `at_most`.
+pub fn take(
+    context: &mut Context,
+    rows: &[Row],
+    columns: &mut [Column],
+    until: Instant,
+    at_most: Instant,
+) -> (Cells, Result<(), Halt>) {
+    let mut cells = Cells {
+        columns: columns.len(),
+        taken: vec![Vec::new(); rows.len() * columns.len()],
+        unpinned: Vec::new(),
+        unfinished: false,
+    };
+    let hops = hops(context.depth);
+    let (least, most) = rounds(context.depth);
+    for round in 0..most {
+        refresh(columns, rows.len() as u64 * (hops + UNTIMED + 64));
+        for turn in 0..rows.len() {
+            if let Err(halt) = context.check() {
+                return (cells, Err(halt));
+            }
+            let now = Instant::now();
+            if now >= at_most || (round > 0 && now >= until) {
+                cells.unfinished = round == 0;
+                return (cells, Ok(()));
+            }
+            // Another row begins each round: what follows a pause is not always the same one.
+            let index = (turn + round) % rows.len();
+            let row = &rows[index];
+            let done = team::run_on(row.lead, |member| {
+                member.pinned.then(|| of_row(row.lead, columns, hops, round + turn))
+            });
+            match done.flatten() {
+                Some(samples) => {
+                    for (column, taken) in samples {
+                        cells.taken[index * cells.columns + column].push(taken);
+                    }
+                }
+                None if !cells.unpinned.contains(&row.lead) => cells.unpinned.push(row.lead),
+                None => {}
+            }
+        }
+        context.at(0.2 + 0.3 * (round + 1) as f64 / most as f64);
+        if round + 1 >= least && cells.settled() {
+            break;
+        }
+    }
+    (cells, Ok(()))
+}
+
+/// Throws the lines of those columns out of the caches of which the next round would load some again.
+fn refresh(columns: &mut [Column], lines: u64) {
+    for column in columns.iter_mut().filter(|column| !column.has_fresh(lines)) {
+        let cpu = column.builder;
+        team::run_on(cpu, |_| column.evict());
+    }
+}
+
+/// A row's turn: a sample of each column, beginning with another one each time.
+fn of_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<(usize, Taken)> {
+    warm_up();
+    let mut watch = Watch::new(cpu);
+    let n = columns.len();
+    (0..n)
+        .map(|step| {
+            let index = (first + step) % n;
+            let column = &mut columns[index];
+            column.walk_pages();
+            column.at = column.cycle.chase(column.at, UNTIMED);
+            watch.refresh();
+            let mut at = column.at;
+            let watched = watch.sample(|| at = column.cycle.chase(at, hops));
+            column.at = at;
+            column.walked += hops + UNTIMED;
+            (index, Taken { hops, watched })
+        })
+        .collect()
+}
+
+/// Works until the clock no longer rises: a CPU that slept begins slowly.
+fn warm_up() {
+    let from = Instant::now();
+    let mut before = look_at_clock();
+    while from.elapsed().as_secs_f64() < WARM_SECONDS {
+        let now = look_at_clock();
+        if (now / before - 1.0).abs() < 0.005 {
+            return;
+        }
+        before = now;
+    }
+}
+
+impl Cells {
+    fn settled(&self) -> bool {
+        self.taken.iter().all(|cell| {
+            let ns: Vec<f64> = cell.iter().map(Taken::ns).collect();
+            record::Summary::of(&ns).relative_half_width().is_some_and(|width| width <= SETTLED)
+        })
+    }
+
+    /// The cell's measurement; `None` without samples.
+    pub fn measurement(&self, row: usize, column: usize, place: Where) -> Option<Measurement> {
+        let taken = self.taken.get(row * self.columns + column).filter(|taken| !taken.is_empty())?;
+        let hops = taken[0].hops as f64;
+        let watched: Vec<Watched> = taken.iter().map(|taken| taken.watched.clone()).collect();
+        let mut m = measurement("numa.latency", place, &watched, |sample| sample.ns / hops);
+        judge(&mut m, TARGET);
+        let migrated = m.marks.iter().filter(|mark| mark.mark == Mark::Migrated).count();
+        m = m.with_detail("hops_per_sample", taken[0].hops);
+        (migrated * 2 <= taken.len()).then_some(m)
+    }
+}
+
+impl Taken {
+    fn ns(&self) -> f64 {
+        self.watched.ns / self.hops as f64
+    }
+}

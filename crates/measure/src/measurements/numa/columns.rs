@@ -1,0 +1,365 @@
+//! The memory of the matrices' columns: on each node a random cycle and more to read behind it, bound to the node, its
+//! pages proven.
+
+use std::time::{Duration, Instant};
+
+use record::{Coverage, Machine};
+
+use crate::context::Context;
+use crate::cycle::{Cycle, LINE, Place};
+use crate::mapping::{HUGE, Page, base_page, size_word};
+use crate::measurements::core_to_core::kin::distances;
+use crate::measurements::numa::plan::{MOST_CYCLE, Row};
+use crate::placement::{LEAST_SHARE, Placement};
+use crate::team;
+
+/// Memory grows by this much between looks at the time.
+const STEP: usize = 4 << 20;
+
+/// Less memory than this is no column: the caches of a single core would hold it.
+const LEAST: u64 = 8 << 20;
+
+/// Of a node's memory that can be had, a column takes at most this share.
+const SHARE_OF_NODE: f64 = 0.5;
+
+/// Of the time for making memory, the cycle may take this share; the rest is for what only bandwidth reads.
+const CYCLE_SHARE: f64 = 0.7;
+
+/// One column while it is measured.
+#[derive(Debug)]
+pub struct Column {
+    /// The node.
+    pub node: u32,
+    /// The CPU that made its memory.
+    pub builder: u32,
+    /// The cycle, in the first part of the mapping.
+    pub cycle: Cycle,
+    /// Bytes that were written, the cycle's and those behind it.
+    pub touched: usize,
+    /// Where the chase is.
+    pub at: Place,
+    /// Lines loaded since all were thrown out of the caches.
+    pub walked: u64,
+    /// What backs it, for the record: `2MiB`, `4KiB`, or `mixed`.
+    pub page: String,
+    /// The share on huge pages, where it is told.
+    pub huge_share: Option<f64>,
+    /// Where its pages were last found.
+    pub placement: Placement,
+}
+
+impl Column {
+    /// Throws the cycle's lines out of all caches, so that each is loaded from memory. Without it a reader finds lines in
+    /// the caches of whoever wrote them.
+    pub fn evict(&mut self) {
+        if kernels::flush::available() {
+            // SAFETY: the mapping is ours and holds so many bytes; the instruction was just asked for.
+            unsafe { kernels::evict::evict(self.cycle.mapping().start().cast_const(), self.cycle.bytes()) };
+        }
+        self.walked = 0;
+    }
+
+    /// Whether `lines` more can be loaded before one comes a second time.
+    pub fn has_fresh(&self, lines: u64) -> bool {
+        self.walked + lines <= (self.cycle.bytes() / LINE) as u64
+    }
+
+    /// Asks again where the pages lie; the lesser share of all times counts.
+    pub fn prove(&mut self) {
+        let now = Placement::of(self.cycle.mapping(), self.touched, self.node);
+        let worse = match (&self.placement, &now) {
+            (Placement::Share { on_node: before, .. }, Placement::Share { on_node, .. }) => on_node < before,
+            (Placement::Share { .. }, _) => true,
+            _ => false,
+        };
+        if worse {
+            self.placement = now;
+        }
+    }
+
+    /// Loads one word of each huge page, so that their translations are at hand.
+    pub fn walk_pages(&self) {
+        for offset in (0..self.cycle.bytes()).step_by(HUGE) {
+            // SAFETY: within the mapping's written part.
+            std::hint::black_box(unsafe { self.cycle.mapping().start().add(offset).read_volatile() });
+        }
+    }
+}
+
+/// What the kernel could give of a node's memory without swapping: what is free, and half of the page cache, which it
+/// drops when asked to. `None` where it does not tell.
+fn available_on(node: u32) -> Option<u64> {
+    available_in(&std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/meminfo")).ok()?)
+}
+
+fn available_in(meminfo: &str) -> Option<u64> {
+    let figure = |name: &str| {
+        let line = meminfo.lines().find(|line| line.split_whitespace().nth(2) == Some(name))?;
+        line.split_whitespace().nth(3)?.parse::<u64>().ok()?.checked_mul(1024)
+    };
+    let cache = figure("Active(file):").unwrap_or(0).saturating_add(figure("Inactive(file):").unwrap_or(0));
+    Some(figure("MemFree:")?.saturating_add(cache / 2))
+}
+
+/// The CPU that makes the memory of each column: one of its own node's, else one of the nearest row's; no CPU twice while
+/// others are left.
+fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
+    let table = distances(machine);
+    let mut used: Vec<u32> = Vec::new();
+    columns
+        .iter()
+        .filter_map(|column| {
+            let far = |row: &&Row| {
+                let distance = table.get(&(row.node, *column)).copied().unwrap_or(u32::MAX);
+                (row.node != *column, distance, row.node)
+            };
+            let row = rows.iter().min_by_key(far)?;
+            let free = row.cpus.iter().rev().find(|cpu| !used.contains(cpu));
+            let cpu = if used.contains(&row.lead) { *free.unwrap_or(&row.lead) } else { row.lead };
+            used.push(cpu);
+            Some(cpu)
+        })
+        .collect()
+}
+
+/// How much one column gets, or why it gets none.
+fn size_of(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, String> {
+    let words = record::units::bytes;
+    let told = context.machine.nodes.iter().find(|n| n.id == node);
+    let free = available_on(node).or(told.and_then(|node| node.free_bytes));
+    let of_node = free.map_or(u64::MAX, |free| (free as f64 * SHARE_OF_NODE) as u64);
+    let allowed = context.memory_allowance() / columns.max(1) as u64;
+    let bytes = wanted.min(of_node).min(allowed) / STEP as u64 * STEP as u64;
+    if bytes >= LEAST {
+        return Ok(bytes);
+    }
+    Err(if of_node <= allowed {
+        format!("only {} are free on it", words(free.unwrap_or(0)))
+    } else {
+        format!("memory allows {} for each of {columns} nodes", words(allowed))
+    })
+}
+
+/// Why a column could not be made.
+enum Refused {
+    Bind(std::io::Error),
+    Map(std::io::Error),
+}
+
+/// Makes one column's memory on the calling thread until `deadline`.
+fn make(node: u32, builder: u32, bytes: u64, deadline: Instant) -> Result<Column, Refused> {
+    let began = Instant::now();
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let open = |page| Cycle::new(bytes, page, Some(node));
+    let (mut cycle, bound) = open(Page::Huge).or_else(|_| open(Page::Base)).map_err(Refused::Map)?;
+    if let Some(error) = bound {
+        return Err(Refused::Bind(error));
+    }
+    let bytes = bytes.min(cycle.capacity());
+    let for_cycle = bytes.min(usize::try_from(MOST_CYCLE).unwrap_or(usize::MAX));
+    let until = began + deadline.saturating_duration_since(began).mul_f64(CYCLE_SHARE);
+    let least = (LEAST as usize).min(for_cycle);
+    while cycle.bytes() < for_cycle && (cycle.bytes() < least || Instant::now() < until) {
+        cycle.grow_to((cycle.bytes() / STEP + 1).saturating_mul(STEP).min(for_cycle));
+    }
+    let mut touched = cycle.bytes();
+    // Behind a cycle that was cut short nothing follows: its end is where the time went.
+    while touched >= for_cycle && touched < bytes && Instant::now() < deadline {
+        let end = (touched + STEP).min(bytes);
+        for offset in (touched..end).step_by(LINE) {
+            // SAFETY: within the mapping, which nobody else knows yet.
+            unsafe { cycle.mapping().start().add(offset).cast::<u64>().write(1) };
+        }
+        touched = end;
+    }
+    let placement = Placement::of(cycle.mapping(), touched, node);
+    let mut column = Column {
+        node,
+        builder,
+        touched,
+        at: Place::default(),
+        walked: 0,
+        page: String::new(),
+        huge_share: None,
+        placement,
+        cycle,
+    };
+    column.evict();
+    Ok(column)
+}
+
+/// The columns, made all at once within `seconds`. Those that cannot be made are said in the coverage.
+pub fn build(context: &mut Context, rows: &[Row], nodes: &[u32], wanted: u64, seconds: f64) -> Vec<Column> {
+    let mut plans: Vec<(u32, u64, u32)> = Vec::new();
+    for (node, builder) in nodes.iter().zip(builders(context.machine, rows, nodes)) {
+        match size_of(context, *node, nodes.len(), wanted) {
+            Ok(bytes) => plans.push((*node, bytes, builder)),
+            Err(why) => context.coverage.push(
+                Coverage::skipped(format!("numa node {node}"), format!("its memory is not measured: {why}"))
+                    .with_remedy("free memory on that node: numactl --hardware shows how much it has"),
+            ),
+        }
+    }
+    let cpus: Vec<u32> = plans.iter().map(|(_, _, cpu)| *cpu).collect();
+    let deadline = Instant::now() + Duration::from_secs_f64(seconds);
+    let made = team::run(&cpus, |member| {
+        let (node, bytes, builder) = plans[member.index];
+        make(node, builder, bytes, deadline)
+    });
+    let mut columns = Vec::with_capacity(made.len());
+    for ((node, bytes, _), column) in plans.iter().zip(made) {
+        let what = format!("numa node {node}");
+        let skipped =
+            |why: String| Coverage::skipped(what.clone(), format!("its memory is not measured: {why}"));
+        match column {
+            Some(Ok(mut column)) => {
+                check_pages(context, &mut column);
+                if let Some(told) = withheld(&column) {
+                    context.coverage.push(told);
+                    continue;
+                }
+                if (column.touched as u64) < wanted {
+                    let why = if (column.touched as u64) < *bytes { "time" } else { "free memory" };
+                    context.coverage.push(smaller(&column, wanted, why));
+                }
+                columns.push(column);
+            }
+            Some(Err(Refused::Bind(error))) => context.coverage.push(
+                skipped(format!("mbind is refused: {error}"))
+                    .with_remedy("allow mbind (a seccomp filter may deny it) and the node in cpuset.mems"),
+            ),
+            Some(Err(Refused::Map(error))) => context.coverage.push(
+                skipped(format!("it could not be mapped: {error}"))
+                    .with_remedy("raise the memory limit or free memory"),
+            ),
+            None => context.coverage.push(skipped("a thread could not be started".to_owned())),
+        }
+    }
+    columns
+}
+
+fn smaller(column: &Column, wanted: u64, why: &str) -> Coverage {
+    let words = record::units::bytes;
+    let told = Coverage::degraded(
+        format!("numa node {}", column.node),
+        format!(
+            "{why} allowed {} of its memory; {} would be four times the caches, so a part of its bandwidth may come from \
+             them",
+            words(column.touched as u64),
+            words(wanted)
+        ),
+    );
+    if why == "time" {
+        told.with_remedy("linespeed run numa --full")
+    } else {
+        told.with_remedy("free memory on that node: numactl --hardware shows how much it has")
+    }
+}
+
+/// Reads back which pages back the column.
+fn check_pages(context: &mut Context, column: &mut Column) {
+    column.huge_share = column.cycle.mapping().huge_share();
+    let (huge, base) = (size_word(HUGE as u64), size_word(base_page()));
+    column.page = match column.huge_share {
+        Some(share) if share >= 0.99 => huge,
+        Some(share) if share > 0.01 => "mixed".to_owned(),
+        Some(_) => base,
+        None => column.cycle.mapping().page().word(),
+    };
+    if column.huge_share.is_some_and(|share| share < 0.99) {
+        let share = record::units::percent(column.huge_share.unwrap_or(0.0));
+        context.coverage.push(
+            Coverage::degraded(
+                format!("numa node {}", column.node),
+                format!("{share} of its memory lies on huge pages: its latencies hold page walks"),
+            )
+            .with_remedy(
+                "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages",
+            ),
+        );
+    } else if column.huge_share.is_none() {
+        context.coverage.push(Coverage::degraded(
+            format!("numa node {}", column.node),
+            "the page size is not verified: /proc/self/smaps cannot be read",
+        ));
+    }
+}
+
+/// What the coverage says where a column's pages lie elsewhere; `None` where they are in place or not told.
+pub fn withheld(column: &Column) -> Option<Coverage> {
+    let Placement::Share { on_node, .. } = column.placement else { return None };
+    (on_node < LEAST_SHARE).then(|| {
+        Coverage::skipped(
+            format!("numa node {}", column.node),
+            format!("its cells are withheld: {}", column.placement.words(column.node)),
+        )
+        .with_remedy("free memory on that node: numactl --hardware shows how much it has")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurements::core_to_core::kin::tests::made;
+    use crate::measurements::numa::plan::rows;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_node_can_give_what_is_free_and_half_of_its_page_cache() {
+        let text = "Node 1 MemTotal:  1000 kB\nNode 1 MemFree:   100 kB\nNode 1 Active(file):  30 kB\n\
+                    Node 1 Inactive(file):  10 kB\n";
+        assert_eq!(available_in(text), Some(120 * 1024));
+        assert_eq!(available_in("Node 1 MemFree: 7 kB"), Some(7 * 1024));
+        assert_eq!(available_in(""), None);
+    }
+
+    #[test]
+    fn memory_is_made_by_its_own_node_or_the_nearest() {
+        // Node 3 has memory alone, and is nearest to node 2.
+        let mut machine = made(2, 2, 2, 1, 2);
+        machine.cpus.retain(|cpu| cpu.node != Some(3));
+        let rows = rows(&machine, &machine.allowed_cpus());
+        let builders = builders(&machine, &rows, &[0, 1, 2, 3]);
+        let nodes: Vec<u32> = builders.iter().map(|cpu| machine.cpu(*cpu).unwrap().node.unwrap()).collect();
+        assert_eq!(nodes, [0, 1, 2, 2]);
+        assert_ne!(builders[2], builders[3], "two columns on one CPU take twice the time");
+    }
+
+    #[test]
+    fn a_column_is_written_whole_and_proven() {
+        let cpu = crate::sys::current_cpu().unwrap();
+        let node =
+            machine::inspect(&machine::Root::live()).machine.cpu(cpu).and_then(|cpu| cpu.node).unwrap_or(0);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        match make(node, cpu, 16 << 20, deadline) {
+            Ok(mut column) => {
+                assert_eq!((column.touched, column.cycle.bytes()), (16 << 20, 16 << 20));
+                column.prove();
+                column.walk_pages();
+                assert!(column.placement.acceptable(), "{:?}", column.placement);
+                assert!(column.has_fresh(1 << 18) && !column.has_fresh((1 << 18) + 1));
+                column.placement = Placement::Share { on_node: 0.98, pages: 100 };
+                assert!(
+                    withheld(&column)
+                        .is_some_and(|told| told.reason.unwrap().contains("98.0 % of 100 pages"))
+                );
+            }
+            // A sandbox without mbind: then there are no columns.
+            Err(Refused::Bind(error)) => assert!(error.raw_os_error().is_some()),
+            Err(Refused::Map(error)) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn a_node_that_does_not_exist_is_refused_with_its_error() {
+        let deadline = Instant::now() + Duration::from_millis(1);
+        assert!(matches!(make(900, 0, 16 << 20, deadline), Err(Refused::Bind(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn no_meminfo_panics(text in "[ -~\n]{0,300}") {
+            let _ = available_in(&text);
+        }
+    }
+}

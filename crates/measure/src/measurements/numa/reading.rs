@@ -1,0 +1,117 @@
+//! Bandwidth of a cell: all CPUs of a row read a column's memory, each its own part.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use kernels::stream::{self, Op, Stores, Stream};
+
+use crate::context::Stop;
+use crate::mapping::Mapping;
+use crate::team;
+use crate::window::{self, Log};
+
+/// Bytes that the kernel is given at once: some 10 µs of work, much longer than noting it.
+const CHUNK: usize = 128 << 10;
+
+/// A window in which a thread gets no time is waited for up to so many times its length, and so long at least.
+const PATIENCE: (f64, f64) = (20.0, 0.5);
+
+/// The read kernel of the widest vectors.
+pub fn kernel() -> Option<&'static Stream> {
+    kernels::Variant::usable_vectors()
+        .filter_map(|variant| stream::find(Op::Read, Stores::Regular, variant))
+        .last()
+}
+
+/// What a run gave.
+#[derive(Clone, Debug, Default)]
+pub struct Read {
+    /// B/s of all threads together, slice by slice.
+    pub rates: Vec<f64>,
+    /// Threads that read.
+    pub threads: usize,
+    /// Whether one was found on another CPU.
+    pub moved: bool,
+}
+
+/// Reads the first `bytes` of `memory` with a thread on each of `cpus` for `seconds`.
+pub fn run(
+    cpus: &[u32],
+    memory: &Mapping,
+    bytes: usize,
+    kernel: &Stream,
+    seconds: f64,
+    slices: usize,
+    stop: &Stop,
+) -> Read {
+    let bytes = bytes.min(memory.len());
+    let threads = cpus.len().min(bytes / CHUNK);
+    let cpus = &cpus[..threads];
+    let part = bytes / threads.max(1) / CHUNK * CHUNK;
+    let window = Duration::from_secs_f64(seconds);
+    let patience = Duration::from_secs_f64((seconds * PATIENCE.0).max(PATIENCE.1));
+    let finished = AtomicUsize::new(0);
+    let logs = team::run(cpus, |member| {
+        let mut log = Log::with_capacity(4096);
+        let (end, limit) = (member.start + window, member.start + patience);
+        let start = memory.start().wrapping_add(member.index * part);
+        let (mut done, mut offset, mut counted) = (0.0, 0, false);
+        member.wait();
+        log.note(member.start, done);
+        loop {
+            let from = start.wrapping_add(offset).cast::<f64>();
+            // SAFETY: the chunk lies within the thread's part of the memory, which was written and is only read now; it is
+            // aligned to 64 bytes, and the kernel's vectors are usable here.
+            unsafe { (kernel.run)(std::ptr::null_mut(), from, std::ptr::null(), CHUNK) };
+            done += CHUNK as f64;
+            log.note(member.start, done);
+            offset = if offset + 2 * CHUNK <= part { offset + CHUNK } else { 0 };
+            // All go on until the last has finished its window, so that none reads alone.
+            let now = Instant::now();
+            if !counted && now >= end {
+                counted = true;
+                finished.fetch_add(1, Ordering::Relaxed);
+            }
+            let over = counted && finished.load(Ordering::Relaxed) >= threads;
+            if over || now >= limit || stop.signal().is_some() {
+                break;
+            }
+        }
+        let moved = crate::sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        (log, moved || !member.pinned)
+    });
+    let moved = logs.iter().flatten().any(|(_, moved)| *moved);
+    let logs: Option<Vec<Log>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
+    Read { rates: logs.map_or_else(Vec::new, |logs| window::rates(&logs, slices)), threads, moved }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::Page;
+
+    #[test]
+    fn threads_share_the_memory_and_no_more_of_them_than_it_has_parts() {
+        let cpu = crate::sys::current_cpu().unwrap();
+        let memory = Mapping::new(2 << 20, Page::Base).unwrap();
+        memory.touch(2 << 20);
+        let kernel = kernel().unwrap();
+        let read = run(&[cpu, cpu], &memory, 2 << 20, kernel, 0.02, 4, &Stop::new());
+        assert_eq!((read.threads, read.rates.len()), (2, 4));
+        assert!(read.rates.iter().all(|rate| *rate > 0.0), "{read:?}");
+        // Room for one part only, and for none.
+        assert_eq!(run(&[cpu, cpu], &memory, CHUNK + 5, kernel, 0.001, 1, &Stop::new()).threads, 1);
+        assert!(run(&[cpu], &memory, 7, kernel, 0.001, 1, &Stop::new()).rates.is_empty());
+    }
+
+    #[test]
+    fn a_signal_ends_a_long_window() {
+        let cpu = crate::sys::current_cpu().unwrap();
+        let memory = Mapping::new(2 << 20, Page::Base).unwrap();
+        let stop = Stop::new();
+        stop.ask(2);
+        let from = Instant::now();
+        run(&[cpu], &memory, 2 << 20, kernel().unwrap(), 600.0, 4, &stop);
+        assert!(from.elapsed() < Duration::from_secs(300));
+    }
+}
