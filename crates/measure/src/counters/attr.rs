@@ -107,6 +107,15 @@ pub(super) fn open(attr: &Attr, pid: i32, cpu: i32, leader: Option<&OwnedFd>) ->
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
+/// Whether the kernel has the call at all. Emulators of user programs and kernels built without it have not.
+pub(super) fn exists() -> bool {
+    // SAFETY: without an attribute block the call does nothing but fail.
+    let code = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, std::ptr::null::<Attr>(), 0, -1, -1, FLAG_CLOEXEC)
+    };
+    code >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ENOSYS)
+}
+
 fn control(fd: &OwnedFd, request: u32) {
     // SAFETY: these requests take no memory. They fail on nothing but a wrong descriptor or an event in error, which
     // the next read shows.

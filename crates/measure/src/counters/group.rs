@@ -200,8 +200,10 @@ impl<'a> Opener<'a> {
 
     /// Why `event` need not be tried.
     fn known_refusal(&self, event: &str) -> Option<String> {
-        let software = events::find(event).filter(|event| event.kind == Kind::Software);
-        match software {
+        if let Some(refusal) = self.here.without_call() {
+            return Some(refusal.reason);
+        }
+        match events::find(event).filter(|event| event.kind == Kind::Software) {
             Some(event) if event.in_kernel_only() && self.user_only() => {
                 Some(self.here.user_mode_only().reason)
             }

@@ -150,29 +150,27 @@ fn wishes(set: Set) -> Vec<Wish> {
     if matches!(set, Set::Software | Set::Full) {
         wishes.push(Wish::plain(events::SOFTWARE_GROUP));
     }
-    let hardware: &[&[&str]] = match set {
-        Set::Software => &[],
-        Set::Core | Set::TopDown => &[events::CORE_GROUP],
-        Set::Full => events::HARDWARE_GROUPS,
-    };
-    let units = refusal::surroundings().units.as_deref().unwrap_or_default();
-    for names in hardware {
-        if let [_, _, ..] = units {
-            let root = Root::live();
-            wishes.extend(
-                units.iter().map(|unit| Wish::on_unit(names, unit, |name| unit.event(&root, name).ok())),
-            );
-        } else {
-            wishes.push(Wish {
-                pinned: *names == events::CORE_GROUP && probe::may_pin(),
-                ..Wish::plain(names)
-            });
-        }
-    }
+    wishes.extend(match set {
+        Set::Software => Vec::new(),
+        Set::Core | Set::TopDown => hardware_wishes(&[events::CORE_GROUP]),
+        Set::Full => hardware_wishes(events::HARDWARE_GROUPS),
+    });
     if matches!(set, Set::TopDown | Set::Full) {
         wishes.extend(top_down::plan().into_iter().flat_map(|plan| plan.groups.iter().map(Wish::from)));
     }
     wishes
+}
+
+/// These groups for each kind of core of this machine; cycles and instructions stay on the PMU where they can.
+fn hardware_wishes(groups: &[&[&str]]) -> Vec<Wish> {
+    let units = refusal::surroundings().units.as_deref().unwrap_or_default();
+    if units.len() < 2 {
+        let pinned = |names: &[&str]| names == events::CORE_GROUP && probe::may_pin();
+        return groups.iter().map(|names| Wish { pinned: pinned(names), ..Wish::plain(names) }).collect();
+    }
+    let root = Root::live();
+    let on_units = groups.iter().flat_map(|names| units.iter().map(move |unit| (names, unit)));
+    on_units.map(|(names, unit)| Wish::on_unit(names, unit, |name| unit.event(&root, name).ok())).collect()
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use std::sync::OnceLock;
 
 use super::attr::Mode;
-use super::events::{EVENTS, Kind};
-use super::group::{Opener, Wish};
+use super::events::{self, EVENTS, Event, HARDWARE_GROUPS, Kind, SOFTWARE_GROUP};
+use super::group::{Group, Opener, Wish};
+use super::hardware_wishes;
 use super::reading::Tally;
 use super::refusal::{self, Scope};
-use super::{Counters, events};
 
 /// Which counters this machine gives to this user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,11 +33,19 @@ pub fn availability() -> &'static Availability {
 fn look() -> Availability {
     let here = refusal::surroundings();
     let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
-    let counted = Counters::open(super::Target::ThisThread, super::Set::Full);
-    let refused = |name: &str| counted.refused().iter().find(|(event, _)| *event == name);
-    let supported = EVENTS.iter().map(|event| event.name).filter(|name| refused(name).is_none());
-    let supported: Vec<&'static str> = supported.collect();
-    let pmu = supported.iter().any(|name| events::find(name).is_some_and(|e| e.kind == Kind::Hardware));
+    // One software event stands for all: they need no counter. Opening each would cost more than all else here.
+    opener.open(&Wish::plain(&[SOFTWARE_GROUP[0]]));
+    let software = !opener.groups.is_empty();
+    for wish in hardware_wishes(HARDWARE_GROUPS) {
+        opener.open(&wish);
+    }
+    let user_only = opener.user_only();
+    let had = |event: &&Event| match event.kind {
+        Kind::Software => software && !(user_only && event.in_kernel_only()),
+        Kind::Hardware => opener.groups.iter().any(|group| group.has(event.name)),
+    };
+    let supported: Vec<&'static str> = EVENTS.iter().filter(had).map(|event| event.name).collect();
+    let pmu = opener.groups.iter().any(|group| !group.has(SOFTWARE_GROUP[0]));
     // The remedy belongs to the same failure: asked for again, with the error at hand.
     let refusal = if pmu { None } else { opener.first_refusal(&Wish::plain(events::CORE_GROUP)) };
     Availability {
@@ -45,7 +53,7 @@ fn look() -> Availability {
         reason: refusal.as_ref().map(|refusal| refusal.reason.clone()),
         remedy: refusal.and_then(|refusal| refusal.remedy),
         supported,
-        user_only: counted.user_only(),
+        user_only,
     }
 }
 
@@ -64,9 +72,9 @@ pub(super) fn may_pin() -> bool {
         if opener.groups.len() < 2 {
             return false;
         }
-        opener.groups.iter().for_each(super::Group::enable);
+        opener.groups.iter().for_each(Group::enable);
         // Enabling puts a group on the PMU at once if it fits; time passes with the calls themselves.
-        opener.groups.iter().rev().for_each(super::Group::disable);
+        opener.groups.iter().rev().for_each(Group::disable);
         let mut tally = Tally::default();
         opener.groups.iter().for_each(|group| group.read(&mut tally));
         let reading = tally.reading();
