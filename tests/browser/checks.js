@@ -11,17 +11,11 @@
     return `<${element.tagName.toLowerCase()} class="${element.getAttribute("class") || ""}"> ${text}`;
   };
 
-  // Drawings that are shown, and what is wrong with them.
-  const charts = [...document.querySelectorAll('svg[role="img"]')].filter(shown);
-  const badCharts = charts.flatMap((svg) => {
+  // Drawings that are shown, and what is wrong with them: charts of lines, of which each is drawn twice, and maps.
+  const drawn = (kind) => [...document.querySelectorAll(`svg.${kind}[role="img"]`)].filter(shown);
+  const wrongWith = (svg) => {
     const wrong = [];
     if (!visible(svg)) wrong.push(`${name(svg)}: no size`);
-    const lines = [...svg.querySelectorAll("path.line")];
-    if (lines.length === 0) wrong.push(`${name(svg)}: no line`);
-    for (const line of lines) {
-      if (!(line.getTotalLength() > 10)) wrong.push(`${name(svg)}: a line of no length`);
-      if (getComputedStyle(line).stroke === "none") wrong.push(`${name(svg)}: a line without colour`);
-    }
     const frame = svg.getBoundingClientRect();
     for (const text of svg.querySelectorAll("text")) {
       const box = text.getBoundingClientRect();
@@ -31,11 +25,42 @@
     const labels = (svg.getAttribute("aria-labelledby") || "").split(" ").map((id) => document.getElementById(id));
     if (labels.length !== 2 || labels.some((label) => !label || !label.textContent)) wrong.push(`${name(svg)}: not named`);
     return wrong;
+  };
+  const charts = drawn("chart");
+  const badCharts = charts.flatMap((svg) => {
+    const wrong = wrongWith(svg);
+    const lines = [...svg.querySelectorAll("path.line")];
+    if (lines.length === 0) wrong.push(`${name(svg)}: no line`);
+    for (const line of lines) {
+      if (!(line.getTotalLength() > 10)) wrong.push(`${name(svg)}: a line of no length`);
+      if (getComputedStyle(line).stroke === "none") wrong.push(`${name(svg)}: a line without colour`);
+    }
+    return wrong;
   });
-
+  const maps = drawn("heat");
+  const shades = new Map();
+  const badMaps = maps.flatMap((svg) => {
+    const wrong = wrongWith(svg);
+    const cells = [...svg.querySelectorAll("path")];
+    if (cells.length === 0) wrong.push(`${name(svg)}: no cell`);
+    for (const cell of cells) {
+      const fill = getComputedStyle(cell).fill;
+      shades.set(`${cell.getAttribute("class")}`, fill);
+      if (fill === "none" || fill === "rgb(0, 0, 0)") wrong.push(`${name(svg)}: cells without a shade`);
+    }
+    const box = svg.closest(".scroll");
+    if (!box || box.tabIndex !== 0) wrong.push(`${name(svg)}: in no box that scrolls by keyboard`);
+    if (!svg.closest("figure").parentElement.querySelector("details table")) wrong.push(`${name(svg)}: no table of it`);
+    return wrong;
+  });
   // Letters against what lies behind them: WCAG 2.2, 1.4.3, at least 4.5 to 1 (3 to 1 for large ones).
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map();
   const channels = (color) => {
+    if (!known.has(color)) known.set(color, read(color));
+    return known.get(color);
+  };
+  const read = (color) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = color;
     canvas.fillRect(0, 0, 1, 1);
@@ -46,6 +71,9 @@
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
   };
   const behind = (element) => {
+    // A figure in a cell lies on its shade.
+    const shade = element.matches("svg.heat text.v") && element.getAttribute("class").match(/\bv(\d)\b/);
+    if (shade) return channels(shades.get(`h${shade[1]}`));
     for (let e = element; e; e = e.parentElement) {
       const color = channels(getComputedStyle(e).backgroundColor);
       if (color[3] === 255) return color;
@@ -66,6 +94,14 @@
     if (ratio < (large ? 3 : 4.5)) faint.add(`${name(element)}: ${ratio.toFixed(2)} to 1`);
   }
 
+  // Shades are told apart by their light, so that no eye for colours is needed.
+  const light = [...shades.keys()].sort().map((shade) => [shade, luminance(channels(shades.get(shade)))]);
+  for (let at = 1; at < light.length; at++) {
+    const [high, low] = [light[at - 1][1], light[at][1]].sort((a, b) => b - a);
+    const ratio = (high + 0.05) / (low + 0.05);
+    if (ratio < 1.2) badMaps.push(`shades ${light[at - 1][0]} and ${light[at][0]} are alike: ${ratio.toFixed(2)} to 1`);
+  }
+
   // Boxes that stick out of the page. Those inside a box that scrolls on its own may.
   const out = [...document.body.querySelectorAll("*")].filter((element) => {
     if (!shown(element) || element.closest(".scroll") !== null && !element.matches(".scroll")) return false;
@@ -76,8 +112,9 @@
     heading: (document.querySelector("h1") || {}).textContent || "",
     text: document.body.innerText.length,
     charts: charts.length,
-    allCharts: document.querySelectorAll('svg[role="img"]').length,
-    badCharts,
+    allCharts: document.querySelectorAll('svg.chart[role="img"]').length,
+    maps: maps.length,
+    badCharts: [...badCharts, ...badMaps],
     faint: [...faint],
     out,
     scrollWidth: document.documentElement.scrollWidth,

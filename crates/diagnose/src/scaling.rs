@@ -341,7 +341,11 @@ fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>) -> String {
     } else if *residual > POOR {
         parts.push(format!("the fit misses the steps by {} and says little", percent(*residual)));
     } else {
-        parts.push(match (*contention >= 5e-4, *coherency > 0.0 && peak(scaling) < 1e5) {
+        // What each of them takes at the last step of the fit; below the resolution of a figure it is none.
+        let last = f64::from(scaling.fitted.map_or(*threads, |(_, most)| most));
+        let costs = [contention * (last - 1.0), coherency * last * (last - 1.0)];
+        let all = 1.0 + costs[0] + costs[1];
+        parts.push(match (costs[0] / all >= RESOLUTION, costs[1] / all >= RESOLUTION) {
             (false, false) => format!("neither serialized work nor coherency shows in the fit{to}"),
             (true, false) => format!("{} of the work is serialized by the fit{to}", percent(*contention)),
             (false, true) => format!("coherency holds it back by the fit{to}{}", falls(scaling)),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use record::diagnosis::Scaling;
 use record::{Measurement, Record, units};
 
+use super::Section;
 use super::blocks::{Block, Part, Room};
 use super::figures::{remarks, spread};
 use crate::chart::{Axis, Chart, Look, Scale, Series};
@@ -43,11 +44,14 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut blocks = vec![summary];
     for (name, lines) in workloads.into_iter().take(shown) {
         let mut block = Block::new(&format!("Scaling of {name}"), None);
-        let several = lines.len() > 1;
-        for line in &lines {
-            let placement = if several { format!("{}: ", line.placement) } else { String::new() };
-            block.parts.push(Part::Says(format!("{placement}{}.", line.meaning.trim_end_matches('.'))));
+        let mut meanings = Section::new("placements");
+        for line in lines.iter().take(PLACEMENTS) {
+            meanings.add(&line.placement, &line.meaning);
         }
+        block.parts.push(match &lines[..] {
+            [line] => Part::Says(format!("{}.", line.meaning.trim_end_matches('.'))),
+            _ => Part::Facts(meanings),
+        });
         block.parts.extend(chart(record, name, &lines).map(Part::Chart));
         let told = &lines[..lines.len().min(room.placements)];
         let mut table = table(&steps, name, told);

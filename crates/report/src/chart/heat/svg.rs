@@ -29,7 +29,7 @@ pub fn draw(heat: &Heat, id: &str) -> Markup {
     let square = (SHARED / many.max(1) as f64).floor().clamp(SIZES.1, SIZES.0);
     let (wide, high) = if written { CELL } else { (square, square) };
     let names = heat.rows.iter().map(|head| width(&head.name)).max().unwrap_or(0) as f64 * LETTER + 8.0;
-    let across = groups(heat.columns.iter().map(|head| head.group.as_str()), wide);
+    let across = abbreviated(groups(heat.columns.iter().map(|head| head.group.as_str()), wide));
     let down = groups(heat.rows.iter().map(|head| head.group.as_str()), high);
     let longest = down.iter().map(|group| width(&group.name)).max().unwrap_or(0) as f64;
     let left = names + if longest > 0.0 { longest * LETTER + 6.0 } else { 0.0 };
@@ -160,10 +160,22 @@ fn groups<'a>(names: impl Iterator<Item = &'a str>, size: f64) -> Vec<Group> {
     groups
 }
 
+/// The groups above the columns, their names cut to a letter and the number where one has no room: `n12`.
+fn abbreviated(mut groups: Vec<Group>) -> Vec<Group> {
+    if !groups.iter().all(Group::fits) {
+        for group in &mut groups {
+            if let Some((word, number)) = group.name.split_once(' ') {
+                group.name = format!("{}{number}", word.chars().next().unwrap_or(' '));
+            }
+        }
+    }
+    groups
+}
+
 /// Which names are written, so that none meet: every one, or every second, fourth, eighth…
 fn spaced(lengths: impl Iterator<Item = f64>, size: f64) -> Vec<usize> {
     let lengths: Vec<f64> = lengths.collect();
-    let longest = lengths.iter().copied().fold(0.0, f64::max) + 3.0;
+    let longest = lengths.iter().copied().fold(0.0, f64::max) + 7.0;
     let mut every = 1;
     while (every as f64) * size < longest && every < lengths.len() {
         every *= 2;
@@ -207,6 +219,6 @@ mod tests {
     #[test]
     fn names_never_meet() {
         assert_eq!(spaced([7.0; 8].into_iter(), 22.0).len(), 8);
-        assert_eq!(spaced([21.0; 128].into_iter(), 6.0), (0..128).step_by(4).collect::<Vec<_>>());
+        assert_eq!(spaced([21.0; 128].into_iter(), 6.0), (0..128).step_by(8).collect::<Vec<_>>());
     }
 }
