@@ -226,3 +226,61 @@ fn yielded(
     judge(&mut m, TARGET);
     m
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::machine::Cpu;
+
+    fn made(cpus: u32, core: fn(u32) -> u32) -> Machine {
+        let mut machine = Machine::default();
+        for id in 0..cpus {
+            let siblings = (0..cpus).filter(|other| core(*other) == core(id)).collect();
+            machine.cpus.push(Cpu {
+                id,
+                online: true,
+                allowed: true,
+                core: Some(core(id)),
+                siblings,
+                ..Cpu::default()
+            });
+        }
+        machine
+    }
+
+    #[test]
+    fn siblings_are_found_whatever_their_numbers() {
+        let apart = made(104, |id| id % 52);
+        let all = cores(&apart, &apart.allowed_cpus());
+        assert_eq!((all.len(), all[3].cpus.clone()), (52, vec![3, 55]));
+        let adjacent = made(8, |id| id / 4);
+        assert_eq!(cores(&adjacent, &adjacent.allowed_cpus())[1].cpus, [4, 5, 6, 7]);
+        // One sibling of each core in use: nothing to compare.
+        assert!(cores(&apart, &(0..52).collect()).is_empty());
+    }
+
+    #[test]
+    fn the_lead_cpus_core_comes_first_and_the_others_lie_far_from_it() {
+        let machine = made(104, |id| id % 52);
+        let all = cores(&machine, &machine.allowed_cpus());
+        let chosen = |depth| sample(&all, Some(51), depth).iter().map(|core| core.core).collect::<Vec<_>>();
+        assert_eq!(chosen(Depth::Normal), [51]);
+        assert_eq!(chosen(Depth::Named), [51, 25]);
+        assert_eq!(chosen(Depth::Full).len(), 6);
+        assert_eq!(sample(&all[..1], None, Depth::Full).len(), 1);
+        assert!(sample(&[], Some(1), Depth::Full).is_empty());
+    }
+
+    #[test]
+    fn a_machine_without_siblings_is_told_why() {
+        let none = made(4, |id| id);
+        assert_eq!(no_siblings(&none, None).reason.unwrap(), "no core here shows two siblings");
+        let mut off = made(4, |id| id % 2);
+        off.cpus[2].online = false;
+        off.cpus[3].online = false;
+        off.cpus.iter_mut().for_each(|cpu| cpu.siblings = [cpu.id].into_iter().collect());
+        assert!(no_siblings(&off, Some("off")).remedy.unwrap().contains("smt/control"));
+        let masked = made(4, |id| id % 2);
+        assert!(no_siblings(&masked, Some("on")).reason.unwrap().contains("may use"));
+    }
+}

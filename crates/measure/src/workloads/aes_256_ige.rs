@@ -37,7 +37,7 @@ impl Workload for Aes256Ige {
     }
 
     fn work(&self) -> &'static str {
-        "bytes enciphered"
+        "byte enciphered"
     }
 
     fn instructions(&self) -> Option<f64> {

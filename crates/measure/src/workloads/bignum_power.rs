@@ -14,7 +14,7 @@ impl Workload for BignumPower {
     }
 
     fn work(&self) -> &'static str {
-        "times that 7^999999 was computed"
+        "7^999999 computed"
     }
 
     fn instructions(&self) -> Option<f64> {
@@ -63,5 +63,20 @@ impl Worker for Power {
             None => Ok(()),
             Some(rest) => Err(format!("7^999999 came out as {rest} modulo 2^61 - 1, it is {POWER_CHECK}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_product_is_told() {
+        let (result, scratch) = power_limbs();
+        let mut worker = Power { result: vec![1; result], scratch: vec![1; scratch], wrong: None };
+        assert_eq!(worker.round(), 1.0);
+        assert_eq!(worker.verify(), Ok(()));
+        worker.wrong = Some(5);
+        assert!(worker.verify().unwrap_err().contains("came out as 5 modulo"));
     }
 }

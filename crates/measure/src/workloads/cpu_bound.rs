@@ -13,7 +13,7 @@ impl Workload for CpuBound {
     }
 
     fn work(&self) -> &'static str {
-        "rounds of a loop of three nops"
+        "round of a loop of three nops"
     }
 
     fn instructions(&self) -> Option<f64> {

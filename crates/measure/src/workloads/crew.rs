@@ -120,15 +120,9 @@ struct Shared {
     left: Vec<AtomicUsize>,
 }
 
-/// Counts a thread among those at work for as long as it lives, a panic included.
+/// A thread that counts among those at work until this is dropped, a panic included. All count from the start, so that
+/// nobody takes the machine for complete before the last has come.
 struct Present<'a>(&'a Shared);
-
-impl<'a> Present<'a> {
-    fn new(shared: &'a Shared) -> Self {
-        shared.alive.fetch_add(1, Ordering::SeqCst);
-        Self(shared)
-    }
-}
 
 impl Drop for Present<'_> {
     fn drop(&mut self) {
@@ -159,7 +153,7 @@ impl<'a> Crew<'a> {
     pub fn visit(&self, cpus: &[u32], pace: Pace, incidents: &Incidents, stop: &Stop) -> Visit {
         let count = || (0..pace.most).map(|_| AtomicUsize::new(0)).collect();
         let shared = Shared {
-            alive: AtomicUsize::new(0),
+            alive: AtomicUsize::new(cpus.len()),
             foremost: AtomicUsize::new(0),
             finished: count(),
             left: count(),
@@ -172,11 +166,13 @@ impl<'a> Crew<'a> {
         let plan = Plan { pace, siblings, warm_up, stop };
         let before = incidents.read(cpus);
         let threads = team::run(cpus, |member| {
+            let present = Present(&shared);
             let worker = self.workers.get(&member.cpu)?;
             // Nobody else uses this CPU's worker; one that panicked has lost only its own results.
             let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
             worker.join(Group { cpus, index: member.index });
             let parts = plan.work(member, worker.as_mut(), &shared);
+            drop(present);
             Some((member.pinned, parts, worker.verify()))
         });
         let happened = incidents.read(cpus).since(&before);
@@ -253,7 +249,6 @@ impl Plan<'_> {
     /// All slices of one thread, by their numbers.
     fn work(&self, member: Member, worker: &mut dyn Worker, shared: &Shared) -> Vec<Option<Part>> {
         let mut parts: Vec<Option<Part>> = (0..self.pace.most).map(|_| None).collect();
-        let present = Present::new(shared);
         if self.warm_up {
             worker.round();
         }
@@ -296,7 +291,6 @@ impl Plan<'_> {
             clock = after;
             next = number + 1;
         }
-        drop(present);
         parts
     }
 
@@ -330,7 +324,7 @@ impl Plan<'_> {
             let all_had =
                 shared.finished[number].load(Ordering::SeqCst) >= shared.alive.load(Ordering::SeqCst);
             // One that never comes (its CPU went offline or sleeps) does not hold the others for ever.
-            let patience = |end: Duration| elapsed > end * 3 + Duration::from_millis(50);
+            let patience = |end: Duration| elapsed > end * 3 + Duration::from_millis(200);
             if own_end.is_some_and(|end| all_had || patience(end)) || self.stop.signal().is_some() {
                 break;
             }

@@ -44,9 +44,9 @@ impl Workload for Flops {
 
     fn work(&self) -> &'static str {
         match self.variant {
-            Variant::Avx512 => "double-precision flops on 512-bit vectors",
-            Variant::Avx2 => "double-precision flops on 256-bit vectors",
-            _ => "double-precision flops on 128-bit vectors",
+            Variant::Avx512 => "double-precision flop on 512-bit vectors",
+            Variant::Avx2 => "double-precision flop on 256-bit vectors",
+            _ => "double-precision flop on 128-bit vectors",
         }
     }
 

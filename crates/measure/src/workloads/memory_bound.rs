@@ -20,7 +20,7 @@ impl Workload for MemoryBound {
     }
 
     fn work(&self) -> &'static str {
-        "cache lines flushed and loaded again"
+        "cache line flushed and loaded again"
     }
 
     fn instructions(&self) -> Option<f64> {

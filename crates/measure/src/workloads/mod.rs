@@ -28,7 +28,7 @@ pub trait Workload: Sync {
     /// The name in a record: `primes`.
     fn name(&self) -> &'static str;
 
-    /// What one unit of work is, in words: "bytes enciphered". Throughput is these a second.
+    /// What one unit of work is, in words: "byte enciphered". Throughput is these a second.
     fn work(&self) -> &'static str;
 
     /// Instructions of one unit of work as the kernel declares them; `None` where a compiler chose them.
@@ -137,3 +137,6 @@ fn iterations_a_round(mut run: impl FnMut(u64)) -> u64 {
     let least = (0..3).map(|_| time(n)).fold(f64::INFINITY, f64::min);
     ((n as f64 * ROUND_SECONDS / least.max(1e-9)) as u64).max(1)
 }
+
+#[cfg(test)]
+mod tests;

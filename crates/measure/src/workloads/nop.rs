@@ -13,7 +13,7 @@ impl Workload for Nop {
     }
 
     fn work(&self) -> &'static str {
-        "nops"
+        "nop"
     }
 
     fn instructions(&self) -> Option<f64> {

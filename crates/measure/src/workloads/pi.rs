@@ -14,7 +14,7 @@ impl Workload for Pi {
     }
 
     fn work(&self) -> &'static str {
-        "times that 5,000 digits of pi were computed"
+        "5,000 digits of pi computed"
     }
 
     fn instructions(&self) -> Option<f64> {

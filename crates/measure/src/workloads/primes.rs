@@ -52,7 +52,7 @@ impl Workload for Primes {
     }
 
     fn work(&self) -> &'static str {
-        "times that the primes below 1,000,000 were counted"
+        "primes below 1,000,000 counted"
     }
 
     fn instructions(&self) -> Option<f64> {

@@ -24,7 +24,7 @@ impl Workload for Triad {
     }
 
     fn work(&self) -> &'static str {
-        "bytes of triad as STREAM counts them"
+        "byte of triad as STREAM counts them"
     }
 
     fn instructions(&self) -> Option<f64> {

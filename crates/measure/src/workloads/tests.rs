@@ -1,0 +1,310 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use record::{CpuList, Mark, Snapshot, Where};
+
+use super::crew::{Crew, Pace, Stretch, Visit};
+use super::figures::Seen;
+use super::incidents::Incidents;
+use super::*;
+use crate::arrays;
+use crate::budget::Depth;
+use crate::context::{Context, Silent, Stop};
+
+/// A workload whose rounds are short spins, with what a test wants to go wrong.
+#[derive(Default)]
+struct MadeUp {
+    /// Rounds of the worker with this number (in order of preparation) take so many times as long.
+    slow: Option<(usize, u32)>,
+    /// The worker with this number panics in its third round.
+    panics: Option<usize>,
+    /// The worker with this number computes wrongly.
+    wrong: Option<usize>,
+    made: AtomicUsize,
+}
+
+struct Spinner {
+    rounds: u32,
+    length: Duration,
+    panics: bool,
+    wrong: bool,
+}
+
+impl Workload for MadeUp {
+    fn name(&self) -> &'static str {
+        "made-up"
+    }
+
+    fn work(&self) -> &'static str {
+        "spin"
+    }
+
+    fn instructions(&self) -> Option<f64> {
+        None
+    }
+
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let factor = self.slow.filter(|(slow, _)| *slow == number).map_or(1, |(_, factor)| factor);
+        Ok(Box::new(Spinner {
+            rounds: 0,
+            length: Duration::from_micros(100) * factor,
+            panics: self.panics == Some(number),
+            wrong: self.wrong == Some(number),
+        }))
+    }
+}
+
+impl Worker for Spinner {
+    fn round(&mut self) -> f64 {
+        self.rounds += 1;
+        assert!(!self.panics || self.rounds < 3, "expected by this test");
+        let from = Instant::now();
+        while from.elapsed() < self.length {
+            std::hint::spin_loop();
+        }
+        1.0
+    }
+
+    fn verify(&mut self) -> Result<(), String> {
+        if self.wrong { Err("2 + 2 came out as 5".to_owned()) } else { Ok(()) }
+    }
+}
+
+/// The machine that runs this, as far as a crew needs it.
+fn here() -> (Machine, Vec<u32>) {
+    let machine = machine::inspect(&Root::live()).machine;
+    let cpus: Vec<u32> = machine.allowed_cpus().iter().take(2).collect();
+    (machine, cpus)
+}
+
+fn pace(seconds: f64, slices: usize) -> Pace {
+    Pace {
+        stretch: Stretch::Seconds(seconds),
+        least: slices,
+        most: slices,
+        deadline: Instant::now(),
+        counted: None,
+    }
+}
+
+fn visit(workload: &dyn Workload, seconds: f64, slices: usize, stop: &Stop) -> (Visit, Vec<u32>) {
+    let (machine, cpus) = here();
+    let crew = Crew::gather(workload, &machine, &cpus, None).unwrap();
+    let incidents = Incidents::new(Root::live(), cpus.len());
+    (crew.visit(&cpus, pace(seconds, slices), &incidents, stop), cpus)
+}
+
+fn with_context(work: impl FnOnce(&mut Context)) {
+    let (machine, cpus) = here();
+    let (snapshot, stop, mut silent) = (Snapshot::default(), Stop::new(), Silent);
+    let cpus: CpuList = cpus.into_iter().collect();
+    work(&mut Context::new(&machine, &snapshot, Depth::Quick, cpus, &stop, &mut silent));
+}
+
+#[test]
+fn names_are_unique_and_the_widest_vectors_are_called_flops() {
+    let machine = Machine::default();
+    let names: Vec<&str> = all().iter().map(|workload| workload.name()).collect();
+    for (index, name) in names.iter().enumerate() {
+        assert!(!names[..index].contains(name), "{name} twice");
+    }
+    assert!(find("flops").is_some_and(|flops| flops.usable(&machine).is_ok()), "{names:?}");
+    assert!(find("nope").is_none());
+}
+
+#[test]
+fn every_workload_that_can_run_here_computes_right() {
+    let (machine, cpus) = here();
+    let pool = {
+        let mut pool = None;
+        with_context(|context| {
+            let two = arrays::prepare(context, "test", 0.0).unwrap();
+            let arrays = arrays::with_third(context, two).unwrap();
+            let all: Vec<u32> = context.cpus.iter().collect();
+            pool = Some(Arc::new(Pool::new(context.machine, &all, &arrays)));
+        });
+        pool.unwrap()
+    };
+    for workload in all().into_iter().filter(|workload| workload.usable(&machine).is_ok()) {
+        let site = Site { cpu: cpus[0], pool: Some(pool.clone()) };
+        let mut worker = workload.prepare(&site).unwrap();
+        worker.join(Group { cpus: &cpus, index: 0 });
+        for _ in 0..3 {
+            assert!(worker.round() > 0.0, "{} does no work", workload.name());
+        }
+        assert_eq!(worker.verify(), Ok(()), "{}", workload.name());
+    }
+}
+
+#[test]
+fn a_triad_that_is_wrong_in_one_element_is_noticed() {
+    with_context(|context| {
+        let two = arrays::prepare(context, "test", 0.0).unwrap();
+        let arrays = arrays::with_third(context, two).unwrap();
+        let cpus: Vec<u32> = context.cpus.iter().collect();
+        let pool = Arc::new(Pool::new(context.machine, &cpus, &arrays));
+        let mut worker = triad::Triad.prepare(&Site { cpu: cpus[0], pool: Some(pool.clone()) }).unwrap();
+        worker.join(Group { cpus: &cpus, index: 0 });
+        worker.round();
+        assert_eq!(worker.verify(), Ok(()));
+        // SAFETY: within the first chunk of an array that no thread uses now.
+        unsafe {
+            *pool.part(pool.share(Group { cpus: &cpus, index: 0 })[0]).unwrap().array(0, 0).add(1_000) = 7.5
+        };
+        assert!(worker.verify().unwrap_err().contains("came out as 7.5"));
+    });
+}
+
+#[test]
+fn loops_have_a_plausible_ipc_without_a_counter() {
+    let stop = Stop::new();
+    for name in ["nop", "cpu-bound", "primes"] {
+        let (visit, _) = visit(find(name).unwrap(), 0.01, 3, &stop);
+        for slice in &visit.slices {
+            let ipc = slice.ipc.unwrap();
+            assert!(ipc > 0.0 && ipc < 12.0, "{name}: {ipc}");
+        }
+        assert!(!visit.slices.is_empty(), "{name}: no slice in which all worked");
+    }
+}
+
+#[test]
+fn a_slow_cpu_is_named_and_the_others_work_until_it_is_done() {
+    let (machine, cpus) = here();
+    if cpus.len() < 2 {
+        return;
+    }
+    // Twenty times as long a round: far beyond what anything else on the machine could do.
+    let workload = MadeUp { slow: Some((0, 20)), ..MadeUp::default() };
+    let crew = Crew::gather(&workload, &machine, &cpus, None).unwrap();
+    let incidents = Incidents::new(Root::live(), cpus.len());
+    let visit = crew.visit(&cpus, pace(0.02, 2), &incidents, &Stop::new());
+    let slice = visit.slices.first().unwrap();
+    // Of two threads the median lies between: the slow one has less than half of it.
+    assert!(slice.slowest.1 < 0.5, "{slice:?}");
+    assert!(slice.seconds >= 0.015, "{slice:?}");
+}
+
+#[test]
+fn a_thread_that_dies_costs_the_step_and_hangs_nobody() {
+    let workload = MadeUp { panics: Some(0), ..MadeUp::default() };
+    let (visit, cpus) = visit(&workload, 0.005, 4, &Stop::new());
+    assert_eq!((visit.lost, visit.slices.len()), (1, 0));
+    with_context(|context| {
+        let mut seen = Seen::new(&workload, cpus, None);
+        seen.add(visit);
+        assert!(!seen.sound(context, "scaling"));
+        assert!(context.coverage[0].reason.as_deref().unwrap().contains("1 of"));
+    });
+}
+
+#[test]
+fn a_signal_ends_a_visit_in_the_middle_of_a_slice_and_keeps_what_was_whole() {
+    let stop = Stop::new();
+    let (machine, cpus) = here();
+    let workload = MadeUp::default();
+    let crew = Crew::gather(&workload, &machine, &cpus, None).unwrap();
+    let incidents = Incidents::new(Root::live(), cpus.len());
+    // A minute of slices, were it not for the signal.
+    let visit = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.ask(libc::SIGINT);
+        });
+        crew.visit(&cpus, pace(0.02, 3_000), &incidents, &stop)
+    });
+    assert!(visit.slices.len() < 3_000);
+    assert!(!visit.slices.is_empty(), "whole slices before the signal are lost");
+}
+
+#[test]
+fn a_wrong_result_withholds_the_figure_and_is_said_loudly() {
+    let workload = MadeUp { wrong: Some(0), ..MadeUp::default() };
+    let (visit, cpus) = visit(&workload, 0.002, 2, &Stop::new());
+    assert_eq!(visit.wrong.len(), 1);
+    with_context(|context| {
+        let mut seen = Seen::new(&workload, cpus, None);
+        seen.add(visit);
+        assert!(!seen.sound(context, "workloads"));
+        let entry = &context.coverage[0];
+        assert_eq!(entry.what, "workloads made-up");
+        let reason = entry.reason.as_deref().unwrap();
+        assert!(reason.contains("COMPUTES WRONGLY") && reason.contains("2 + 2 came out as 5"), "{reason}");
+        assert!(entry.remedy.is_some());
+    });
+}
+
+#[test]
+fn passes_are_timed_whole() {
+    let workload = MadeUp::default();
+    let (machine, cpus) = here();
+    let crew = Crew::gather(&workload, &machine, &cpus[..1], None).unwrap();
+    let incidents = Incidents::new(Root::live(), 1);
+    let pace = Pace { stretch: Stretch::Work(30.0), ..pace(0.0, 3) };
+    let visit = crew.visit(&cpus[..1], pace, &incidents, &Stop::new());
+    assert_eq!(visit.slices.len(), 3);
+    for slice in &visit.slices {
+        // 30 rounds and not one more, over the time that they took.
+        assert!((slice.rate * slice.seconds - 30.0).abs() < 1e-6, "{slice:?}");
+    }
+}
+
+#[test]
+fn marks_and_clock_come_with_the_figure() {
+    let workload = MadeUp::default();
+    let (mut visit, cpus) = visit(&workload, 0.002, 2, &Stop::new());
+    let last = visit.slices.len() - 1;
+    visit.slices[last].marks.insert(Mark::Throttled);
+    let mut seen = Seen::new(&workload, cpus, None);
+    seen.add(visit);
+    let m = seen.throughput(&Machine::default(), Where::new().with("workload", "made-up"));
+    assert!(m.marks.iter().any(|mark| mark.sample as usize == last && mark.mark == Mark::Throttled));
+    assert_eq!(m.detail["work"], "spin");
+    assert!(m.detail["clock_hz"].as_f64().unwrap() > 0.0);
+}
+
+/// Two nodes of two CPUs each.
+fn two_nodes() -> Machine {
+    let mut machine = Machine::default();
+    for id in 0..4u32 {
+        machine.cpus.push(record::machine::Cpu {
+            id,
+            online: true,
+            allowed: true,
+            core: Some(id),
+            node: Some(id / 2),
+            ..Default::default()
+        });
+    }
+    machine
+}
+
+#[test]
+fn a_lone_thread_walks_its_nodes_arrays_and_many_share_them() {
+    with_context(|context| {
+        let cpu = context.cpus.iter().next().unwrap();
+        let mut machine = Machine::default();
+        machine.cpus.push(record::machine::Cpu {
+            id: cpu,
+            online: true,
+            allowed: true,
+            ..Default::default()
+        });
+        let snapshot = Snapshot::default();
+        let (stop, mut silent) = (Stop::new(), Silent);
+        let one: CpuList = [cpu].into_iter().collect();
+        let mut context = Context::new(&machine, &snapshot, Depth::Quick, one, &stop, &mut silent);
+        let arrays = arrays::prepare(&mut context, "test", 0.0).unwrap();
+        let part = &arrays.parts[0];
+        let four = arrays::Arrays { parts: vec![part.clone(); 4], slow: false };
+        let pool = Pool::new(&two_nodes(), &[0, 1, 2, 3], &four);
+        let share = |cpus: &[u32], index| pool.share(Group { cpus, index });
+        assert_eq!(share(&[0], 0), [0, 1]);
+        assert_eq!((share(&[0, 1], 0), share(&[0, 1], 1)), (vec![0], vec![1]));
+        assert_eq!((share(&[3, 0], 0), share(&[3, 0], 1)), (vec![2, 3], vec![0, 1]));
+        assert_eq!(pool.walked(&[2]), 2 * part.bytes as u64);
+        assert_eq!(pool.walked(&[0, 1, 2, 3]), 4 * part.bytes as u64);
+    });
+}
