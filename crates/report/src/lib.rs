@@ -9,6 +9,7 @@ mod chart;
 mod contents;
 pub mod cyclictest;
 pub mod page;
+pub mod perf_format;
 mod table;
 pub mod terminal;
 mod text;

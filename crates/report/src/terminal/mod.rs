@@ -6,6 +6,7 @@ pub(crate) mod paint;
 mod report;
 mod scale;
 mod screen;
+mod stat;
 mod tree;
 
 use record::words::Word;
@@ -45,6 +46,13 @@ pub fn safe(text: &str) -> String {
 pub fn report(record: &Record, style: &Style) -> String {
     let mut screen = Screen::new(style);
     report::write(&mut screen, record);
+    screen.finish()
+}
+
+/// What a command was bound by: `linespeed stat`.
+pub fn stat(record: &Record, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    stat::write(&mut screen, record);
     screen.finish()
 }
 

@@ -1,0 +1,312 @@
+//! A command's counts as `perf stat` prints them, so that scripts which read its output read ours: the layout for people,
+//! and the one for machines (`-x`).
+//!
+//! Of tools/perf/util/stat-display.c: a value in 18 columns (of milliseconds with two digits and the unit), the event in
+//! 32, `#` and its metric; `<not supported>` and `<not counted>` right-aligned in 18; `( +-  x% )` of several runs is
+//! the standard error of the mean; `(83.33%)` is the share of time that the event was counted. With `-x`: value, unit,
+//! event, deviation of several runs, time counted in ns, its share in percent, metric, unit of the metric.
+
+use record::{Measurement, Record};
+
+/// The events that perf counts by default, in its order, then those that linespeed adds.
+const FIRST: [&str; 8] = [
+    "task-clock",
+    "context-switches",
+    "cpu-migrations",
+    "page-faults",
+    "cycles",
+    "instructions",
+    "branches",
+    "branch-misses",
+];
+
+/// Events that are linespeed's own and that no script for perf expects.
+const OURS: [&str; 2] = ["voluntary-switches", "involuntary-switches"];
+
+/// One line: an event with its count, or why there is none.
+enum Row<'a> {
+    Counted(&'a str, &'a Measurement),
+    Not(&'a str, &'static str),
+}
+
+fn rows(record: &Record) -> Vec<Row<'_>> {
+    let counted: Vec<(&str, &Measurement)> = record
+        .of("counter.count")
+        .filter(|m| m.place.word("workload") == Some("command") && m.summary.n > 0)
+        .filter_map(|m| Some((m.place.word("event")?, m)))
+        .filter(|(event, _)| !OURS.contains(event))
+        .collect();
+    let lost: Vec<(&str, &'static str)> = record
+        .coverage
+        .iter()
+        .filter_map(|c| {
+            let event = c.what.strip_prefix("counter ")?;
+            let counted = c.state != record::State::Impossible;
+            Some((event, if counted { "<not counted>" } else { "<not supported>" }))
+        })
+        .collect();
+    let mut names: Vec<&str> = FIRST.to_vec();
+    for name in counted.iter().map(|(event, _)| *event).chain(lost.iter().map(|(event, _)| *event)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let row = |name: &str| {
+        let count = counted.iter().find(|(event, _)| *event == name).map(|(event, m)| Row::Counted(event, m));
+        count.or_else(|| {
+            lost.iter().find(|(event, _)| *event == name).map(|(event, why)| Row::Not(event, why))
+        })
+    };
+    names.into_iter().filter_map(row).collect()
+}
+
+/// The sum behind perf's means: perf prints the mean of several runs.
+fn mean(m: &Measurement) -> f64 {
+    m.summary.mean.unwrap_or(m.summary.median)
+}
+
+/// Standard error of the mean as a share of it, as perf's `+-`; `None` for one run.
+fn error(m: &Measurement) -> Option<f64> {
+    (m.summary.n > 1).then(|| m.summary.variation.unwrap_or(0.0) / (m.summary.n as f64).sqrt())
+}
+
+fn coverage(m: &Measurement) -> f64 {
+    m.detail.get("coverage").and_then(|share| share.as_f64()).unwrap_or(1.0)
+}
+
+fn user_only(m: &Measurement) -> bool {
+    m.detail.get("mode").and_then(|mode| mode.as_str()) == Some("user")
+}
+
+/// The name with perf's modifier.
+fn name(event: &str, m: &Measurement) -> String {
+    if user_only(m) { format!("{event}:u") } else { event.to_owned() }
+}
+
+fn value_of(record: &Record, event: &str) -> Option<f64> {
+    rows(record).into_iter().find_map(|row| match row {
+        Row::Counted(name, m) if name == event => Some(mean(m)),
+        _ => None,
+    })
+}
+
+/// Two digits behind the point, commas before it.
+fn hundredths(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let (_, digits) = text.split_once('.').unwrap_or((&text, "00"));
+    format!("{}.{digits}", record::units::thousands(value.trunc()))
+}
+
+/// The figure that perf prints behind `#`, with its unit.
+fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static str)> {
+    let of = |whole: &str| value_of(record, whole).filter(|whole| *whole > 0.0);
+    let percent =
+        |whole: &str, unit: &'static str| Some((format!("{:.2}%", value / of(whole)? * 100.0), unit));
+    match event {
+        "task-clock" => {
+            let wall = time(record)?;
+            (mean(wall) > 0.0).then(|| (format!("{:.3}", value / 1e9 / mean(wall)), "CPUs utilized"))
+        }
+        "cycles" => Some((format!("{:.3}", value / of("task-clock")?), "GHz")),
+        "instructions" => Some((format!("{:.2}", value / of("cycles")?), "insn per cycle")),
+        "branch-misses" => percent("branches", "of all branches"),
+        "cache-misses" => percent("cache-references", "of all cache refs"),
+        "L1-dcache-load-misses" => percent("L1-dcache-loads", "of all L1-dcache accesses"),
+        "LLC-load-misses" => percent("LLC-loads", "of all LL-cache accesses"),
+        "dTLB-load-misses" => percent("dTLB-loads", "of all dTLB cache accesses"),
+        "stalled-cycles-frontend" => percent("cycles", "frontend cycles idle"),
+        "stalled-cycles-backend" => percent("cycles", "backend cycles idle"),
+        _ => {
+            // A second of CPU: the value is per ns of task-clock.
+            let rate = value / of("task-clock")? * 1e9;
+            Some(match rate {
+                rate if rate >= 1e9 => (format!("{:.3}", rate / 1e9), "G/sec"),
+                rate if rate >= 1e6 => (format!("{:.3}", rate / 1e6), "M/sec"),
+                rate if rate >= 1e3 => (format!("{:.3}", rate / 1e3), "K/sec"),
+                rate => (format!("{rate:.3}"), "/sec"),
+            })
+        }
+    }
+}
+
+fn time(record: &Record) -> Option<&Measurement> {
+    record.of("workload.time").find(|m| m.place.word("workload") == Some("command"))
+}
+
+fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
+    record.of("workload.cpu_time").find(|m| {
+        m.place.word("state") == Some(name)
+            && m.place.word("workload") == Some("command")
+            && m.place.get("thread").is_none()
+    })
+}
+
+fn command(time: &Measurement) -> String {
+    let words = time.detail.get("command").and_then(|command| command.as_array());
+    let words: Vec<&str> = words.into_iter().flatten().filter_map(|word| word.as_str()).collect();
+    crate::text::clean(&words.join(" "))
+}
+
+/// `perf stat`'s layout for people; `None` for a record without a command.
+pub fn text(record: &Record) -> Option<String> {
+    let time = time(record)?;
+    let runs = if time.summary.n > 1 { format!(" ({} runs)", time.summary.n) } else { String::new() };
+    let mut text = format!("\n Performance counter stats for '{}'{runs}:\n\n", command(time));
+    for row in rows(record) {
+        let (event, m) = match row {
+            Row::Counted(event, m) => (event, m),
+            Row::Not(event, why) => {
+                text.push_str(&format!("{why:>18}      {event:<60}\n"));
+                continue;
+            }
+        };
+        let value = mean(m);
+        let shown = name(event, m);
+        let line = if event == "task-clock" {
+            format!("{:>18} msec {shown:<32}", hundredths(value / 1e6))
+        } else {
+            format!("{:>18}      {shown:<32}", record::units::thousands(value))
+        };
+        text.push_str(&line);
+        match metric(record, event, value) {
+            Some((figure, unit)) => text.push_str(&format!(" # {figure:>8} {unit:<23}")),
+            None => text.push_str(&" ".repeat(36)),
+        }
+        if let Some(error) = error(m) {
+            text.push_str(&format!("  ( +-{:>6.2}% )", error * 100.0));
+        }
+        if coverage(m) < 0.99995 {
+            text.push_str(&format!("  ({:.2}%)", coverage(m) * 100.0));
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    let seconds = |name: &str| state(record, name).map_or(0.0, mean);
+    match error(time) {
+        None => {
+            text.push_str(&format!("{:>18.9} seconds time elapsed\n\n", mean(time)));
+            text.push_str(&format!("{:>18.9} seconds user\n", seconds("user")));
+            text.push_str(&format!("{:>18.9} seconds sys\n\n\n", seconds("system")));
+        }
+        Some(error) => {
+            let (mean, spread) = (mean(time), mean(time) * error);
+            // perf prints as many digits as the error leaves meaning.
+            let digits =
+                if spread > 0.0 { (2.0 - spread.log10().floor()).clamp(2.0, 9.0) as usize } else { 9 };
+            let mean = format!("{mean:.digits$}");
+            let figure = format!("{mean:>18} +- {spread:.digits$}");
+            text.push_str(&format!("{figure} seconds time elapsed  ( +-{:>6.2}% )\n\n", error * 100.0));
+        }
+    }
+    Some(text)
+}
+
+/// `perf stat -x`'s lines, with `separator` between the fields; `None` for a record without a command.
+pub fn fields(record: &Record, separator: &str) -> Option<String> {
+    let several = time(record)?.summary.n > 1;
+    let mut text = String::new();
+    for row in rows(record) {
+        let mut fields: Vec<String> = Vec::new();
+        match row {
+            Row::Not(event, why) => {
+                fields.extend([why.to_owned(), String::new(), event.to_owned()]);
+                fields.extend(several.then(|| "0.00%".to_owned()));
+                fields.extend(["0".to_owned(), "100.00".to_owned(), String::new(), String::new()]);
+            }
+            Row::Counted(event, m) => {
+                let value = mean(m);
+                let clock = event == "task-clock";
+                let figure = if clock { format!("{:.2}", value / 1e6) } else { format!("{value:.0}") };
+                let unit = if clock { "msec" } else { "" };
+                fields.extend([figure, unit.to_owned(), name(event, m)]);
+                fields.extend(error(m).map(|error| format!("{:.2}%", error * 100.0)));
+                let counted = value_of(record, "task-clock").unwrap_or(0.0) * coverage(m);
+                fields.extend([format!("{counted:.0}"), format!("{:.2}", coverage(m) * 100.0)]);
+                let (figure, unit) = metric(record, event, value).unwrap_or_default();
+                fields.extend([figure.trim_end_matches('%').to_owned(), unit.to_owned()]);
+            }
+        }
+        text.push_str(&fields.join(separator));
+        text.push('\n');
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Coverage, Where};
+
+    fn example(runs: usize) -> Record {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let place = || Where::new().with("workload", "command");
+        let samples = |value: f64| (0..runs).map(|run| value * (1.0 + 0.01 * run as f64)).collect::<Vec<_>>();
+        record.measurements.push(
+            Measurement::new("workload.time", place(), samples(2.0))
+                .with_detail("command", vec!["sh".to_owned(), "-c\u{1b}".to_owned()]),
+        );
+        for (state, value) in [("user", 1.5), ("system", 0.25)] {
+            let place = place().with("state", state);
+            record.measurements.push(Measurement::new("workload.cpu_time", place, samples(value)));
+        }
+        for (event, value, coverage) in [
+            ("task-clock", 1.75e9, 1.0),
+            ("instructions", 9e9, 0.8333),
+            ("page-faults", 74.0, 1.0),
+            ("cycles", 4.5e9, 1.0),
+            ("involuntary-switches", 3.0, 1.0),
+        ] {
+            let m = Measurement::new("counter.count", place().with("event", event), samples(value));
+            record.measurements.push(m.with_detail("coverage", coverage));
+        }
+        record.coverage.push(Coverage::impossible("counter branches", "this CPU's PMU does not count it"));
+        record.coverage.push(Coverage::skipped("counter branch-misses", "not counted: no turn"));
+        record
+    }
+
+    #[test]
+    fn one_run_is_laid_out_as_perf_does() {
+        let text = text(&example(1)).unwrap();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        assert_eq!(
+            lines,
+            [
+                "",
+                " Performance counter stats for 'sh -c\\x1b':",
+                "",
+                "          1,750.00 msec task-clock                       #    0.875 CPUs utilized",
+                "                74      page-faults                      #   42.286 /sec",
+                "     4,500,000,000      cycles                           #    2.571 GHz",
+                "     9,000,000,000      instructions                     #     2.00 insn per cycle           (83.33%)",
+                "   <not supported>      branches",
+                "     <not counted>      branch-misses",
+                "",
+                "       2.000000000 seconds time elapsed",
+                "",
+                "       1.500000000 seconds user",
+                "       0.250000000 seconds sys",
+                "",
+                "",
+            ]
+        );
+    }
+
+    #[test]
+    fn several_runs_carry_their_error_and_no_user_time() {
+        let text = text(&example(4)).unwrap();
+        assert!(text.contains("(4 runs):") && text.contains("( +-  0.64% )"), "{text}");
+        assert!(text.contains("seconds time elapsed  ( +-"), "{text}");
+        assert!(!text.contains("seconds user"));
+    }
+
+    #[test]
+    fn fields_stand_where_scripts_look_for_them() {
+        let text = fields(&example(1), ",").unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "1750.00,msec,task-clock,1750000000,100.00,0.875,CPUs utilized");
+        assert_eq!(lines[3], "9000000000,,instructions,1458275000,83.33,2.00,insn per cycle");
+        assert_eq!(lines[4], "<not supported>,,branches,0,100.00,,");
+        assert!(fields(&example(3), ";").unwrap().lines().all(|line| line.split(';').count() == 8));
+        assert_eq!(fields(&Record::new("0", String::new(), Vec::new()), ","), None);
+    }
+}

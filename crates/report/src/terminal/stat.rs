@@ -1,0 +1,315 @@
+//! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
+//! seen.
+
+use record::{Measurement, Record, State, units};
+
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::contents::figures::{range, remarks};
+use crate::table::Table;
+use crate::text::plural;
+
+/// Threads that the report tells one by one; the record has more.
+const MOST_THREADS: usize = 8;
+
+/// Writes the report of a record of a command; nothing when there is none in it.
+pub fn write(screen: &mut Screen, record: &Record) {
+    let command = |m: &&Measurement| m.place.word("workload") == Some("command");
+    let Some(time) = record.of("workload.time").find(command) else { return };
+    screen.paragraph(&[Span::strong("  ")], Tone::Strong, &words(time));
+    screen.paragraph(&[Span::plain("  ")], Tone::Plain, &ends(time));
+    if let Some(bound) = &record.diagnosis.bound {
+        screen.blank();
+        let first = [Span::strong("Bound by "), Span::strong(by(&bound.by)), Span::plain(": ")];
+        screen.paragraph(&first, Tone::Plain, &bound.says);
+        for advice in &bound.advice {
+            screen.paragraph(&[Span::quiet("  Try: ")], Tone::Plain, advice);
+        }
+    }
+    let tables = [("Time", times(record, time)), ("Threads", threads(record)), ("Counts", counts(record))];
+    for (title, table) in tables {
+        if !table.is_empty() {
+            screen.heading(title);
+            screen.table(&table.finished(), 2);
+        }
+    }
+    let lines = beside(record, time);
+    if !lines.is_empty() {
+        screen.heading("Beside it");
+        for (key, value) in lines {
+            screen.pair(&format!("  {key}"), &value, 22);
+        }
+    }
+    // One line for each thing that was lost; single events stand in the record.
+    let lost =
+        record.coverage.iter().filter(|c| c.state != State::Measured && !c.what.starts_with("counter "));
+    let stat = ["counters", "threads", "ceilings", "runs"];
+    for (at, coverage) in lost.filter(|c| stat.contains(&c.what.as_str())).enumerate() {
+        if at == 0 {
+            screen.blank();
+        }
+        let reason = coverage.reason.as_deref().unwrap_or(coverage.state.word());
+        let remedy = coverage.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
+        screen.paragraph(
+            &[Span::quiet(format!("No {}: ", coverage.what))],
+            Tone::Quiet,
+            &format!("{reason}{remedy}"),
+        );
+    }
+}
+
+/// The command as it was typed, more or less.
+fn words(time: &Measurement) -> String {
+    let words = time.detail.get("command").and_then(|command| command.as_array());
+    let quoted = words.into_iter().flatten().filter_map(|word| word.as_str()).map(quoted);
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// How long it took, how often it ran, how it ended.
+fn ends(time: &Measurement) -> String {
+    let took = units::figure(time.value(), "s");
+    let mut text = match (time.summary.n, time.summary.interval) {
+        (0 | 1, _) => format!("took {took}"),
+        (n, Some((low, high))) => {
+            let range = range(&units::figure(low, "s"), &units::figure(high, "s"));
+            format!("took {took}, the median of {n} runs; it lies in {range} with 95 % confidence")
+        }
+        (n, None) => {
+            let range = range(&units::figure(time.summary.min, "s"), &units::figure(time.summary.max, "s"));
+            format!("took {took}, the median of {n} runs, of {range}; an interval needs 6 runs (-r 6)")
+        }
+    };
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for end in time.detail.get("ends").and_then(|ends| ends.as_array()).into_iter().flatten() {
+        let words = end_words(|key| end.get(key).and_then(|value| value.as_i64()));
+        match kinds.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((words, 1)),
+        }
+    }
+    match kinds.as_slice() {
+        [] => {}
+        [(only, _)] => text.push_str(&format!("; {only}")),
+        several => {
+            let list: Vec<String> =
+                several.iter().map(|(words, count)| format!("{words} ({count} times)")).collect();
+            text.push_str(&format!("; {}", list.join(", ")));
+        }
+    }
+    if let Some(left) = time.detail.get("left_behind").and_then(|left| left.as_array()) {
+        let names: Vec<&str> = left.iter().filter_map(|name| name.as_str()).take(5).collect();
+        let count = plural(left.len(), "process").replace("processs", "processes");
+        text.push_str(&format!(
+            "; it forked away: {count} ({}) outlived it and {} waited for",
+            names.join(", "),
+            if left.len() == 1 { "was" } else { "were" }
+        ));
+    }
+    text
+}
+
+fn end_words(number: impl Fn(&str) -> Option<i64>) -> String {
+    if let Some(code) = number("code") {
+        return format!("exit code {code}");
+    }
+    match (number("signal"), number("stopped")) {
+        (Some(signal), _) => format!("killed by {}", signal_name(signal)),
+        (_, Some(signal)) => format!("stopped because linespeed got {}", signal_name(signal)),
+        _ => "ended because it took too long".to_owned(),
+    }
+}
+
+/// `SIGKILL (9)`, for those that commands die of.
+fn signal_name(signal: i64) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        31 => "SIGSYS",
+        _ => return format!("signal {signal}"),
+    };
+    format!("{name} ({signal})")
+}
+
+fn by(word: &str) -> String {
+    match word {
+        "cpu" => "the CPU".to_owned(),
+        "memory-latency" => "memory latency".to_owned(),
+        "memory-bandwidth" => "memory bandwidth".to_owned(),
+        "frontend" => "the core's front end".to_owned(),
+        "cpu-contention" => "other work on the CPUs".to_owned(),
+        "kernel" => "the kernel".to_owned(),
+        "quota" => "its quota".to_owned(),
+        "stolen" => "the hypervisor".to_owned(),
+        "one-thread" => "one thread".to_owned(),
+        "imbalance" => "its slowest thread".to_owned(),
+        "unknown" => "nothing that shows".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
+    record.of("workload.cpu_time").find(|m| {
+        m.place.word("workload") == Some("command")
+            && m.place.word("state") == Some(name)
+            && m.place.get("thread").is_none()
+    })
+}
+
+fn times(record: &Record, time: &Measurement) -> Table {
+    let mut table = Table::new("Time", Some("workload.cpu_time"), &["", "#time", "#of its run", "?#spread"]);
+    let rows = [
+        ("user", "on a CPU, its own code"),
+        ("system", "on a CPU, in the kernel"),
+        ("runnable", "ready, but without a CPU"),
+        ("off-cpu", "nothing ran or was ready"),
+    ];
+    for (name, words) in rows {
+        let Some(m) = state(record, name) else { continue };
+        for remark in remarks(m) {
+            table.note_row(&remark);
+        }
+        let spread = match m.summary.interval {
+            Some((low, high)) => range(&units::figure(low, "s"), &units::figure(high, "s")),
+            None => String::new(),
+        };
+        let share = if time.value() > 0.0 { units::percent(m.value() / time.value()) } else { String::new() };
+        table.row(vec![words.to_owned(), units::figure(m.value(), "s"), share, spread]);
+    }
+    table
+}
+
+fn threads(record: &Record) -> Table {
+    let mut table =
+        Table::new("Threads", Some("workload.cpu_time"), &["thread", "#on a CPU", "#ready, no CPU"]);
+    let of = |state: &'static str| {
+        record.of("workload.cpu_time").filter(move |m| {
+            m.place.word("state") == Some(state) && m.place.word("workload") == Some("command")
+        })
+    };
+    let mut all: Vec<(&str, f64)> =
+        of("on-cpu").filter_map(|m| Some((m.place.word("thread")?, m.value()))).collect();
+    if all.len() < 2 {
+        return table;
+    }
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (name, on) in all.iter().take(MOST_THREADS) {
+        let ready = of("runnable").find(|m| m.place.word("thread") == Some(name));
+        let ready = ready.map_or(String::new(), |m| units::figure(m.value(), "s"));
+        table.row(vec![(*name).to_owned(), units::figure(*on, "s"), ready]);
+    }
+    if all.len() > MOST_THREADS {
+        table.note(&format!("the busiest {MOST_THREADS}; the record has more"));
+    }
+    table
+}
+
+/// The events that the report tells; faults and switches are told in sum.
+fn counts(record: &Record) -> Table {
+    let mut table =
+        Table::new("Counts", Some("counter.count"), &["", "#count", "#a second on a CPU", "?#counted for"]);
+    let hidden = ["task-clock", "minor-faults", "voluntary-switches"];
+    let cpu: f64 =
+        ["user", "system"].iter().filter_map(|name| state(record, name)).map(Measurement::value).sum();
+    for m in record.of("counter.count").filter(|m| m.place.word("workload") == Some("command")) {
+        let event = m.place.word("event").unwrap_or_default();
+        if hidden.contains(&event) || m.summary.n == 0 || (event == "major-faults" && m.value() == 0.0) {
+            continue;
+        }
+        let rate = if cpu > 0.0 { units::significant(m.value() / cpu) } else { String::new() };
+        let rate =
+            if cpu > 0.0 && m.value() / cpu >= 1000.0 { units::thousands(m.value() / cpu) } else { rate };
+        let coverage = m.detail.get("coverage").and_then(|share| share.as_f64());
+        let coverage = match coverage {
+            Some(share) if share < 0.9999 => format!("{} of the time", units::percent(share)),
+            _ => String::new(),
+        };
+        let mut name = event.to_owned();
+        if m.detail.get("mode").and_then(|mode| mode.as_str()) == Some("user") {
+            name.push_str(":u");
+            table.note("events with :u are of user mode alone, all that the kernel allows this user");
+        }
+        table.row(vec![name, units::thousands(m.value()), rate, coverage]);
+    }
+    table
+}
+
+/// What else is known: CPUs, clock, memory, what the machine did meanwhile, the ceilings.
+fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let detail = |name: &str| time.detail.get(name);
+    let number = |name: &str| detail(name).and_then(|value| value.as_f64());
+    let around = |name: &str| detail("around")?.get(name)?.as_f64();
+    let ceiling = |name: &str| detail("ceilings")?.get(name)?.as_f64().filter(|value| *value > 0.0);
+    let cpu: f64 =
+        ["user", "system"].iter().filter_map(|name| state(record, name)).map(Measurement::value).sum();
+    if let Some(cpus) = number("cpus")
+        && time.value() > 0.0
+    {
+        let bound = detail("bound_to").and_then(|cpus| cpus.as_str());
+        let bound = bound.map(|cpus| format!(", bound to {cpus}")).unwrap_or_default();
+        lines.push(("CPUs used", format!("{} of {cpus}{bound}", units::significant(cpu / time.value()))));
+    }
+    let ipc = record.of("core.ipc").find(|m| m.place.word("workload") == Some("command"));
+    if let Some(ipc) = ipc {
+        lines.push(("instructions a cycle", units::significant(ipc.value())));
+    }
+    if let Some(hz) = number("clock_hz") {
+        let source = detail("clock_source").and_then(|source| source.as_str()).unwrap_or_default();
+        let most =
+            ceiling("clock_hz").map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
+        lines.push(("core clock", format!("{}{most} ({source})", units::figure(hz, "Hz"))));
+    }
+    if let Some(bytes) = number("max_rss_bytes") {
+        lines.push((
+            "memory at its most",
+            format!("{}, of its largest process", units::bytes(bytes.max(0.0) as u64)),
+        ));
+    }
+    if let Some(seconds) = around("stolen_seconds").filter(|seconds| *seconds > 0.0) {
+        lines.push(("stolen", format!("{} of CPU time, by the hypervisor", units::figure(seconds, "s"))));
+    }
+    if let Some(seconds) = around("throttled_seconds").filter(|seconds| *seconds > 0.0) {
+        lines.push(("throttled", format!("{}, by the cgroup's quota", units::figure(seconds, "s"))));
+    }
+    if let Some(ceilings) = detail("ceilings").and_then(|ceilings| ceilings.as_object()) {
+        let mut parts: Vec<String> = Vec::new();
+        if let Some(ipc) = ceilings.get("ipc").and_then(|ipc| ipc.as_object()) {
+            let best = ipc.iter().filter_map(|(name, ipc)| Some((name, ipc.as_f64()?)));
+            let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
+            parts.extend(
+                best.map(|(name, ipc)| format!("{} instructions a cycle ({name})", units::significant(ipc))),
+            );
+        }
+        let bandwidth = [("bandwidth_one", "one CPU"), ("bandwidth_all", "all CPUs")];
+        for (name, whose) in bandwidth {
+            parts.extend(ceiling(name).map(|b| format!("{} by {whose}", units::figure(b, "B/s"))));
+        }
+        parts.extend(ceiling("latency_ns").map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
+        if !parts.is_empty() {
+            lines.push(("this machine reaches", parts.join(", ")));
+        }
+    }
+    lines
+}
