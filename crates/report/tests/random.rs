@@ -8,7 +8,7 @@ mod support;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Resource, Severity};
+use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Numa, Resource, Scaling, Severity, Step};
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::{
     Bucket, Coverage, CpuList, Key, Machine, Mark, Measurement, Record, SampleMark, State, Summary, Verdict,
@@ -30,6 +30,16 @@ const METRICS: &[&str] = &[
     "stolen.share",
     "stolen.gap",
     "cost.syscall",
+    "numa.latency",
+    "numa.bandwidth",
+    "core_to_core.latency",
+    "workload.throughput",
+    "workload.time",
+    "workload.cpu_time",
+    "core.ipc",
+    "smt.yield",
+    "counter.count",
+    "counter.share",
     "flux.density",
 ];
 const KEYS: &[&str] = &[
@@ -53,10 +63,38 @@ const KEYS: &[&str] = &[
     "active",
     "vector",
     "to_cpu",
+    "from",
+    "to",
+    "home",
+    "workload",
+    "placement",
+    "source",
+    "core",
+    "event",
+    "category",
     "x",
 ];
-const WORDS: &[&str] =
-    &["4KiB", "2MiB", "stream", "bus", "triad", "regular", "other", "fifo", "as-is", "tuned", "os"];
+const WORDS: &[&str] = &[
+    "4KiB",
+    "2MiB",
+    "stream",
+    "bus",
+    "triad",
+    "regular",
+    "other",
+    "fifo",
+    "as-is",
+    "tuned",
+    "os",
+    "read",
+    "cores-first",
+    "node-spread",
+    "pmu",
+    "declared",
+    "instructions",
+    "cache-misses",
+    "retiring",
+];
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[ -~]{0,60}", Just(support::EVIL.to_owned()), "\\PC{0,200}"]
@@ -71,6 +109,7 @@ fn key() -> impl Strategy<Value = Key> {
         any::<bool>().prop_map(Key::Switch),
         any::<u64>().prop_map(Key::Count),
         (0u64..20).prop_map(|n| Key::Count(4096 << n)),
+        (0u64..6).prop_map(Key::Count),
         figure().prop_map(Key::Number),
         proptest::sample::select(WORDS).prop_map(|word| Key::Word(word.to_owned())),
         text().prop_map(Key::Word),
@@ -80,6 +119,71 @@ fn key() -> impl Strategy<Value = Key> {
 fn place() -> impl Strategy<Value = Where> {
     let name = prop_oneof![proptest::sample::select(KEYS).prop_map(str::to_owned), text()];
     btree_map(name, key(), 0..7).prop_map(Where)
+}
+
+/// Figures of the new kinds with the keys that they need, so that maps and charts are drawn of them.
+fn placed() -> impl Strategy<Value = Measurement> {
+    let word = || prop_oneof![proptest::sample::select(WORDS).prop_map(str::to_owned), text()];
+    let id = || prop_oneof![9 => 0u64..24, 1 => any::<u64>()];
+    let metric = proptest::sample::select(&METRICS[11..METRICS.len() - 1]);
+    (metric, word(), word(), word(), id(), id(), id(), vec(figure(), 0..4), option::of(text())).prop_map(
+        |(metric, workload, placement, source, from, to, threads, samples, doubt)| {
+            let place = Where::new()
+                .with("from", from)
+                .with("to", to)
+                .with("home", to)
+                .with("workload", workload.clone())
+                .with("placement", placement)
+                .with("source", source.clone())
+                .with("event", source.clone())
+                .with("category", source)
+                .with("threads", threads);
+            let mut m = Measurement::new(metric, place, samples);
+            m.doubt = doubt;
+            m.with_detail("class", workload.clone())
+                .with_detail("work", workload)
+                .with_detail("coverage", 0.5)
+        },
+    )
+}
+
+fn scaling() -> impl Strategy<Value = Scaling> {
+    let step = (any::<u32>(), figure(), figure(), figure()).prop_map(
+        |(threads, throughput, speedup, efficiency)| Step { threads, throughput, speedup, efficiency },
+    );
+    (text(), text(), any::<u32>(), figure(), figure(), option::of(any::<(u32, u32)>()), vec(step, 0..6))
+        .prop_map(|(workload, placement, threads, rate, contention, fitted, steps)| Scaling {
+            workload,
+            meaning: placement.clone(),
+            placement,
+            points: threads % 9,
+            fitted,
+            rate,
+            contention,
+            coherency: contention,
+            residual: rate,
+            speedup: rate,
+            threads,
+            knee: Some(threads),
+            steps,
+        })
+}
+
+fn numa() -> impl Strategy<Value = Numa> {
+    (any::<u32>(), option::of(figure()), figure(), vec(text(), 0..3), text()).prop_map(
+        |(nodes, ns, share, distance_mismatches, meaning)| Numa {
+            nodes,
+            local_ns: ns,
+            remote_ns: ns,
+            slowest: ns.map(|ns| (nodes, nodes, ns)),
+            remote_share: share,
+            ignoring_factor: ns,
+            bandwidth_factor: ns,
+            distance_agreement: ns,
+            distance_mismatches,
+            meaning,
+        },
+    )
 }
 
 fn measurement() -> impl Strategy<Value = Measurement> {
@@ -214,22 +318,27 @@ fn record() -> impl Strategy<Value = Record> {
     );
     (
         machine(),
-        vec(measurement(), 0..40),
+        (vec(measurement(), 0..40), vec(placed(), 0..60), vec(scaling(), 0..4), option::of(numa())),
         vec(coverage, 0..5),
         vec(resource, 0..4),
         vec(level, 0..4),
         vec(finding, 0..4),
     )
-        .prop_map(|(machine, measurements, coverage, resources, levels, findings)| {
-            let mut record = support::empty();
-            record.machine = machine;
-            record.measurements = measurements;
-            record.coverage = coverage;
-            record.diagnosis.resources = resources;
-            record.diagnosis.levels = levels;
-            record.diagnosis.findings = findings;
-            record
-        })
+        .prop_map(
+            |(machine, (measurements, placed, scaling, numa), coverage, resources, levels, findings)| {
+                let mut record = support::empty();
+                record.machine = machine;
+                record.measurements = measurements;
+                record.measurements.extend(placed);
+                record.diagnosis.scaling = scaling;
+                record.diagnosis.numa = numa;
+                record.coverage = coverage;
+                record.diagnosis.resources = resources;
+                record.diagnosis.levels = levels;
+                record.diagnosis.findings = findings;
+                record
+            },
+        )
 }
 
 proptest! {

@@ -1,0 +1,116 @@
+//! What a user would see go wrong in matrices, scaling and counters, on the terminal and on the page.
+
+#[path = "support/html.rs"]
+mod html;
+#[path = "support/mod.rs"]
+mod support;
+
+use report::terminal::{self, Style};
+
+fn plain(width: usize) -> Style {
+    Style { width, color: false }
+}
+
+#[test]
+fn sixteen_nodes_are_a_map_with_figures_within_eighty_columns() {
+    let text = terminal::report(&support::named("nodes-16").unwrap(), &plain(80));
+    for part in [
+        "makes 93.8 % of its accesses to other nodes'",
+        "Latency of a load from each node to each node's memory, ns",
+        " 0 150 170 197░182 170 182 213░198░457█",
+        "· not measured",
+        "Of 255 cells, 1 in doubt",
+    ] {
+        assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+    // 128 CPUs are summed up by kind of pair and by node; the pairs themselves are on the page.
+    assert!(text.contains("other package   4096"), "{text}");
+    assert!(text.contains("A cache line from node to node, one way, ns"), "{text}");
+}
+
+#[test]
+fn the_page_has_every_pair_of_128_cpus_as_a_map_and_as_a_table() {
+    let page = report::page::html(&support::named("nodes-16").unwrap());
+    assert_eq!(html::wrong(&page), None);
+    assert!(page.contains("16256 of 16256 cells measured"), "the map is not whole");
+    let table = page.rsplit_once("A cache line from CPU to CPU, one way, ns\"").unwrap().1;
+    let table = table.split_once("</table>").unwrap().0;
+    assert_eq!(table.matches("<tr>").count(), 129);
+    assert!(table.contains("<th scope=\"row\" class=\"n\">127</th>"), "rows have no heads");
+    assert!(page.len() < 4_000_000, "{}", page.len());
+}
+
+#[test]
+fn a_distance_that_the_firmware_tells_wrong_is_named() {
+    let record = support::named("nodes-4").unwrap();
+    let says = "node 1 to 3 (287 ns) is told as 22 and node 1 to 2 (232 ns) as 28";
+    assert!(terminal::report(&record, &plain(200)).contains(says));
+    assert!(report::page::html(&record).replace('\u{a0}', " ").contains(says));
+}
+
+#[test]
+fn one_pair_of_cpus_is_a_line_and_two_steps_are_no_chart() {
+    let record = support::named("emulated").unwrap();
+    let text = terminal::report(&record, &plain(80));
+    let pair = text.lines().find(|line| line.contains("53.2 ns")).unwrap();
+    assert!(pair.starts_with("  0         1       0"), "{pair}");
+    assert!(text.contains("1.96×") && !text.contains("┤"), "{text}");
+    let page = report::page::html(&record);
+    assert!(page.contains("53.2 ns") && !page.contains("role=\"img\""), "a drawing of one pair");
+}
+
+#[test]
+fn figures_of_an_emulated_machine_are_never_taken_for_speed() {
+    let banner = "Emulated machine: no figure here is a speed.";
+    let record = support::named("emulated").unwrap();
+    assert_eq!(terminal::report(&record, &plain(80)).lines().next(), Some(banner));
+    assert!(report::page::html(&record).contains(banner));
+    for name in ["small", "nodes-4"] {
+        let record = support::named(name).unwrap();
+        assert!(!terminal::report(&record, &plain(80)).contains(banner), "{name}");
+        assert!(!report::page::html(&record).contains(banner), "{name}");
+    }
+}
+
+#[test]
+fn scaling_tells_where_siblings_begin_and_shows_each_step() {
+    let record = support::named("threads-104").unwrap();
+    let text = terminal::report(&record, &plain(80));
+    for part in [
+        "beyond 52 each further thread adds less than half, where siblings begin to share cores",
+        "Steps of primes, cores-first",
+        "52 cores",
+        "linear",
+        "What siblings are worth",
+        "1.47×",
+        "per 1000 instructions",
+        "back end",
+    ] {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(part), "{part} is not in:\n{text}");
+    }
+    let step = text.lines().find(|line| line.trim_start().starts_with("78 ")).unwrap();
+    assert!(step.contains("80.3 %") && step.trim_end().ends_with(']'), "no mark: {step}");
+    let page = report::page::html(&record);
+    // A chart for a desktop and one for a phone, a workload.
+    assert_eq!(page.matches("Speed-up of triad with more threads</title>").count(), 2);
+    assert!(page.contains("class=\"line ref\"") && page.contains("class=\"line fit\""));
+}
+
+#[test]
+fn a_workload_keeps_the_main_report_short() {
+    let mut record = support::named("threads-104").unwrap();
+    let long = terminal::report(&record, &plain(80)).lines().count();
+    // Nine workloads more: their summary, and not their steps.
+    let extra: Vec<_> = (0..9)
+        .flat_map(|n| {
+            record.diagnosis.scaling.iter().take(1).cloned().map(move |mut one| {
+                one.workload = format!("workload-{n}");
+                one
+            })
+        })
+        .collect();
+    record.diagnosis.scaling.extend(extra);
+    let longer = terminal::report(&record, &plain(80)).lines().count();
+    assert!(longer < long + 20, "{long} lines grew to {longer}");
+}
