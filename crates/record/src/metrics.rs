@@ -181,7 +181,7 @@ pub const METRICS: &[Metric] = &[
         name: "workload.time",
         unit: "s",
         better: LOWER,
-        keys: &["workload", "cpu"],
+        keys: &["workload", "cpu", "threads", "placement"],
         plausible: (0.0, 1e9),
     },
     Metric {

@@ -25,6 +25,7 @@ use record::CpuList;
 use capture::Captured;
 pub use error::SpawnError;
 pub use tree::{Process, hurry};
+pub(crate) use tree::{forget, register};
 pub use wait::{Nobody, Watcher, wait_all};
 
 use crate::Stop;

@@ -36,13 +36,13 @@ fn children() -> std::sync::MutexGuard<'static, Vec<(i32, bool)>> {
 }
 
 /// Notes a child.
-pub(super) fn register(pid: i32, own_group: bool) {
+pub(crate) fn register(pid: i32, own_group: bool) {
     children().push((pid, own_group));
     COUNT.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Forgets a child of which nothing is left.
-pub(super) fn forget(pid: i32) {
+pub(crate) fn forget(pid: i32) {
     let mut all = children();
     if let Some(at) = all.iter().position(|(other, _)| *other == pid) {
         all.swap_remove(at);

@@ -8,6 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::child;
+
 /// The variable by which processes of a run know each other, however far they forked away.
 const VARIABLE: &str = "LINESPEED_RUN";
 
@@ -21,8 +23,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Guard {
     token: String,
-    /// Closes with this process, however that ends.
-    lifeline: Option<std::io::PipeWriter>,
+    /// What closes with this process, however that ends, and the process that waits for it.
+    posted: Option<(std::io::PipeWriter, i32)>,
 }
 
 impl Guard {
@@ -30,8 +32,8 @@ impl Guard {
     /// already, or is the init of its namespace) there is none, and only a `kill -9` of this process would tell.
     pub fn new(folder: Option<&Path>) -> Self {
         let token = format!("{}-{}", std::process::id(), unique());
-        let lifeline = post(&token, folder.map(Path::to_owned));
-        Self { token, lifeline }
+        let posted = post(&token, folder.map(Path::to_owned));
+        Self { token, posted }
     }
 
     /// What each process of the run must have in its environment.
@@ -42,10 +44,16 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(mut lifeline) = self.lifeline.take() {
-            // Everything is in order; should it be gone already, nobody needs to be told.
-            let _ = lifeline.write_all(b"d");
-        }
+        let Some((mut lifeline, pid)) = self.posted.take() else { return };
+        // Everything is in order; should it be gone already, nobody needs to be told.
+        let _ = lifeline.write_all(b"d");
+        drop(lifeline);
+        let mut status = 0;
+        // SAFETY: the kernel fills the status.
+        while unsafe { libc::waitpid(pid, &mut status, 0) } < 0
+            && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
+        {}
+        child::forget(pid);
     }
 }
 
@@ -54,7 +62,7 @@ fn unique() -> u128 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_nanos())
 }
 
-fn post(token: &str, folder: Option<PathBuf>) -> Option<std::io::PipeWriter> {
+fn post(token: &str, folder: Option<PathBuf>) -> Option<(std::io::PipeWriter, i32)> {
     let threads = std::fs::read_dir("/proc/self/task").ok()?.count();
     if threads != 1 || std::process::id() == 1 {
         return None;
@@ -66,24 +74,16 @@ fn post(token: &str, folder: Option<PathBuf>) -> Option<std::io::PipeWriter> {
         -1 => None,
         0 => {
             drop(lifeline);
-            // A grandchild, so that it is nobody's child here: children that were not started as such are taken for what a
-            // command left behind. A session of its own, so that Ctrl-C does not reach it.
-            // SAFETY: takes no memory; the first copy ends at once.
-            unsafe {
-                libc::setsid();
-                if libc::fork() != 0 {
-                    libc::_exit(0);
-                }
-            }
+            // SAFETY: takes nothing. A session of its own, so that Ctrl-C does not reach it.
+            unsafe { libc::setsid() };
             guard(&mut watched, token, folder.as_deref());
             // SAFETY: ends this copy without running what the original registered for its own end.
             unsafe { libc::_exit(0) }
         }
-        copy => {
-            let mut status = 0;
-            // SAFETY: the kernel fills the status.
-            unsafe { libc::waitpid(copy, &mut status, 0) };
-            Some(lifeline)
+        pid => {
+            // Not something that a command left behind.
+            child::register(pid, true);
+            Some((lifeline, pid))
         }
     }
 }
