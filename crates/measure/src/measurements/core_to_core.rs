@@ -34,8 +34,9 @@ const MOST_CPUS: usize = 256;
 /// Starting the threads and waking both CPUs' clocks, once, s.
 const START_SECONDS: f64 = 0.012;
 
-/// A pair of which one side does not run is given up after this: a few time slices of a busy CPU.
-const LIMIT: Duration = Duration::from_millis(40);
+/// A pair of which one side does not run is given up after this at least, a few time slices of a busy CPU, and where
+/// there are few pairs after their share of this.
+const LIMITS: (f64, f64) = (0.04, 0.5);
 
 /// Pairs at most.
 fn most_pairs(cpus: usize, depth: Depth) -> usize {
@@ -144,7 +145,7 @@ fn play_all(
     let terms = Terms {
         slot: slot(context.depth, context.cpus.len()),
         most: context.depth.pick(2, 2, 8) * game::LEAST + 1,
-        limit: LIMIT,
+        limit: Duration::from_secs_f64((LIMITS.1 / plan.pairs.len().max(1) as f64).max(LIMITS.0)),
     };
     if let Some(first) = plan.pairs.first() {
         let limit = Duration::from_secs_f64(START_SECONDS * 0.8);
@@ -278,7 +279,10 @@ impl Done {
         }
         if self.unanswered > 0 {
             degraded(
-                format!("{} of {n} pairs did not run at the same time within 40 ms", self.unanswered),
+                format!(
+                    "{} of {n} pairs did not run at the same time: others kept their CPUs",
+                    self.unanswered
+                ),
                 "stop other programs, or measure again",
             );
         }
@@ -322,30 +326,40 @@ mod tests {
     use kin::tests::made;
     use record::Snapshot;
 
-    fn live(cpus: &CpuList, machine: &Machine) -> (Vec<Measurement>, Vec<Coverage>) {
-        let (snapshot, stop, mut silent) = (Snapshot::default(), Stop::new(), Silent);
-        let mut context = Context::new(machine, &snapshot, Depth::Named, cpus.clone(), &stop, &mut silent);
-        context.begin("core-to-core", CoreToCore.budget(machine, cpus, Depth::Named).seconds);
-        CoreToCore.run(&mut context).unwrap();
-        (context.measurements, context.coverage)
+    /// A run on this machine. Other tests keep its CPUs busy, so a pair may have to wait for several runs to meet.
+    fn live(machine: &Machine, cpus: &CpuList) -> Vec<Measurement> {
+        let (snapshot, stop) = (Snapshot::default(), Stop::new());
+        for _ in 0..50 {
+            let mut silent = Silent;
+            let mut context =
+                Context::new(machine, &snapshot, Depth::Named, cpus.clone(), &stop, &mut silent);
+            context.begin("core-to-core", CoreToCore.budget(machine, cpus, Depth::Named).seconds);
+            if CoreToCore.run(&mut context).is_ok() && context.measurements[0].summary.n >= 6 {
+                return context.measurements;
+            }
+        }
+        panic!("no run has six samples")
     }
 
     #[test]
     fn two_cpus_of_this_machine_are_one_pair() {
         let machine = machine::inspect(&machine::Root::live()).machine;
-        let allowed = machine.allowed_cpus();
-        if allowed.len() < 2 {
+        let cpus: CpuList = machine.allowed_cpus().iter().take(2).collect();
+        if cpus.len() < 2 {
             return;
         }
-        let cpus: CpuList = allowed.iter().take(2).collect();
-        let (measurements, coverage) = live(&cpus, &machine);
-        let cells: Vec<_> = measurements.iter().filter(|m| m.metric == "core_to_core.latency").collect();
-        assert!(!cells.is_empty(), "{coverage:?}");
-        for cell in cells {
-            assert!(cell.summary.n >= 6, "{cell:?}");
-            assert!(cell.detail.contains_key("class"));
-            assert!(cell.value() > 0.0 && cell.place.count("from") < cell.place.count("to"));
+        let measurements = live(&machine, &cpus);
+        let ends: Vec<_> =
+            measurements.iter().map(|m| (m.place.count("from"), m.place.count("to"))).collect();
+        let expected = (cpus.iter().next().map(u64::from), cpus.iter().nth(1).map(u64::from));
+        assert!(ends.iter().all(|pair| *pair == expected), "{ends:?}");
+        for cell in &measurements {
+            assert!(cell.metric == "core_to_core.latency" && cell.value() > 0.0, "{cell:?}");
+            assert!(cell.detail.contains_key("class") && cell.detail.contains_key("pages"), "{cell:?}");
         }
+        // Both homes where the two are on two nodes, else one.
+        let nodes: Vec<_> = cpus.iter().map(|cpu| machine.cpu(cpu).and_then(|cpu| cpu.node)).collect();
+        assert!(measurements.len() <= if nodes[0] == nodes[1] { 1 } else { 2 });
     }
 
     #[test]

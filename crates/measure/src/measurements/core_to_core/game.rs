@@ -89,7 +89,7 @@ impl Desk {
         let mut cpu = u32::MAX;
         let mut last = 0;
         loop {
-            let number = self.next(last);
+            let number = self.next(last, pinned.is_some());
             let command = &self.command;
             let argument = |field: &AtomicU64| field.load(Ordering::Relaxed);
             let value = match argument(&command.kind) {
@@ -131,8 +131,9 @@ impl Desk {
         }
     }
 
-    /// Waits for a command after number `last`: spinning, which keeps the clock up, but giving way now and then.
-    fn next(&self, last: u64) -> u64 {
+    /// Waits for a command after number `last`: spinning, which keeps the clock up; giving way now and then while not
+    /// pinned, when the driver may want the same CPU.
+    fn next(&self, last: u64, pinned: bool) -> u64 {
         loop {
             for _ in 0..PATIENCE {
                 let number = self.command.number.load(Ordering::Acquire);
@@ -140,7 +141,9 @@ impl Desk {
                     return number;
                 }
             }
-            std::thread::yield_now();
+            if !pinned {
+                std::thread::yield_now();
+            }
         }
     }
 }
@@ -162,9 +165,8 @@ unsafe fn play(line: *mut u64, first: u64, rounds: u64, enough: impl Fn() -> boo
         if done >= rounds || enough() {
             return (done, waited);
         }
+        // Spinning on, not giving way: two sides that give way by turns on a busy machine hardly ever meet.
         waited = true;
-        // Without pinning both may stand on one CPU.
-        std::thread::yield_now();
     }
 }
 
@@ -297,9 +299,6 @@ impl<'a> Driver<'a> {
             }
             if from.elapsed() > LOST {
                 return Err(Failed::Lost);
-            }
-            if from.elapsed() > Duration::from_micros(200) {
-                std::thread::yield_now();
             }
         }
     }
