@@ -274,6 +274,7 @@ fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::Reading;
 
     #[test]
     fn a_refusal_asks_for_less_and_never_for_more() {
@@ -288,5 +289,53 @@ mod tests {
         assert!(less(asked, &io::Error::from_raw_os_error(libc::ENOENT)).is_empty());
         let user = Mode { user_only: true, ..asked };
         assert!(less(user, &io::Error::from_raw_os_error(libc::EACCES)).is_empty());
+    }
+
+    fn group_of(path: &str, write: bool, together: bool) -> Group {
+        let file = std::fs::OpenOptions::new().read(!write).write(write).open(path).unwrap();
+        Group { members: vec![("cycles", file.into())], together, user_only: false }
+    }
+
+    #[test]
+    fn a_group_that_found_no_counter_has_no_figure_and_says_why() {
+        // A pinned group in error reads as an empty file does.
+        for together in [true, false] {
+            let mut tally = Tally::default();
+            group_of("/dev/null", false, together).read(&mut tally);
+            let reading = tally.reading();
+            assert!(reading.counts.is_empty());
+            assert_eq!(reading.not_counted, [("cycles", TAKEN.to_owned())]);
+            let mut tally = Tally::default();
+            group_of("/dev/null", true, together).read(&mut tally);
+            assert!(tally.reading().not_counted[0].1.starts_with("not counted: "));
+        }
+    }
+
+    #[test]
+    fn events_read_one_by_one_show_what_a_group_shows() {
+        let here = crate::counters::refusal::surroundings();
+        let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
+        opener.open(&Wish::plain(events::SOFTWARE_GROUP));
+        opener.wanted.group = false;
+        opener.open(&Wish::plain(events::SOFTWARE_GROUP));
+        // A sandbox may deny even these.
+        let [together, single] = &opener.groups[..] else { return };
+        assert!(together.together && !single.together);
+        together.enable();
+        single.enable();
+        let memory = vec![1u8; 4 << 20];
+        std::hint::black_box(&memory);
+        single.disable();
+        together.disable();
+        let read = |group: &Group| {
+            let mut tally = Tally::default();
+            group.read(&mut tally);
+            tally.reading()
+        };
+        let (together, single) = (read(together), read(single));
+        let faults = |reading: &Reading| reading.get("page-faults").unwrap().raw;
+        // Only what the calls themselves fault lies between.
+        assert!(faults(&single) > 0 && faults(&together).abs_diff(faults(&single)) < 20);
+        assert_eq!(together.counts.len(), single.counts.len());
     }
 }

@@ -71,6 +71,10 @@ pub struct Counters {
 
 impl Counters {
     /// Opens what can be opened of `set` for `target`; see [`Counters::refused`] for the rest.
+    ///
+    /// Each event takes the kernel some microseconds. The first event of a thread or process, on a machine on which nobody
+    /// counts any, takes some milliseconds more: the kernel then patches its scheduler, and undoes that a second after
+    /// the last event is gone.
     pub fn open(target: Target, set: Set) -> Counters {
         let (pid, cpu, scope, inherit, enable_on_exec) = match target {
             Target::ThisThread => (0, -1, Scope::Own, false, false),
@@ -91,7 +95,12 @@ impl Counters {
         } else {
             wishes(set).iter().for_each(|wish| opener.open(wish));
         }
-        // One kind of core may count what another does not.
+        // One kind of core may count what another does not, and none what has no number there.
+        let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
+        let missing = names(set).filter(|event| !open(event)).collect::<Vec<_>>();
+        for event in missing {
+            opener.refuse(event, refusal::NOT_COUNTED.to_owned());
+        }
         let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
         let refused = opener.refused.iter().filter(|(event, _)| !open(event)).cloned().collect();
         Counters { user_only: opener.user_only(), refused, groups: opener.groups, zero: Mutex::new(None) }
@@ -142,6 +151,17 @@ impl Counters {
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
+}
+
+/// The events of a set that have a name on every machine.
+fn names(set: Set) -> impl Iterator<Item = &'static str> {
+    let software = events::SOFTWARE_GROUP.iter().filter(move |_| matches!(set, Set::Software | Set::Full));
+    let hardware: &[&[&'static str]] = match set {
+        Set::Software => &[],
+        Set::Core | Set::TopDown => &[events::CORE_GROUP],
+        Set::Full => events::HARDWARE_GROUPS,
+    };
+    software.chain(hardware.iter().copied().flatten()).copied()
 }
 
 /// The groups of a set on this machine, the most wanted first.

@@ -68,7 +68,13 @@ pub(super) fn may_pin() -> bool {
         }
         let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
         opener.open(&Wish { pinned: true, ..Wish::plain(events::CORE_GROUP) });
-        opener.open(&Wish::plain(&["branches", "branch-misses"]));
+        // The first pair that this PMU has.
+        let pairs = HARDWARE_GROUPS[1..].iter().filter(|names| names.len() == 2);
+        for names in pairs {
+            if opener.groups.len() < 2 {
+                opener.open(&Wish::plain(names));
+            }
+        }
         if opener.groups.len() < 2 {
             return false;
         }
@@ -78,6 +84,6 @@ pub(super) fn may_pin() -> bool {
         let mut tally = Tally::default();
         opener.groups.iter().for_each(|group| group.read(&mut tally));
         let reading = tally.reading();
-        ["cycles", "branches"].iter().all(|event| reading.get(event).is_some())
+        !reading.counts.is_empty() && reading.not_counted.is_empty()
     })
 }

@@ -58,6 +58,18 @@ pub struct Reading {
     pub counts: Vec<Count>,
     /// Events that are open but were never on a counter: no figure. With the reason.
     pub not_counted: Vec<(&'static str, String)>,
+    /// What both come from: times count even where nothing was counted.
+    rows: Vec<Row>,
+}
+
+/// What the kernel says of one event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Row {
+    event: &'static str,
+    raw: u64,
+    enabled: u64,
+    running: u64,
+    user_only: bool,
 }
 
 impl Reading {
@@ -69,35 +81,30 @@ impl Reading {
     /// What was counted since `before`, an earlier reading of the same counters. Each difference is scaled by its own
     /// times: a counter that was on at the start and off later says little of later.
     pub fn since(&self, before: &Reading) -> Reading {
-        let mut since = Reading { counts: Vec::new(), not_counted: self.not_counted.clone() };
-        for now in &self.counts {
-            let (raw, enabled, running) =
-                before.get(now.event).map_or((0, 0, 0), |then| (then.raw, then.enabled_ns, then.running_ns));
-            let count = Count::of(
+        let mut since = Tally::default();
+        for now in &self.rows {
+            let then = before.rows.iter().find(|row| row.event == now.event).copied().unwrap_or_default();
+            since.add(
                 now.event,
-                now.raw.saturating_sub(raw),
-                now.enabled_ns.saturating_sub(enabled),
-                now.running_ns.saturating_sub(running),
+                now.raw.saturating_sub(then.raw),
+                now.enabled.saturating_sub(then.enabled),
+                now.running.saturating_sub(then.running),
                 now.user_only,
             );
-            match count {
-                Some(count) => since.counts.push(count),
-                None => since.not_counted.push((now.event, NO_TURN.to_owned())),
-            }
         }
-        since
+        self.not_counted.iter().for_each(|(event, why)| since.refuse(event, why));
+        since.reading()
     }
 
-    /// Sum of several readings, as of the threads of a team. An event counts as far as it was counted.
+    /// Sum of several readings, as of the threads of a team. A thread of which an event was never counted lowers the
+    /// sum's coverage, and the sum is scaled up for it.
     pub fn sum<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Reading {
         let mut total = Tally::default();
         for reading in readings {
-            for count in &reading.counts {
-                total.add(count.event, count.raw, count.enabled_ns, count.running_ns, count.user_only);
+            for row in &reading.rows {
+                total.add(row.event, row.raw, row.enabled, row.running, row.user_only);
             }
-            for (event, why) in &reading.not_counted {
-                total.refuse(event, why);
-            }
+            reading.not_counted.iter().for_each(|(event, why)| total.refuse(event, why));
         }
         total.reading()
     }
@@ -129,15 +136,6 @@ pub(super) const NO_TURN: &str = "not counted: it never had its turn on a counte
 pub(super) struct Tally {
     rows: Vec<Row>,
     refused: Vec<(&'static str, String)>,
-}
-
-#[derive(Debug)]
-struct Row {
-    event: &'static str,
-    raw: u64,
-    enabled: u64,
-    running: u64,
-    user_only: bool,
 }
 
 impl Tally {
@@ -189,16 +187,15 @@ impl Tally {
 
     /// The sums, scaled.
     pub(super) fn reading(self) -> Reading {
-        let mut reading = Reading::default();
-        for row in self.rows {
+        let mut reading = Reading { rows: self.rows, ..Reading::default() };
+        for row in &reading.rows {
             match Count::of(row.event, row.raw, row.enabled, row.running, row.user_only) {
                 Some(count) => reading.counts.push(count),
                 None => reading.not_counted.push((row.event, NO_TURN.to_owned())),
             }
         }
         for (event, why) in self.refused {
-            let known = |counts: &[Count]| counts.iter().any(|count| count.event == event);
-            if !known(&reading.counts) && !reading.not_counted.iter().any(|(name, _)| *name == event) {
+            if !reading.rows.iter().any(|row| row.event == event) {
                 reading.not_counted.push((event, why));
             }
         }
@@ -241,6 +238,10 @@ mod tests {
         let cycles = since.get("cycles").unwrap();
         assert_eq!((cycles.raw, cycles.value, cycles.coverage()), (200, 400.0, 0.5));
         assert_eq!(since.ipc(), Some(3.0));
+        // A counter that was free only later is scaled by what came later.
+        let waiting = reading(&[("cycles", 0, 1_000, 0)]);
+        let later = after.since(&waiting);
+        assert_eq!(later.get("cycles").unwrap().value, 300.0);
         // Nothing ran in between.
         let still = after.since(&after);
         assert!(still.get("cycles").is_none() && still.ipc().is_none());
@@ -269,6 +270,11 @@ mod tests {
         assert_eq!((cycles.raw, cycles.enabled_ns, cycles.running_ns), (200, 2_000, 1_500));
         assert!((cycles.value - 200.0 * 2_000.0 / 1_500.0).abs() < 1e-9);
         assert_eq!(sum.not_counted[0].0, "x");
+        // A thread that never had its turn is not taken for one that did nothing.
+        let never = reading(&[("cycles", 0, 1_000, 0)]);
+        let sum = Reading::sum([&a, &never]);
+        let cycles = sum.get("cycles").unwrap();
+        assert_eq!((cycles.value, cycles.coverage()), (200.0, 0.5));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use machine::Root;
 use super::attr;
 use super::pmu::{self, Pmu};
 
+/// An event that this PMU lacks.
+pub(super) const NOT_COUNTED: &str = "this CPU's PMU does not count it";
+
 /// What decides about a refusal's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Surroundings {
@@ -115,7 +118,7 @@ impl Surroundings {
         match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => self.denied(scope),
             Some(libc::ENOENT | libc::EOPNOTSUPP | libc::EINVAL | libc::ENODEV | libc::ENXIO) => {
-                self.without_unit().unwrap_or_else(|| Refusal::new("this CPU's PMU does not count it"))
+                self.without_unit().unwrap_or_else(|| Refusal::new(NOT_COUNTED))
             }
             Some(libc::EMFILE | libc::ENFILE) => {
                 Refusal::new("no file descriptor is left").with_remedy("raise the limit: ulimit -n 4096")
