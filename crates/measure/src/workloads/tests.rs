@@ -164,7 +164,9 @@ fn loops_have_a_plausible_ipc_without_a_counter() {
         let (visit, _) = visit(find(name).unwrap(), 0.01, 3, &stop);
         for slice in &visit.slices {
             let ipc = slice.ipc.unwrap();
-            assert!(ipc > 0.0 && ipc < 12.0, "{name}: {ipc}");
+            // These tests run under emulation for aarch64, which takes nops out.
+            let most = if cfg!(target_arch = "aarch64") { f64::MAX } else { 12.0 };
+            assert!(ipc > 0.0 && ipc < most, "{name}: {ipc}");
         }
         assert!(!visit.slices.is_empty(), "{name}: no slice in which all worked");
     }
