@@ -1,5 +1,6 @@
 //! linespeed: how far a Linux machine runs below the speed of its own hardware.
 
+mod ceilings;
 mod commands;
 mod failure;
 mod files;

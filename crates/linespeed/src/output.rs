@@ -15,7 +15,15 @@ const MOST_WIDTH: usize = 160;
 
 /// How to print on standard output.
 pub fn style(out: &Out) -> Style {
-    let terminal = io::stdout().is_terminal();
+    style_on(out, io::stdout().is_terminal(), libc::STDOUT_FILENO)
+}
+
+/// How to print on standard error.
+pub fn error_style(out: &Out) -> Style {
+    style_on(out, io::stderr().is_terminal(), libc::STDERR_FILENO)
+}
+
+fn style_on(out: &Out, terminal: bool, fd: libc::c_int) -> Style {
     let color = match out.color {
         Color::Always => true,
         Color::Never => false,
@@ -26,15 +34,15 @@ pub fn style(out: &Out) -> Style {
                 && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
         }
     };
-    Style { width: width(terminal), color }
+    Style { width: width(terminal, fd), color }
 }
 
-fn width(terminal: bool) -> usize {
+fn width(terminal: bool, fd: libc::c_int) -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
     let asked = || {
         let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: the kernel fills the winsize, which outlives the call; on anything but a terminal it refuses.
-        let code = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) };
+        let code = unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &mut size) };
         (code == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
     };
     told.or_else(|| if terminal { asked() } else { None }).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH)
@@ -49,6 +57,12 @@ pub fn complain(words: &str) {
     let short: String = words.chars().take(MOST_COMPLAINT).collect();
     let safe = report::terminal::safe(&short);
     let _ = writeln!(io::stderr(), "linespeed: {safe}");
+}
+
+/// Prints text on standard error; where nobody can be told, nothing is.
+pub fn print_error(text: &str) {
+    let mut out = io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Prints text on standard output.

@@ -33,6 +33,15 @@ fn affinity() -> io::Result<Vec<u64>> {
     Ok(mask)
 }
 
+/// The online CPUs on which the calling thread may run; `None` where the kernel does not tell.
+pub fn allowed() -> Option<CpuList> {
+    let mask = affinity().ok()?;
+    let bits = (0u32..).zip(&mask).flat_map(|(word, bits)| {
+        (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| word * 64 + bit)
+    });
+    Some(bits.collect())
+}
+
 fn set_affinity(mask: &[u64]) -> io::Result<()> {
     // SAFETY: the kernel reads the given number of bytes from a live slice.
     let code = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len() * 8, mask.as_ptr()) };
@@ -75,6 +84,12 @@ mod tests {
             assert_ne!(affinity().unwrap().iter().map(|w| w.count_ones()).sum::<u32>(), 0);
         }
         assert_eq!(affinity().unwrap(), before);
+    }
+
+    #[test]
+    fn this_cpu_is_allowed() {
+        let allowed = allowed().unwrap();
+        assert!(allowed.contains(sys::current_cpu().unwrap()) && allowed.len() < 60_000);
     }
 
     #[test]

@@ -20,8 +20,10 @@ const FIRST: [&str; 8] = [
     "branch-misses",
 ];
 
-/// Events that are linespeed's own and that no script for perf expects.
-const OURS: [&str; 2] = ["voluntary-switches", "involuntary-switches"];
+/// Events that perf does not count unless it is asked to.
+const OURS: [&str; 4] = ["voluntary-switches", "involuntary-switches", "minor-faults", "major-faults"];
+/// Those of [`FIRST`] that need a PMU.
+const HARDWARE: [&str; 4] = ["cycles", "instructions", "branches", "branch-misses"];
 
 /// One line: an event with its count, or why there is none.
 enum Row<'a> {
@@ -36,7 +38,7 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
         .filter_map(|m| Some((m.place.word("event")?, m)))
         .filter(|(event, _)| !OURS.contains(event))
         .collect();
-    let lost: Vec<(&str, &'static str)> = record
+    let mut lost: Vec<(&str, &'static str)> = record
         .coverage
         .iter()
         .filter_map(|c| {
@@ -44,7 +46,11 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
             let counted = c.state != record::State::Impossible;
             Some((event, if counted { "<not counted>" } else { "<not supported>" }))
         })
+        .filter(|(event, _)| !OURS.contains(event))
         .collect();
+    if record.coverage.iter().any(|c| c.what == "counters" && c.state == record::State::Impossible) {
+        lost.extend(HARDWARE.map(|event| (event, "<not supported>")));
+    }
     let mut names: Vec<&str> = FIRST.to_vec();
     for name in counted.iter().map(|(event, _)| *event).chain(lost.iter().map(|(event, _)| *event)) {
         if !names.contains(&name) {
@@ -172,7 +178,7 @@ pub fn text(record: &Record) -> Option<String> {
             Some((figure, unit)) => text.push_str(&format!(" # {figure:>8} {unit:<23}")),
             None => text.push_str(&" ".repeat(36)),
         }
-        if let Some(error) = error(m) {
+        if let Some(error) = error(m).filter(|error| *error > 0.0) {
             text.push_str(&format!("  ( +-{:>6.2}% )", error * 100.0));
         }
         if coverage(m) < 0.99995 {

@@ -99,6 +99,11 @@ fn no_cpu_to_run_on_is_told_with_who_had_it() {
 }
 
 #[test]
+fn a_short_want_of_a_cpu_is_not_what_a_sleeper_is_bound_by() {
+    is_bound(&command([0.003, 0.0, 0.016, 0.98]), "waiting", &["98.0 %"]);
+}
+
+#[test]
 fn the_kernel_the_quota_and_the_hypervisor_are_told_apart() {
     let record = with_count(command([0.2, 5.0, 0.0, 0.0]), "page-faults", 3e6);
     is_bound(&record, "kernel", &["96.2 %", "page faults"]);

@@ -92,6 +92,8 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
+    // While nothing of it wants a CPU, the want of one costs nothing.
+    let wanted = 1.0 - (facts.off_cpu / facts.wall).min(1.0);
     let share = facts.runnable / (facts.runnable + facts.cpu()).max(1e-9);
     let others = facts
         .around("busy_seconds")
@@ -113,7 +115,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     }
     Some(Cause {
         by: "cpu-contention",
-        share,
+        share: share * wanted,
         says: format!(
             "Its threads were ready for {} without getting a CPU, {} of their time: {who}.",
             figure(facts.runnable, "s"),

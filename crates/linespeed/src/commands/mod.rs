@@ -7,6 +7,7 @@ mod list;
 mod run;
 mod scale;
 mod show;
+mod stat;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(Command::Inspect(inspect)) => inspect::run(options, inspect),
         Some(Command::List) => list::run(options),
         Some(Command::Scale(scale)) => scale::run(options, scale),
+        Some(Command::Stat(stat)) => stat::run(options, stat),
         Some(Command::Show(show)) => show::run(options, show),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
         Some(Command::Schema) => {

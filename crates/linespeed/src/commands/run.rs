@@ -51,7 +51,12 @@ pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
 pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Failure> {
     let allowed = machine.allowed_cpus();
     let Some(wanted) = &options.measuring.cpus else { return Ok(allowed) };
-    let missing = wanted.difference(&allowed);
+    check_cpus(wanted, &allowed).map(|()| wanted.clone())
+}
+
+/// Refuses CPUs that this process may not use.
+pub fn check_cpus(wanted: &CpuList, allowed: &CpuList) -> Result<(), Failure> {
+    let missing = wanted.difference(allowed);
     if wanted.is_empty() {
         return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 0-3,8".to_owned()));
     }
@@ -60,7 +65,7 @@ pub fn chosen_cpus(options: &Options, machine: &Machine) -> Result<CpuList, Fail
             "--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}"
         )));
     }
-    Ok(wanted.clone())
+    Ok(())
 }
 
 fn measure_and_report(
@@ -93,6 +98,7 @@ fn measure_and_report(
     }
     record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
     record.diagnosis = diagnose::diagnose(&record);
+    crate::ceilings::keep(&record, options.out.output.is_none() && !options.out.json);
     deliver(options, &record, destination.as_deref(), forms)?;
     if record.measurements.is_empty() && record.ended == Ended::Complete {
         return Err(Failure::Cannot(

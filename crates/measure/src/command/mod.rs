@@ -59,9 +59,9 @@ pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     let target = Target::Process { pid: child.pid(), inherit: true, enable_on_exec: true };
     let set = if availability().pmu { Set::Full } else { Set::Software };
     let counters = Counters::open(target, set);
+    let mut watch = Watch { sampler: sampler::Sampler::new(child.pid()), tell };
     child.release();
     child.started()?;
-    let mut watch = Watch { sampler: sampler::Sampler::new(child.pid()), tell };
     let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
     let reading = counters.read();
     let mut refused = counters.refused().to_vec();

@@ -46,6 +46,8 @@ pub struct Seen {
 /// Looks at a command and what it started.
 pub struct Sampler {
     pid: i32,
+    /// What the command's first thread had had before its program began.
+    prepared: (u64, u64),
     first: bool,
     before: Option<Look>,
     threads: HashMap<(i32, i32), Thread>,
@@ -56,10 +58,11 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// For the command with this process number, which begins now.
+    /// For the command with this process number, which stands before its beginning.
     pub fn new(pid: i32) -> Self {
         Self {
             pid,
+            prepared: threads::so_far(pid),
             first: true,
             before: None,
             threads: HashMap::new(),
@@ -90,6 +93,10 @@ impl Sampler {
     /// All that was seen; the median of the clocks that were seen, Hz.
     pub fn finish(mut self) -> (Seen, Option<Around>, Option<f64>) {
         let around = self.before.as_ref().map(Look::until_now);
+        if let Some(first) = self.threads.get_mut(&(self.pid, self.pid)) {
+            first.on_cpu_ns = first.on_cpu_ns.saturating_sub(self.prepared.0);
+            first.runnable_ns = first.runnable_ns.saturating_sub(self.prepared.1);
+        }
         self.seen.threads = self.threads.into_values().collect();
         self.seen.threads.sort_by_key(|thread| (std::cmp::Reverse(thread.on_cpu_ns), thread.tid));
         let clock = median(&mut self.clocks);

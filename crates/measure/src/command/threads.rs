@@ -64,6 +64,12 @@ fn read(path: &str) -> Option<String> {
     fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Time on a CPU and time waiting for one of a process's first thread until now, ns: what it had before its program began.
+pub fn so_far(pid: i32) -> (u64, u64) {
+    let text = read(&format!("/proc/{pid}/schedstat"));
+    text.as_deref().and_then(parse_schedstat).map_or((0, 0), |(on_cpu, runnable, _)| (on_cpu, runnable))
+}
+
 /// Ticks of /proc are 1/100 s, by promise to user space.
 const TICK_NS: u64 = 10_000_000;
 

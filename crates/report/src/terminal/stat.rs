@@ -49,7 +49,8 @@ pub fn write(screen: &mut Screen, record: &Record) {
             screen.blank();
         }
         let reason = coverage.reason.as_deref().unwrap_or(coverage.state.word());
-        let remedy = coverage.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
+        let remedy =
+            coverage.remedy.as_ref().map(|remedy| format!("; to have them: {remedy}")).unwrap_or_default();
         screen.paragraph(
             &[Span::quiet(format!("No {}: ", coverage.what))],
             Tone::Quiet,
@@ -75,17 +76,22 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// Seconds with their prefix; none are none of any prefix.
+fn seconds(value: f64) -> String {
+    if value == 0.0 { "0 s".to_owned() } else { units::figure(value, "s") }
+}
+
 /// How long it took, how often it ran, how it ended.
 fn ends(time: &Measurement) -> String {
-    let took = units::figure(time.value(), "s");
+    let took = seconds(time.value());
     let mut text = match (time.summary.n, time.summary.interval) {
         (0 | 1, _) => format!("took {took}"),
         (n, Some((low, high))) => {
-            let range = range(&units::figure(low, "s"), &units::figure(high, "s"));
+            let range = range(&seconds(low), &seconds(high));
             format!("took {took}, the median of {n} runs; it lies in {range} with 95 % confidence")
         }
         (n, None) => {
-            let range = range(&units::figure(time.summary.min, "s"), &units::figure(time.summary.max, "s"));
+            let range = range(&seconds(time.summary.min), &seconds(time.summary.max));
             format!("took {took}, the median of {n} runs, of {range}; an interval needs 6 runs (-r 6)")
         }
     };
@@ -191,11 +197,11 @@ fn times(record: &Record, time: &Measurement) -> Table {
             table.note_row(&remark);
         }
         let spread = match m.summary.interval {
-            Some((low, high)) => range(&units::figure(low, "s"), &units::figure(high, "s")),
+            Some((low, high)) => range(&seconds(low), &seconds(high)),
             None => String::new(),
         };
         let share = if time.value() > 0.0 { units::percent(m.value() / time.value()) } else { String::new() };
-        table.row(vec![words.to_owned(), units::figure(m.value(), "s"), share, spread]);
+        table.row(vec![words.to_owned(), seconds(m.value()), share, spread]);
     }
     table
 }
@@ -216,8 +222,8 @@ fn threads(record: &Record) -> Table {
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, on) in all.iter().take(MOST_THREADS) {
         let ready = of("runnable").find(|m| m.place.word("thread") == Some(name));
-        let ready = ready.map_or(String::new(), |m| units::figure(m.value(), "s"));
-        table.row(vec![(*name).to_owned(), units::figure(*on, "s"), ready]);
+        let ready = ready.map_or(String::new(), |m| seconds(m.value()));
+        table.row(vec![(*name).to_owned(), seconds(*on), ready]);
     }
     if all.len() > MOST_THREADS {
         table.note(&format!("the busiest {MOST_THREADS}; the record has more"));
@@ -287,11 +293,11 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
             format!("{}, of its largest process", units::bytes(bytes.max(0.0) as u64)),
         ));
     }
-    if let Some(seconds) = around("stolen_seconds").filter(|seconds| *seconds > 0.0) {
-        lines.push(("stolen", format!("{} of CPU time, by the hypervisor", units::figure(seconds, "s"))));
+    if let Some(stolen) = around("stolen_seconds").filter(|stolen| *stolen > 0.0) {
+        lines.push(("stolen", format!("{} of CPU time, by the hypervisor", seconds(stolen))));
     }
-    if let Some(seconds) = around("throttled_seconds").filter(|seconds| *seconds > 0.0) {
-        lines.push(("throttled", format!("{}, by the cgroup's quota", units::figure(seconds, "s"))));
+    if let Some(held) = around("throttled_seconds").filter(|held| *held > 0.0) {
+        lines.push(("throttled", format!("{}, by the cgroup's quota", seconds(held))));
     }
     if let Some(ceilings) = detail("ceilings").and_then(|ceilings| ceilings.as_object()) {
         let mut parts: Vec<String> = Vec::new();

@@ -1,0 +1,188 @@
+//! `linespeed stat`: what a command is bound by.
+//!
+//! The command has standard output and standard error as it would without us; the report follows on standard error.
+
+use std::path::Path;
+use std::time::Instant;
+
+use machine::Root;
+use measure::Stop;
+use measure::child::{Exit, Process, SpawnError};
+use measure::command::{self, Job, Run};
+use measure::pin;
+use record::{Coverage, Ended, Record};
+use report::{perf_format, terminal};
+
+use super::{new_record, output_file, to_standard_output};
+use crate::ceilings::{self, Known};
+use crate::failure::Failure;
+use crate::options::{Options, PerfFormat, Stat};
+use crate::{files, output, signals};
+
+/// What came of the runs.
+struct Runs {
+    done: Vec<Run>,
+    refused: Option<SpawnError>,
+    interrupted: Option<i32>,
+}
+
+/// Runs the command and reports; returns its exit code.
+pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
+    let stop = signals::install();
+    let began = Instant::now();
+    let allowed = pin::allowed();
+    let cpus = options.measuring.cpus.as_ref();
+    if let (Some(cpus), Some(allowed)) = (cpus, &allowed) {
+        super::run::check_cpus(cpus, allowed)?;
+    }
+    let destination = output_file(options);
+    if let Some(path) = &destination {
+        files::check_writable(path)?;
+    }
+    // The whole machine goes into a record that is kept, and only there: looking at it takes longer than many commands.
+    let whole = options.out.json || options.out.output.is_some();
+    let root = Root::live();
+    let found = (whole && !stat.perf()).then(|| machine::inspect(&root));
+    let job = Job { argv: &stat.command, cpus };
+    let runs = repeat(&job, stat, options, stop);
+    let mut record = new_record();
+    let usable = cpus.map(record::CpuList::len).or(allowed.map(|list| list.len())).unwrap_or(1);
+    fill(&mut record, &runs, &job, usable);
+    record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
+    record.diagnosis.bound = diagnose::bound::bound(&record);
+    if let Some(found) = found {
+        record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
+        record.conditions.before = found.snapshot;
+        record.machine = found.machine;
+        record.coverage.extend(found.coverage);
+        record.diagnosis = diagnose::diagnose(&record);
+    }
+    let delivered =
+        if runs.done.is_empty() { Ok(()) } else { deliver(options, stat, &record, destination.as_deref()) };
+    if let Some(refused) = &runs.refused {
+        output::complain(&refused.to_string());
+        delivered?;
+        return Ok(refused.code());
+    }
+    delivered?;
+    Ok(code(&runs))
+}
+
+/// The command's own exit code, the first that is not 0 of several runs; 128+n for a signal, as shells have it.
+fn code(runs: &Runs) -> u8 {
+    if let Some(signal) = runs.interrupted {
+        return 128u8.wrapping_add(signal as u8);
+    }
+    let codes = runs.done.iter().map(|run| match run.ended.exit {
+        Exit::Code(code) => code as u8,
+        Exit::Signal(signal) | Exit::Stopped(signal) => 128u8.wrapping_add(signal as u8),
+        Exit::TimedOut => 124,
+    });
+    codes.into_iter().find(|code| *code != 0).unwrap_or(0)
+}
+
+/// Runs the command as often as was asked for, or until somebody or something stops it.
+fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
+    let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None };
+    let mut tell = |left: &[Process]| {
+        let names: Vec<String> =
+            left.iter().take(5).map(|process| format!("{} {}", process.name, process.pid)).collect();
+        output::complain(&format!(
+            "the command has ended and left {} running in the background: waiting for it; Ctrl-C ends it",
+            names.join(", ")
+        ));
+    };
+    let all = stat.warmup + stat.repeat;
+    for number in 0..all {
+        let run = match command::run(job, stop, &mut tell) {
+            Ok(run) => run,
+            Err(refused) => {
+                runs.refused = Some(refused);
+                return runs;
+            }
+        };
+        if options.out.verbose {
+            let kind = if number < stat.warmup { "warm-up" } else { "run" };
+            output::complain(&format!(
+                "{kind} {}: {}",
+                number + 1,
+                record::units::figure(run.ended.wall.as_secs_f64(), "s")
+            ));
+        }
+        runs.interrupted = stop.signal();
+        // What a signal cut short is told when it is all that there is, and else left out.
+        if number >= stat.warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
+            runs.done.push(run);
+        }
+        if runs.interrupted.is_some() {
+            break;
+        }
+    }
+    runs
+}
+
+/// Figures, coverage and ceilings of the runs.
+fn fill(record: &mut Record, runs: &Runs, job: &Job, cpus: usize) {
+    let figures = command::figures(&runs.done, job, cpus);
+    record.measurements = figures.measurements;
+    record.coverage = figures.coverage;
+    if let Some(signal) = runs.interrupted {
+        record.ended = Ended::Interrupted { signal };
+    } else if let Some(refused) = &runs.refused {
+        record.ended = Ended::Failed { reason: refused.to_string() };
+    }
+    let why = match ceilings::read() {
+        Known::Here(known) => {
+            if let Some(time) = record.measurements.first_mut() {
+                time.detail.insert("ceilings".to_owned(), known);
+            }
+            return;
+        }
+        Known::Nothing => "none were measured here yet",
+        Known::Elsewhere => "those that are kept here are of another machine or kernel",
+    };
+    record.coverage.push(Coverage::skipped("ceilings", why).with_remedy("run linespeed once"));
+}
+
+/// The report on standard error, and the record or perf's text where it was asked for.
+fn deliver(
+    options: &Options,
+    stat: &Stat,
+    record: &Record,
+    destination: Option<&Path>,
+) -> Result<(), Failure> {
+    let perf = match (&stat.separator, stat.perf_format) {
+        (Some(separator), _) => perf_format::fields(record, separator),
+        (None, Some(PerfFormat::Csv)) => perf_format::fields(record, ","),
+        (None, Some(PerfFormat::Text)) => perf_format::text(record),
+        (None, None) => None,
+    };
+    let kept = || perf.clone().unwrap_or_else(|| record.to_json());
+    if let Some(path) = destination {
+        if perf.is_some() {
+            return files::write(path, &kept());
+        }
+        files::write_or_rescue(path, true, &kept())?;
+    } else if to_standard_output(options) && !options.out.json {
+        // --output -: the user wants it beside what the command prints.
+        return output::print(&kept());
+    }
+    let text = if let Some(perf) = perf {
+        perf
+    } else if options.out.json {
+        if destination.is_some() { String::new() } else { record.to_json() }
+    } else if options.out.quiet_output {
+        String::new()
+    } else {
+        format!("\n{}", terminal::stat(record, &output::error_style(&options.out)))
+    };
+    output::print_error(&text);
+    Ok(())
+}
+
+impl Stat {
+    /// Whether perf's layout was asked for.
+    fn perf(&self) -> bool {
+        self.perf_format.is_some() || self.separator.is_some()
+    }
+}
