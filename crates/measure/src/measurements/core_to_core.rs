@@ -14,7 +14,7 @@ use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::mapping::{base_page, size_word};
-use crate::measurements::numa::plan::{EMULATED, memory_nodes};
+use crate::measurements::numa::plan::memory_nodes;
 use crate::repeat::judge;
 use game::{Desk, Driver, Failed, Figures, Pages, Terms};
 use pairs::{Pair, Plan};
@@ -37,6 +37,14 @@ const START_SECONDS: f64 = 0.012;
 /// A pair of which one side does not run is given up after this at least, a few time slices of a busy CPU, and where
 /// there are few pairs after their share of this.
 const LIMITS: (f64, f64) = (0.04, 0.5);
+
+/// What an emulator takes as a multiple of that, at most: two CPUs of an emulated machine may be two threads that
+/// seldom run at the same time.
+const EMULATED: f64 = 300.0;
+
+fn slower(machine: &Machine) -> f64 {
+    if machine.virtualization.emulated == Some(true) { EMULATED } else { 1.0 }
+}
 
 /// Pairs at most.
 fn most_pairs(cpus: usize, depth: Depth) -> usize {
@@ -78,8 +86,7 @@ impl Measure for CoreToCore {
             return Budget { seconds: 0.0, bytes: 0 };
         }
         let pair = if depth == Depth::Full && cpus.len() <= 64 { 4.0 } else { 1.0 } * PAIR_SECONDS;
-        let slower = if machine.virtualization.emulated == Some(true) { EMULATED } else { 1.0 };
-        Budget { seconds: (START_SECONDS + pairs as f64 * pair) * slower, bytes: 4 << 20 }
+        Budget { seconds: (START_SECONDS + pairs as f64 * pair) * slower(machine), bytes: 4 << 20 }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
@@ -142,10 +149,11 @@ fn play_all(
 ) -> Done {
     let mut done = Done::default();
     let memory = memory_nodes(context.machine);
+    let limit = LIMITS.0 * if slower(context.machine) > 1.0 { 20.0 } else { 1.0 };
     let terms = Terms {
         slot: slot(context.depth, context.cpus.len()),
         most: context.depth.pick(2, 2, 8) * game::LEAST + 1,
-        limit: Duration::from_secs_f64((LIMITS.1 / plan.pairs.len().max(1) as f64).max(LIMITS.0)),
+        limit: Duration::from_secs_f64((LIMITS.1 / plan.pairs.len().max(1) as f64).max(limit)),
     };
     if let Some(first) = plan.pairs.first() {
         let limit = Duration::from_secs_f64(START_SECONDS * 0.8);
