@@ -8,6 +8,7 @@ mod limited;
 mod offline;
 mod output;
 mod records;
+mod scale;
 mod signals;
 mod support;
 mod words;

@@ -1,5 +1,6 @@
 //! The folder of a run alone.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes that the path of a Unix socket may have: sun_path holds 108 with the zero at its end (unix(7)).
@@ -17,16 +18,17 @@ impl Folder {
         let place = std::env::temp_dir();
         let room = place.as_os_str().len() + "/linespeed-XXXXXX/socket".len() <= SOCKET_PATH;
         let place = if room { place } else { PathBuf::from("/tmp") };
-        tempfile::Builder::new()
+        let folder = tempfile::Builder::new()
             .prefix("linespeed-")
-            .tempdir_in(&place)
-            .map(|folder| Self { folder })
-            .map_err(|error| {
-                format!(
-                    "{}: no temporary folder can be made there: {error}; name another place with TMPDIR",
-                    place.display()
-                )
-            })
+            // Whoever reaches a server's socket could use the server.
+            .permissions(std::fs::Permissions::from_mode(0o700))
+            .tempdir_in(&place);
+        folder.map(|folder| Self { folder }).map_err(|error| {
+            format!(
+                "{}: no temporary folder can be made there: {error}; name another place with TMPDIR",
+                place.display()
+            )
+        })
     }
 
     /// Where it is.
@@ -43,7 +45,6 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn nobody_else_can_enter_it_and_it_goes() {

@@ -129,12 +129,33 @@ pub fn measure(
             Err(trouble) => taken[at].trouble = Some(trouble),
         }
     }
+    let mut all = Vec::new();
     for (step, taken) in plan.steps.iter().zip(&taken) {
-        results.measurements.extend(measurements(job, step, taken));
+        all.extend(measurements(job, step, taken));
         results.coverage.extend(lost(step, taken));
     }
-    results.measurements.extend(smt_yield(job, plan, machine, &taken));
+    all.extend(smt_yield(job, plan, machine, &taken));
+    for measurement in all {
+        match implausible(&measurement) {
+            None => results.measurements.push(measurement),
+            withheld => results.coverage.extend(withheld),
+        }
+    }
+    if results.coverage.is_empty() && results.interrupted.is_none() && results.failed.is_none() {
+        results.coverage.push(Coverage::measured("scale"));
+    }
     results
+}
+
+/// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
+fn implausible(measurement: &Measurement) -> Option<Coverage> {
+    let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
+    let value = measurement.value();
+    (!(least..=most).contains(&value)).then(|| {
+        let figure = record::units::figure(value, &measurement.unit);
+        let reason = format!("{} of {figure} is physically implausible and was withheld", measurement.metric);
+        Coverage::skipped("scale", reason)
+    })
 }
 
 fn once(
@@ -303,4 +324,126 @@ fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[Taken]) -> Opti
     (!ratios.is_empty()).then(|| {
         Measurement::new("smt.yield", place, ratios).with_detail("cpus", plan.steps[at].set().to_string())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::child::Usage;
+    use crate::orders::Order;
+    use record::CpuList;
+    use record::machine::Cpu;
+
+    /// Two cores of two adjacent siblings.
+    fn machine() -> Machine {
+        let mut machine = Machine::default();
+        for id in 0..4u32 {
+            let core = Some(id / 2);
+            machine.cpus.push(Cpu { id, online: true, allowed: true, core, ..Cpu::default() });
+        }
+        machine
+    }
+
+    fn plan() -> Plan {
+        let machine = machine();
+        Plan::new(&machine, &machine.allowed_cpus(), &[], None).unwrap()
+    }
+
+    fn job() -> Job {
+        Job::typed(&["x".into()])
+    }
+
+    fn run_of(throughput: f64) -> Run {
+        Run {
+            throughput,
+            unit: "runs".to_owned(),
+            seconds: vec![1.0 / throughput],
+            imbalance: 1.0,
+            usage: Usage { max_rss_bytes: 100 << 20, ..Usage::default() },
+            ipc: None,
+            marks: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    fn taken(rates: &[f64]) -> Taken {
+        Taken { runs: rates.iter().map(|rate| Some(run_of(*rate))).collect(), trouble: None }
+    }
+
+    #[test]
+    fn rounds_go_forwards_and_backwards_in_turn() {
+        let order: Vec<usize> = order(3, 4).into_iter().map(|(_, step)| step).collect();
+        assert_eq!(order, [0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0]);
+    }
+
+    #[test]
+    fn a_step_stands_once_for_each_placement_that_takes_its_cpus() {
+        let plan = plan();
+        let sets: Vec<(String, usize)> =
+            plan.steps.iter().map(|step| (step.set().to_string(), step.placements.len())).collect();
+        let expected = [("0", 2), ("0,2", 1), ("0-1", 1), ("0-3", 2)];
+        assert_eq!(sets, expected.map(|(set, count)| (set.to_owned(), count)));
+        let all = measurements(&job(), &plan.steps[0], &taken(&[4.0, 4.0]));
+        let placements: Vec<_> = all
+            .iter()
+            .filter(|m| m.metric == "workload.throughput")
+            .map(|m| m.place.word("placement"))
+            .collect();
+        assert_eq!(placements, [Some("cores-first"), Some("siblings-first")]);
+    }
+
+    #[test]
+    fn siblings_are_held_against_one_of_them_round_by_round() {
+        let plan = plan();
+        let mut all: Vec<Taken> = plan.steps.iter().map(|_| Taken::default()).collect();
+        let pair = plan.steps.iter().position(|step| step.set().to_string() == "0-1").unwrap();
+        all[0] = taken(&[10.0, 20.0, 10.0]);
+        all[pair] = taken(&[13.0, 26.0]);
+        let smt = smt_yield(&job(), &plan, &machine(), &all).unwrap();
+        assert_eq!(smt.samples, [1.3, 1.3]);
+        assert_eq!(smt.place.count("core"), Some(0));
+        // Without siblings there is nothing to tell.
+        let mut single = machine();
+        single.cpus.iter_mut().for_each(|cpu| cpu.core = Some(cpu.id));
+        assert!(smt_yield(&job(), &plan, &single, &all).is_none());
+    }
+
+    #[test]
+    fn more_copies_than_memory_allows_are_not_started() {
+        let plan = plan();
+        let four = plan.steps.last().unwrap();
+        let told = too_much_memory(&job(), four, &run_of(1.0), Some(300 << 20)).unwrap().to_string();
+        assert_eq!(told, "4 copies need 400 MiB (100 MiB each), and 300 MiB are free");
+        assert_eq!(too_much_memory(&job(), four, &run_of(1.0), Some(1 << 30)), None);
+        assert_eq!(too_much_memory(&job(), &plan.steps[0], &run_of(1.0), Some(1)), None);
+        let one = Job::typed(&["x".into(), "{threads}".into()]);
+        assert_eq!(too_much_memory(&one, four, &run_of(1.0), Some(1)), None);
+    }
+
+    #[test]
+    fn numbers_of_cpus_that_are_not_there_are_refused() {
+        let machine = machine();
+        let cpus = machine.allowed_cpus();
+        let new =
+            |steps: &str| Plan::new(&machine, &cpus, &[Order::CoresFirst], Some(&steps.parse().unwrap()));
+        assert!(new("1,5").unwrap_err().contains("write 1 to 4"));
+        assert!(new("0").unwrap_err().contains("write 1 to 4"));
+        assert!(new("").unwrap_err().contains("empty"));
+        let plan = new("3").unwrap();
+        let sets: Vec<CpuList> = plan.steps.iter().map(Step::set).collect();
+        // One CPU is always there: everything is told against it.
+        assert_eq!(sets.iter().map(CpuList::len).collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn runs_that_differ_are_doubted_with_what_disturbed_them() {
+        let mut noisy = taken(&[10.0, 12.0, 11.0]);
+        noisy.runs[1].as_mut().unwrap().marks.push(Mark::Stolen);
+        let step = &plan().steps[0];
+        let all = measurements(&job(), step, &noisy);
+        let doubt = all[0].doubt.as_deref().unwrap();
+        assert!(doubt.contains("18.2 %") && doubt.contains("hypervisor"), "{doubt}");
+        assert_eq!(all[0].marks, [SampleMark { sample: 1, mark: Mark::Stolen }]);
+        assert_eq!(measurements(&job(), step, &taken(&[10.0, 10.1, 10.0]))[0].doubt, None);
+    }
 }

@@ -1,1 +1,128 @@
+use std::ffi::OsString;
+use std::time::Duration;
 
+use super::*;
+use crate::Stop;
+use crate::recipes::{self, Origin};
+
+struct Deaf;
+
+impl Ear for Deaf {
+    fn left(&mut self, _: &[String]) {}
+}
+
+fn cpus() -> Vec<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    list.trim().parse::<record::CpuList>().unwrap().iter().collect()
+}
+
+fn shell(line: &str) -> Job {
+    let command: Vec<OsString> = ["sh", "-c", line].map(OsString::from).into();
+    Job::typed(&command)
+}
+
+fn once(job: &Job, cpus: &[u32]) -> Result<Run, Trouble> {
+    run(job, cpus, None, &[], Some(Duration::from_secs(60)), &Stop::new(), &mut Deaf)
+}
+
+/// A job as a recipe of this text says.
+fn recipe(text: &str) -> Job {
+    let recipe =
+        recipes::text_of(&format!("name = \"x\"\nwhat = \"x\"\n{text}"), "x", Origin::BuiltIn).unwrap();
+    let values = recipe.values(false, &[]).unwrap();
+    Job::of(&recipe, values)
+}
+
+#[test]
+fn each_copy_has_a_cpu_of_its_own_and_one_command_has_them_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("seen");
+    let line = format!("grep Cpus_allowed_list /proc/self/status >> {}", file.display());
+    let cpus = cpus();
+    let seen = || {
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let mut lists: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect();
+        lists.sort();
+        lists
+    };
+    let copies = once(&shell(&line), &cpus).unwrap();
+    assert_eq!(copies.seconds.len(), cpus.len());
+    let mut each: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    each.sort();
+    assert_eq!(seen(), each);
+    let together = once(&shell(&format!("{line} # {{threads}}")), &cpus).unwrap();
+    assert_eq!(together.seconds.len(), 1);
+    let all: record::CpuList = cpus.iter().copied().collect();
+    assert_eq!(seen(), [all.to_string()]);
+}
+
+#[test]
+fn throughput_is_the_sum_of_what_the_copies_did() {
+    let cpus = cpus();
+    let run = once(&shell("sleep 0.1"), &cpus).unwrap();
+    let sum: f64 = run.seconds.iter().map(|seconds| 1.0 / seconds).sum();
+    assert!((run.throughput / sum - 1.0).abs() < 1e-9);
+    assert!(run.seconds.iter().all(|seconds| *seconds >= 0.1), "{:?}", run.seconds);
+    assert!(run.imbalance >= 1.0);
+    // A program's own score counts instead, and is summed.
+    let scored = recipe(
+        "command = [\"echo\", \"rate: 2.5e3 kB\"]\n[[score]]\npattern = \"rate: {score} kB\"\nscale = 1000\nunit = \"B\"",
+    );
+    let run = once(&scored, &cpus).unwrap();
+    assert_eq!((run.throughput, run.unit.as_str()), (2.5e6 * cpus.len() as f64, "B"));
+    let seconds = recipe(
+        "command = [\"echo\", \"took 4 s\"]\nwork = 8\n[[score]]\npattern = \"took {score} s\"\nkind = \"seconds\"\nunit = \"laps\"",
+    );
+    assert_eq!(once(&seconds, &cpus[..1]).unwrap().throughput, 2.0);
+}
+
+#[test]
+fn a_command_that_fails_is_told_with_its_last_words() {
+    let cpus = cpus();
+    let told = |line: &str| once(&shell(line), &cpus[..1]).unwrap_err().to_string();
+    let words = told("echo early >&2; echo no such table >&2; exit 3");
+    assert!(words.contains("exited with code 3") && words.ends_with("no such table"), "{words}");
+    assert!(told("kill -9 $$").contains("killed (signal 9)"));
+    assert!(told("kill -11 $$").contains("signal 11"));
+    assert!(told("exit 1").contains("said nothing"));
+    let all = once(&shell("exit 1"), &cpus).unwrap_err().to_string();
+    assert!(cpus.len() == 1 || all.contains(&format!("in {0} of {0} copies", cpus.len())), "{all}");
+    let ignored = Job { ignore_failure: true, ..shell("exit 1") };
+    assert!(once(&ignored, &cpus[..1]).is_ok());
+}
+
+#[test]
+fn output_that_does_not_parse_is_shown_and_bounded() {
+    let cpus = cpus();
+    let text = "command = [\"sh\", \"-c\", \"yes nonsense | head -c 9000000\"]\n[[score]]\npattern = \"rate {score}\"\nunit = \"x\"";
+    let told = once(&recipe(text), &cpus[..1]).unwrap_err().to_string();
+    assert!(told.contains("\"rate {score}\"") && told.contains("nonsense nonsense"), "{told}");
+    assert!(told.len() < 1000, "{} bytes of complaint", told.len());
+    let silent = recipe("command = [\"true\"]\n[[score]]\npattern = \"rate {score}\"\nunit = \"x\"");
+    assert!(once(&silent, &cpus[..1]).unwrap_err().to_string().contains("printed nothing"));
+    let unproven = recipe("command = [\"echo\", \"failed\"]\nexpect = \"Solution Validates\"");
+    assert!(once(&unproven, &cpus[..1]).unwrap_err().to_string().contains("Solution Validates"));
+}
+
+#[test]
+fn what_takes_too_long_is_ended_and_so_is_what_we_are_asked_to_stop() {
+    let cpus = cpus();
+    let short = Some(Duration::from_millis(100));
+    let late = run(&shell("exec sleep 1000"), &cpus, None, &[], short, &Stop::new(), &mut Deaf);
+    assert_eq!(late, Err(Trouble::TimedOut(0.1)));
+    let stop = Stop::new();
+    stop.ask(libc::SIGINT);
+    let stopped = run(&shell("exec sleep 1000"), &cpus, None, &[], None, &stop, &mut Deaf);
+    assert_eq!(stopped, Err(Trouble::Stopped(libc::SIGINT)));
+}
+
+#[test]
+fn a_command_reads_nothing_and_each_copy_is_told_its_own_cpu() {
+    let cpus = cpus();
+    assert!(once(&shell("cat"), &cpus[..1]).is_ok());
+    let job = shell("test {cpus} -ge 0");
+    assert!(once(&job, &cpus).is_ok(), "a copy was given a list");
+}
