@@ -28,6 +28,5 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         numa: numa::numa(record),
         scaling: scaling::scaling(record),
         bound: bound::bound(record),
-        ..Diagnosis::default()
     }
 }

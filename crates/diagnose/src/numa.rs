@@ -141,6 +141,7 @@ fn meaning(numa: &Numa, verdict: &Verdict) -> String {
 mod tests {
     use super::*;
     use crate::samples::{machine, measured};
+    use proptest::prelude::*;
     use record::Where;
     use record::machine::Node;
 
@@ -239,6 +240,30 @@ mod tests {
         assert_eq!(memory_only.slowest, Some((0, 1, 300.0)));
         let one_memory = numa(&with(two, &[((0, 0), 100.0), ((1, 0), 300.0)])).unwrap();
         assert_eq!((one_memory.nodes, one_memory.remote_share), (1, 0.5));
+    }
+
+    proptest! {
+        #[test]
+        fn any_matrix_says_something_finite_or_nothing(
+            cells in proptest::collection::vec((0u32..6, 0u32..6, proptest::num::f64::ANY, 1.0f64..1e3), 0..40),
+            distances in proptest::collection::vec(proptest::collection::vec(any::<u32>(), 0..8), 0..6),
+        ) {
+            let rows: Vec<&[u32]> = distances.iter().map(Vec::as_slice).collect();
+            let mut record = with(&rows, &[]);
+            for (from, to, wild, tame) in cells {
+                let place = Where::new().with("from", from).with("to", to);
+                let value = if from == 5 { wild } else { tame };
+                record.measurements.push(measured("numa.latency", place.clone(), value));
+                record.measurements.push(measured("numa.bandwidth", place, value));
+            }
+            if let Some(numa) = numa(&record) {
+                prop_assert!((0.0..=1.0).contains(&numa.remote_share), "{numa:?}");
+                for value in [numa.local_ns, numa.remote_ns, numa.ignoring_factor, numa.bandwidth_factor] {
+                    prop_assert!(value.is_none_or(|value| value.is_finite() && value > 0.0), "{numa:?}");
+                }
+                prop_assert!(numa.distance_agreement.is_none_or(|a| (-1.0..=1.0).contains(&a)), "{numa:?}");
+            }
+        }
     }
 
     #[test]

@@ -166,7 +166,7 @@ fn chosen(
     if placement == CORES_FIRST {
         let on_cores = distinct.iter().filter(|threads| cores.is_some_and(|cores| **threads <= cores));
         if on_cores.clone().count() >= 3 {
-            return between(first, *on_cores.last()?);
+            return between(first, *on_cores.max()?);
         }
     }
     let all = between(first, last)?;

@@ -204,7 +204,7 @@ fn short(value: f64, digits: usize) -> String {
     match digits {
         3.. => units::significant(value),
         // 9.95 and more would be written as 10.0.
-        2 if value >= 0.095 && value < 9.95 => format!("{value:.1}"),
+        2 if (0.095..9.95).contains(&value) => format!("{value:.1}"),
         2 if value >= 9.95 => format!("{value:.0}"),
         _ => units::significant(value),
     }
