@@ -10,5 +10,6 @@ mod output;
 mod records;
 mod scale;
 mod signals;
+mod stat;
 mod support;
 mod words;

@@ -237,8 +237,10 @@ fn adopt(children: &[&mut Child], waited: &mut [Waited], left: &mut [Vec<Process
             } else if let Some(watch) = pidfd(process.pid).or_else(|| watched_by_a_thread(process.pid).ok()) {
                 watches.push(watch);
             }
-            if !left[at].iter().any(|known| known.pid == process.pid) {
-                left[at].push(process);
+            // What was forked away is often about to become another program.
+            match left[at].iter_mut().find(|known| known.pid == process.pid) {
+                Some(known) => known.name = process.name,
+                None => left[at].push(process),
             }
         }
     }

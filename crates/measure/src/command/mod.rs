@@ -64,13 +64,24 @@ pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     child.started()?;
     let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
     let reading = counters.read();
-    let mut refused = counters.refused().to_vec();
+    let mut refused = refusals(&counters);
     refused.extend(reading.not_counted.iter().cloned());
     let (seen, around, cpufreq) = watch.sampler.finish();
     let clock = clock(&reading, cpufreq, seen.samples);
     // One child was waited for, so one has ended.
     let ended = ended.unwrap_or_else(|| child.wait(stop, None));
     Ok(Run { ended, reading, refused, seen, around, clock })
+}
+
+/// Why events could not be had. Where none could, what we may not count of ourselves either is no fault of the command's.
+fn refusals(counters: &Counters) -> Vec<(&'static str, String)> {
+    if counters.is_empty() {
+        let own = Counters::open(Target::ThisThread, Set::Software);
+        if own.is_empty() {
+            return own.refused().to_vec();
+        }
+    }
+    counters.refused().to_vec()
 }
 
 /// The clock by what knows it best: the PMU, the kernel, or (for runs long enough to look) a look at a chain of adds just

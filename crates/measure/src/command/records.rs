@@ -247,8 +247,12 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         lost.remedy = here.remedy.clone();
         figures.coverage.push(lost);
     }
+    let refused = runs.iter().flat_map(|run| &run.refused);
+    if let Some((_, why)) = refused.clone().find(|(event, _)| *event == "task-clock") {
+        figures.coverage.push(Coverage::degraded("kernel events", why.clone()));
+    }
     let mut told: Vec<&str> = Vec::new();
-    for (event, why) in runs.iter().flat_map(|run| &run.refused) {
+    for (event, why) in refused {
         let have = figures
             .measurements
             .iter()

@@ -43,7 +43,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
     // One line for each thing that was lost; single events stand in the record.
     let lost =
         record.coverage.iter().filter(|c| c.state != State::Measured && !c.what.starts_with("counter "));
-    let stat = ["counters", "threads", "ceilings", "runs"];
+    let stat = ["counters", "kernel events", "threads", "ceilings"];
     for (at, coverage) in lost.filter(|c| stat.contains(&c.what.as_str())).enumerate() {
         if at == 0 {
             screen.blank();
@@ -108,7 +108,7 @@ fn ends(time: &Measurement) -> String {
         [(only, _)] => text.push_str(&format!("; {only}")),
         several => {
             let list: Vec<String> =
-                several.iter().map(|(words, count)| format!("{words} ({count} times)")).collect();
+                several.iter().map(|(words, count)| format!("{words} ({})", plural(*count, "run"))).collect();
             text.push_str(&format!("; {}", list.join(", ")));
         }
     }

@@ -1,0 +1,426 @@
+//! `linespeed stat -- COMMAND`: the command as it would be without us, the report behind it, and nothing left running.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use record::{Ended, Record};
+
+use crate::support::confine::Confine;
+use crate::support::started::Started;
+use crate::support::{
+    Ran, beside_others, emulated, folder, linespeed, lost, measured, ran, root, run, run_with, skipped,
+    sound, terminal,
+};
+
+/// `linespeed stat -- sh -c LINE`.
+fn shell(line: &str) -> Command {
+    linespeed(["stat", "--", "sh", "-c", line])
+}
+
+/// Text without the line ends of a terminal's width.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn value(record: &Record, metric: &str, key: &str, word: &str) -> f64 {
+    let found = record
+        .of(metric)
+        .find(|m| m.place.word(key) == Some(word) && m.place.get("thread").is_none())
+        .unwrap_or_else(|| panic!("no {metric} {key}={word}"));
+    assert_eq!(found.place.word("workload"), Some("command"));
+    found.value()
+}
+
+/// The record of a command, from a file.
+fn record_of(args: &[&str], command: &[&str]) -> (Ran, Record) {
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let file = ["--output", place.to_str().unwrap()];
+    let words = ["stat"].iter().chain(args).chain(&file).chain(&["--"]).chain(command);
+    let ran = run(linespeed(words));
+    let record = sound::record(&std::fs::read(&place).unwrap_or_else(|error| panic!("{error}: {ran:?}")));
+    (ran, record)
+}
+
+#[test]
+fn a_command_prints_and_ends_as_it_would_alone() {
+    let ran = run(shell("echo out; echo err >&2; exit 7"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), "out\n"));
+    assert!(ran.stderr.starts_with("err\n\n"), "its standard error is not its own first: {}", ran.stderr);
+    for word in ["exit code 7", "Bound by", "ready, but without a CPU", "page-faults"] {
+        assert!(ran.stderr.contains(word), "no {word:?} in:\n{}", ran.stderr);
+    }
+    assert!(ran.stderr.lines().all(|line| line.chars().count() <= 80), "{}", ran.stderr);
+    // Without `--` too, and with options of its own.
+    let ran = self::ran(["stat", "sh", "-c", "exit 5"]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+}
+
+#[test]
+fn standard_input_is_the_commands() {
+    let ran = run_with(linespeed(["stat", "--", "cat"]), "one\ntwo\n");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "one\ntwo\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_command_that_cannot_be_started_says_why_as_a_shell_would() {
+    let folder = folder();
+    let file = folder.path().join("plain");
+    std::fs::write(&file, "#!/bin/sh\n").unwrap();
+    ran(["stat", "--", "no-such-command"]).fails(127, &["no-such-command", "command not found", "PATH"]);
+    ran(["stat", "--", "/no/such/file"]).fails(127, &["/no/such/file", "no such file"]);
+    ran(["stat", "--", "echo hi | wc"]).fails(127, &["sh -c"]);
+    ran(["stat", "--", file.to_str().unwrap()]).fails(126, &["plain", "chmod +x"]);
+    ran(["stat", "--", "/tmp"]).fails(126, &["it is a folder"]);
+    ran(["stat", "--", "a\nb\u{1b}[2J"]).fails(127, &["command not found"]);
+    ran(["stat"]).misused(&["COMMAND"]);
+    ran(["stat", "--"]).misused(&["COMMAND"]);
+    ran(["stat", "-r", "0", "--", "true"]).misused(&["--repeat", "0 is not in 1.."]);
+    ran(["stat", "-r", "-3", "--", "true"]).misused(&["-3"]);
+    ran(["stat", "--cpus", "60000", "--", "true"]).fails(2, &["--cpus", "60000", "it may use"]);
+    ran(["stat", "--output", "/proc/nothing/x.json", "--", "echo", "hi"]).fails(3, &["/proc/nothing"]);
+}
+
+#[test]
+fn a_command_that_is_killed_says_by_what() {
+    for (signal, code, name) in [("9", 137, "SIGKILL (9)"), ("11", 139, "SIGSEGV (11)")] {
+        let ran = run(shell(&format!("kill -{signal} $$")));
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(ran.stderr.contains(&format!("killed by {name}")), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_forks_away_is_waited_for_and_said() {
+    let (ran, record) = record_of(&[], &["sh", "-c", "(sleep 0.8) & exit 4"]);
+    assert_eq!(ran.code, Some(4));
+    assert!(flat(&ran.stderr).contains("forked away: 1 process (sleep)"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("waiting for it; Ctrl-C ends it"),
+        "nobody said why it waits: {}",
+        ran.stderr
+    );
+    let time = record.of("workload.time").next().unwrap();
+    assert!(time.value() >= 0.8, "what forked away was not waited for: {}", time.value());
+}
+
+#[test]
+fn a_gigabyte_of_output_passes_through() {
+    let mut command = shell("head -c 1000000000 /dev/zero");
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = child;
+    let count = std::io::copy(&mut child.stdout.take().unwrap(), &mut std::io::sink()).unwrap();
+    assert_eq!(count, 1_000_000_000);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_command_as_without_us() {
+    let mut command = linespeed(["stat", "--", "yes"]);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    // yes dies of SIGPIPE, or sees the error where somebody above ignores that signal; either way it ends.
+    assert!(matches!(ran.code, Some(141 | 1)), "{ran:?}");
+}
+
+#[test]
+fn the_record_tells_where_the_time_went_and_what_it_was_bound_by() {
+    let (ran, record) = record_of(&[], &["sh", "-c", "sleep 0.4"]);
+    assert_eq!(ran.stdout, "");
+    let (off, user) = (
+        value(&record, "workload.cpu_time", "state", "off-cpu"),
+        value(&record, "workload.cpu_time", "state", "user"),
+    );
+    assert!(off > user, "a sleep took {user} s of CPU and {off} s off it");
+    assert!(value(&record, "counter.count", "event", "page-faults") > 0.0);
+    assert!(value(&record, "counter.count", "event", "context-switches") >= 0.0);
+    assert_eq!(record.diagnosis.bound.as_ref().unwrap().by, "waiting", "{:?}", record.diagnosis.bound);
+    assert!(!record.machine.cpus.is_empty() && record.conditions.after.is_some());
+    // It can be shown again, and as a page.
+    let text = record.to_json();
+    assert!(run_with(linespeed(["show", "-"]), text.clone()).succeeds().stdout.contains("command"));
+    assert!(run_with(linespeed(["show", "-", "--html"]), text).succeeds().stdout.contains("</html>"));
+}
+
+#[test]
+fn json_takes_the_reports_place() {
+    let ran = run(linespeed(["stat", "--json", "--", "echo", "out"]));
+    assert_eq!(ran.stdout, "out\n");
+    let record = sound::record(ran.stderr.as_bytes());
+    assert_eq!(record.of("workload.time").count(), 1);
+    let ran = run(linespeed(["stat", "-q", "--", "sh", "-c", "exit 2"]));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), ""));
+    let ran = run(linespeed(["stat", "--output", "-", "--", "true"]));
+    ran.record();
+}
+
+#[test]
+fn one_busy_thread_is_recognised() {
+    let _beside = beside_others();
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return skipped("one_busy_thread_is_recognised", "there is one CPU");
+    }
+    // On a machine that others use it may rightly say that it got no CPU.
+    let line = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
+    let (_, record) = record_of(&[], &["sh", "-c", line]);
+    let bound = record.diagnosis.bound.as_ref().unwrap();
+    assert!(matches!(bound.by.as_str(), "one-thread" | "cpu-contention" | "stolen" | "quota"), "{bound:?}");
+    let threads = record.of("workload.cpu_time").filter(|m| m.place.get("thread").is_some()).count();
+    assert!(threads > 0, "no thread was seen");
+}
+
+#[test]
+fn repeats_have_an_interval_from_six_on_and_say_so_below() {
+    let (ran, record) = record_of(&["-r", "6", "--warmup", "1"], &["sh", "-c", "echo run"]);
+    assert_eq!(ran.stdout.lines().count(), 7, "a warm-up and six runs: {}", ran.stdout);
+    let time = record.of("workload.time").next().unwrap();
+    assert!(time.summary.n == 6 && time.summary.interval.is_some(), "{time:?}");
+    assert!(flat(&ran.stderr).contains("95 % confidence"), "{}", ran.stderr);
+    let few = self::ran(["stat", "-r", "2", "--", "true"]);
+    assert!(flat(&few.stderr).contains("needs 6 runs"), "{}", few.stderr);
+    // The first code that is not 0 is passed on.
+    let folder = folder();
+    let flag = folder.path().join("flag");
+    let line = format!("[ -e {0} ] && exit 0; touch {0}; exit 3", flag.display());
+    let ran = run(linespeed(["stat", "-r", "3", "--", "sh", "-c", &line]));
+    assert_eq!(ran.code, Some(3));
+    assert!(flat(&ran.stderr).contains("exit code 3 (1 run), exit code 0 (2 runs)"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_command_is_bound_to_the_cpus_that_are_named() {
+    if emulated() {
+        return skipped("a_command_is_bound_to_the_cpus_that_are_named", "CPUs are the emulator's");
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let cpus: record::CpuList = list.parse().unwrap();
+    let one = cpus.first().unwrap().to_string();
+    let ran =
+        run(linespeed(["stat", "--cpus", &one, "--", "grep", "Cpus_allowed_list", "/proc/self/status"]));
+    assert_eq!(ran.stdout, format!("Cpus_allowed_list:\t{one}\n"));
+}
+
+/// The lines of perf's report about events: everything before `#`, without figures.
+fn events(text: &str) -> Vec<String> {
+    let rows = text.lines().filter(|line| line.contains("      ") && !line.contains("seconds"));
+    let shape = |line: &str| {
+        let head = line.split('#').next().unwrap_or_default();
+        head.replace(|c: char| c.is_ascii_digit() || c == ',' || c == '.', " ")
+    };
+    rows.map(|line| shape(line).trim_end().to_owned()).filter(|line| !line.trim().is_empty()).collect()
+}
+
+#[test]
+fn perfs_layouts_are_as_perf_prints_them() {
+    let ours = ran(["stat", "--perf-format", "--", "sleep", "0.01"]);
+    assert!(ours.stderr.contains(" Performance counter stats for 'sleep 0.01':"), "{}", ours.stderr);
+    assert!(ours.stderr.contains("seconds time elapsed"));
+    let fields = ran(["stat", "-x", ";", "--", "sleep", "0.01"]);
+    assert!(fields.stderr.lines().all(|line| line.split(';').count() == 7), "{}", fields.stderr);
+    let clock = fields.stderr.lines().find(|line| line.contains("task-clock")).unwrap();
+    assert!(clock.contains(";msec;task-clock;"), "{clock}");
+    let csv = ran(["stat", "--perf-format=csv", "--", "sleep", "0.01"]);
+    assert!(csv.stderr.contains(",msec,task-clock,"));
+    let folder = folder();
+    let place = folder.path().join("perf.txt");
+    let quiet = ran(["stat", "-x,", "--output", place.to_str().unwrap(), "--", "true"]);
+    assert_eq!(quiet.stderr, "");
+    assert!(std::fs::read_to_string(&place).unwrap().contains(",msec,task-clock,"));
+    let perf = Command::new("perf").args(["stat", "sleep", "0.01"]).output();
+    match perf {
+        Ok(perf) if perf.status.success() && !emulated() => {
+            let theirs = String::from_utf8_lossy(&perf.stderr).into_owned();
+            let (ours, theirs) = (events(&ours.stderr), events(&theirs));
+            let missing: Vec<_> = theirs.iter().filter(|line| !ours.contains(line)).collect();
+            assert!(missing.is_empty(), "perf prints {missing:#?}, we print {ours:#?}");
+        }
+        _ => {
+            skipped("perfs_layouts_are_as_perf_prints_them", "perf cannot run here: ours alone was looked at")
+        }
+    }
+}
+
+#[test]
+fn without_the_right_to_count_the_setting_is_named_and_the_rest_is_there() {
+    if emulated() {
+        let why = "the filter would hold the emulator";
+        return skipped("without_the_right_to_count_the_setting_is_named_and_the_rest_is_there", why);
+    }
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let words = ["stat", "--output", place.to_str().unwrap(), "--", "true"];
+    let ran = run(linespeed(words).denied(&[libc::SYS_perf_event_open]));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    assert!(value(&record, "counter.count", "event", "page-faults") > 0.0, "rusage tells them anyhow");
+    let lost = lost(&record, "counter").join("\n");
+    assert!(lost.contains("perf_event_paranoid") || lost.contains("no performance counters"), "{lost}");
+    assert!(lost.contains("seccomp") && lost.contains("context-switches"), "{lost}");
+}
+
+#[test]
+fn an_ordinary_user_gets_what_the_kernel_allows() {
+    if !root() || emulated() {
+        return skipped("an_ordinary_user_gets_what_the_kernel_allows", "it needs root to become nobody");
+    }
+    let folder = folder();
+    let (copy, place) = (folder.path().join("linespeed"), folder.path().join("a.json"));
+    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", "echo hi"];
+    let ran = run(crate::support::program(&copy, words).by_nobody());
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hi\n"), "{ran:?}");
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    assert!(value(&record, "counter.count", "event", "page-faults") > 0.0);
+    assert!(value(&record, "counter.count", "event", "context-switches") >= 0.0);
+}
+
+#[test]
+fn ceilings_of_a_run_before_stand_beside_a_command() {
+    let folder = folder();
+    let with_home = |args: &[&str]| {
+        let mut command = linespeed(args);
+        command.env("XDG_STATE_HOME", folder.path());
+        command
+    };
+    let before = run(with_home(&["stat", "--", "true"]));
+    assert!(flat(&before.stderr).contains("run linespeed once"), "{}", before.stderr);
+    measured(with_home(&["run", "clock", "--quick"])).succeeds();
+    let file = folder.path().join("linespeed/ceilings.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("clock_hz"), "{text}");
+    let after = run(with_home(&["stat", "--", "true"]));
+    assert!(!flat(&after.stderr).contains("run linespeed once"), "{}", after.stderr);
+    std::fs::write(&file, text.replacen("\"hostname\": \"", "\"hostname\": \"another-", 1)).unwrap();
+    let elsewhere = run(with_home(&["stat", "--", "true"]));
+    assert!(flat(&elsewhere.stderr).contains("another machine"), "{}", elsewhere.stderr);
+    std::fs::write(&file, "{").unwrap();
+    assert_eq!(run(with_home(&["stat", "--", "true"])).code, Some(0));
+}
+
+fn alive(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// A line of shell that starts a child, one in a session of its own, and one that ignores polite signals, and writes the
+/// numbers of all to `file`.
+fn family(file: &Path) -> String {
+    let file = file.display();
+    format!(
+        "echo $$ >>{file}; sh -c 'echo $$ >>{file}; sleep 300; true' & \
+         setsid sh -c 'echo $$ >>{file}; sleep 300; true' & \
+         sh -c 'trap \"\" INT TERM HUP; echo $$ >>{file}; sleep 300; true' & wait; wait"
+    )
+}
+
+/// Waits until `count` process numbers stand in `file`.
+fn numbers(file: &Path, count: usize) -> Vec<i32> {
+    let from = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        if pids.len() == count && text.ends_with('\n') {
+            return pids;
+        }
+        assert!(from.elapsed() < Duration::from_secs(60), "it does not start: {text:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_signal_ends_the_command_and_all_that_it_started() {
+    for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129)] {
+        let folder = folder();
+        let (file, place) = (folder.path().join("pids"), folder.path().join("a.json"));
+        let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", &family(&file)];
+        let started = Started::new(linespeed(words));
+        let pids = numbers(&file, 4);
+        started.send(signal);
+        let ran = started.ended();
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        let left: Vec<_> = pids.iter().filter(|pid| alive(**pid)).collect();
+        assert!(left.is_empty(), "left running after signal {signal}: {left:?}");
+        assert!(flat(&ran.stderr).contains("stopped because linespeed got"), "{}", ran.stderr);
+        let record = sound::record(&std::fs::read(&place).unwrap());
+        assert_eq!(record.ended, Ended::Interrupted { signal });
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_ends_them_at_once() {
+    let folder = folder();
+    let file = folder.path().join("pids");
+    let started = Started::new(linespeed(["stat", "--", "sh", "-c", &family(&file)]));
+    let pids = numbers(&file, 4);
+    started.send(libc::SIGINT);
+    std::thread::sleep(Duration::from_millis(100));
+    started.send(libc::SIGINT);
+    let ran = started.ended();
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    assert!(!pids.iter().any(|pid| alive(*pid)), "left running: {pids:?}");
+}
+
+#[test]
+fn a_command_dies_with_us() {
+    let folder = folder();
+    let file = folder.path().join("pids");
+    let line = format!("echo $$ >{}; exec sleep 300", file.display());
+    let started = Started::new(shell(&line));
+    let pid = numbers(&file, 1)[0];
+    started.send(libc::SIGKILL);
+    assert_eq!(started.ended().signal, Some(libc::SIGKILL));
+    let from = Instant::now();
+    while alive(pid) {
+        assert!(from.elapsed() < Duration::from_secs(30), "it runs on without us");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest() {
+    use std::io::Write;
+    use std::os::unix::process::CommandExt;
+    if emulated() {
+        let why = "what a terminal sends is the emulator's";
+        return skipped("ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest", why);
+    }
+    let folder = folder();
+    let (file, told) = (folder.path().join("pids"), folder.path().join("told"));
+    let (mut seen, printed) = terminal::open();
+    let line = format!(
+        "trap 'echo told >>{}' INT; echo $$ >>{1}; (trap '' INT; echo $$ >/dev/null; sleep 300) & echo $! >>{1}; \
+         wait; wait",
+        told.display(),
+        file.display()
+    );
+    let mut command = shell(&line);
+    command.stdin(printed.try_clone().unwrap()).stdout(printed.try_clone().unwrap()).stderr(printed);
+    // SAFETY: system calls only: a session of its own whose terminal is its standard input.
+    unsafe {
+        command.pre_exec(|| {
+            libc::setsid();
+            libc::ioctl(0, libc::TIOCSCTTY, 0);
+            Ok(())
+        });
+    }
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let pids = numbers(&file, 2);
+    // The shell waits for its child by then, or will: what is typed stays until it does.
+    seen.write_all(b"\x03").unwrap();
+    let from = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(from.elapsed() < Duration::from_secs(60), "Ctrl-C does not end it");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(130));
+    assert!(!pids.iter().any(|pid| alive(*pid)), "left running: {pids:?}");
+    assert_eq!(std::fs::read_to_string(&told).unwrap(), "told\n", "Ctrl-C reached it more or less than once");
+}
