@@ -114,3 +114,23 @@ fn files_that_are_no_recipes_are_refused() {
     assert!(file(&path).unwrap_err().to_string().contains("larger than any recipe"));
     assert!(file(folder.path()).unwrap_err().to_string().contains("cannot be read"));
 }
+
+/// What people read in order to write a recipe.
+const DOCUMENT: &str = include_str!("../../../../docs/recipes.md");
+
+#[test]
+fn the_documents_example_is_a_recipe_and_its_tables_are_whole() {
+    let example = DOCUMENT.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let recipe = read(example).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((recipe.name.as_str(), recipe.copies, recipe.settings.len()), ("my-solver", false, 2));
+    let service = DOCUMENT.split("```toml\n").nth(2).and_then(|rest| rest.split("```").next()).unwrap();
+    let recipe =
+        read(&format!("name = \"x\"\nwhat = \"x\"\n{service}")).unwrap_or_else(|error| panic!("{error}"));
+    assert!(recipe.service.is_some_and(|service| service.patience == 120.0));
+    for (name, _) in BUILT_IN {
+        assert!(DOCUMENT.contains(&format!("| `{name}` |")), "{name} is not among what ships");
+    }
+    for (place, _) in GIVEN {
+        assert!(DOCUMENT.contains(&format!("| `{{{place}}}` |")), "{place} is not among the places");
+    }
+}
