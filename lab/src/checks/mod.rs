@@ -1,9 +1,14 @@
 //! Holds a machine's record against its shape. One file for each kind of thing that is looked at.
 
+mod cores;
+mod counted;
 mod facts;
 mod inventory;
+mod numa;
+mod siblings;
+mod steps;
 
-use record::Record;
+use record::{Measurement, Record};
 
 use crate::shape::Shape;
 
@@ -73,7 +78,76 @@ pub fn all(shape: &Shape, json: &[u8]) -> Verdicts {
     };
     inventory::check(shape, &record, &mut verdicts);
     facts::check(&shape.expect, json, &mut verdicts);
+    let asked = |name: &str| shape.check.run.iter().any(|argument| argument == name);
+    if asked("numa") {
+        numa::check(shape, &record, &mut verdicts);
+    }
+    if asked("core-to-core") {
+        cores::check(shape, &record, &mut verdicts);
+    }
+    if asked("smt-yield") {
+        siblings::check(shape, &record, &mut verdicts);
+    }
+    if asked("scaling") {
+        steps::check(shape, &record, &mut verdicts);
+    }
+    if asked("workloads") && shape.icount.is_some() {
+        counted::check(&record, &mut verdicts);
+    }
     verdicts
+}
+
+/// Holds what a figure says of its memory: that pages were asked about, and that they lay on `node`.
+fn placed(figure: &Measurement, what: &str, node: u64, verdicts: &mut Verdicts) {
+    let number = |key: &str| figure.detail.get(key).and_then(serde_json::Value::as_f64);
+    let (on_node, pages) = (number("on_node"), number("pages"));
+    verdicts.hold(
+        on_node.is_some_and(|share| share >= PLACED) && pages.is_some_and(|pages| pages >= 1.0),
+        format!("{what}: its pages lay on node {node}"),
+        || format!("share {on_node:?} of {pages:?} pages"),
+    );
+}
+
+/// The share of a figure's pages that must lie where it says.
+const PLACED: f64 = 0.99;
+
+#[cfg(test)]
+mod made_up {
+    //! Records made up for the tests of single checks.
+
+    use record::{Measurement, Record, Where};
+
+    use super::Verdicts;
+    use crate::shape::Shape;
+
+    /// A shape of two nodes with two CPUs each, of which the second has no memory, with `lines` before them.
+    pub(super) fn shape(lines: &str, threads: u32) -> Shape {
+        let text = format!(
+            "summary = 'x'\narchitecture = 'x86_64'\ncpu = 'max'\n{lines}\n[cpus]\ncores = {}\nthreads = {threads}\n\
+             [[node]]\ncpus = '0-1'\nmemory = '64MiB'\n[[node]]\ncpus = '2-3'\n",
+            4 / threads
+        );
+        Shape::parse(std::path::Path::new("x.toml"), &text).unwrap()
+    }
+
+    pub(super) fn record(measurements: Vec<Measurement>) -> Record {
+        let mut record = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
+        record.measurements = measurements;
+        record
+    }
+
+    /// A figure whose page lay where it says.
+    pub(super) fn figure(metric: &'static str, place: Where) -> Measurement {
+        Measurement::new(metric, place, vec![1.0]).with_detail("on_node", 1.0).with_detail("pages", 8)
+    }
+
+    /// What a check finds wrong.
+    pub(super) fn wrong(check: impl FnOnce(&mut Verdicts)) -> String {
+        let mut verdicts = Verdicts::default();
+        check(&mut verdicts);
+        assert!(verdicts.count() > 0);
+        verdicts.lines(false).join("\n")
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,86 @@
+//! The matrix of CPUs: every pair is there, its line on the nodes of both in turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{Measurement, Record};
+
+use super::{Verdicts, placed};
+use crate::shape::Shape;
+
+/// Holds the matrix against the shape's CPUs and nodes.
+pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
+    let metric = "core_to_core.latency";
+    let mut pairs: BTreeMap<(u32, u32), BTreeSet<Option<u64>>> = BTreeMap::new();
+    for cell in record.measurements.iter().filter(|m| m.metric == metric) {
+        let Some(pair) = pair(cell) else {
+            verdicts
+                .hold(false, format!("each cell of {metric} has two CPUs"), || format!("{:?}", cell.place));
+            continue;
+        };
+        let home = cell.place.count("home");
+        if !pairs.entry(pair).or_default().insert(home) {
+            verdicts.hold(false, format!("CPUs {pair:?} with home {home:?} are told once"), || {
+                "twice".to_owned()
+            });
+        }
+        if let (Some(home), true) = (home, shape.nodes.len() > 1) {
+            placed(cell, &format!("line of CPUs {} and {}", pair.0, pair.1), home, verdicts);
+        }
+    }
+    let online = shape.online();
+    let wanted: Vec<(u32, u32)> =
+        online.iter().flat_map(|a| online.iter().filter(move |b| *b > a).map(move |b| (a, b))).collect();
+    let missing: Vec<_> = wanted.iter().filter(|pair| !pairs.contains_key(pair)).collect();
+    let foreign: Vec<_> = pairs.keys().filter(|pair| !wanted.contains(pair)).collect();
+    let size = format!("{metric} has {} pairs of CPUs", wanted.len());
+    verdicts.hold(missing.is_empty() && foreign.is_empty(), size, || {
+        format!("{} missing {missing:?}, too many {foreign:?}", missing.len())
+    });
+    for (pair, homes) in &pairs {
+        let nodes = homes_of(shape, *pair);
+        if !nodes.is_empty() {
+            verdicts.equal(&format!("nodes on which the line of CPUs {pair:?} lay"), &nodes, homes);
+        }
+    }
+}
+
+/// A cell's CPUs, the lower one first.
+fn pair(cell: &Measurement) -> Option<(u32, u32)> {
+    let cpu = |key| u32::try_from(cell.place.count(key)?).ok();
+    let (a, b) = (cpu("from")?, cpu("to")?);
+    Some((a.min(b), a.max(b)))
+}
+
+/// The nodes of a pair's CPUs, of those that have memory.
+fn homes_of(shape: &Shape, pair: (u32, u32)) -> BTreeSet<Option<u64>> {
+    let of = |cpu: u32| shape.nodes.iter().position(|node| node.cpus.contains(cpu));
+    let nodes = [of(pair.0), of(pair.1)].into_iter().flatten();
+    nodes.filter(|node| shape.nodes[*node].bytes > 0).map(|node| Some(node as u64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::made_up::{figure, record, shape, wrong};
+    use record::Where;
+
+    /// What is wrong with a matrix of these pairs and homes where CPU 3 is offline and node 1 has no memory.
+    fn found(cells: &[(u64, u64, u64)]) -> String {
+        let cell = |(from, to, home): &(u64, u64, u64)| {
+            let place = Where::new().with("from", *from).with("to", *to).with("home", *home);
+            figure("core_to_core.latency", place)
+        };
+        let record = record(cells.iter().map(cell).collect());
+        wrong(|verdicts| check(&shape("offline = '3'", 1), &record, verdicts))
+    }
+
+    #[test]
+    fn every_pair_of_cpus_online_is_there_with_its_line_on_their_nodes() {
+        assert_eq!(found(&[(0, 1, 0), (2, 0, 0), (1, 2, 0)]), "");
+        let missing = found(&[(0, 1, 0), (0, 2, 0)]);
+        assert!(missing.contains("has 3 pairs of CPUs: found 1 missing [(1, 2)]"), "{missing}");
+        assert!(found(&[(0, 1, 0), (0, 2, 0), (1, 2, 0), (0, 3, 0)]).contains("too many [(0, 3)]"));
+        assert!(found(&[(0, 1, 0), (0, 2, 1), (1, 2, 0)]).contains("line of CPUs (0, 2) lay"));
+        assert!(found(&[(0, 1, 0), (1, 0, 0), (0, 2, 0), (1, 2, 0)]).contains("told once: found twice"));
+    }
+}

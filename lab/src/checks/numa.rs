@@ -1,0 +1,85 @@
+//! The matrices of nodes: every cell is there, and the memory of each lay where it says.
+
+use std::collections::BTreeMap;
+
+use record::{Measurement, Record};
+
+use super::{Verdicts, placed};
+use crate::shape::Shape;
+
+/// Holds both matrices against the shape's nodes: rows are those with CPUs online, columns those with memory.
+pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
+    let online = shape.online();
+    let numbered = || shape.nodes.iter().enumerate();
+    let rows: Vec<u64> = numbered()
+        .filter(|(_, node)| !node.cpus.intersection(&online).is_empty())
+        .map(|(id, _)| id as u64)
+        .collect();
+    let columns: Vec<u64> = numbered().filter(|(_, node)| node.bytes > 0).map(|(id, _)| id as u64).collect();
+    for metric in ["numa.latency", "numa.bandwidth"] {
+        let mut cells: BTreeMap<(u64, u64), Vec<&Measurement>> = BTreeMap::new();
+        for cell in record.measurements.iter().filter(|m| m.metric == metric) {
+            match (cell.place.count("from"), cell.place.count("to")) {
+                (Some(from), Some(to)) => cells.entry((from, to)).or_default().push(cell),
+                _ => verdicts.hold(false, format!("each cell of {metric} has a place"), || {
+                    format!("{:?}", cell.place)
+                }),
+            }
+        }
+        let wanted: Vec<(u64, u64)> =
+            rows.iter().flat_map(|from| columns.iter().map(move |to| (*from, *to))).collect();
+        let found: Vec<(u64, u64)> = cells.keys().copied().collect();
+        let missing: Vec<_> = wanted.iter().filter(|cell| !found.contains(cell)).collect();
+        let foreign: Vec<_> = found.iter().filter(|cell| !wanted.contains(cell)).collect();
+        let size = format!("{metric} has {} rows of {}", rows.len(), columns.len());
+        verdicts.hold(missing.is_empty() && foreign.is_empty(), size, || {
+            format!("{missing:?} missing, {foreign:?} too many")
+        });
+        let twice = cells.values().filter(|of_place| of_place.len() > 1).count();
+        verdicts.equal(&format!("cells of {metric} told twice"), 0, twice);
+        for ((from, to), cell) in cells.iter().filter_map(|(at, all)| Some((at, all.first()?))) {
+            placed(cell, &format!("{metric} from {from}"), *to, verdicts);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::made_up::{figure, record, shape, wrong};
+    use record::Where;
+
+    fn found(cells: &[(u64, u64)], change: impl Fn(Measurement) -> Measurement) -> String {
+        let all = ["numa.latency", "numa.bandwidth"].iter().flat_map(|metric| {
+            let cell = |(from, to): &(u64, u64)| {
+                change(figure(metric, Where::new().with("from", *from).with("to", *to)))
+            };
+            cells.iter().map(cell).collect::<Vec<_>>()
+        });
+        let record = record(all.collect());
+        wrong(|verdicts| check(&shape("", 1), &record, verdicts))
+    }
+
+    #[test]
+    fn a_node_without_memory_has_a_row_and_no_column() {
+        assert_eq!(found(&[(0, 0), (1, 0)], |cell| cell), "");
+        let missing = found(&[(0, 0)], |cell| cell);
+        assert!(missing.contains("numa.latency has 2 rows of 1: found [(1, 0)] missing"), "{missing}");
+        let foreign = found(&[(0, 0), (1, 0), (0, 1)], |cell| cell);
+        assert!(foreign.contains("[(0, 1)] too many"), "{foreign}");
+        assert!(found(&[(0, 0), (0, 0), (1, 0)], |cell| cell).contains("told twice is 0: found 1"));
+    }
+
+    #[test]
+    fn pages_that_lay_elsewhere_or_were_never_asked_about_are_not_passed_over() {
+        let cells = [(0, 0), (1, 0)];
+        let elsewhere = found(&cells, |cell| cell.with_detail("on_node", 0.98));
+        assert!(elsewhere.contains("from 1: its pages lay on node 0: found share Some(0.98)"), "{elsewhere}");
+        assert!(found(&cells, |cell| cell.with_detail("pages", 0)).contains("of Some(0.0) pages"));
+        let silent = |mut cell: Measurement| {
+            cell.detail.clear();
+            cell
+        };
+        assert!(found(&cells, silent).contains("share None of None pages"));
+    }
+}

@@ -1,0 +1,194 @@
+//! The lab as people use it, with a script in QEMU's place: what goes wrong around a machine, and that none is left.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use wire::Kind;
+
+/// A folder with a shape for this architecture and a script that takes QEMU's place.
+struct Fake(tempfile::TempDir);
+
+impl Fake {
+    fn new(script: &str) -> Self {
+        let fake = Self(tempfile::tempdir().unwrap());
+        let architecture = std::env::consts::ARCH;
+        let qemu = fake.path(&format!("qemu-system-{architecture}"));
+        fs::write(&qemu, format!("#!/bin/sh\ncd {}\n{script}\n", fake.0.path().display())).unwrap();
+        fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755)).unwrap();
+        let shape = format!("summary = 'x'\narchitecture = '{architecture}'\ncpu = 'max'\nmemory = '1GiB'\n");
+        fs::write(fake.path("small.toml"), shape).unwrap();
+        fs::write(fake.path("kernel"), "").unwrap();
+        fake
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Puts what a machine would send into the file `sent`.
+    fn sends(self, frames: &[(Kind, &[u8])]) -> Self {
+        let mut number = 0;
+        let bytes: Vec<u8> =
+            frames.iter().flat_map(|(kind, payload)| wire::encode(*kind, &mut number, payload)).collect();
+        fs::write(self.path("sent"), bytes).unwrap();
+        self
+    }
+
+    /// `lab boot` with this QEMU; any static program will do, so the lab's own.
+    fn boot(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(lab());
+        command.arg("boot").arg(self.path("small.toml")).args(options);
+        command.arg("--program").arg(lab()).arg("--kernel").arg(self.path("kernel"));
+        command.args(["--", "inspect"]);
+        let path = format!("{}:/usr/bin:/bin", self.0.path().display());
+        command.env("PATH", path).stdin(Stdio::null());
+        command
+    }
+
+    /// The process that the script wrote into `pid`, once it is there.
+    fn pid(&self) -> i32 {
+        let began = Instant::now();
+        loop {
+            let text = fs::read_to_string(self.path("pid")).unwrap_or_default();
+            if let Some(pid) = text.strip_suffix('\n') {
+                return pid.parse().unwrap();
+            }
+            assert!(began.elapsed() < PATIENCE, "the machine never started");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// A machine that never ends by itself.
+const ENDLESS: &str = "echo $$ > pid.new; mv pid.new pid; exec sleep 1000";
+/// Long enough on any machine; nothing waits for it unless something is wrong.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn lab() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_lab"))
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Whether a process still runs; one that has ended and is not yet waited for does not.
+fn runs(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
+}
+
+fn ends(pid: i32) -> bool {
+    let began = Instant::now();
+    while runs(pid) && began.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    !runs(pid)
+}
+
+fn signal(child: &Child, signal: i32) {
+    // SAFETY: the call touches no memory; the child has not been waited for, so its number is its own.
+    unsafe { libc::kill(child.id().cast_signed(), signal) };
+}
+
+#[test]
+fn what_the_machine_says_comes_back_with_its_record_and_its_exit_code() {
+    let record = vec![b'x'; 100_000];
+    let fake = Fake::new("cat sent").sends(&[
+        (Kind::Started, b""),
+        (Kind::Output, b"a report\n"),
+        (Kind::Error, b"a warning\n"),
+        (Kind::Record, &record),
+        (Kind::Ended, b"exit 1"),
+    ]);
+    let target = fake.path("record.json");
+    let output = fake.boot(&["--output", target.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert_eq!((output.stdout.as_slice(), told(&output).as_str()), (b"a report\n".as_slice(), "a warning\n"));
+    assert_eq!(fs::read(target).unwrap(), record);
+}
+
+#[test]
+fn a_crash_in_the_machine_is_seen() {
+    let fake = Fake::new("cat sent").sends(&[(Kind::Started, b""), (Kind::Ended, b"signal 11")]);
+    let output = fake.boot(&[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(139));
+    assert!(told(&output).contains("ended by signal 11"), "{}", told(&output));
+}
+
+#[test]
+fn qemus_own_complaint_is_passed_on() {
+    let fake = Fake::new("echo 'qemu: -cpu vax: unknown CPU model' >&2; exit 1");
+    let output = fake.boot(&[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let told = told(&output);
+    assert!(told.contains("ended before it had booted") && told.contains("unknown CPU model"), "{told}");
+}
+
+#[test]
+fn a_panic_of_the_kernel_is_shown() {
+    // What stands behind path= of the console's option is where the kernel's messages go.
+    let script = r#"cat sent; for word; do case $word in file,id=console,path=*) echo 'Kernel panic - not syncing' > "${word##*path=}";; esac; done"#;
+    let fake = Fake::new(script).sends(&[(Kind::Started, b"")]);
+    let output = fake.boot(&[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let told = told(&output);
+    assert!(told.contains("before its program did") && told.contains("Kernel panic"), "{told}");
+}
+
+#[test]
+fn a_machine_that_hangs_is_switched_off_in_time() {
+    let fake = Fake::new(ENDLESS);
+    let output = fake.boot(&["--seconds", "1"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(told(&output).contains("had not booted after 1 s"), "{}", told(&output));
+    assert!(!runs(fake.pid()));
+}
+
+#[test]
+fn no_machine_outlives_the_lab() {
+    for (number, code) in [(libc::SIGINT, Some(130)), (libc::SIGTERM, Some(143)), (libc::SIGKILL, None)] {
+        let fake = Fake::new(ENDLESS);
+        let mut child = fake.boot(&[]).stderr(Stdio::piped()).spawn().unwrap();
+        let machine = fake.pid();
+        assert!(runs(machine));
+        signal(&child, number);
+        let mut told = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        assert_eq!(child.wait().unwrap().code(), code, "{told}");
+        assert!(ends(machine), "signal {number}: the machine still runs");
+        assert!(code.is_none() || told.contains("switched off"), "{told}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_way_out() {
+    let fake = Fake::new("");
+    fs::remove_file(fake.path(&format!("qemu-system-{}", std::env::consts::ARCH))).unwrap();
+    let mut command = fake.boot(&[]);
+    let output = command.env("PATH", fake.0.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(told(&output).contains("apt-get install qemu-system-"), "{}", told(&output));
+
+    let output = fake.boot(&["--with", "/nowhere/tool"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).contains("--with /nowhere/tool: No such file"), "{}", told(&output));
+
+    fs::write(fake.path("small.toml"), "summary = 'x'\nmemory = 1\n").unwrap();
+    let output = fake.boot(&[]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).contains("small.toml:2: "), "{}", told(&output));
+}
+
+#[test]
+fn the_shapes_that_come_along_are_listed() {
+    let output = Command::new(lab()).arg("list").output().unwrap();
+    let list = String::from_utf8(output.stdout).unwrap();
+    for name in ["hygon-5280", "kunpeng-920-4826", "ft-2500", "memory-only-node", "pmu"] {
+        assert!(list.lines().any(|line| line.starts_with(name)), "{name}: {list}");
+    }
+}
