@@ -134,6 +134,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         coherency: fit.coherency,
         residual,
         speedup,
+        speedup_interval: interval(&points, &fit),
         threads: last,
         knee: knee(&points, one),
         meaning: String::new(),
@@ -141,6 +142,17 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     };
     scaling.meaning = meaning(&scaling, one, cores);
     Some(scaling)
+}
+
+/// Between what the intervals of the first and last step allow the speed-up to lie.
+fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
+    let last = points.last()?;
+    let one = points
+        .iter()
+        .find(|point| point.threads == 1)
+        .map_or((fit.rate, fit.rate), |one| (one.low, one.high));
+    let between = (last.low / one.1, last.high / one.0);
+    (between.0.is_finite() && between.1.is_finite()).then_some(between)
 }
 
 /// The fit, the least and most threads that it was made of, and the median distance of those steps from it.
@@ -227,7 +239,8 @@ fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
         best = constrained(&rows, &weights, parameters)?;
     }
     let [a, b, c] = best;
-    let fit = Fit { rate: scale / a, contention: b / a, coherency: c / a };
+    // No more than all of the work can be serialized.
+    let fit = Fit { rate: scale / a, contention: (b / a).min(1.0), coherency: c / a };
     [fit.rate, fit.contention, fit.coherency].iter().all(|value| value.is_finite()).then_some(fit)
 }
 
@@ -321,6 +334,16 @@ fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>) -> String {
     let Scaling { threads, speedup, contention, coherency, residual, points, .. } = scaling;
     let mut parts =
         vec![format!("{threads} threads do {} times the work of one", record::units::significant(*speedup))];
+    if scaling.is_too_noisy() {
+        let (low, high) = scaling.speedup_interval.unwrap_or((*speedup, *speedup));
+        let figure = record::units::significant;
+        return format!(
+            "{}, known only to {} to {}: too noisy to say more",
+            parts.concat(),
+            figure(low),
+            figure(high)
+        );
+    }
     if *speedup > f64::from(*threads) * (1.0 + POOR) {
         parts.push(
             "more than linear, so one thread alone had less of something (clock, cache, memory of its node)"
@@ -495,6 +518,25 @@ mod tests {
         }
         let fit = scaling(&record).remove(0);
         assert!(fit.meaning.contains("each of several starts from 65.0 % of one alone"), "{}", fit.meaning);
+    }
+
+    #[test]
+    fn noise_is_not_taken_for_contention() {
+        let mut record = machine(2);
+        for (threads, samples) in
+            [(1u32, [50.0, 90.0, 100.0, 110.0, 150.0, 160.0]), (2, [60.0, 80.0, 90.0, 95.0, 200.0, 210.0])]
+        {
+            let place =
+                Where::new().with("workload", "w").with("threads", threads).with("placement", "cores-first");
+            record.measurements.push(Measurement::new("workload.throughput", place, samples.to_vec()));
+        }
+        let fit = scaling(&record).remove(0);
+        assert!(fit.is_too_noisy() && fit.contention <= 1.0 && fit.knee.is_none(), "{fit:?}");
+        assert!(
+            fit.meaning.ends_with("known only to 0.375 to 4.20: too noisy to say more"),
+            "{}",
+            fit.meaning
+        );
     }
 
     proptest! {

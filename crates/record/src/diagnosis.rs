@@ -83,6 +83,9 @@ pub struct Scaling {
     pub residual: f64,
     /// Speed-up of the last step over one thread.
     pub speedup: f64,
+    /// Between what the intervals of both steps allow it to lie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speedup_interval: Option<(f64, f64)>,
     /// Threads of the last step.
     pub threads: u32,
     /// Threads beyond which more of them add less than half of what they should; absent where that was not reached.
@@ -96,6 +99,11 @@ pub struct Scaling {
 }
 
 impl Scaling {
+    /// Whether the speed-up is known so badly that nothing else follows: to worse than a tenth of it.
+    pub fn is_too_noisy(&self) -> bool {
+        self.speedup_interval.is_some_and(|(low, high)| high - low > 0.2 * self.speedup)
+    }
+
     /// Throughput of so many threads by the fit, work/s.
     pub fn at(&self, threads: f64) -> f64 {
         let others = threads - 1.0;

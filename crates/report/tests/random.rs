@@ -163,6 +163,7 @@ fn scaling() -> impl Strategy<Value = Scaling> {
             coherency: contention,
             residual: rate,
             speedup: rate,
+            speedup_interval: fitted.map(|_| (contention, rate)),
             threads,
             knee: Some(threads),
             steps,

@@ -95,6 +95,15 @@ pub fn remarks(m: &Measurement) -> Vec<String> {
     remarks
 }
 
+/// What is to be said against a measurement in a table that shows its spread: noise in two words.
+pub fn brief_remarks(m: &Measurement) -> Vec<String> {
+    let brief = |remark: String| match remark.split_once(':') {
+        Some(("too noisy", _)) => "too noisy, as the spread says".to_owned(),
+        _ => remark,
+    };
+    remarks(m).into_iter().map(brief).collect()
+}
+
 /// How many of these are in doubt or have marked samples, where single remarks would be too many.
 pub fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Option<String> {
     let (mut count, mut doubtful, mut marked) = (0, 0, 0);

@@ -7,7 +7,7 @@ use record::{Measurement, Record, units};
 
 use super::Section;
 use super::blocks::{Block, Part, Room};
-use super::figures::{remarks, spread};
+use super::figures::{brief_remarks, range, spread};
 use crate::chart::{Axis, Chart, Look, Scale, Series};
 use crate::table::Table;
 
@@ -24,25 +24,32 @@ const STEPS: usize = 256;
 /// Workloads that are told at all; the rest is among all measurements.
 const WORKLOADS: usize = 32;
 
-/// A summary of all workloads, and a block for each of which there is room.
+/// A summary of all workloads, a block for each that has steps enough for a chart and for which there is room, and one
+/// of the steps of the others.
 pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let workloads = workloads(record);
     if workloads.is_empty() {
         return Vec::new();
     }
+    let steps = Steps::of(record);
     let mut summary = Block::new("How workloads scale", Some("workload.throughput"));
     summary.parts.push(Part::Table(fits(&workloads)));
-    let steps = Steps::of(record);
-    let shown = room.workloads.min(WORKLOADS);
-    if workloads.len() > shown {
+    let (many, few): (Vec<Workload>, Vec<Workload>) = workloads
+        .into_iter()
+        .take(WORKLOADS)
+        .partition(|(_, lines)| lines.iter().any(|line| line.steps.len() >= CHART_STEPS));
+    if many.len() > room.workloads {
         summary.parts.push(Part::Says(format!(
             "The steps of {} are shown; those of all {} are on the page (--html) and in the record.",
-            crate::text::plural(shown, "workload"),
-            workloads.len()
+            crate::text::plural(room.workloads, "workload"),
+            many.len()
         )));
     }
+    if !few.is_empty() {
+        summary.parts.push(Part::Table(table("Steps", &steps, &few)));
+    }
     let mut blocks = vec![summary];
-    for (name, lines) in workloads.into_iter().take(shown) {
+    for (name, lines) in many.into_iter().take(room.workloads) {
         let mut block = Block::new(&format!("Scaling of {name}"), None);
         let mut meanings = Section::new("placements");
         for line in lines.iter().take(PLACEMENTS) {
@@ -53,10 +60,20 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
             _ => Part::Facts(meanings),
         });
         block.parts.extend(chart(record, name, &lines).map(Part::Chart));
-        let told = &lines[..lines.len().min(room.placements)];
-        let mut table = table(&steps, name, told);
-        if told.len() < lines.len() {
+        let all = lines.len();
+        let told: Vec<&Scaling> = lines.into_iter().take(room.placements).collect();
+        let title = match &told[..] {
+            [line] => format!("Steps of {name}, {}", line.placement),
+            _ => format!("Steps of {name}"),
+        };
+        let left_out = told.len() < all;
+        let work = steps.work(name, &told);
+        let mut table = table(&title, &steps, &[(name, told)]);
+        if left_out {
             table.note("the steps of the other placements are on the page (--html) and in the record");
+        }
+        if let Some(work) = work {
+            table.note(&format!("a unit of work is: {work}"));
         }
         block.parts.push(Part::Table(table));
         blocks.push(block);
@@ -64,10 +81,13 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks
 }
 
+/// A workload with its entries, one a placement.
+type Workload<'a> = (&'a str, Vec<&'a Scaling>);
+
 /// The entries of each workload, in the order of the record.
-fn workloads(record: &Record) -> Vec<(&str, Vec<&Scaling>)> {
+fn workloads(record: &Record) -> Vec<Workload<'_>> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
-    let mut workloads: Vec<(&str, Vec<&Scaling>)> = Vec::new();
+    let mut workloads: Vec<Workload> = Vec::new();
     for scaling in &record.diagnosis.scaling {
         let number = *numbers.entry(&scaling.workload).or_insert_with(|| {
             workloads.push((&scaling.workload, Vec::new()));
@@ -79,12 +99,13 @@ fn workloads(record: &Record) -> Vec<(&str, Vec<&Scaling>)> {
 }
 
 /// A row a workload and placement: how far it came, and what the fit says.
-fn fits(workloads: &[(&str, Vec<&Scaling>)]) -> Table {
+fn fits(workloads: &[Workload]) -> Table {
     let heads = [
         "workload",
         "placement",
         "#threads",
         "#speed-up",
+        "?#spread",
         "#efficiency",
         "#serialized",
         "?#coherency",
@@ -95,16 +116,22 @@ fn fits(workloads: &[(&str, Vec<&Scaling>)]) -> Table {
     for (name, lines) in workloads.iter().take(WORKLOADS) {
         for line in lines.iter().take(PLACEMENTS) {
             let efficiency = line.steps.last().map(|step| units::percent(step.efficiency));
+            // What cannot be told from noise is not told.
+            let told = |text: String| if line.is_too_noisy() { "-".to_owned() } else { text };
+            let between = line.speedup_interval.map_or(String::new(), |(low, high)| {
+                range(&format!("{}×", units::significant(low)), &format!("{}×", units::significant(high)))
+            });
             table.row(vec![
                 (*name).to_owned(),
                 line.placement.clone(),
                 line.threads.to_string(),
                 format!("{}×", units::significant(line.speedup)),
+                between,
                 efficiency.unwrap_or_default(),
-                share(line.contention),
-                share(line.coherency),
-                line.knee.map_or("none".to_owned(), |threads| threads.to_string()),
-                if line.points >= FIT_STEPS { share(line.residual) } else { String::new() },
+                told(share(line.contention)),
+                told(if line.points >= FIT_STEPS { share(line.coherency) } else { "-".to_owned() }),
+                told(line.knee.map_or("none".to_owned(), |threads| threads.to_string())),
+                told(if line.points >= FIT_STEPS { share(line.residual) } else { "-".to_owned() }),
             ]);
         }
     }
@@ -139,18 +166,30 @@ impl<'a> Steps<'a> {
                 _ => continue,
             };
             let Some(workload) = m.place.word("workload") else { continue };
-            // One alone has neither threads nor placement; it stands for the first step of any.
             let threads = m.place.count("threads").unwrap_or(1);
-            let placement = if threads == 1 { "" } else { m.place.word("placement").unwrap_or("") };
-            map.entry((workload, placement, threads)).or_insert(m);
+            map.entry(Self::place(workload, m.place.word("placement").unwrap_or(""), threads)).or_insert(m);
         }
         steps
     }
+
+    /// Where a step is found. One thread alone has neither threads nor placement; it is the first step of any.
+    fn place<'b>(workload: &'b str, placement: &'b str, threads: u64) -> (&'b str, &'b str, u64) {
+        (workload, if threads == 1 { "" } else { placement }, threads)
+    }
+
+    /// What a unit of work is.
+    fn work(&self, workload: &str, lines: &[&Scaling]) -> Option<&str> {
+        let measured = lines.iter().filter_map(|line| {
+            self.throughput.get(&Self::place(workload, &line.placement, line.threads.into()))
+        });
+        measured.filter_map(|m| m.detail.get("work")).find_map(|work| work.as_str())
+    }
 }
 
-/// The steps of a workload, placement by placement.
-fn table(steps: &Steps, workload: &str, lines: &[&Scaling]) -> Table {
+/// The steps of workloads, placement by placement.
+fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
     let heads = [
+        "workload",
         "placement",
         "#threads",
         "#throughput",
@@ -160,26 +199,25 @@ fn table(steps: &Steps, workload: &str, lines: &[&Scaling]) -> Table {
         "#IPC declared",
         "#IPC counted",
     ];
-    let title = match lines {
-        [line] => format!("Steps of {workload}, {}", line.placement),
-        _ => format!("Steps of {workload}"),
-    };
-    let mut table = Table::new(&title, Some("workload.throughput"), &heads);
-    let all: usize = lines.iter().map(|line| line.steps.len()).sum();
+    let mut table = Table::new(title, Some("workload.throughput"), &heads);
+    let placements = workloads.iter().any(|(_, lines)| lines.len() > 1);
+    let rows = workloads.iter().flat_map(|(workload, lines)| {
+        lines.iter().flat_map(move |line| line.steps.iter().map(move |step| (*workload, *line, step)))
+    });
+    let all = rows.clone().count();
     if all > STEPS {
         table.note(&format!("the first {STEPS} of {all} steps; all are in the record"));
     }
-    let rows = lines.iter().flat_map(|line| line.steps.iter().map(move |step| (line, step)));
-    for (line, step) in rows.take(STEPS) {
-        let threads = u64::from(step.threads);
-        let at = (workload, if threads == 1 { "" } else { line.placement.as_str() }, threads);
+    for (workload, line, step) in rows.take(STEPS) {
+        let at = Steps::place(workload, &line.placement, step.threads.into());
         let m = steps.throughput.get(&at);
-        for remark in m.into_iter().flat_map(|m| remarks(m)) {
+        for remark in m.into_iter().flat_map(|m| brief_remarks(m)) {
             table.note_row(&remark);
         }
         let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));
         table.row(vec![
-            if lines.len() > 1 { line.placement.clone() } else { String::new() },
+            if workloads.len() > 1 { workload.to_owned() } else { String::new() },
+            if placements { line.placement.clone() } else { String::new() },
             step.threads.to_string(),
             units::figure(step.throughput, "work/s"),
             m.map_or(String::new(), |m| spread(m)),
@@ -188,15 +226,6 @@ fn table(steps: &Steps, workload: &str, lines: &[&Scaling]) -> Table {
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
         ]);
-    }
-    let work = lines
-        .iter()
-        .filter_map(|line| {
-            steps.throughput.get(&(workload, line.placement.as_str(), u64::from(line.threads)))
-        })
-        .find_map(|m| m.detail.get("work").and_then(|work| work.as_str()));
-    if let Some(work) = work {
-        table.note(&format!("a unit of work is: {work}"));
     }
     table.finished()
 }
@@ -274,7 +303,7 @@ mod tests {
                 Where::new().with("workload", "primes").with("threads", *n).with("placement", "cores-first");
             let mut m = Measurement::new("workload.throughput", place.clone(), vec![f64::from(*n) * 90.0; 6]);
             if *n == 2 {
-                m.doubt = Some("too noisy".to_owned());
+                m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
             }
             record.measurements.push(m.with_detail("work", "primes below a million"));
             for (source, ipc) in [("declared", 1.2), ("pmu", 1.19)] {
@@ -292,6 +321,7 @@ mod tests {
             coherency: 0.0,
             residual: 0.002,
             speedup: 3.6,
+            speedup_interval: Some((3.59, 3.61)),
             threads: *threads.last().unwrap(),
             knee: None,
             meaning: "4 threads do 3.60 times the work of one".to_owned(),
@@ -314,7 +344,10 @@ mod tests {
         assert_eq!(table.rows[1][0], "2");
         assert!(table.rows[1].contains(&"1.20".to_owned()) && table.rows[1].contains(&"1.19".to_owned()));
         assert_eq!(table.rows[1].last().map(String::as_str), Some("[1]"));
-        assert_eq!(table.notes, ["too noisy", "a unit of work is: primes below a million"]);
+        assert_eq!(
+            table.notes,
+            ["too noisy, as the spread says", "a unit of work is: primes below a million"]
+        );
     }
 
     #[test]
@@ -329,11 +362,17 @@ mod tests {
     fn two_steps_are_a_table_and_no_chart() {
         let record = record(&[1, 2]);
         assert!(charts(&record).is_empty());
-        assert!(
-            blocks(&record, Room { rows: 16, workloads: 3, placements: 1 })[1]
-                .parts
-                .iter()
-                .all(|part| !matches!(part, Part::Chart(_)))
-        );
+        let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1 });
+        let [summary] = &blocks[..] else { panic!("{blocks:?}") };
+        let [Part::Table(_), Part::Table(steps)] = &summary.parts[..] else { panic!("{summary:?}") };
+        assert_eq!(steps.rows.len(), 2);
+    }
+
+    #[test]
+    fn noise_gives_no_share_that_is_serialized() {
+        let mut record = record(&[1, 2]);
+        record.diagnosis.scaling[0].speedup_interval = Some((1.0, 4.2));
+        let table = fits(&workloads(&record));
+        assert_eq!(table.rows[0][4..8], ["1.00× – 4.20×", "90.0 %", "-", "-"].map(str::to_owned));
     }
 }

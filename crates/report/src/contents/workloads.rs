@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Measurement, Record};
 
-use super::figures::{key, remarks, spread, value};
+use super::figures::{brief_remarks, key, remarks, spread, value};
 use crate::table::Table;
 
 /// Rows of a table; the rest is among all measurements.
@@ -67,7 +67,7 @@ fn alone(record: &Record) -> Table {
     for name in names.into_iter().take(MOST) {
         let Some(row) = rows.get(name) else { continue };
         let all = [row.throughput, row.time, row.declared, row.counted];
-        for remark in all.into_iter().flatten().flat_map(remarks) {
+        for remark in all.into_iter().flatten().flat_map(brief_remarks) {
             table.note_row(&remark);
         }
         let text = |m: Option<&Measurement>| m.map_or(String::new(), value);
