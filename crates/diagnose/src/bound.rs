@@ -49,7 +49,11 @@ impl Cause {
 
 impl<'a> Facts<'a> {
     fn of(record: &'a Record) -> Option<Self> {
-        let time = record.of("workload.time").find(|m| m.place.word("workload") == Some("command"))?;
+        // With threads it is a step of scaling.
+        let alone = |m: &&Measurement| {
+            m.place.word("workload") == Some("command") && m.place.get("threads").is_none()
+        };
+        let time = record.of("workload.time").find(alone)?;
         let wall = time.value();
         if time.summary.n == 0 || !wall.is_finite() || wall <= 0.0 {
             return None;

@@ -136,7 +136,9 @@ fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static 
 }
 
 fn time(record: &Record) -> Option<&Measurement> {
-    record.of("workload.time").find(|m| m.place.word("workload") == Some("command"))
+    let alone =
+        |m: &&Measurement| m.place.word("workload") == Some("command") && m.place.get("threads").is_none();
+    record.of("workload.time").find(alone)
 }
 
 fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {

@@ -153,6 +153,10 @@ fn an_instant_is_not_diagnosed() {
     };
     is_bound(&record, "unknown", &["too short"]);
     assert_eq!(bound(&Record::new("0", String::new(), Vec::new())), None);
+    // A step of scaling is no command of stat's.
+    let mut step = command([1.0, 0.0, 0.0, 0.0]);
+    step.measurements[0].place = Where::new().with("workload", "command").with("threads", 2u32);
+    assert_eq!(bound(&step), None);
 }
 
 proptest! {

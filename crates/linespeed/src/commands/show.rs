@@ -27,7 +27,11 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     } else if record.measurements.is_empty() {
         terminal::inventory(&record, &output::style(&options.out))
     } else {
-        terminal::report(&record, &output::style(&options.out))
+        let style = output::style(&options.out);
+        // Of a record of a command, what that was bound by comes first.
+        let mut text = terminal::stat(&record, &style);
+        text.push_str(if text.is_empty() { "" } else { "\n" });
+        text + &terminal::report(&record, &style)
     };
     match output_file(options) {
         Some(path) => files::write(&path, &text)?,

@@ -141,7 +141,8 @@ fn the_record_tells_where_the_time_went_and_what_it_was_bound_by() {
     assert!(!record.machine.cpus.is_empty() && record.conditions.after.is_some());
     // It can be shown again, and as a page.
     let text = record.to_json();
-    assert!(run_with(linespeed(["show", "-"]), text.clone()).succeeds().stdout.contains("command"));
+    let shown = run_with(linespeed(["show", "-"]), text.clone()).succeeds();
+    assert!(shown.stdout.contains("Bound by waiting"), "{}", shown.stdout);
     assert!(run_with(linespeed(["show", "-", "--html"]), text).succeeds().stdout.contains("</html>"));
 }
 

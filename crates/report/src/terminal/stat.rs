@@ -14,7 +14,9 @@ const MOST_THREADS: usize = 8;
 
 /// Writes the report of a record of a command; nothing when there is none in it.
 pub fn write(screen: &mut Screen, record: &Record) {
-    let command = |m: &&Measurement| m.place.word("workload") == Some("command");
+    // With threads it is a step of scaling.
+    let command =
+        |m: &&Measurement| m.place.word("workload") == Some("command") && m.place.get("threads").is_none();
     let Some(time) = record.of("workload.time").find(command) else { return };
     screen.paragraph(&[Span::strong("  ")], Tone::Strong, &words(time));
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, &ends(time));
