@@ -76,6 +76,15 @@ impl Counters {
     /// counts any, takes some milliseconds more: the kernel then patches its scheduler, and undoes that a second after
     /// the last event is gone.
     pub fn open(target: Target, set: Set) -> Counters {
+        Self::open_mode(target, set, false)
+    }
+
+    /// As [`Counters::open`], of user mode alone: what a loop itself executes, without the interrupts that come over it.
+    pub fn open_user(target: Target, set: Set) -> Counters {
+        Self::open_mode(target, set, true)
+    }
+
+    fn open_mode(target: Target, set: Set, user_only: bool) -> Counters {
         let (pid, cpu, scope, inherit, enable_on_exec) = match target {
             Target::ThisThread => (0, -1, Scope::Own, false, false),
             Target::Process { pid, inherit, enable_on_exec } => {
@@ -83,7 +92,7 @@ impl Counters {
             }
             Target::Cpu(cpu) => (-1, i32::try_from(cpu).unwrap_or(i32::MAX), Scope::Cpu(cpu), false, false),
         };
-        let wanted = Mode { inherit, enable_on_exec, ..Mode::default() };
+        let wanted = Mode { inherit, enable_on_exec, user_only, ..Mode::default() };
         let mut opener = Opener::new(pid, cpu, scope, wanted, refusal::surroundings());
         // 0 and below name no process, but would count the caller or everything.
         if matches!(target, Target::Process { pid: ..=0, .. }) {

@@ -41,7 +41,7 @@ pub struct Pace {
     pub most: usize,
     /// Beyond `least` none begins after this.
     pub deadline: Instant,
-    /// What to count beside the work, where the CPU counts.
+    /// What to count beside the work, where the CPU counts; in user mode, where the work is.
     pub counted: Option<Set>,
 }
 
@@ -252,7 +252,7 @@ impl Plan<'_> {
         if self.warm_up {
             worker.round();
         }
-        let counters = self.pace.counted.map(|set| Counters::open(Target::ThisThread, set));
+        let counters = self.pace.counted.map(|set| Counters::open_user(Target::ThisThread, set));
         counters.iter().for_each(Counters::enable);
         let mut clock = look_at_clock();
         member.wait();
