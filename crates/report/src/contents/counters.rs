@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Key, Measurement, Record, units};
 
-use super::figures::{key, remarks};
+use super::figures::{brief_remarks, key};
 use crate::table::Table;
 
 /// What was counted: a workload with so many threads, or a command.
@@ -61,7 +61,7 @@ fn counts(record: &Record, most: usize) -> Table {
         table.note(&format!("the first {rows} of {}; all are in the record", all.len()));
     }
     for m in all.into_iter().take(rows) {
-        for remark in remarks(m) {
+        for remark in brief_remarks(m) {
             table.note_row(&remark);
         }
         let here = place(m);
@@ -105,7 +105,7 @@ fn slots(record: &Record, most: usize) -> Table {
         let mut row: Vec<String> = here.iter().take(3).map(|(_, value)| value.clone()).collect();
         for category in CATEGORIES {
             let m = cells.get(&(here.clone(), category.to_owned()));
-            for remark in m.into_iter().flat_map(|m| remarks(m)) {
+            for remark in m.into_iter().flat_map(|m| brief_remarks(m)) {
                 table.note_row(&remark);
             }
             row.push(m.map_or(String::new(), |m| units::percent(m.value())));

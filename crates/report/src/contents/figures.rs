@@ -95,10 +95,11 @@ pub fn remarks(m: &Measurement) -> Vec<String> {
     remarks
 }
 
-/// What is to be said against a measurement in a table that shows its spread: noise in two words.
+/// What is to be said against a measurement, in a table of many: noise in a few words, so that rows share their notes.
 pub fn brief_remarks(m: &Measurement) -> Vec<String> {
     let brief = |remark: String| match remark.split_once(':') {
-        Some(("too noisy", _)) => "too noisy, as the spread says".to_owned(),
+        Some(("too noisy", _)) => "too noisy to lean on".to_owned(),
+        _ if remark.starts_with("too few samples") => "too few samples for an interval".to_owned(),
         _ => remark,
     };
     remarks(m).into_iter().map(brief).collect()

@@ -193,9 +193,9 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
         "placement",
         "#threads",
         "#throughput",
-        "?#spread",
         "#speed-up",
-        "#efficiency",
+        "?#efficiency",
+        "?#throughput between",
         "#IPC declared",
         "#IPC counted",
     ];
@@ -220,9 +220,9 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
             if placements { line.placement.clone() } else { String::new() },
             step.threads.to_string(),
             units::figure(step.throughput, "work/s"),
-            m.map_or(String::new(), |m| spread(m)),
             format!("{}×", units::significant(step.speedup)),
             units::percent(step.efficiency),
+            m.map_or(String::new(), |m| spread(m)),
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
         ]);
@@ -344,10 +344,7 @@ mod tests {
         assert_eq!(table.rows[1][0], "2");
         assert!(table.rows[1].contains(&"1.20".to_owned()) && table.rows[1].contains(&"1.19".to_owned()));
         assert_eq!(table.rows[1].last().map(String::as_str), Some("[1]"));
-        assert_eq!(
-            table.notes,
-            ["too noisy, as the spread says", "a unit of work is: primes below a million"]
-        );
+        assert_eq!(table.notes, ["too noisy to lean on", "a unit of work is: primes below a million"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Measurement, Record};
 
-use super::figures::{brief_remarks, key, remarks, spread, value};
+use super::figures::{brief_remarks, key, spread, value};
 use crate::table::Table;
 
 /// Rows of a table; the rest is among all measurements.
@@ -97,7 +97,7 @@ fn yields(record: &Record) -> Table {
         table.note(&format!("the first {MOST} of {}; all are in the record", all.len()));
     }
     for m in all.into_iter().take(MOST) {
-        for remark in remarks(m) {
+        for remark in brief_remarks(m) {
             table.note_row(&remark);
         }
         table.row(vec![key(m, "workload"), key(m, "core"), value(m), spread(m)]);
