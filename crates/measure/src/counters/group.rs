@@ -126,7 +126,10 @@ pub(super) struct Opener<'a> {
     cpu: i32,
     scope: Scope,
     here: &'a Surroundings,
+    /// `user_only` in it means that the kernel allows no more.
     wanted: Mode,
+    /// Whether the caller wants hardware events of user mode alone.
+    user_asked: bool,
     /// Whether an event has been opened, so that the mode stands.
     settled: bool,
     pub(super) groups: Vec<Group>,
@@ -135,11 +138,13 @@ pub(super) struct Opener<'a> {
 
 impl<'a> Opener<'a> {
     pub(super) fn new(pid: i32, cpu: i32, scope: Scope, wanted: Mode, here: &'a Surroundings) -> Self {
-        let wanted = Mode { group: true, disabled: true, ..wanted };
-        Self { pid, cpu, scope, here, wanted, settled: false, groups: Vec::new(), refused: Vec::new() }
+        let user_asked = wanted.user_only;
+        let wanted = Mode { group: true, disabled: true, user_only: false, ..wanted };
+        let (groups, refused) = (Vec::new(), Vec::new());
+        Self { pid, cpu, scope, here, wanted, user_asked, settled: false, groups, refused }
     }
 
-    /// Whether only user mode is counted.
+    /// Whether the kernel lets only user mode be counted.
     pub(super) fn user_only(&self) -> bool {
         self.wanted.user_only
     }
@@ -187,9 +192,17 @@ impl<'a> Opener<'a> {
 
     fn keep(&mut self, members: Vec<(&'static str, OwnedFd)>) {
         if !members.is_empty() {
-            let (together, user_only) = (self.wanted.group, self.wanted.user_only);
+            let software = members.first().and_then(|(event, _)| events::find(event));
+            let software = software.is_some_and(|event| event.kind == Kind::Software);
+            let (together, user_only) = (self.wanted.group, self.user_mode(self.wanted, software));
             self.groups.push(Group { members, together, user_only });
         }
+    }
+
+    /// Whether an event counts user mode alone. Of the kernel's own events that leaves nothing, or half: only where it
+    /// must be.
+    fn user_mode(&self, mode: Mode, software: bool) -> bool {
+        mode.user_only || self.user_asked && !software
     }
 
     pub(super) fn refuse(&mut self, event: &'static str, reason: String) {
@@ -221,6 +234,7 @@ impl<'a> Opener<'a> {
                 pinned: pinned && lead,
                 disabled: mode.disabled && lead,
                 enable_on_exec: mode.enable_on_exec && lead,
+                user_only: self.user_mode(mode, code.kind == attr::TYPE_SOFTWARE),
                 ..mode
             };
             attr::open(&Attr::new(code, mode), self.pid, self.cpu, leader)
@@ -337,5 +351,24 @@ mod tests {
         // Only what the calls themselves fault lies between.
         assert!(faults(&single) > 0 && faults(&together).abs_diff(faults(&single)) < 20);
         assert_eq!(together.counts.len(), single.counts.len());
+    }
+
+    #[test]
+    fn user_mode_by_wish_does_not_blind_the_kernels_own_events() {
+        let here = crate::counters::refusal::surroundings();
+        let mut opener = Opener::new(0, -1, Scope::Own, Mode { user_only: true, ..Mode::default() }, here);
+        opener.open(&Wish::plain(events::SOFTWARE_GROUP));
+        let blamed = opener.refused.iter().any(|(_, why)| why.contains("only user mode"));
+        assert_eq!(blamed, opener.user_only(), "{:?}", opener.refused);
+        assert!(opener.user_mode(opener.wanted, false));
+        if let [group] = &opener.groups[..] {
+            assert_eq!(group.user_only, opener.user_only());
+            group.enable();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let mut tally = Tally::default();
+            group.read(&mut tally);
+            let reading = tally.reading();
+            assert!(opener.user_only() || reading.get("context-switches").unwrap().raw > 0, "{reading:?}");
+        }
     }
 }
