@@ -126,3 +126,17 @@ fn a_command_reads_nothing_and_each_copy_is_told_its_own_cpu() {
     let job = shell("test {cpus} -ge 0");
     assert!(once(&job, &cpus).is_ok(), "a copy was given a list");
 }
+
+#[test]
+fn hundreds_of_copies_start_together_and_all_are_counted() {
+    // As many copies as a large machine has CPUs, on the few that are here. What a process may have open bounds them.
+    let first = cpus()[0];
+    let many = vec![first; 100];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("seen");
+    // All copies stand at their gates until the last is there: none has run before.
+    let line = format!("echo x >> {}", file.display());
+    let run = once(&shell(&line), &many).unwrap();
+    assert_eq!(run.seconds.len(), many.len());
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), many.len());
+}

@@ -134,3 +134,12 @@ fn the_documents_example_is_a_recipe_and_its_tables_are_whole() {
         assert!(DOCUMENT.contains(&format!("| `{{{place}}}` |")), "{place} is not among the places");
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_text_panics(text in "[a-z\\[\\]{}=\"\n .0-9-]{0,120}") {
+        let _ = read(&text);
+        let _ = read(&format!("name = \"x\"\nwhat = \"x\"\ncommand = [\"{}\"]", text.replace(['"', '\n'], "")));
+        let _ = score::compile(&text, &template::Values::new(), true);
+    }
+}
