@@ -1,6 +1,6 @@
 //! The firmware's distances between nodes (SLIT) held against the latencies that were measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::Machine;
 use record::units::figure;
@@ -91,17 +91,13 @@ struct Told {
 pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
     let told: Vec<Told> = latency
         .iter()
+        .filter(|(_, cell)| cell.sure)
         .filter_map(|(at, cell)| {
             distances.get(at).map(|distance| Told { at: *at, distance: *distance, cell: *cell })
         })
         .take(MOST_CELLS)
         .collect();
-    let nodes = told.iter().map(|told| told.at.1).max().map_or(0, |_| {
-        let mut ids: Vec<u32> = told.iter().flat_map(|told| [told.at.0, told.at.1]).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids.len()
-    });
+    let nodes = told.iter().flat_map(|told| [told.at.0, told.at.1]).collect::<BTreeSet<u32>>().len();
     let default_table =
         nodes > 2 && told.iter().all(|t| t.distance == if t.at.0 == t.at.1 { DEFAULT.0 } else { DEFAULT.1 });
     let mut mismatches = if default_table { hidden(&told) } else { one_distance(&told) };
@@ -147,13 +143,13 @@ fn says(told: &Told) -> String {
     }
 }
 
-/// Pairs of one row of which the firmware calls the slower one nearer. For each slower cell the worst is told, and
+/// Pairs of one row or column of which the firmware calls the slower one nearer. For each slower cell the worst is told, and
 /// of the two directions between two nodes the worse.
 fn reversed(told: &[Told]) -> Vec<(f64, String)> {
     let mut worst: BTreeMap<(u32, u32), (f64, String)> = BTreeMap::new();
     for slow in told {
         let contradicts = |fast: &&Told| {
-            fast.at.0 == slow.at.0
+            (fast.at.0 == slow.at.0 || fast.at.1 == slow.at.1)
                 && slow.distance < fast.distance
                 && fast.cell.value * (1.0 + WORTH_TELLING) < slow.cell.value
                 && apart(slow, fast)
@@ -222,7 +218,7 @@ mod tests {
     use super::*;
 
     fn cell(value: f64) -> Cell {
-        Cell { value, between: (value * 0.99, value * 1.01) }
+        Cell { value, between: (value * 0.99, value * 1.01), sure: true }
     }
 
     fn row(ns: &[f64]) -> Cells {
@@ -247,7 +243,7 @@ mod tests {
     #[test]
     fn a_difference_inside_the_intervals_is_no_mismatch() {
         let mut latency = row(&[100.0, 160.0, 230.0, 290.0]);
-        latency.insert((0, 3), Cell { value: 290.0, between: (220.0, 360.0) });
+        latency.insert((0, 3), Cell { value: 290.0, between: (220.0, 360.0), sure: true });
         let verdict = judge(&latency, &distances(&[10, 16, 28, 22]));
         assert!(verdict.mismatches.is_empty(), "{verdict:?}");
         assert_eq!(verdict.agreement, Some(1.0));

@@ -19,6 +19,8 @@ pub(crate) struct Cell {
     pub value: f64,
     /// The 95 % interval of the median, or the range of the samples.
     pub between: (f64, f64),
+    /// Whether it may be leaned on: it carries no doubt.
+    pub sure: bool,
 }
 
 /// The cells of a matrix by (from, to).
@@ -50,7 +52,10 @@ pub fn numa(record: &Record) -> Option<Numa> {
     let bandwidth_factor =
         mean_over_all(&bandwidth, &rows, &columns, &distances, |rate| 1.0 / rate).map(|factor| 1.0 / factor);
     let own = rows.intersection(&columns).count();
-    let verdict = distances::judge(&latency, &distances);
+    // Times of an emulator hold nothing against a table.
+    let emulated = record.machine.virtualization.emulated == Some(true);
+    let verdict = if emulated { Verdict::default() } else { distances::judge(&latency, &distances) };
+    let doubtful = latency.values().filter(|cell| !cell.sure).count();
     let mut numa = Numa {
         nodes: u32::try_from(columns.len()).unwrap_or(u32::MAX),
         local_ns: local(&latency),
@@ -64,6 +69,14 @@ pub fn numa(record: &Record) -> Option<Numa> {
         meaning: String::new(),
     };
     numa.meaning = meaning(&numa, &verdict);
+    if emulated {
+        numa.meaning.push_str(" An emulator's times say nothing of the firmware's distances.");
+    } else if doubtful > 0 {
+        let of = latency.len();
+        numa.meaning.push_str(&format!(
+            " {doubtful} of {of} latencies are in doubt and were held against no distance."
+        ));
+    }
     Some(numa)
 }
 
@@ -74,7 +87,11 @@ fn cells<'a>(all: impl Iterator<Item = &'a Measurement>) -> Cells {
         let (Some(from), Some(to)) = (id("from"), id("to")) else { continue };
         let value = m.value();
         if value.is_finite() && value > 1e-30 && value < 1e30 {
-            cells.entry((from, to)).or_insert(Cell { value, between: spread(&m.summary) });
+            cells.entry((from, to)).or_insert(Cell {
+                value,
+                between: spread(&m.summary),
+                sure: m.doubt.is_none(),
+            });
         }
     }
     cells
@@ -264,6 +281,22 @@ mod tests {
                 prop_assert!(numa.distance_agreement.is_none_or(|a| (-1.0..=1.0).contains(&a)), "{numa:?}");
             }
         }
+    }
+
+    #[test]
+    fn neither_doubtful_nor_emulated_figures_are_held_against_the_firmware() {
+        let mut record = with(HYGON_DISTANCES, &column(&[102.0, 161.0, 231.0, 287.0]));
+        assert!(!numa(&record).unwrap().distance_mismatches.is_empty());
+        for m in &mut record.measurements[2..] {
+            m.doubt = Some("too noisy".to_owned());
+        }
+        let doubtful = numa(&record).unwrap();
+        assert!(doubtful.distance_mismatches.is_empty(), "{doubtful:?}");
+        assert!(doubtful.meaning.contains("2 of 4 latencies are in doubt"), "{}", doubtful.meaning);
+        record.machine.virtualization.emulated = Some(true);
+        let emulated = numa(&record).unwrap();
+        assert_eq!((emulated.distance_agreement, emulated.local_ns), (None, Some(102.0)));
+        assert!(emulated.meaning.contains("An emulator's times"), "{}", emulated.meaning);
     }
 
     #[test]

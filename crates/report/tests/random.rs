@@ -319,7 +319,7 @@ fn record() -> impl Strategy<Value = Record> {
     );
     (
         machine(),
-        (vec(measurement(), 0..40), vec(placed(), 0..60), vec(scaling(), 0..4), option::of(numa())),
+        (vec(measurement(), 0..40), vec(placed(), 0..24), vec(scaling(), 0..3), option::of(numa())),
         vec(coverage, 0..5),
         vec(resource, 0..4),
         vec(level, 0..4),

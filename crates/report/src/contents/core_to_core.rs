@@ -59,7 +59,12 @@ fn pair(m: &Measurement) -> Option<(u32, u32)> {
 /// What kind of pair it is, nearest first: in the record's own words, else by the topology.
 fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
     if let Some(told) = m.detail.get("class").and_then(|class| class.as_str()) {
-        return told.to_owned();
+        // As a record has it: `cache`, `package at distance 16`.
+        return if SHARED.iter().any(|part| told.starts_with(part)) {
+            format!("one {told}")
+        } else {
+            told.to_owned()
+        };
     }
     let Some((from, to)) = pair(m) else { return String::new() };
     let (Some(a), Some(b)) = (cpus.get(&from), cpus.get(&to)) else {
@@ -80,6 +85,22 @@ fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
         "other package"
     };
     word.to_owned()
+}
+
+/// Parts that two CPUs may share, smallest first, as records name them.
+const SHARED: [&str; 5] = ["cluster", "cache", "die", "node", "package"];
+
+/// How near two CPUs of this kind of pair are: siblings first, then by what they share and by distance.
+fn rank(kind: &str) -> (usize, u32, String) {
+    let shared =
+        SHARED.iter().position(|part| kind.strip_prefix("one ").is_some_and(|k| k.starts_with(part)));
+    let place = match kind {
+        "siblings" => 0,
+        _ if kind.starts_with("other package") => SHARED.len() + 1,
+        _ => shared.map_or(SHARED.len() + 2, |at| at + 1),
+    };
+    let distance = kind.rsplit(' ').next().and_then(|last| last.parse().ok()).unwrap_or(0);
+    (place, distance, kind.to_owned())
 }
 
 /// A row a pair.
@@ -107,7 +128,7 @@ fn classes(all: &[&Measurement], class: impl Fn(&Measurement) -> String) -> Tabl
         .into_iter()
         .map(|(kind, of)| (Summary::of(&of.iter().map(|m| m.value()).collect::<Vec<_>>()), kind, of))
         .collect();
-    rows.sort_by(|a, b| a.0.median.total_cmp(&b.0.median));
+    rows.sort_by_cached_key(|(_, kind, _)| rank(kind));
     for (summary, kind, of) in rows {
         let pairs: BTreeSet<(u32, u32)> = of.iter().filter_map(|m| pair(m)).collect();
         let slowest = of.iter().max_by(|a, b| a.value().total_cmp(&b.value()));
@@ -341,6 +362,20 @@ mod tests {
     }
 
     #[test]
+    fn kinds_of_pairs_stand_nearest_first_whatever_was_measured() {
+        let mut kinds =
+            ["other package at distance 28", "one package at distance 16", "one cache", "siblings"];
+        kinds.reverse();
+        kinds.swap(0, 3);
+        let mut sorted = kinds.to_vec();
+        sorted.sort_by_cached_key(|kind| rank(kind));
+        let nearest_first =
+            ["siblings", "one cache", "one package at distance 16", "other package at distance 28"];
+        assert_eq!(sorted, nearest_first);
+        assert!(rank("other package at distance 9") < rank("other package at distance 28"));
+    }
+
+    #[test]
     fn the_records_own_kind_of_pair_comes_first() {
         let mut record = record(&[(0, 4), (0, 1), (0, 2), (0, 3)]);
         let own = record.measurements[0].clone().with_detail("class", "same L2");
@@ -348,10 +383,6 @@ mod tests {
         let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
         let table = classes(&all, |m| class(&cpus(&record.machine), false, m));
         let kinds: Vec<&str> = table.rows.iter().map(|row| row[0].as_str()).collect();
-        assert_eq!(kinds.len(), 3);
-        assert!(
-            ["same L2", "one node", "other package"].iter().all(|kind| kinds.contains(kind)),
-            "{kinds:?}"
-        );
+        assert_eq!(kinds, ["one node", "other package", "same L2"]);
     }
 }
