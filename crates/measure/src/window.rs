@@ -21,7 +21,7 @@ impl Log {
 
     /// Notes that `done` was reached at `ns`.
     #[cfg(test)]
-    fn note_at(&mut self, ns: f64, done: f64) {
+    pub(crate) fn note_at(&mut self, ns: f64, done: f64) {
         self.points.push((ns, done));
     }
 

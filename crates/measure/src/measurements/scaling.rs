@@ -33,6 +33,10 @@ const VISITS: usize = 2;
 /// Slices of a visit.
 const SLICES: usize = 4;
 
+/// On a machine so busy that steps take longer than they should, seconds beyond the budget in which another workload may
+/// still begin.
+const OVERTIME: f64 = 3.0;
+
 /// Slices that a visit has even where time is short.
 const LEAST: usize = 3;
 
@@ -89,6 +93,7 @@ impl Measure for Scaling {
         let chosen = chosen(context, self.name(), |workload| !normal || NORMAL.contains(&workload.name()))?;
         say_what_counts(context, self.name());
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
+        let latest = Instant::now() + Duration::from_secs_f64(context.seconds_left() + OVERTIME);
         let arrays_seconds = context.depth.pick_named(0.0, 0.3, ARRAYS_SECONDS, 60.0);
         let pool = pool_for(context, self.name(), &chosen, arrays_seconds)?;
         let all = steps(context.machine, &context.cpus, context.depth);
@@ -97,6 +102,14 @@ impl Measure for Scaling {
         let count = chosen.len();
         for (index, workload) in chosen.into_iter().enumerate() {
             context.check()?;
+            if Instant::now() >= latest {
+                let what = format!("scaling {}", workload.name());
+                context.coverage.push(
+                    Coverage::skipped(what, "the time ended before it")
+                        .with_remedy("linespeed run scaling --full"),
+                );
+                continue;
+            }
             let share = context.seconds_left() / (count - index) as f64;
             // Passes of some tenths of a second would take minutes on every step.
             let steps = if workload.indivisible() && context.depth < Depth::Full { &few } else { &all };
@@ -159,8 +172,12 @@ fn one(
 ) -> Result<(), String> {
     let begun = Instant::now();
     let steps = affordable(context, workload, steps)?;
-    let Some(largest) = steps.last() else { return Err("memory allows no thread".to_owned()) };
-    let crew = Crew::gather(workload, context.machine, &largest.cpus, pool.as_ref())?;
+    let cpus: BTreeSet<u32> = steps.iter().flat_map(|step| step.cpus.iter().copied()).collect();
+    if cpus.is_empty() {
+        return Err("memory has no room for a thread".to_owned());
+    }
+    let cpus: Vec<u32> = cpus.into_iter().collect();
+    let crew = Crew::gather(workload, context.machine, &cpus, pool.as_ref())?;
     let mut seen: Vec<Seen> = steps
         .iter()
         .map(|step| Seen::new(workload, step.cpus.clone(), walked(workload, pool, &step.cpus)))
@@ -217,21 +234,33 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     let each = workload.bytes(context.machine);
     let allowed = context.memory_allowance();
     let threads = allowed.checked_div(each).map_or(usize::MAX, |n| n as usize);
-    let (some, none): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(|step| step.cpus.len() <= threads);
-    if let Some(first) = none.first() {
+    // Each CPU keeps its memory from its first step to the last.
+    let mut cpus = BTreeSet::new();
+    let (mut some, mut left_out) = (Vec::new(), Vec::new());
+    for step in steps {
+        let with: BTreeSet<u32> = cpus.iter().chain(&step.cpus).copied().collect();
+        if with.len() <= threads {
+            cpus = with;
+            some.push(step.clone());
+        } else {
+            left_out.push(step.cpus.len());
+        }
+    }
+    if let (Some(least), Some(most)) = (left_out.first(), left_out.last()) {
+        let steps = if least == most { least.to_string() } else { format!("{least} to {most}") };
         context.coverage.push(
             Coverage::degraded(
                 format!("scaling {}", workload.name()),
                 format!(
-                    "memory has room for {threads} of its threads ({} each): steps from {} threads on are left out",
+                    "memory has room for {threads} of its threads ({} each): {} steps of {steps} threads are left out",
                     record::units::bytes(each),
-                    first.cpus.len()
+                    left_out.len()
                 ),
             )
             .with_remedy("raise the memory limit or free memory"),
         );
     }
-    Ok(some.into_iter().cloned().collect())
+    Ok(some)
 }
 
 /// Length of a slice so that all visits of all steps fit into `seconds`; 5 ms at least.
@@ -351,7 +380,7 @@ mod tests {
             if context.cpus.len() < 2 {
                 return;
             }
-            context.begin("scaling", 1.0);
+            context.begin("scaling", 60.0);
             // An earlier figure of the same place gives way to the one measured beside the others.
             let place = Where::new()
                 .with("workload", "primes")
@@ -425,14 +454,15 @@ mod tests {
             }
         }
         here(Depth::Named, &Stop::new(), |context| {
-            let steps = [1, 2].map(|n| Step { cpus: (0..n).collect(), orders: vec![Order::CoresFirst] });
-            // One has room and two have not, on any machine.
+            let step = |cpus: &[u32]| Step { cpus: cpus.to_vec(), orders: vec![Order::CoresFirst] };
+            let steps = [step(&[0]), step(&[1]), step(&[0, 1])];
+            // One has room and two have not, on any machine; nor has another one beside the first.
             let hungry = Hungry(context.memory_allowance() / 3 * 2);
             let left = affordable(context, &hungry, &steps).unwrap();
             assert_eq!(left.len(), 1);
             let reason = context.coverage[0].reason.clone().unwrap();
             assert!(
-                reason.contains("room for 1 of its threads") && reason.contains("from 2 threads"),
+                reason.contains("room for 1 of its threads") && reason.contains("2 steps of 1 to 2 threads"),
                 "{reason}"
             );
         });

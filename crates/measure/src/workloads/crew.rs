@@ -385,3 +385,71 @@ fn blame(slices: &mut [Slice], happened: &[Mark]) {
         slice.marks.extend(happened);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads;
+
+    fn part(rate: f64, clock: (f64, f64), on_cpu: f64) -> Part {
+        let mut log = Log::default();
+        log.note_at(0.0, 0.0);
+        log.note_at(1e9, rate);
+        Part { log, clock, on_cpu, done: rate, counted: None, marks: BTreeSet::new() }
+    }
+
+    fn crew() -> Crew<'static> {
+        let workload = workloads::find("cpu-bound").unwrap_or_else(|| unreachable!());
+        Crew { workload, workers: BTreeMap::new(), cores: BTreeMap::new() }
+    }
+
+    #[test]
+    fn the_slowest_cpu_is_named_and_rates_add_up() {
+        let parts = vec![part(9.0, (3.0, 3.0), 1.0), part(3.0, (3.0, 3.0), 1.0), part(10.0, (3.0, 3.0), 1.0)];
+        let slice = crew().slice(&[4, 7, 9], parts).unwrap();
+        assert_eq!((slice.rate, slice.slowest), (22.0, (7, 3.0 / 9.0)));
+        assert!(slice.marks.is_empty());
+    }
+
+    #[test]
+    fn ipc_is_over_the_cycles_that_a_thread_had() {
+        // Half of its second was somebody else's: 10 iterations of 5 instructions in 0.5 s × 20 Hz.
+        let slice = crew().slice(&[0], vec![part(10.0, (20.0, 20.0), 0.5)]).unwrap();
+        assert_eq!(slice.ipc, Some(5.0));
+    }
+
+    #[test]
+    fn a_clock_that_drops_on_one_cpu_marks_the_slice() {
+        let steady = |n: usize| (0..n).map(|_| part(1.0, (3.0, 3.0), 1.0)).collect::<Vec<_>>();
+        let mut parts = steady(5);
+        parts[2].clock = (3.0, 2.7);
+        let cpus: Vec<u32> = (0..5).collect();
+        let marked = |parts| crew().slice(&cpus, parts).unwrap().marks.contains(&Mark::ClockMoved);
+        assert!(marked(parts));
+        assert!(!marked(steady(5)));
+        // All by a little: the machine's turbo gave way.
+        let all = (0..5).map(|_| part(1.0, (3.0, 2.95), 1.0)).collect();
+        assert!(marked(all));
+    }
+
+    #[test]
+    fn incidents_of_a_visit_fall_on_the_slices_that_lost_by_them() {
+        let slice = |rate| Slice {
+            rate,
+            seconds: 1.0,
+            clock_hz: 1.0,
+            ipc: None,
+            slowest: (0, 1.0),
+            done: 1.0,
+            counted: None,
+            marks: BTreeSet::new(),
+        };
+        let marked = |rates: [f64; 3]| {
+            let mut slices = rates.map(slice);
+            blame(&mut slices, &[Mark::Stolen]);
+            slices.map(|slice| slice.marks.contains(&Mark::Stolen))
+        };
+        assert_eq!(marked([100.0, 80.0, 99.0]), [false, true, false]);
+        assert_eq!(marked([100.0, 99.5, 99.0]), [false, false, true]);
+    }
+}
