@@ -38,7 +38,9 @@
     return wrong;
   });
   const maps = drawn("heat");
-  const shades = new Map();
+  // A legend has every shade, also those that no cell of its map has.
+  const keys = [...document.querySelectorAll('svg.key path[class^="h"]')];
+  const shades = new Map(keys.map((key) => [key.getAttribute("class"), getComputedStyle(key).fill]));
   const badMaps = maps.flatMap((svg) => {
     const wrong = wrongWith(svg);
     const cells = [...svg.querySelectorAll("path")];
