@@ -16,7 +16,7 @@ use wire::{Kind, Orders};
 /// Where the kernel starts the program of an initramfs.
 const INIT: &str = "/init";
 
-/// What is mounted: type, folder, and whether the folder has to be made.
+/// What is mounted: type, folder, and whether the folder has to be made. The first is needed to know what to do.
 const MOUNTS: [(&str, &str, bool); 6] = [
     ("proc", "/proc", false),
     ("sysfs", "/sys", false),
@@ -34,23 +34,34 @@ pub fn is_first_process() -> bool {
         && !Path::new("/proc/self").exists()
 }
 
-/// Does everything and powers off.
+/// Does everything and powers off. Without orders it only says so: then whatever this is, it is no machine of the lab.
 pub fn run() -> ! {
-    let mut notes: Vec<String> =
-        MOUNTS.iter().filter_map(|(kind, at, make)| mount(kind, at, *make)).collect();
-    if let Err(error) = obey(&mut notes) {
+    let mut notes: Vec<String> = MOUNTS.iter().take(1).filter_map(mounted).collect();
+    let orders = match orders() {
+        Ok(orders) => orders,
+        Err(error) => {
+            eprintln!("linespeed as the first process: {error}; boot it with the lab");
+            std::process::exit(3);
+        }
+    };
+    notes.extend(MOUNTS.iter().skip(1).filter_map(mounted));
+    if let Err(error) = obey(&orders, notes) {
         // The console is all that is left to speak to.
-        eprintln!("linespeed as /init: {}", [notes.as_slice(), &[error]].concat().join("; "));
+        eprintln!("linespeed as the first process: {error}");
     }
     power_off()
 }
 
-fn obey(notes: &mut Vec<String>) -> Result<(), String> {
+fn orders() -> Result<Orders, String> {
     let line = fs::read_to_string("/proc/cmdline").map_err(|error| format!("/proc/cmdline: {error}"))?;
-    let orders = Orders::read(&line).map_err(|error| error.to_string())?;
-    let channel = Channel::open(&format!("/dev/{}", orders.channel))?;
+    Orders::read(&line).map_err(|error| error.to_string())
+}
+
+fn obey(orders: &Orders, mut notes: Vec<String>) -> Result<(), String> {
+    let channel = Channel::open(&format!("/dev/{}", orders.channel))
+        .map_err(|error| [notes.as_slice(), &[error]].concat().join("; "))?;
     notes.extend(orders.offline.iter().filter_map(|cpu| take_offline(*cpu)));
-    for note in notes.iter() {
+    for note in &notes {
         channel.send(Kind::Note, note.as_bytes());
     }
     channel.send(Kind::Started, b"");
@@ -174,12 +185,12 @@ impl Channel {
 }
 
 /// Mounts one file system; what went wrong otherwise.
-fn mount(kind: &str, at: &str, make: bool) -> Option<String> {
+fn mounted((kind, at, make): &(&str, &str, bool)) -> Option<String> {
     let done = || -> io::Result<()> {
-        if make {
+        if *make {
             fs::DirBuilder::new().mode(0o755).recursive(true).create(at)?;
         }
-        let (kind, at) = (CString::new(kind)?, CString::new(at)?);
+        let (kind, at) = (CString::new(*kind)?, CString::new(*at)?);
         // SAFETY: the three texts end with a zero byte and outlive the call; these file systems need no data.
         let result = unsafe { libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
