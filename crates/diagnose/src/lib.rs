@@ -15,6 +15,7 @@ pub mod resources;
 #[cfg(test)]
 mod samples;
 pub mod scaling;
+mod usl;
 
 use record::{Diagnosis, Record};
 

@@ -8,6 +8,7 @@ use record::units::percent;
 use record::{Measurement, Record};
 
 use crate::figures::{RESOLUTION, median};
+use crate::usl::{Fit, Point, fit};
 
 /// The placement that takes one CPU of each core before any sibling.
 const CORES_FIRST: &str = "cores-first";
@@ -21,11 +22,6 @@ const DOUBTFUL: f64 = 0.05;
 const POOR: f64 = 0.05;
 /// Steps of one workload and placement that are looked at; real ones have about twenty.
 const MOST_STEPS: usize = 4096;
-/// Rounds in which steps that lie far from the fit are given less weight.
-const ROUNDS: usize = 12;
-/// Distance from the fit, in units of their usual distance, from which steps are given less weight (Huber 1964).
-const FAR: f64 = 1.345;
-
 /// One entry for each workload and placement of which there are at least two steps.
 pub fn scaling(record: &Record) -> Vec<Scaling> {
     let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
@@ -63,17 +59,6 @@ pub fn scaling(record: &Record) -> Vec<Scaling> {
 struct Line<'a> {
     placement: &'a str,
     points: Vec<Point>,
-}
-
-/// One step: threads, throughput, and how far that may be off.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    threads: u32,
-    throughput: f64,
-    low: f64,
-    high: f64,
-    /// Relative uncertainty, never 0.
-    error: f64,
 }
 
 impl Point {
@@ -190,127 +175,6 @@ fn chosen(
     }
 }
 
-/// The three parameters of the law.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Fit {
-    rate: f64,
-    contention: f64,
-    coherency: f64,
-}
-
-impl Fit {
-    fn at(&self, threads: u32) -> f64 {
-        throughput(self.rate, self.contention, self.coherency, threads.into())
-    }
-}
-
-/// Throughput of so many threads by the law: rate N / (1 + contention (N - 1) + coherency N (N - 1)).
-fn throughput(rate: f64, contention: f64, coherency: f64, threads: f64) -> f64 {
-    rate * threads / (1.0 + contention * (threads - 1.0) + coherency * threads * (threads - 1.0))
-}
-
-/// Fits the law with contention and coherency not below 0. N / X(N) is linear in 1/rate, contention/rate and
-/// coherency/rate, so weighted least squares answer at once; steps far from the fit then lose weight, round by round.
-/// Of fewer than 4 steps coherency is not fitted; two steps give the contention of Karp and Flatt (1990).
-fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
-    // Scaled by the first step's throughput, so that no power of it leaves the range of the numbers.
-    let scale = points.first()?.throughput;
-    let rows: Vec<Row> = points
-        .iter()
-        .map(|point| {
-            let n = f64::from(point.threads);
-            let y = n * scale / point.throughput;
-            Row { x: [1.0, n - 1.0, n * (n - 1.0)], y, weight: 1.0 / (y * point.error).powi(2) }
-        })
-        .collect();
-    let mut weights: Vec<f64> = rows.iter().map(|row| row.weight).collect();
-    let parameters = if distinct >= 4 { 3 } else { 2 };
-    let mut best = constrained(&rows, &weights, parameters)?;
-    for _ in 0..if distinct > parameters + 1 { ROUNDS } else { 0 } {
-        let distances: Vec<f64> =
-            rows.iter().map(|row| (row.y - row.by(&best)).abs() * row.weight.sqrt()).collect();
-        // Below one, steps lie nearer to the fit than their own uncertainty: none of them is far.
-        let usual = median(distances.iter().copied())?.max(1.0) * FAR;
-        weights = rows
-            .iter()
-            .zip(&distances)
-            .map(|(row, distance)| row.weight * (usual / distance.max(usual)))
-            .collect();
-        best = constrained(&rows, &weights, parameters)?;
-    }
-    let [a, b, c] = best;
-    // No more than all of the work can be serialized.
-    let fit = Fit { rate: scale / a, contention: (b / a).min(1.0), coherency: c / a };
-    [fit.rate, fit.contention, fit.coherency].iter().all(|value| value.is_finite()).then_some(fit)
-}
-
-struct Row {
-    x: [f64; 3],
-    y: f64,
-    weight: f64,
-}
-
-impl Row {
-    fn by(&self, parameters: &[f64; 3]) -> f64 {
-        self.x.iter().zip(parameters).map(|(x, p)| x * p).sum()
-    }
-}
-
-/// Least squares with the second and third parameter not below 0: of the solutions with each set of them held at 0,
-/// the best that keeps to it. There are four at the most, and the problem is convex, so one of them is the answer.
-fn constrained(rows: &[Row], weights: &[f64], parameters: usize) -> Option<[f64; 3]> {
-    let sets: &[&[usize]] =
-        if parameters >= 3 { &[&[0, 1, 2], &[0, 1], &[0, 2], &[0]] } else { &[&[0, 1], &[0]] };
-    let cost = |p: &[f64; 3]| -> f64 {
-        rows.iter().zip(weights).map(|(row, weight)| weight * (row.y - row.by(p)).powi(2)).sum()
-    };
-    sets.iter()
-        .filter_map(|set| solve(rows, weights, set))
-        .filter(|p| p[0] > 0.0 && p[1] >= 0.0 && p[2] >= 0.0 && p.iter().all(|value| value.is_finite()))
-        .min_by(|a, b| cost(a).total_cmp(&cost(b)))
-}
-
-/// Least squares over these parameters, the others 0: a QR decomposition by modified Gram-Schmidt, which keeps exact
-/// data exact where normal equations would lose half of the digits.
-fn solve(rows: &[Row], weights: &[f64], set: &[usize]) -> Option<[f64; 3]> {
-    let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
-    let mut columns: Vec<Vec<f64>> =
-        set.iter().map(|at| rows.iter().zip(&roots).map(|(row, root)| row.x[*at] * root).collect()).collect();
-    let mut y: Vec<f64> = rows.iter().zip(&roots).map(|(row, root)| row.y * root).collect();
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let sizes: Vec<f64> = columns.iter().map(|column| dot(column, column).sqrt()).collect();
-    let mut upper = [[0.0; 3]; 3];
-    let mut right = [0.0; 3];
-    for at in 0..columns.len() {
-        let size = dot(&columns[at], &columns[at]).sqrt();
-        // A column that the others already span (all steps alike) leaves nothing to solve for.
-        if !size.is_finite() || size <= sizes[at] * 1e-10 {
-            return None;
-        }
-        columns[at].iter_mut().for_each(|value| *value /= size);
-        upper[at][at] = size;
-        let unit = columns[at].clone();
-        for (later, column) in columns.iter_mut().enumerate().skip(at + 1) {
-            upper[at][later] = dot(&unit, column);
-            column.iter_mut().zip(&unit).for_each(|(value, u)| *value -= upper[at][later] * u);
-        }
-        right[at] = dot(&unit, &y);
-        y.iter_mut().zip(&unit).for_each(|(value, u)| *value -= right[at] * u);
-    }
-    let mut solution = [0.0; 3];
-    let mut answers = [0.0; 3];
-    for at in (0..set.len()).rev() {
-        let known: f64 = (at + 1..set.len()).map(|later| upper[at][later] * answers[later]).sum();
-        answers[at] = (right[at] - known) / upper[at][at];
-        // What rounding leaves of a zero is zero.
-        if answers[at].abs() * sizes[at] < 1e-12 * sizes[0] {
-            answers[at] = 0.0;
-        }
-        solution[set[at]] = answers[at];
-    }
-    Some(solution)
-}
-
 /// The step from which every later one adds less than [`WORTH`] of a thread's work for each thread more, beyond the
 /// spread of both. By the steps and not by the fit: a law that is smooth misses the corner where siblings begin.
 fn knee(points: &[Point], one: f64) -> Option<u32> {
@@ -407,6 +271,7 @@ fn falls(scaling: &Scaling) -> String {
 mod tests {
     use super::*;
     use crate::samples::{machine, measured};
+    use crate::usl::throughput;
     use proptest::prelude::*;
     use record::Where;
 
