@@ -81,6 +81,9 @@ pub struct Parts {
     /// Switch a machine off after this many seconds, boot included; without: as its shape says
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: Option<u64>,
+    /// In checks: a matrix that is not whole because this host was too busy is wrong, too
+    #[arg(long, global = true)]
+    pub strict: bool,
     /// Show QEMU's command line, and each thing that held
     #[arg(short, long, global = true)]
     pub verbose: bool,

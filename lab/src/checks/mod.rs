@@ -12,25 +12,58 @@ use record::{Measurement, Record};
 
 use crate::shape::Shape;
 
+/// Whether something is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Held,
+    Not,
+    /// Cells are missing, and the record says that time ended or that the CPUs did not run at the same time: a busy
+    /// host, not a fault.
+    Unsure,
+}
+
 /// What was looked at, and whether it is as it should be.
 #[derive(Debug, Default)]
 pub struct Verdicts {
-    all: Vec<(bool, String)>,
+    all: Vec<(Verdict, String)>,
 }
 
+/// How a record says that cells are missing because their CPUs were somebody else's.
+const BUSY: [&str; 4] =
+    ["time ended", "ran at the same time", "run at the same time", "were measured, those"];
 /// Most things that did not hold which are told one by one.
 const MOST_LINES: usize = 20;
 
 impl Verdicts {
     /// Nothing could be looked at.
     pub fn of_failure(why: &str) -> Self {
-        Self { all: vec![(false, why.to_owned())] }
+        Self { all: vec![(Verdict::Not, why.to_owned())] }
     }
 
     /// `what` must hold; `found` says what is there instead.
     fn hold(&mut self, held: bool, what: impl Into<String>, found: impl FnOnce() -> String) {
         let what = what.into();
-        self.all.push((held, if held { what } else { format!("{what}: found {}", found()) }));
+        if held {
+            self.all.push((Verdict::Held, what));
+        } else {
+            self.all.push((Verdict::Not, format!("{what}: found {}", found())));
+        }
+    }
+
+    /// None of the cells of `measurement` may be missing, unless the record says that the host was too busy.
+    fn complete(&mut self, record: &Record, measurement: &str, what: String, missing: &[String]) {
+        let busy = record.coverage.iter().find_map(|entry| {
+            let reason = entry.reason.as_deref().filter(|_| entry.what.starts_with(measurement))?;
+            BUSY.iter().any(|words| reason.contains(words)).then_some(reason)
+        });
+        match busy.filter(|_| !missing.is_empty()) {
+            Some(reason) => {
+                self.all.push((Verdict::Unsure, format!("{what}: {} missing: {reason}", missing.len())))
+            }
+            None => self.hold(missing.is_empty(), what, || {
+                format!("{} missing: {}", missing.len(), missing[..missing.len().min(8)].join(", "))
+            }),
+        }
     }
 
     /// `found` must equal `expected`.
@@ -38,14 +71,19 @@ impl Verdicts {
         self.hold(expected == found, format!("{what} is {expected:?}"), || format!("{found:?}"));
     }
 
-    /// Whether everything held, and there was something.
+    /// Whether nothing was found wrong, and there was something to look at.
     pub fn held(&self) -> bool {
-        !self.all.is_empty() && self.all.iter().all(|(held, _)| *held)
+        !self.all.is_empty() && self.all.iter().all(|(verdict, _)| *verdict != Verdict::Not)
+    }
+
+    /// Whether something could not be told because the host was too busy.
+    pub fn unsure(&self) -> bool {
+        self.all.iter().any(|(verdict, _)| *verdict == Verdict::Unsure)
     }
 
     /// How many held.
     pub fn count_held(&self) -> usize {
-        self.all.iter().filter(|(held, _)| *held).count()
+        self.all.iter().filter(|(verdict, _)| *verdict == Verdict::Held).count()
     }
 
     /// How many there are.
@@ -55,9 +93,10 @@ impl Verdicts {
 
     /// What did not hold, and what did where that is asked for.
     pub fn lines(&self, verbose: bool) -> Vec<String> {
-        let told = |(held, what): &(bool, String)| {
-            let mark = if *held { "held" } else { "not" };
-            (verbose || !held).then(|| format!("{mark}: {what}"))
+        let told = |(verdict, what): &(Verdict, String)| match verdict {
+            Verdict::Held => verbose.then(|| format!("held: {what}")),
+            Verdict::Not => Some(format!("not: {what}")),
+            Verdict::Unsure => Some(format!("too busy to tell: {what}")),
         };
         let mut lines: Vec<String> = self.all.iter().filter_map(told).collect();
         if !verbose && lines.len() > MOST_LINES {
@@ -168,6 +207,25 @@ mod tests {
         assert_eq!((verdicts.held(), verdicts.count_held(), verdicts.count()), (false, 1, 2));
         assert_eq!(verdicts.lines(false), ["not: nodes is 4: found 3"]);
         assert_eq!(verdicts.lines(true).len(), 2);
+    }
+
+    #[test]
+    fn missing_cells_are_a_fault_unless_the_record_says_why() {
+        let missing = ["(0, 1)".to_owned()];
+        let mut record = made_up::record(Vec::new());
+        let told = |record: &Record, missing: &[String]| {
+            let mut verdicts = Verdicts::default();
+            verdicts.complete(record, "core-to-core", "6 pairs".to_owned(), missing);
+            (verdicts.held(), verdicts.unsure(), verdicts.lines(false).join(""))
+        };
+        assert_eq!(
+            told(&record, &missing),
+            (false, false, "not: 6 pairs: found 1 missing: (0, 1)".to_owned())
+        );
+        record.coverage.push(record::Coverage::degraded("core-to-core", "time ended after 5 of 6 pairs"));
+        let (held, unsure, line) = told(&record, &missing);
+        assert!(held && unsure && line.starts_with("too busy to tell: 6 pairs: 1 missing"), "{line}");
+        assert_eq!(told(&record, &[]), (true, false, String::new()));
     }
 
     #[test]
