@@ -59,7 +59,11 @@ fn processor() -> Option<String> {
 
 /// Reads them.
 pub fn read() -> Known {
-    path().map_or(Known::Nothing, |path| read_from(&path, &identity()))
+    // Who we are is asked only where there is something to compare it with.
+    match path().filter(|path| path.exists()) {
+        Some(path) => read_from(&path, &identity()),
+        None => Known::Nothing,
+    }
 }
 
 fn read_from(path: &Path, here: &Value) -> Known {

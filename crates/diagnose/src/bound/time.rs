@@ -94,7 +94,9 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // While nothing of it wants a CPU, the want of one costs nothing.
     let wanted = 1.0 - (facts.off_cpu / facts.wall).min(1.0);
-    let share = facts.runnable / (facts.runnable + facts.cpu()).max(1e-9);
+    // Threads that a quota holds count as ready, but that is another cause.
+    let runnable = (facts.runnable - facts.around("throttled_seconds").unwrap_or(0.0).max(0.0)).max(0.0);
+    let share = runnable / (runnable + facts.cpu()).max(1e-9);
     let others = facts
         .around("busy_seconds")
         .zip(facts.around("seconds"))
@@ -118,7 +120,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
         share: share * wanted,
         says: format!(
             "Its threads were ready for {} without getting a CPU, {} of their time: {who}.",
-            figure(facts.runnable, "s"),
+            figure(runnable, "s"),
             percent(share)
         ),
         advice: vec![advice.to_owned()],

@@ -174,6 +174,37 @@ fn one_busy_thread_is_recognised() {
 }
 
 #[test]
+fn a_quota_is_recognised() {
+    use crate::support::cgroup::Group;
+    let _beside = beside_others();
+    // A fifth of a CPU.
+    let settings = [
+        (["cpu.cfs_period_us", "100000"], ["cpu.max", "20000 100000"]),
+        (["cpu.cfs_quota_us", "20000"], ["cpu.max", "20000 100000"]),
+    ];
+    let group = match Group::new("cpu", &settings) {
+        Ok(group) => group,
+        Err(why) => return skipped("a_quota_is_recognised", &why),
+    };
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    let line = "i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done";
+    let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", line];
+    let ran = run(linespeed(words).in_group(&group));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let record = sound::record(&std::fs::read(&place).unwrap());
+    let bound = record.diagnosis.bound.as_ref().unwrap();
+    let time = record.of("workload.time").next().unwrap();
+    let throttled = time.detail["around"]["throttled_seconds"].as_f64().expect("the kernel counts it");
+    if throttled < value(&record, "workload.cpu_time", "state", "user") * 0.5 {
+        return skipped("a_quota_is_recognised", "other programs left it less than its quota");
+    }
+    // Where others want the CPUs too, that may come first.
+    assert!(bound.says.contains("quota"), "{bound:?}");
+    assert!(ran.stderr.contains("throttled"), "{}", ran.stderr);
+}
+
+#[test]
 fn repeats_have_an_interval_from_six_on_and_say_so_below() {
     let (ran, record) = record_of(&["-r", "6", "--warmup", "1"], &["sh", "-c", "echo run"]);
     assert_eq!(ran.stdout.lines().count(), 7, "a warm-up and six runs: {}", ran.stdout);

@@ -316,8 +316,96 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
         }
         parts.extend(ceiling("latency_ns").map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
         if !parts.is_empty() {
-            lines.push(("this machine reaches", parts.join(", ")));
+            lines.push(("ceilings here", parts.join(", ")));
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use record::diagnosis::{Bound, Evidence};
+    use record::{Coverage, Where};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::terminal::Style;
+
+    /// A record of a command whose details, thread and event are these.
+    fn example(details: Value, thread: &str, event: &str, value: f64) -> Record {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let place = || Where::new().with("workload", "command");
+        let mut time = Measurement::new("workload.time", place(), vec![1.5]);
+        time.detail = details.as_object().cloned().unwrap_or_default().into_iter().collect();
+        record.measurements.push(time);
+        for state in ["user", "system", "runnable", "off-cpu"] {
+            let place = place().with("state", state);
+            record.measurements.push(Measurement::new("workload.cpu_time", place, vec![value]));
+        }
+        for number in 0..2 {
+            let place = place().with("state", "on-cpu").with("thread", format!("{thread} {number}"));
+            record.measurements.push(Measurement::new("workload.cpu_time", place, vec![value]));
+        }
+        let place = place().with("event", event);
+        let count = Measurement::new("counter.count", place, vec![value]).with_detail("coverage", 0.8333);
+        record.measurements.push(count);
+        record.coverage.push(Coverage::impossible("counters", "no PMU").with_remedy("buy one"));
+        record.diagnosis.bound = Some(Bound {
+            by: "one-thread".to_owned(),
+            says: "One thread did it.".to_owned(),
+            evidence: vec![Evidence { says: "x".to_owned(), from: "y".to_owned() }],
+            advice: vec!["more threads".to_owned()],
+        });
+        record
+    }
+
+    fn shown(record: &Record, width: usize) -> String {
+        crate::terminal::stat(record, &Style { width, color: false })
+    }
+
+    #[test]
+    fn the_answer_the_ends_and_the_coverage_are_told() {
+        let details = json!({"command": ["sh", "-c", "it's"], "ends": [{"code": 0}, {"signal": 9}],
+            "left_behind": ["daemon"], "cpus": 8, "ceilings": {"ipc": {"nop": 6.0}, "latency_ns": 95.0},
+            "around": {"stolen_seconds": 0.5, "throttled_seconds": null}});
+        let text = shown(&example(details, "worker", "branch-misses", 0.75), 200);
+        for words in [
+            "sh -c 'it'\\''s'",
+            "exit code 0 (1 run), killed by SIGKILL (9) (1 run)",
+            "forked away: 1 process (daemon)",
+            "Bound by one thread: One thread did it.",
+            "Try: more threads",
+            "worker 0",
+            "83.3 % of the time",
+            "500 ms of CPU time, by the hypervisor",
+            "6.00 instructions a cycle (nop), memory in 95.0 ns",
+            "No counters: no PMU; to have them: buy one",
+        ] {
+            assert!(text.contains(words), "no {words:?} in:\n{text}");
+        }
+        assert!(!text.contains("throttled"), "{text}");
+        assert_eq!(shown(&Record::new("0", String::new(), Vec::new()), 80), "");
+    }
+
+    #[test]
+    fn details_that_are_not_what_they_should_be_are_left_out() {
+        for wrong in [json!(null), json!(-1), json!("x"), json!([[1]]), json!({"a": {"b": 1}})] {
+            let keys =
+                ["command", "ends", "left_behind", "cpus", "ceilings", "around", "clock_hz", "max_rss_bytes"];
+            let details = keys.iter().map(|key| ((*key).to_owned(), wrong.clone())).collect();
+            assert!(shown(&example(Value::Object(details), "t", "e", f64::NAN), 60).contains("Bound by"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_acts_on_the_terminal(name in any::<String>(), value in proptest::num::f64::ANY, width in 20usize..120) {
+            let details = json!({"command": [name], "left_behind": [name], "clock_source": name, "clock_hz": 1e9,
+                "ceilings": {"ipc": {name.clone(): 1.0}}, "bound_to": name, "cpus": 2});
+            let text = shown(&example(details, &name, &name, value), width);
+            prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+            prop_assert!(text.lines().all(|line| crate::text::width(line) <= width), "{text}");
+        }
+    }
 }
