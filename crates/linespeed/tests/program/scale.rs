@@ -298,10 +298,18 @@ fn recipes_are_listed_with_peoples_own() {
 }
 
 #[test]
-fn a_command_that_prints_without_end_or_forks_away_is_borne() {
+fn a_command_that_prints_without_end_or_reads_is_borne() {
     let place = folder();
     typed(place.path(), &["--quick", "--steps", "1"], "yes | head -c 300000000; yes | head -c 3000000 >&2");
     typed(place.path(), &["--quick", "--steps", "1"], "cat");
+}
+
+#[test]
+fn what_a_command_leaves_behind_is_waited_for_and_told() {
+    if emulated() {
+        return skipped("what_a_command_leaves_behind_is_waited_for_and_told", "emulated: it is not adopted");
+    }
+    let place = folder();
     let away = measured(scale(
         place.path(),
         &["--quick", "--steps", "1", "--json", "--", "sh", "-c", "setsid sleep 0.8 & exit 0"],
