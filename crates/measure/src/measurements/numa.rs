@@ -5,6 +5,7 @@ pub mod chase;
 pub mod columns;
 pub mod plan;
 pub mod reading;
+pub mod tell;
 
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,8 @@ pub struct Numa;
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;
 
-/// The first round of latencies may take so many times what all were to take, before cells are given up: a busy machine
-/// gets every cell once.
+/// The first round over the cells may take so many times what all rounds were to take, before cells are given up: a busy
+/// machine gets every cell once.
 const FIRST_ROUND: f64 = 4.0;
 
 fn phases(rows: &[Row], columns: usize, depth: Depth) -> Phases {
@@ -94,7 +95,7 @@ impl Measure for Numa {
         context.at(0.2);
         latency(context, &rows, &mut columns, phases.latency * slower)?;
         context.at(0.5);
-        bandwidth(context, &rows, &mut columns, &phases)
+        bandwidth(context, &rows, &mut columns, &phases, slower)
     }
 }
 
@@ -194,6 +195,7 @@ fn bandwidth(
     rows: &[Row],
     columns: &mut [Column],
     phases: &Phases,
+    slower: f64,
 ) -> Result<(), Halt> {
     let Some(kernel) = reading::kernel() else {
         context.coverage.push(Coverage::impossible("numa bandwidth", "no read kernel is usable here"));
@@ -208,6 +210,7 @@ fn bandwidth(
     let mut marks: Vec<Vec<SampleMark>> = vec![Vec::new(); order.len()];
     let mut threads = vec![0; order.len()];
     let mut ended = Ok(());
+    let from = Instant::now();
     'passes: for pass in 0..passes {
         for step in 0..order.len() {
             // There and back: what drifts touches the early and the late alike.
@@ -216,7 +219,8 @@ fn bandwidth(
             if ended.is_err() {
                 break 'passes;
             }
-            if context.out_of_time() && (pass > 0 || step >= 2) {
+            let over = from.elapsed().as_secs_f64() / phases.bandwidth / slower;
+            if over > if pass == 0 { FIRST_ROUND } else { 1.0 } {
                 break 'passes;
             }
             let (row, column) = (&rows[order[cell].0], &columns[order[cell].1]);

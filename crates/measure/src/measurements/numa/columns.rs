@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use record::{Coverage, Machine};
 
+use crate::budget::Depth;
 use crate::context::Context;
 use crate::cycle::{Cycle, LINE, Place};
 use crate::mapping::{HUGE, Page, base_page, size_word};
 use crate::measurements::core_to_core::kin::distances;
 use crate::measurements::numa::plan::{MOST_CYCLE, Row};
+use crate::measurements::numa::tell::{FREE_MEMORY, Tell};
 use crate::placement::{LEAST_SHARE, Placement};
 use crate::team;
 
@@ -21,6 +23,9 @@ const LEAST: u64 = 8 << 20;
 
 /// Of a node's memory that can be had, a column takes at most this share.
 const SHARE_OF_NODE: f64 = 0.5;
+
+/// Memory with a smaller share of it on huge pages is not "on huge pages".
+const LEAST_HUGE: f64 = 0.99;
 
 /// Of the time for making memory, the cycle may take this share; the rest is for what only bandwidth reads.
 const CYCLE_SHARE: f64 = 0.7;
@@ -190,14 +195,12 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant) -> Result<Column
 
 /// The columns, made all at once within `seconds`. Those that cannot be made are said in the coverage.
 pub fn build(context: &mut Context, rows: &[Row], nodes: &[u32], wanted: u64, seconds: f64) -> Vec<Column> {
+    let mut tell = Tell::default();
     let mut plans: Vec<(u32, u64, u32)> = Vec::new();
     for (node, builder) in nodes.iter().zip(builders(context.machine, rows, nodes)) {
         match size_of(context, *node, nodes.len(), wanted) {
             Ok(bytes) => plans.push((*node, bytes, builder)),
-            Err(why) => context.coverage.push(
-                Coverage::skipped(format!("numa node {node}"), format!("its memory is not measured: {why}"))
-                    .with_remedy("free memory on that node: numactl --hardware shows how much it has"),
-            ),
+            Err(why) => tell.skipped(*node, &why, FREE_MEMORY),
         }
     }
     let cpus: Vec<u32> = plans.iter().map(|(_, _, cpu)| *cpu).collect();
@@ -207,81 +210,55 @@ pub fn build(context: &mut Context, rows: &[Row], nodes: &[u32], wanted: u64, se
         make(node, builder, bytes, deadline)
     });
     let mut columns = Vec::with_capacity(made.len());
-    for ((node, bytes, _), column) in plans.iter().zip(made) {
-        let what = format!("numa node {node}");
-        let skipped =
-            |why: String| Coverage::skipped(what.clone(), format!("its memory is not measured: {why}"));
+    for (&(node, bytes, _), column) in plans.iter().zip(made) {
         match column {
             Some(Ok(mut column)) => {
-                check_pages(context, &mut column);
+                check_pages(&mut tell, &mut column);
                 if let Some(told) = withheld(&column) {
                     context.coverage.push(told);
                     continue;
                 }
                 if (column.touched as u64) < wanted {
-                    let why = if (column.touched as u64) < *bytes { "time" } else { "free memory" };
-                    context.coverage.push(smaller(&column, wanted, why));
+                    tell.smaller(node, column.touched, (column.touched as u64) < bytes);
                 }
                 columns.push(column);
             }
-            Some(Err(Refused::Bind(error))) => context.coverage.push(
-                skipped(format!("mbind is refused: {error}"))
-                    .with_remedy("allow mbind (a seccomp filter may deny it) and the node in cpuset.mems"),
+            Some(Err(Refused::Bind(error))) => tell.skipped(
+                node,
+                &format!("mbind is refused: {error}"),
+                "allow mbind (a seccomp filter may deny it) and the node in cpuset.mems",
             ),
-            Some(Err(Refused::Map(error))) => context.coverage.push(
-                skipped(format!("it could not be mapped: {error}"))
-                    .with_remedy("raise the memory limit or free memory"),
+            Some(Err(Refused::Map(error))) => tell.skipped(
+                node,
+                &format!("it could not be mapped: {error}"),
+                "raise the memory limit or free memory",
             ),
-            None => context.coverage.push(skipped("a thread could not be started".to_owned())),
+            None => tell.skipped(node, "a thread could not be started", ""),
         }
     }
+    let deeper =
+        if context.depth < Depth::Named { "linespeed run numa" } else { "linespeed run numa --full" };
+    context.coverage.extend(tell.lines(wanted, deeper));
     columns
 }
 
-fn smaller(column: &Column, wanted: u64, why: &str) -> Coverage {
-    let words = record::units::bytes;
-    let told = Coverage::degraded(
-        format!("numa node {}", column.node),
-        format!(
-            "{why} allowed {} of its memory; {} would be four times the caches, so a part of its bandwidth may come from \
-             them",
-            words(column.touched as u64),
-            words(wanted)
-        ),
-    );
-    if why == "time" {
-        told.with_remedy("linespeed run numa --full")
-    } else {
-        told.with_remedy("free memory on that node: numactl --hardware shows how much it has")
-    }
-}
-
 /// Reads back which pages back the column.
-fn check_pages(context: &mut Context, column: &mut Column) {
+fn check_pages(tell: &mut Tell, column: &mut Column) {
     column.huge_share = column.cycle.mapping().huge_share();
     let (huge, base) = (size_word(HUGE as u64), size_word(base_page()));
     column.page = match column.huge_share {
-        Some(share) if share >= 0.99 => huge,
-        Some(share) if share > 0.01 => "mixed".to_owned(),
+        Some(share) if share >= LEAST_HUGE => huge,
+        Some(share) if share > 1.0 - LEAST_HUGE => "mixed".to_owned(),
         Some(_) => base,
         None => column.cycle.mapping().page().word(),
     };
-    if column.huge_share.is_some_and(|share| share < 0.99) {
-        let share = record::units::percent(column.huge_share.unwrap_or(0.0));
-        context.coverage.push(
-            Coverage::degraded(
-                format!("numa node {}", column.node),
-                format!("{share} of its memory lies on huge pages: its latencies hold page walks"),
-            )
-            .with_remedy(
-                "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages",
-            ),
-        );
-    } else if column.huge_share.is_none() {
-        context.coverage.push(Coverage::degraded(
-            format!("numa node {}", column.node),
-            "the page size is not verified: /proc/self/smaps cannot be read",
-        ));
+    match column.huge_share {
+        Some(share) if share < LEAST_HUGE => tell.walks(column.node, share),
+        Some(_) => {}
+        None => tell.say(
+            column.node,
+            Coverage::degraded("", "the page size is not verified: /proc/self/smaps cannot be read"),
+        ),
     }
 }
 
@@ -293,7 +270,7 @@ pub fn withheld(column: &Column) -> Option<Coverage> {
             format!("numa node {}", column.node),
             format!("its cells are withheld: {}", column.placement.words(column.node)),
         )
-        .with_remedy("free memory on that node: numactl --hardware shows how much it has")
+        .with_remedy(FREE_MEMORY)
     })
 }
 

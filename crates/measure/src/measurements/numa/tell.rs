@@ -1,0 +1,141 @@
+//! What the coverage says about nodes: one line for all nodes of which the same holds, not one for each of sixteen.
+
+use record::units::{bytes, percent};
+use record::{Coverage, CpuList};
+
+/// What would give a node more memory to measure in.
+pub const FREE_MEMORY: &str = "free memory on that node: numactl --hardware shows how much it has";
+
+/// What would give huge pages.
+const HUGE_PAGES: &str =
+    "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or reserve huge pages with vm.nr_hugepages";
+
+/// Nodes of which a figure is too low, and its range over them.
+#[derive(Debug, Default)]
+struct Range {
+    nodes: CpuList,
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    fn add(&mut self, node: u32, value: f64) {
+        let first = self.nodes.is_empty();
+        self.low = if first { value } else { self.low.min(value) };
+        self.high = if first { value } else { self.high.max(value) };
+        self.nodes.insert(node);
+    }
+
+    /// `8 MiB`, or `8 MiB to 12 MiB`.
+    fn words(&self, word: impl Fn(f64) -> String) -> String {
+        let (low, high) = (word(self.low), word(self.high));
+        if low == high { low } else { format!("{low} to {high}") }
+    }
+}
+
+/// What is to be said, gathered.
+#[derive(Debug, Default)]
+pub struct Tell {
+    /// Each with the nodes of which it holds; the name is put in at the end.
+    said: Vec<(Coverage, CpuList)>,
+    short_of_time: Range,
+    short_of_memory: Range,
+    walks: Range,
+}
+
+impl Tell {
+    /// `told` of `node`; what it is about is filled in.
+    pub fn say(&mut self, node: u32, told: Coverage) {
+        match self.said.iter_mut().find(|(said, _)| *said == told) {
+            Some((_, nodes)) => nodes.insert(node),
+            None => self.said.push((told, [node].into_iter().collect())),
+        }
+    }
+
+    /// The node's memory is not measured at all, and why.
+    pub fn skipped(&mut self, node: u32, why: &str, remedy: &str) {
+        let mut told = Coverage::skipped("", format!("its memory is not measured: {why}"));
+        if !remedy.is_empty() {
+            told = told.with_remedy(remedy);
+        }
+        self.say(node, told);
+    }
+
+    /// The node's memory is smaller than wanted, for want of time or of memory.
+    pub fn smaller(&mut self, node: u32, touched: usize, for_time: bool) {
+        let range = if for_time { &mut self.short_of_time } else { &mut self.short_of_memory };
+        range.add(node, touched as f64);
+    }
+
+    /// So much of the node's memory lies on huge pages, too little to leave page walks out.
+    pub fn walks(&mut self, node: u32, share: f64) {
+        self.walks.add(node, share);
+    }
+
+    /// The lines, given how much memory was wanted of each node and what would give more time.
+    pub fn lines(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
+        let mut said = self.said;
+        for (range, what, remedy) in
+            [(self.short_of_time, "time", more_time), (self.short_of_memory, "free memory", FREE_MEMORY)]
+        {
+            let words = range.words(|value| bytes(value as u64));
+            let told = Coverage::degraded(
+                "",
+                format!(
+                    "{what} allowed {words} of its memory instead of {}: a part of its bandwidth may come from caches",
+                    bytes(wanted)
+                ),
+            );
+            said.push((told.with_remedy(remedy), range.nodes));
+        }
+        let words = self.walks.words(percent);
+        let told = Coverage::degraded(
+            "",
+            format!("{words} of its memory lies on huge pages: its latencies hold page walks"),
+        );
+        said.push((told.with_remedy(HUGE_PAGES), self.walks.nodes));
+        said.into_iter()
+            .filter(|(_, nodes)| !nodes.is_empty())
+            .map(|(mut told, nodes)| {
+                let one = nodes.len() == 1;
+                told.what = if one { format!("numa node {nodes}") } else { format!("numa nodes {nodes}") };
+                if !one {
+                    told.reason = told.reason.map(|reason| reason.replace("its ", "their "));
+                }
+                told
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixteen_nodes_of_which_the_same_holds_are_one_line() {
+        let mut tell = Tell::default();
+        for node in 0..16 {
+            tell.smaller(node, (8 + node as usize % 2 * 4) << 20, true);
+            tell.skipped(node, "mbind is refused: EPERM", "allow mbind");
+        }
+        tell.walks(3, 0.5);
+        let lines = tell.lines(64 << 20, "linespeed run numa");
+        let words: Vec<(&str, &str)> =
+            lines.iter().map(|line| (line.what.as_str(), line.reason.as_deref().unwrap())).collect();
+        assert_eq!(
+            words,
+            [
+                ("numa nodes 0-15", "their memory is not measured: mbind is refused: EPERM"),
+                (
+                    "numa nodes 0-15",
+                    "time allowed 8 MiB to 12 MiB of their memory instead of 64 MiB: a part of their bandwidth may come \
+                     from caches"
+                ),
+                ("numa node 3", "50.0 % of its memory lies on huge pages: its latencies hold page walks"),
+            ]
+        );
+        assert_eq!(lines[1].remedy.as_deref(), Some("linespeed run numa"));
+        assert!(Tell::default().lines(1, "").is_empty());
+    }
+}
