@@ -257,19 +257,19 @@ fn path() -> OsString {
     std::env::join_paths(needs::search_path()).unwrap_or_default()
 }
 
-/// The name of the user that we are.
+/// The name of the user that we are; the number where /etc/passwd does not have it. The C library's own look-up would load
+/// other libraries into this static program.
 fn user() -> String {
-    // SAFETY: getpwuid returns null or a record in static memory whose name ends in 0; no other thread asks for one.
-    let name = unsafe {
-        let user = libc::getpwuid(libc::geteuid());
-        if user.is_null() || (*user).pw_name.is_null() {
-            None
-        } else {
-            Some(std::ffi::CStr::from_ptr((*user).pw_name).to_string_lossy().into_owned())
-        }
-    };
     // SAFETY: takes and touches nothing.
-    name.unwrap_or_else(|| unsafe { libc::geteuid() }.to_string())
+    let id = unsafe { libc::geteuid() }.to_string();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    user_named(&users, &id).unwrap_or(id)
+}
+
+fn user_named(passwd: &str, id: &str) -> Option<String> {
+    let mut users = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let user = users.find(|fields| fields.get(2) == Some(&id))?;
+    user.first().filter(|name| !name.is_empty()).map(|name| (*name).to_owned())
 }
 
 /// Lets this process have so many files open, as far as it may. Commands inherit it, which no program minds: it is what
@@ -452,4 +452,15 @@ fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
         return output::print(&format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);
     }
     output::print(&terminal::recipes(&listed, &output::style(&options.out))).map(|()| 0)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn users_have_names_or_numbers() {
+        let passwd = "root:x:0:0:root:/root:/bin/bash\n::7:7\nbroken\ndb:x:104:1:,,,:/:/bin/sh\n";
+        assert_eq!(super::user_named(passwd, "104").as_deref(), Some("db"));
+        assert_eq!(super::user_named(passwd, "10"), None);
+        assert_eq!(super::user_named(passwd, "7"), None);
+    }
 }

@@ -9,7 +9,7 @@ use crate::support::cgroup::Group;
 use crate::support::confine::Confine;
 use crate::support::started::Started;
 use crate::support::{
-    Ran, emulated, figures, folder, linespeed, lost, measured, ran, run, says_lost, skipped, sound,
+    Ran, emulated, figures, folder, linespeed, lost, measured, program, ran, run, says_lost, skipped, sound,
 };
 
 /// `linespeed scale ARGS` whose temporary folders lie in `place`.
@@ -461,6 +461,26 @@ fn ctrl_c_shuts_the_database_down() {
         assert!(is_empty(place.path()), "the folder was left behind");
         assert_eq!(ran.record().ended, Ended::Interrupted { signal: libc::SIGINT });
     }
+}
+
+#[test]
+fn a_database_runs_for_any_user_without_servers_on_the_path() {
+    if ["mariadbd", "mariadb-install-db", "sysbench"].iter().any(|program| !installed(program)) {
+        return skipped(
+            "a_database_runs_for_any_user_without_servers_on_the_path",
+            "no mariadbd and sysbench",
+        );
+    }
+    let place = folder();
+    let copy = place.path().join("linespeed");
+    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    let work = folder();
+    let args = ["scale", "--recipe", "mysql-point-select", "--quick", "--steps", "1", "--json"];
+    let mut command = program(&copy, args).by_nobody();
+    command.env("TMPDIR", work.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin").current_dir("/");
+    let record = measured(command).succeeds().record();
+    assert_eq!(figures(&record, "workload.throughput"), 1, "{:#?}", lost(&record, ""));
+    assert!(is_empty(work.path()));
 }
 
 #[test]
