@@ -27,7 +27,7 @@ const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "triad"];
 /// Steps of the main job; and of a workload that cannot be split.
 const FEW_STEPS: usize = 5;
 
-/// Visits of a step, in the order of the steps and back, so that a drift falls on all alike.
+/// Visits of a step, in the order of the steps and back (twice that in a full run), so that a drift falls on all alike.
 const VISITS: usize = 2;
 
 /// Slices of a visit.
@@ -185,8 +185,9 @@ fn one(
     let seconds = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
     let end = Instant::now() + Duration::from_secs_f64(seconds);
     let most = context.depth.pick_named(0.02, 0.06, 0.1, 0.4);
-    let length = slice_seconds(&steps, seconds).min(most);
-    for visit in 0..VISITS {
+    let visits = context.depth.pick(VISITS, VISITS, 2 * VISITS);
+    let length = slice_seconds(&steps, visits, seconds).min(most);
+    for visit in 0..visits {
         let mut order: Vec<usize> = (0..steps.len()).collect();
         if visit % 2 == 1 {
             order.reverse();
@@ -195,7 +196,7 @@ fn one(
             if context.stop.signal().is_some() {
                 break;
             }
-            let left = ((VISITS - visit) * steps.len() - done) as f64;
+            let left = ((visits - visit) * steps.len() - done) as f64;
             let now = Instant::now();
             let pace = Pace {
                 stretch: Stretch::Seconds(length),
@@ -264,11 +265,11 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
 }
 
 /// Length of a slice so that all visits of all steps fit into `seconds`; 5 ms at least.
-fn slice_seconds(steps: &[Step], seconds: f64) -> f64 {
+fn slice_seconds(steps: &[Step], visits: usize, seconds: f64) -> f64 {
     let (each, thread) = VISIT_SECONDS;
     let around: f64 = steps.iter().map(|step| each + thread * step.cpus.len() as f64).sum();
-    let slices = (steps.len() * VISITS * SLICES) as f64;
-    ((seconds * 0.9 - around * VISITS as f64) / slices).max(5e-3)
+    let slices = (steps.len() * visits * SLICES) as f64;
+    ((seconds * 0.9 - around * visits as f64) / slices).max(5e-3)
 }
 
 #[cfg(test)]
@@ -361,9 +362,9 @@ mod tests {
     fn slices_fit_the_time_and_are_never_too_short_to_tell() {
         let machine = made(128, 2, 2);
         let steps = named(&machine);
-        let length = slice_seconds(&steps, 20.0);
+        let length = slice_seconds(&steps, VISITS, 20.0);
         assert!(length * (steps.len() * VISITS * SLICES) as f64 <= 20.0);
-        assert_eq!(slice_seconds(&steps, 0.0), 5e-3);
+        assert_eq!(slice_seconds(&steps, VISITS, 0.0), 5e-3);
     }
 
     /// Runs `work` with a context of this machine's first two CPUs.

@@ -22,6 +22,9 @@ pub struct Workloads;
 /// What a run in a hurry looks at: the width of the core, and its arithmetic.
 const QUICK: [&str; 2] = ["nop", "flops"];
 
+/// What has no vectors in it.
+const PLAIN: [&str; 3] = ["nop", "cpu-bound", "primes"];
+
 /// Slices of a loop, and passes of what is timed by the pass.
 const SLICES: usize = 7;
 
@@ -171,7 +174,10 @@ fn one(
     if context.stop.signal().is_some() && seen.slices.is_empty() || !seen.sound(context, "workloads") {
         return Ok(());
     }
-    context.clocks_seen.extend(seen.slices.iter().map(|slice| slice.clock_hz));
+    // Beside vectors a core may run at another clock than its own.
+    if PLAIN.contains(&workload.name()) {
+        context.clocks_seen.extend(seen.slices.iter().map(|slice| slice.clock_hz));
+    }
     let place = Where::new().with("workload", workload.name());
     let together = place.clone().with("threads", 1u32).with("placement", "cores-first");
     context.push(seen.throughput(context.machine, together));

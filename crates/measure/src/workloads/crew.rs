@@ -84,7 +84,7 @@ pub struct Visit {
     pub wrong: Vec<(u32, String)>,
     /// CPUs on which no thread could be kept.
     pub unpinned: Vec<u32>,
-    /// Threads that could not be started.
+    /// Threads that could not be started, or died.
     pub lost: usize,
 }
 
@@ -93,7 +93,7 @@ pub struct Crew<'a> {
     /// What they do.
     pub workload: &'a dyn Workload,
     workers: BTreeMap<u32, Mutex<Box<dyn Worker>>>,
-    /// CPUs that share a core with a lower one.
+    /// The core of each CPU.
     cores: BTreeMap<u32, u32>,
 }
 

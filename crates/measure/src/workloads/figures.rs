@@ -1,6 +1,6 @@
 //! Slices into measurements: throughput, IPC, time of a pass; and the words when a result was wrong.
 
-use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
 use serde_json::json;
 
 use super::Workload;
@@ -29,7 +29,7 @@ pub struct Seen<'a> {
     pub wrong: Vec<(u32, String)>,
     /// CPUs on which no thread could be kept.
     pub unpinned: Vec<u32>,
-    /// Threads that could not be started.
+    /// Threads that could not be started, or died.
     pub lost: usize,
 }
 
@@ -165,7 +165,11 @@ impl<'a> Seen<'a> {
         if self.lost > 0 {
             context.coverage.push(Coverage::degraded(
                 what,
-                format!("{} of {} threads on CPU {list} could not be started", self.lost, self.cpus.len()),
+                format!(
+                    "{} of {} threads on CPU {list} could not be started, or died",
+                    self.lost,
+                    self.cpus.len()
+                ),
             ));
             return false;
         }
@@ -177,11 +181,6 @@ impl<'a> Seen<'a> {
             return false;
         }
         true
-    }
-
-    /// Whether anything took time or clock from this group's threads.
-    pub fn is_marked(&self, mark: Mark) -> bool {
-        self.slices.iter().any(|slice| slice.marks.contains(&mark))
     }
 }
 
