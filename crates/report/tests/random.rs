@@ -351,6 +351,7 @@ proptest! {
         for text in [
             terminal::report(&record, &style),
             terminal::inventory(&record, &style),
+            terminal::scale(&record, &style),
             terminal::tree(&record.machine, &style),
         ] {
             for line in text.lines() {

@@ -14,10 +14,11 @@ fn plain(width: usize) -> Style {
     Style { width, color: false }
 }
 
-fn all(record: &Record, style: &Style) -> [String; 3] {
+fn all(record: &Record, style: &Style) -> [String; 4] {
     [
         terminal::report(record, style),
         terminal::inventory(record, style),
+        terminal::scale(record, style),
         terminal::tree(&record.machine, style),
     ]
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::measurement::Mark;
-use record::{Coverage, Measurement, Record, State, units};
+use record::{Coverage, Ended, Measurement, Record, State, units};
 
 use super::Style;
 use super::paint::{Span, Tone};
@@ -13,6 +13,16 @@ use crate::table::Table;
 /// The report of a record of `linespeed scale`.
 pub fn scale(record: &Record, style: &Style) -> String {
     let mut screen = Screen::new(style);
+    let early = match &record.ended {
+        Ended::Complete => None,
+        Ended::Interrupted { signal } => {
+            Some(format!("Interrupted by signal {signal}: what was measured before stands here."))
+        }
+        Ended::Failed { reason } => Some(format!("Ended early: {reason}.")),
+    };
+    if let Some(early) = early {
+        screen.paragraph(&[], Tone::Warning, &early);
+    }
     let mut placements: Vec<&str> = Vec::new();
     for m in record.of("workload.throughput") {
         if let Some(placement) = m.place.word("placement")
@@ -20,6 +30,9 @@ pub fn scale(record: &Record, style: &Style) -> String {
         {
             placements.push(placement);
         }
+    }
+    if placements.is_empty() {
+        screen.paragraph(&[], Tone::Plain, "Nothing was measured.");
     }
     for placement in placements {
         write_placement(&mut screen, record, placement);
@@ -215,7 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_nothing_printed() {
-        assert_eq!(scale(&Record::new("1", String::new(), Vec::new()), &Style::default()), "");
+    fn an_early_end_is_said_first() {
+        let mut record = Record::new("1", String::new(), Vec::new());
+        assert_eq!(scale(&record, &Style::default()), "Nothing was measured.\n");
+        record.ended = Ended::Interrupted { signal: 2 };
+        assert!(scale(&record, &Style::default()).starts_with("Interrupted by signal 2"));
+        record.ended = Ended::Failed { reason: "mariadbd was killed".to_owned() };
+        assert!(scale(&record, &Style::default()).contains("mariadbd was killed"));
     }
 }
