@@ -159,15 +159,17 @@ mod tests {
 
     #[test]
     fn cpio_lists_the_same() {
-        let Ok(mut child) = Command::new("cpio")
+        // Under an emulator a program that is not there starts and fails.
+        if !Command::new("cpio").arg("--version").output().is_ok_and(|output| output.status.success()) {
+            eprintln!("cpio is not installed: its own listing is not compared");
+            return;
+        }
+        let mut child = Command::new("cpio")
             .args(["--list", "--quiet"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-        else {
-            eprintln!("cpio is not installed: its own listing is not compared");
-            return;
-        };
+            .unwrap();
         child.stdin.take().unwrap().write_all(&example()).unwrap();
         let listed = child.wait_with_output().unwrap();
         assert!(listed.status.success());
