@@ -8,7 +8,7 @@ use machine::Root;
 use measure::crowd::{self, Job, Plan, Results, Run, Seen, Step, Trouble};
 use measure::orders::{ORDERS, Order};
 use measure::recipes::{self, Origin, Recipe, needs};
-use measure::{Depth, Stop, counters};
+use measure::{Depth, Stop};
 use record::{Coverage, Ended, Machine, Record};
 use report::terminal;
 
@@ -69,7 +69,6 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     record.measurements = results.measurements;
     record.coverage = results.coverage;
     record.coverage.extend(instead);
-    record.coverage.extend(without_counters());
     record.coverage.extend(found.coverage);
     record.ended = match (&results.interrupted, &results.failed) {
         (Some(signal), _) => Ended::Interrupted { signal: *signal },
@@ -283,20 +282,6 @@ fn raise_file_limit(needed: u64) {
             libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
         }
     }
-}
-
-/// Why there is no IPC, in one line.
-fn without_counters() -> Option<Coverage> {
-    let availability = counters::availability();
-    if availability.pmu {
-        return None;
-    }
-    let reason = availability.reason.clone().unwrap_or_else(|| "no hardware counters".to_owned());
-    let coverage = Coverage::impossible("counters", format!("no IPC: {reason}"));
-    Some(match &availability.remedy {
-        Some(remedy) => coverage.with_remedy(remedy.clone()),
-        None => coverage,
-    })
 }
 
 /// Shows how far it is.

@@ -8,7 +8,7 @@ use record::{Coverage, Machine, Mark, Measurement, SampleMark, Where};
 use super::run::{Ear, Run, Trouble, run};
 use super::service::Running;
 use super::{Job, Plan, Step};
-use crate::Stop;
+use crate::{Stop, counters};
 
 /// A trial that lasted this long counts as the first sample of one CPU: what a first run loads into memory is of no weight
 /// beside it, and time is dear.
@@ -96,8 +96,8 @@ pub fn measure(
             return results;
         }
     };
-    let left = left_behind(job, &trial);
-    results.coverage.extend(left);
+    results.coverage.extend(left_behind(job, &trial));
+    results.coverage.extend(without_ipc(&trial));
     for (step, taken) in plan.steps.iter().zip(&mut taken) {
         taken.trouble = too_much_memory(job, step, &trial, options.memory);
     }
@@ -141,7 +141,8 @@ pub fn measure(
             withheld => results.coverage.extend(withheld),
         }
     }
-    if results.coverage.is_empty() && results.interrupted.is_none() && results.failed.is_none() {
+    let whole = taken.iter().all(|taken| taken.trouble.is_none());
+    if whole && results.interrupted.is_none() && results.failed.is_none() {
         results.coverage.push(Coverage::measured("scale"));
     }
     results
@@ -182,6 +183,18 @@ fn order(steps: usize, repeats: usize) -> Vec<(usize, usize)> {
         (0..steps).map(move |step| (round, at(step)))
     };
     (0..repeats).flat_map(round).collect()
+}
+
+/// Why there is no IPC, in one line.
+fn without_ipc(trial: &Run) -> Option<Coverage> {
+    let why = trial.ipc.as_ref().err()?;
+    let availability = counters::availability();
+    let reason = availability.reason.as_ref().filter(|_| !availability.pmu).unwrap_or(why);
+    let coverage = Coverage::impossible("counters", format!("no IPC: {reason}"));
+    Some(match &availability.remedy {
+        Some(remedy) => coverage.with_remedy(remedy.clone()),
+        None => coverage,
+    })
 }
 
 /// What to say of a command that forks away.
@@ -261,7 +274,7 @@ fn measurements(job: &Job, step: &Step, taken: &Taken) -> Vec<Measurement> {
             let times = runs.iter().flat_map(|run| run.seconds.iter().copied()).collect();
             all.push(Measurement::new("workload.time", place.clone(), times));
         }
-        let ipc: Vec<f64> = runs.iter().filter_map(|run| run.ipc).collect();
+        let ipc: Vec<f64> = runs.iter().filter_map(|run| run.ipc.as_ref().ok().copied()).collect();
         if !ipc.is_empty() {
             all.push(Measurement::new("core.ipc", place.with("source", "pmu"), ipc));
         }
@@ -360,7 +373,7 @@ mod tests {
             seconds: vec![1.0 / throughput],
             imbalance: 1.0,
             usage: Usage { max_rss_bytes: 100 << 20, ..Usage::default() },
-            ipc: None,
+            ipc: Err("none".to_owned()),
             marks: Vec::new(),
             left: Vec::new(),
         }

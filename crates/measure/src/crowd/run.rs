@@ -35,8 +35,8 @@ pub struct Run {
     pub imbalance: f64,
     /// What all copies used; the memory is that of the largest process.
     pub usage: Usage,
-    /// Instructions a cycle over all copies, by the counters.
-    pub ipc: Option<f64>,
+    /// Instructions a cycle over all copies, by the counters; `Err` with why there is none.
+    pub ipc: Result<f64, String>,
     /// What happened meanwhile.
     pub marks: Vec<Mark>,
     /// Processes that the command left behind when it ended, by name; they were waited for.
@@ -269,15 +269,19 @@ fn counting(pid: i32) -> Counters {
     Counters::open(Target::Process { pid, inherit: true, enable_on_exec: true }, Set::Core)
 }
 
-/// Instructions over cycles of all copies; `None` unless all were counted.
-fn ipc(counters: &[Counters]) -> Option<f64> {
+/// Instructions over cycles of all copies; `Err` unless all were counted.
+fn ipc(counters: &[Counters]) -> Result<f64, String> {
     let (mut cycles, mut instructions) = (0.0, 0.0);
     for counters in counters {
         let reading = counters.read();
-        cycles += reading.get("cycles")?.value;
-        instructions += reading.get("instructions")?.value;
+        let (Some(c), Some(i)) = (reading.get("cycles"), reading.get("instructions")) else {
+            let refused = counters.refused().first().map(|(event, why)| format!("{event}: {why}"));
+            return Err(refused.unwrap_or_else(|| "the counters were never given to it".to_owned()));
+        };
+        cycles += c.value;
+        instructions += i.value;
     }
-    (cycles > 0.0).then_some(instructions / cycles)
+    if cycles > 0.0 { Ok(instructions / cycles) } else { Err("no cycle was counted".to_owned()) }
 }
 
 /// `Err` when a copy failed.
