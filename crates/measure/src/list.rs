@@ -54,6 +54,20 @@ pub fn find(name: &str) -> Option<&'static dyn Measure> {
     MEASUREMENTS.iter().copied().find(|measurement| measurement.name() == name)
 }
 
+/// How thorough `measurement` is in a run of `chosen`. What a quick run of everything leaves out is measured in a quick run
+/// that names it: as briefly as in a normal one.
+pub fn depth_of(
+    measurement: &dyn Measure,
+    chosen: &[&dyn Measure],
+    machine: &Machine,
+    cpus: &CpuList,
+    depth: Depth,
+) -> Depth {
+    let named = chosen.len() < MEASUREMENTS.len();
+    let left_out = || measurement.budget(machine, cpus, depth).seconds == 0.0;
+    if depth == Depth::Quick && named && left_out() { Depth::Normal } else { depth }
+}
+
 /// What a run left.
 #[derive(Debug, Default)]
 pub struct Results {
@@ -106,7 +120,8 @@ pub fn run(
             context.kept_arrays = None;
         }
         let had = context.coverage.len();
-        context.begin(name, measurement.budget(machine, cpus, depth).seconds);
+        context.depth = depth_of(*measurement, chosen, machine, cpus, depth);
+        context.begin(name, measurement.budget(machine, cpus, context.depth).seconds);
         let ended = measurement.run(&mut context);
         context.end();
         match ended {
@@ -214,6 +229,16 @@ mod tests {
             });
         }
         machine
+    }
+
+    #[test]
+    fn what_is_named_is_measured_even_quickly() {
+        let (machine, cpus) = (large(), large().allowed_cpus());
+        let scaling = find("scaling").unwrap();
+        assert_eq!(depth_of(scaling, MEASUREMENTS, &machine, &cpus, Depth::Quick), Depth::Quick);
+        assert_eq!(depth_of(scaling, &[scaling], &machine, &cpus, Depth::Quick), Depth::Normal);
+        let clock = find("clock").unwrap();
+        assert_eq!(depth_of(clock, &[clock], &machine, &cpus, Depth::Quick), Depth::Quick);
     }
 
     #[test]

@@ -81,7 +81,11 @@ fn measure_and_report(
     let cpus = chosen_cpus(options, &found.machine)?;
     let mut record = new_record();
     let destination = destination(options, &found.machine, &record)?;
-    let seconds: f64 = chosen.iter().map(|m| m.budget(&found.machine, &cpus, depth).seconds).sum();
+    let budget = |m: &&dyn Measure| {
+        let depth = list::depth_of(*m, &chosen, &found.machine, &cpus, depth);
+        m.budget(&found.machine, &cpus, depth).seconds
+    };
+    let seconds: f64 = chosen.iter().map(budget).sum();
     let mut progress = Shown::new(&options.out, seconds);
     let results = list::run(&chosen, &found.machine, &found.snapshot, depth, &cpus, stop, &mut progress);
     progress.finish();
