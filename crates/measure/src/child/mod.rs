@@ -178,11 +178,11 @@ pub(crate) fn adopted_beside(pid: i32) -> Vec<i32> {
     tree::left_behind_by(pid).iter().map(|process| process.pid).collect()
 }
 
-/// Makes this process the one that adopts whatever its descendants leave behind. [`Child::spawn`] does it too.
-pub fn become_subreaper() {
-    // SAFETY: PR_SET_CHILD_SUBREAPER takes a number and touches no memory. Before Linux 3.4 it fails, and what forks
-    // away is then init's.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+/// Makes this process the one that adopts whatever its descendants leave behind; `false` where that cannot be (before
+/// Linux 3.4, in emulators of user programs): what forks away is then init's. [`Child::spawn`] does it too.
+pub fn become_subreaper() -> bool {
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes a number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 }
 }
 
 impl Child {

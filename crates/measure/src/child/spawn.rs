@@ -104,7 +104,7 @@ pub(super) fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
         program: name.to_string_lossy().into_owned(),
         why: error.to_string(),
     };
-    super::become_subreaper();
+    let _ = super::become_subreaper();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (report_in, report_out) = pipe().map_err(failed)?;
     let (gate_in, gate_out) = pipe().map_err(failed)?;

@@ -57,6 +57,8 @@ struct Line {
     state: char,
     parent: i32,
     group: i32,
+    /// When it started, in ticks since boot: with its number, what tells it from any other.
+    started: u64,
 }
 
 fn line_of(pid: i32) -> Option<Line> {
@@ -73,6 +75,8 @@ fn parse(stat: &str) -> Option<Line> {
         state: fields.next()?.chars().next()?,
         parent: fields.next()?.parse().ok()?,
         group: fields.next()?.parse().ok()?,
+        // Field 22 of proc_pid_stat(5); three of 3 to 5 are taken.
+        started: fields.nth(16)?.parse().ok()?,
     })
 }
 
@@ -128,32 +132,46 @@ fn processes() -> HashMap<i32, Line> {
     numbers.filter_map(|pid| Some((pid, line_of(pid)?))).collect()
 }
 
-/// `roots` and all that descends from them, those at the top first, without those that have ended.
-pub(super) fn with_descendants(roots: &[i32]) -> Vec<i32> {
-    let all = processes();
-    let mut below: HashMap<i32, Vec<i32>> = HashMap::new();
-    for (pid, line) in &all {
-        below.entry(line.parent).or_default().push(*pid);
-    }
-    let mut found: Vec<i32> = roots.to_vec();
-    let mut seen: HashSet<i32> = roots.iter().copied().collect();
-    let mut at = 0;
-    while at < found.len() {
-        for pid in below.get(&found[at]).into_iter().flatten() {
-            if seen.insert(*pid) {
-                found.push(*pid);
-            }
+/// Processes that are to end, known by number and start, so that none is lost when its parent ends before it and nobody
+/// adopts it, and none is taken for another that has got its number.
+#[derive(Debug, Default)]
+pub(super) struct Doomed(Vec<(i32, u64)>);
+
+impl Doomed {
+    /// Adds `roots` and all that descends from them or from those that are known already.
+    pub(super) fn add(&mut self, roots: &[i32]) {
+        let all = processes();
+        self.0.retain(|(pid, started)| all.get(pid).is_some_and(|line| line.started == *started));
+        let mut below: HashMap<i32, Vec<i32>> = HashMap::new();
+        for (pid, line) in &all {
+            below.entry(line.parent).or_default().push(*pid);
         }
-        at += 1;
+        let mut found: Vec<i32> = self.0.iter().map(|(pid, _)| *pid).chain(roots.iter().copied()).collect();
+        let mut seen: HashSet<i32> = found.iter().copied().collect();
+        let mut at = 0;
+        while at < found.len() {
+            found.extend(below.get(&found[at]).into_iter().flatten().filter(|pid| seen.insert(**pid)));
+            at += 1;
+        }
+        let known: HashSet<i32> = self.0.iter().map(|(pid, _)| *pid).collect();
+        let new = found.into_iter().filter(|pid| !known.contains(pid));
+        self.0.extend(new.filter_map(|pid| Some((pid, all.get(&pid)?.started))));
     }
-    found.retain(|pid| all.get(pid).is_some_and(|line| !matches!(line.state, 'Z' | 'X')));
-    found
+
+    /// Those that still run.
+    pub(super) fn running(&self) -> Vec<i32> {
+        let runs = |(pid, started): &(i32, u64)| {
+            let line = line_of(*pid).filter(|line| line.started == *started)?;
+            (!matches!(line.state, 'Z' | 'X')).then_some(*pid)
+        };
+        self.0.iter().filter_map(runs).collect()
+    }
 }
 
 /// Sends a signal to each; one that was stopped goes on, so that it can act on it.
 pub(super) fn signal_all(pids: &[i32], signal: i32) {
     for pid in pids {
-        // SAFETY: takes numbers. Ours are not reused: their parent, or we, have not waited for them yet.
+        // SAFETY: takes numbers.
         unsafe {
             libc::kill(*pid, signal);
             if signal != libc::SIGKILL {
@@ -170,8 +188,10 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let line = parse("12 (a) S 1 (b)) R 7 9 9 0 -1").unwrap();
+        let rest: Vec<String> = (6..=52).map(|field| field.to_string()).collect();
+        let line = parse(&format!("12 (a) S 1 (b)) R 7 9 {}", rest.join(" "))).unwrap();
         assert_eq!((line.name.as_str(), line.state, line.parent, line.group), ("a) S 1 (b)", 'R', 7, 9));
+        assert_eq!(line.started, 22);
         assert_eq!(parse("12 (a) S"), None);
     }
 

@@ -262,23 +262,24 @@ fn give_up(
     let from_terminal = exit == Exit::Stopped(libc::SIGINT)
         && children.iter().all(|child| !child.own_group)
         && terminal_is_ours();
+    // Before the first of them ends and takes with it the knowledge of whose the others are.
+    let mut doomed = tree::Doomed::default();
+    doomed.add(&roots);
     if !from_terminal {
         // A terminal has told them already; twice would mean "at once" to many programs.
         let signal = if let Exit::Stopped(signal) = exit { signal } else { libc::SIGTERM };
         tree::signal_all(&roots, signal);
     }
     let mut step = |grace: Duration, signal: Option<i32>| -> bool {
-        let until = Instant::now() + grace;
-        let mut again = Instant::now();
+        let from = Instant::now();
+        let mut again = from;
         loop {
             if let Some(signal) = signal
                 && Instant::now() >= again
             {
-                let mut all = roots.clone();
-                for child in children.iter() {
-                    all.extend(tree::left_behind_by(child.pid).iter().map(|process| process.pid));
-                }
-                tree::signal_all(&tree::with_descendants(&all), signal);
+                let left = children.iter().flat_map(|child| tree::left_behind_by(child.pid));
+                doomed.add(&left.map(|process| process.pid).collect::<Vec<_>>());
+                tree::signal_all(&doomed.running(), signal);
                 // What was forked meanwhile gets it too, but nobody gets it over and over unless it is the last.
                 again += if signal == libc::SIGKILL { Duration::from_millis(20) } else { grace };
             }
@@ -289,10 +290,14 @@ fn give_up(
                 }
             }
             let rest = adopt(children, waited, left);
-            if rest.is_empty() && (0..children.len()).all(|at| gone(children[at], &waited[at])) {
+            let gone = (0..children.len()).all(|at| gone(children[at], &waited[at]));
+            if rest.is_empty() && gone && doomed.running().is_empty() {
                 return true;
             }
-            if Instant::now() >= until || (tree::hurried() && signal != Some(libc::SIGKILL)) {
+            // What was left behind was not asked yet, and has nobody to ask it.
+            let orphans_only = gone && signal.is_none() && from.elapsed() > TELL;
+            let hurried = tree::hurried() && signal != Some(libc::SIGKILL);
+            if from.elapsed() >= grace || orphans_only || hurried {
                 return false;
             }
             let mut fds: Vec<RawFd> = rest.iter().map(AsRawFd::as_raw_fd).collect();
