@@ -5,7 +5,7 @@
 //! is measured on a machine that the others have left. Work counts in the window in which all were at it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -50,6 +50,10 @@ const POINTS: f64 = 200.0;
 
 /// A clock that moved by more: the median thread's, or any single one's.
 const CLOCK_MOVED: (f64, f64) = (0.01, 0.05);
+
+/// A thread that has had its share works on for three times as long and this before it gives the others up. On a machine
+/// with twenty threads a CPU one may have to wait for half a second.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A thread that was on its CPU for less of a slice shared it, or its CPU slept.
 const ON_CPU: f64 = 0.98;
@@ -118,6 +122,8 @@ struct Shared {
     finished: Vec<AtomicUsize>,
     /// For each slice, threads that have stopped working.
     left: Vec<AtomicUsize>,
+    /// Whether somebody was waited for in vain: the visit ends.
+    given_up: AtomicBool,
 }
 
 /// A thread that counts among those at work until this is dropped, a panic included. All count from the start, so that
@@ -157,6 +163,7 @@ impl<'a> Crew<'a> {
             foremost: AtomicUsize::new(0),
             finished: count(),
             left: count(),
+            given_up: AtomicBool::new(false),
         };
         let siblings = {
             let mut seen = BTreeSet::new();
@@ -261,7 +268,8 @@ impl Plan<'_> {
             // A thread that came late joins the others where they are.
             let number = shared.foremost.fetch_max(next, Ordering::SeqCst).max(next);
             let over = number >= self.pace.least && Instant::now() >= self.pace.deadline;
-            if number >= self.pace.most || over || self.stop.signal().is_some() {
+            let given_up = shared.given_up.load(Ordering::SeqCst);
+            if number >= self.pace.most || over || given_up || self.stop.signal().is_some() {
                 break;
             }
             let counts = counters.as_ref().map(Counters::read);
@@ -323,9 +331,13 @@ impl Plan<'_> {
             }
             let all_had =
                 shared.finished[number].load(Ordering::SeqCst) >= shared.alive.load(Ordering::SeqCst);
-            // One that never comes (its CPU went offline or sleeps) does not hold the others for ever.
-            let patience = |end: Duration| elapsed > end * 3 + Duration::from_millis(200);
-            if own_end.is_some_and(|end| all_had || patience(end)) || self.stop.signal().is_some() {
+            // One that never comes (it could not be started, its CPU sleeps) does not hold the others for ever.
+            let impatient = own_end.is_some_and(|end| elapsed > end * 3 + PATIENCE);
+            if impatient && !all_had {
+                shared.given_up.store(true, Ordering::SeqCst);
+            }
+            let given_up = shared.given_up.load(Ordering::SeqCst);
+            if own_end.is_some() && (all_had || given_up) || self.stop.signal().is_some() {
                 break;
             }
         }

@@ -211,15 +211,17 @@ fn a_signal_ends_a_visit_in_the_middle_of_a_slice_and_keeps_what_was_whole() {
     let stop = Stop::new();
     let (machine, cpus) = here();
     let workload = MadeUp::default();
-    let crew = Crew::gather(&workload, &machine, &cpus, None).unwrap();
-    let incidents = Incidents::new(Root::live(), cpus.len());
+    let crew = Crew::gather(&workload, &machine, &cpus[..1], None).unwrap();
+    let incidents = Incidents::new(Root::live(), 1);
     // A minute of slices, were it not for the signal.
     let visit = std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(300));
+            while workload.rounds.load(Ordering::Relaxed) < 1_000 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             stop.ask(libc::SIGINT);
         });
-        crew.visit(&cpus, pace(0.02, 3_000), &incidents, &stop)
+        crew.visit(&cpus[..1], pace(0.02, 3_000), &incidents, &stop)
     });
     assert!(visit.slices.len() < 3_000);
     assert!(!visit.slices.is_empty(), "whole slices before the signal are lost");
@@ -260,7 +262,9 @@ fn passes_are_timed_whole() {
 #[test]
 fn marks_and_clock_come_with_the_figure() {
     let workload = MadeUp::default();
-    let (mut visit, cpus) = visit(&workload, 0.002, 2, &Stop::new());
+    let (machine, cpus) = here();
+    let crew = Crew::gather(&workload, &machine, &cpus[..1], None).unwrap();
+    let mut visit = crew.visit(&cpus[..1], pace(0.002, 2), &Incidents::new(Root::live(), 1), &Stop::new());
     let last = visit.slices.len() - 1;
     visit.slices[last].marks.insert(Mark::Throttled);
     let mut seen = Seen::new(&workload, cpus, None);

@@ -1,0 +1,220 @@
+use super::*;
+use crate::context::{Silent, Stop};
+use record::{Snapshot, machine::Cpu};
+
+/// `cpus` CPUs with `siblings` a core and `nodes` nodes, siblings numbered far apart.
+fn made(cpus: u32, siblings: u32, nodes: u32) -> Machine {
+    let mut machine = Machine::default();
+    let cores = cpus / siblings;
+    for id in 0..cpus {
+        let core = id % cores;
+        machine.cpus.push(Cpu {
+            id,
+            online: true,
+            allowed: true,
+            core: Some(core),
+            package: Some(core * nodes / cores),
+            node: Some(core * nodes / cores),
+            ..Cpu::default()
+        });
+    }
+    machine
+}
+
+fn named(machine: &Machine) -> Vec<Step> {
+    steps(machine, &machine.allowed_cpus(), Depth::Named)
+}
+
+#[test]
+fn the_same_cpus_are_measured_once_whatever_order_leads_to_them() {
+    let machine = made(104, 2, 2);
+    let steps = named(&machine);
+    let all = steps.last().unwrap();
+    assert_eq!((all.cpus.len(), all.orders.len()), (104, 4));
+    let mut sets: Vec<BTreeSet<u32>> = steps.iter().map(|s| s.cpus.iter().copied().collect()).collect();
+    let count = sets.len();
+    sets.sort();
+    sets.dedup();
+    assert_eq!(sets.len(), count);
+    // Every order begins with one CPU and ends with all.
+    for order in orders::ORDERS {
+        let threads: Vec<usize> =
+            steps.iter().filter(|s| s.orders.contains(&order)).map(|s| s.cpus.len()).collect();
+        assert_eq!((threads.first(), threads.last()), (Some(&1), Some(&104)), "{order:?}");
+        assert!(threads.windows(2).all(|pair| pair[0] < pair[1]), "{order:?} twice: {threads:?}");
+    }
+}
+
+#[test]
+fn two_siblings_are_two_threads_on_one_core_only_when_they_come_first() {
+    let machine = made(8, 2, 1);
+    let two: Vec<(Vec<u32>, Vec<Order>)> =
+        named(&machine).into_iter().filter(|s| s.cpus.len() == 2).map(|s| (s.cpus, s.orders)).collect();
+    let cores = (vec![0, 1], vec![Order::CoresFirst]);
+    assert_eq!(two, [cores, (vec![0, 4], vec![Order::SiblingsFirst])]);
+}
+
+#[test]
+fn a_normal_run_takes_few_steps_and_the_ends() {
+    for machine in [made(2, 1, 1), made(104, 2, 2), made(512, 2, 2), made(16, 4, 4)] {
+        let cpus = machine.allowed_cpus();
+        let steps = steps(&machine, &cpus, Depth::Normal);
+        assert!(steps.len() <= FEW_STEPS, "{} steps", steps.len());
+        assert_eq!(steps.first().map(|s| s.cpus.len()), Some(1));
+        assert_eq!(steps.last().map(|s| s.cpus.len()), Some(cpus.len()));
+    }
+}
+
+#[test]
+fn budgets_hold_on_2_128_and_512_cpus() {
+    let all = |machine: &Machine, depth| {
+        let cpus = machine.allowed_cpus();
+        ["workloads", "scaling", "smt-yield"]
+            .into_iter()
+            .filter_map(crate::list::find)
+            .map(|m| m.budget(machine, &cpus, depth).seconds)
+            .sum::<f64>()
+    };
+    let (small, middle, large) = (made(2, 1, 1), made(128, 2, 2), made(512, 2, 2));
+    assert!(Scaling.budget(&middle, &middle.allowed_cpus(), Depth::Named).seconds < 60.0);
+    assert!(all(&small, Depth::Normal) <= 4.0, "{}", all(&small, Depth::Normal));
+    assert!(all(&large, Depth::Normal) <= 6.0, "{}", all(&large, Depth::Normal));
+    assert!(all(&large, Depth::Quick) <= 0.5, "{}", all(&large, Depth::Quick));
+}
+
+#[test]
+fn slices_fit_the_time_and_are_never_too_short_to_tell() {
+    let machine = made(128, 2, 2);
+    let steps = named(&machine);
+    let length = slice_seconds(&steps, VISITS, 20.0);
+    assert!(length * (steps.len() * VISITS * SLICES) as f64 <= 20.0);
+    assert_eq!(slice_seconds(&steps, VISITS, 0.0), 5e-3);
+}
+
+/// Runs `work` with a context of this machine's first two CPUs.
+fn here(depth: Depth, stop: &Stop, work: impl FnOnce(&mut Context)) {
+    let found = machine::inspect(&Root::live());
+    let cpus: CpuList = found.machine.allowed_cpus().iter().take(2).collect();
+    let (snapshot, mut silent) = (Snapshot::default(), Silent);
+    work(&mut Context::new(&found.machine, &snapshot, depth, cpus, stop, &mut silent));
+}
+
+#[test]
+fn throughput_of_one_and_of_two_threads_with_its_ipc() {
+    here(Depth::Normal, &Stop::new(), |context| {
+        if context.cpus.len() < 2 {
+            return;
+        }
+        context.begin("scaling", 60.0);
+        // An earlier figure of the same place gives way to the one measured beside the others.
+        let place =
+            Where::new().with("workload", "primes").with("threads", 1u32).with("placement", "cores-first");
+        context.push(record::Measurement::new("workload.throughput", place, vec![1e-3; 6]));
+        Scaling.run(context).unwrap();
+        for name in NORMAL {
+            let threads: Vec<u64> = context
+                .measurements
+                .iter()
+                .filter(|m| m.metric == "workload.throughput" && m.place.word("workload") == Some(name))
+                .filter_map(|m| m.place.count("threads"))
+                .collect();
+            assert_eq!(threads, [1, 2], "{name}: {:?}", context.coverage);
+        }
+        assert!(context.measurements.iter().all(|m| m.value() > 2e-3), "the earlier figure is still there");
+        let ipc = context.measurements.iter().find(|m| m.metric == "core.ipc").unwrap();
+        assert_eq!(ipc.place.word("source"), Some("declared"));
+    });
+}
+
+/// Asks to stop in the middle of the second step.
+struct Stopping(std::sync::Arc<Stop>);
+
+struct Rounds(u32, std::sync::Arc<Stop>, bool);
+
+impl Workload for Stopping {
+    fn name(&self) -> &'static str {
+        "stopping"
+    }
+    fn work(&self) -> &'static str {
+        "round"
+    }
+    fn instructions(&self) -> Option<f64> {
+        None
+    }
+    fn prepare(&self, _: &crate::workloads::Site) -> Result<Box<dyn crate::workloads::Worker>, String> {
+        Ok(Box::new(Rounds(0, self.0.clone(), false)))
+    }
+}
+
+impl crate::workloads::Worker for Rounds {
+    fn join(&mut self, group: crate::workloads::Group) {
+        self.2 = group.cpus.len() > 1;
+    }
+    fn round(&mut self) -> f64 {
+        std::thread::sleep(Duration::from_micros(200));
+        if self.2 {
+            self.0 += 1;
+        }
+        if self.0 == 5 {
+            self.1.ask(libc::SIGINT);
+        }
+        1.0
+    }
+    fn verify(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_interrupted_run_keeps_the_steps_that_it_has() {
+    let stop = std::sync::Arc::new(Stop::new());
+    here(Depth::Named, &stop, |context| {
+        if context.cpus.len() < 2 {
+            return;
+        }
+        context.begin("scaling", 60.0);
+        let steps = steps(context.machine, &context.cpus, Depth::Named);
+        let incidents = Incidents::new(Root::live(), 2);
+        one(context, &Stopping(stop.clone()), &steps, &None, 60.0, &incidents).unwrap();
+        let threads: Vec<Option<u64>> =
+            context.measurements.iter().map(|m| m.place.count("threads")).collect();
+        assert_eq!(threads, [Some(1)], "the first step is kept, the second was cut short");
+        assert!(context.coverage.is_empty(), "nothing is wrong: {:?}", context.coverage);
+        assert_eq!(context.check(), Err(Halt::Interrupted));
+    });
+}
+
+#[test]
+fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
+    struct Hungry(u64);
+    impl Workload for Hungry {
+        fn name(&self) -> &'static str {
+            "hungry"
+        }
+        fn work(&self) -> &'static str {
+            "meal"
+        }
+        fn instructions(&self) -> Option<f64> {
+            None
+        }
+        fn bytes(&self, _: &Machine) -> u64 {
+            self.0
+        }
+        fn prepare(&self, _: &crate::workloads::Site) -> Result<Box<dyn crate::workloads::Worker>, String> {
+            Err("not reached".to_owned())
+        }
+    }
+    here(Depth::Named, &Stop::new(), |context| {
+        let step = |cpus: &[u32]| Step { cpus: cpus.to_vec(), orders: vec![Order::CoresFirst] };
+        let steps = [step(&[0]), step(&[1]), step(&[0, 1])];
+        // One has room and two have not, on any machine; nor has another one beside the first.
+        let hungry = Hungry(context.memory_allowance() / 3 * 2);
+        let left = affordable(context, &hungry, &steps).unwrap();
+        assert_eq!(left.len(), 1);
+        let reason = context.coverage[0].reason.clone().unwrap();
+        assert!(
+            reason.contains("room for 1 of its threads") && reason.contains("2 steps of 1 to 2 threads"),
+            "{reason}"
+        );
+    });
+}
