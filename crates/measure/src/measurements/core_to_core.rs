@@ -5,7 +5,7 @@ pub mod game;
 pub mod kin;
 pub mod pairs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
@@ -41,6 +41,12 @@ const LIMITS: (f64, f64) = (0.04, 0.5);
 /// What an emulator takes as a multiple of that, at most: two CPUs of an emulated machine may be two threads that
 /// seldom run at the same time.
 const EMULATED: f64 = 300.0;
+
+/// And what its pairs' limit is as a multiple of a real one's.
+const EMULATED_LIMIT: f64 = 20.0;
+
+/// A pair that did not meet gets so many turns in all, the later ones after all others, while there is time.
+const TURNS: u32 = 4;
 
 fn slower(machine: &Machine) -> f64 {
     if machine.virtualization.emulated == Some(true) { EMULATED } else { 1.0 }
@@ -98,6 +104,7 @@ impl Measure for CoreToCore {
         let hypervisor =
             context.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
         let desk = &Desk::default();
+        let terms = terms(context, plan.pairs.len());
         let (inside, planned) = (&mut *context, &plan);
         // Kept until the partner has ended: were it lost, it would still look at its line.
         let mut pools = BTreeMap::new();
@@ -106,8 +113,8 @@ impl Measure for CoreToCore {
             let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
             let partner = thread("partner").spawn_scoped(scope, || desk.partner()).is_ok();
             // Dropped at the end, come what may: that is what ends the partner.
-            let mut driver = Driver::new(desk, hypervisor);
-            let play = move || partner.then(|| play_all(inside, planned, pages, &mut driver));
+            let mut driver = Driver::new(desk, hypervisor, terms.limit);
+            let play = move || partner.then(|| play_all(inside, planned, terms, pages, &mut driver));
             let driver = thread("driver").spawn_scoped(scope, play).ok();
             driver.and_then(|driver| driver.join().ok().flatten())
         });
@@ -115,6 +122,16 @@ impl Measure for CoreToCore {
             Some(done) => done.tell(context, &plan),
             None => Err(Halt::Impossible("its threads could not be started".to_owned())),
         }
+    }
+}
+
+/// How long each of so many pairs is played.
+fn terms(context: &Context, pairs: usize) -> Terms {
+    let least = LIMITS.0 * if slower(context.machine) > 1.0 { EMULATED_LIMIT } else { 1.0 };
+    Terms {
+        slot: slot(context.depth, context.cpus.len()),
+        most: context.depth.pick(2, 2, 8) * game::LEAST + 1,
+        limit: Duration::from_secs_f64((LIMITS.1 / pairs.max(1) as f64).max(least)),
     }
 }
 
@@ -144,28 +161,25 @@ fn homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u32>> {
 fn play_all(
     context: &mut Context,
     plan: &Plan,
+    terms: Terms,
     pools: &mut BTreeMap<Option<u32>, Pages>,
     driver: &mut Driver,
 ) -> Done {
     let mut done = Done::default();
     let memory = memory_nodes(context.machine);
-    let limit = LIMITS.0 * if slower(context.machine) > 1.0 { 20.0 } else { 1.0 };
-    let terms = Terms {
-        slot: slot(context.depth, context.cpus.len()),
-        most: context.depth.pick(2, 2, 8) * game::LEAST + 1,
-        limit: Duration::from_secs_f64((LIMITS.1 / plan.pairs.len().max(1) as f64).max(limit)),
-    };
     if let Some(first) = plan.pairs.first() {
         let limit = Duration::from_secs_f64(START_SECONDS * 0.8);
         done.lost = driver.warm_up(first.from, first.to, limit) == Err(Failed::Lost);
     }
-    for (index, pair) in plan.pairs.iter().enumerate() {
+    let mut waiting: VecDeque<(&Pair, u32)> = plan.pairs.iter().map(|pair| (pair, 1)).collect();
+    while let Some((pair, turn)) = waiting.pop_front() {
         if done.lost || context.check().is_err() {
             break;
         }
-        // One of each class stands at the front; those are not given up for time.
         if context.out_of_time() && done.measured > 0 {
-            done.out_of_time = true;
+            let once = waiting.iter().filter(|(_, turn)| *turn == 1).count() + usize::from(turn == 1);
+            done.out_of_time = once > 0;
+            done.unanswered += waiting.len() + 1 - once;
             break;
         }
         let began = Instant::now();
@@ -194,12 +208,13 @@ fn play_all(
                 }
             }
             Err(Failed::Pin(cpu)) => *done.unpinned.entry(cpu).or_default() += 1,
+            Err(Failed::NoAnswer) if turn < TURNS => waiting.push_back((pair, turn + 1)),
             Err(Failed::NoAnswer) => done.unanswered += 1,
             Err(Failed::Lost) => done.lost = true,
             Err(Failed::Memory(why)) => done.no_memory = Some(why),
         }
-        if index % 64 == 0 {
-            context.at(index as f64 / plan.pairs.len() as f64);
+        if done.measured.is_multiple_of(64) {
+            context.at(done.measured as f64 / plan.pairs.len() as f64);
         }
     }
     done

@@ -42,8 +42,8 @@ const LOOK: Duration = Duration::from_micros(40);
 /// Two looks at a clock that differ by more tell that it moved.
 const CLOCK_MOVED: f64 = 0.01;
 
-/// A partner that does not answer for so long is not running: the CPU is somebody else's.
-const LOST: Duration = Duration::from_millis(500);
+/// A partner that does not answer for so many times a pair's limit gets no time at all: the CPU is somebody else's.
+const LOST: u32 = 12;
 
 const MOVE: u64 = 1;
 const PLAY: u64 = 2;
@@ -259,6 +259,7 @@ pub struct Driver<'a> {
     partner_cpu: Option<u32>,
     /// Whether waits in vain without a switch are a hypervisor's doing.
     hypervisor: bool,
+    lost: Duration,
 }
 
 impl Drop for Driver<'_> {
@@ -272,9 +273,9 @@ impl Drop for Driver<'_> {
 }
 
 impl<'a> Driver<'a> {
-    /// A driver for the partner at the desk. Dropping it ends the partner.
-    pub fn new(desk: &'a Desk, hypervisor: bool) -> Self {
-        Self { desk, number: 0, pinned: None, partner_cpu: None, hypervisor }
+    /// A driver for the partner at the desk, with pairs of this limit. Dropping it ends the partner.
+    pub fn new(desk: &'a Desk, hypervisor: bool, limit: Duration) -> Self {
+        Self { desk, number: 0, pinned: None, partner_cpu: None, hypervisor, lost: LOST * limit }
     }
 
     fn ask(&mut self, kind: u64, line: u64, first: u64, rounds: u64) {
@@ -297,7 +298,7 @@ impl<'a> Driver<'a> {
                     return Ok(answer.value.load(Ordering::Relaxed));
                 }
             }
-            if from.elapsed() > LOST {
+            if from.elapsed() > self.lost {
                 return Err(Failed::Lost);
             }
         }
@@ -505,7 +506,7 @@ mod tests {
     #[test]
     fn a_partner_that_never_comes_costs_the_pair_its_limit_and_no_more() {
         let desk = Desk::default();
-        let mut driver = Driver::new(&desk, false);
+        let mut driver = Driver::new(&desk, false, Duration::from_millis(5));
         let mut pages = Pages::new(None).unwrap();
         let (page, _) = pages.fresh().unwrap();
         let limit = Instant::now() + Duration::from_millis(5);
