@@ -4,7 +4,8 @@ use std::process::Command;
 
 use crate::support::{folder, ran, run_with};
 
-const COMMANDS: [&str; 8] = ["inspect", "run", "list", "show", "explain", "schema", "completions", "man"];
+const COMMANDS: [&str; 10] =
+    ["inspect", "run", "list", "show", "explain", "schema", "completions", "man", "scale", "stat"];
 
 #[test]
 fn help_names_the_commands_and_the_exit_codes() {

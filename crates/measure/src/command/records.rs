@@ -164,22 +164,24 @@ fn end(exit: Exit) -> Value {
 
 /// What counters counted in the runs.
 fn counted(runs: &[Run], figures: &mut Figures) {
-    let Some(first) = runs.first() else { return };
-    let mut ipc = Vec::new();
-    for count in &first.reading.counts {
-        let counts: Vec<_> = runs.iter().filter_map(|run| run.reading.get(count.event)).collect();
-        let place = place().with("event", count.event);
-        let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
-        let values = counts.iter().map(|count| count.value).collect();
-        let mut measurement =
-            Measurement::new("counter.count", place, values).with_detail("coverage", coverage);
-        if count.user_only {
-            measurement = measurement.with_detail("mode", "user");
-        }
-        if find(count.event).is_some() {
-            figures.measurements.push(measurement);
+    let mut events: Vec<&str> = Vec::new();
+    for count in runs.iter().flat_map(|run| &run.reading.counts) {
+        if !events.contains(&count.event) && find(count.event).is_some() {
+            events.push(count.event);
         }
     }
+    for event in events {
+        let counts: Vec<_> = runs.iter().filter_map(|run| run.reading.get(event)).collect();
+        let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
+        let values = counts.iter().map(|count| count.value).collect();
+        let mut measurement = Measurement::new("counter.count", place().with("event", event), values)
+            .with_detail("coverage", coverage);
+        if counts.iter().any(|count| count.user_only) {
+            measurement = measurement.with_detail("mode", "user");
+        }
+        figures.measurements.push(measurement);
+    }
+    let mut ipc = Vec::new();
     for run in runs {
         ipc.extend(run.reading.ipc());
     }
