@@ -33,7 +33,8 @@ pub struct Options {
 pub enum Command {
     /// What this machine is and how it is set up; measures nothing
     Inspect(Inspect),
-    /// Measure only these: clock, latency, parallelism, loaded-latency, bandwidth, wakeup, stolen, costs
+    /// Measure only these: clock, latency, parallelism, loaded-latency, bandwidth, workloads, scaling, smt-yield, numa,
+    /// core-to-core, wakeup, stolen, costs
     Run(Run),
     /// What can be measured here, what not and why, and how long each takes
     List,
