@@ -1,7 +1,7 @@
 //! A command run in order to be measured: counters attached before its first instruction, its threads looked at while it
 //! runs, what the machine did to it meanwhile.
 //!
-//! A command of a few milliseconds costs hardly more than its start: looking at /proc begins after [`sampler::FIRST`].
+//! A command of a few milliseconds costs hardly more than its start: looking at /proc begins after 20 ms.
 
 mod around;
 mod records;
