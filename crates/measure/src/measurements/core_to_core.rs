@@ -40,13 +40,13 @@ const LIMITS: (f64, f64) = (0.04, 0.5);
 
 /// What an emulator takes as a multiple of that, at most: two CPUs of an emulated machine may be two threads that
 /// seldom run at the same time.
-const EMULATED: f64 = 300.0;
+const EMULATED: f64 = 600.0;
 
 /// And what its pairs' limit is as a multiple of a real one's.
-const EMULATED_LIMIT: f64 = 20.0;
+const EMULATED_LIMIT: f64 = 40.0;
 
 /// A pair that did not meet gets so many turns in all, the later ones after all others, while there is time.
-const TURNS: u32 = 4;
+const TURNS: u32 = 8;
 
 fn slower(machine: &Machine) -> f64 {
     if machine.virtualization.emulated == Some(true) { EMULATED } else { 1.0 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use record::{Mark, Measurement, Where};
 
 use crate::context::{Context, Halt};
+use crate::cycle::Random;
 use crate::measurements::numa::columns::Column;
 use crate::measurements::numa::plan::{Row, hops, rounds};
 use crate::repeat::{judge, measurement};
@@ -14,6 +15,9 @@ use crate::watch::{Watch, Watched, look_at_clock};
 /// Half-width of the interval beyond which a cell counts as too noisy, and at which sampling may end.
 const TARGET: f64 = 0.03;
 const SETTLED: f64 = 0.01;
+
+/// The columns that turns begin with are drawn from the same sequence in each run.
+const SEED: u64 = 0x0DD5_EED5;
 
 /// Loads before a sample that are not timed.
 const UNTIMED: u64 = 64;
@@ -56,8 +60,10 @@ pub fn take(
     };
     let hops = hops(context.depth);
     let (least, most) = rounds(context.depth);
+    let mut random = Random::new(SEED);
     for round in 0..most {
-        refresh(columns, rows.len() as u64 * (hops + UNTIMED + 64));
+        // A turn may load as much again to warm up.
+        refresh(columns, rows.len() as u64 * 2 * (hops + UNTIMED));
         for turn in 0..rows.len() {
             if let Err(halt) = context.check() {
                 return (cells, Err(halt));
@@ -67,11 +73,10 @@ pub fn take(
                 cells.unfinished = round == 0;
                 return (cells, Ok(()));
             }
-            // Another row begins each round: what follows a pause is not always the same one.
-            let index = (turn + round) % rows.len();
+            let (index, first) = next(&mut random, round, turn, rows.len(), columns.len());
             let row = &rows[index];
             let done = team::run_on(row.lead, |member| {
-                member.pinned.then(|| of_row(row.lead, columns, hops, round + turn))
+                member.pinned.then(|| of_row(row.lead, columns, hops, first))
             });
             match done.flatten() {
                 Some(samples) => {
@@ -91,6 +96,12 @@ pub fn take(
     (cells, Ok(()))
 }
 
+/// The row of a turn, and the column that it begins with. Another row begins each round, and the column is drawn: were it
+/// always the row's own, what the first sample of a turn suffers would be the local cells'.
+fn next(random: &mut Random, round: usize, turn: usize, rows: usize, columns: usize) -> (usize, usize) {
+    ((turn + round) % rows, random.below(columns))
+}
+
 /// Throws the lines of those columns out of the caches of which the next round would load some again.
 fn refresh(columns: &mut [Column], lines: u64) {
     for column in columns.iter_mut().filter(|column| !column.has_fresh(lines)) {
@@ -99,11 +110,16 @@ fn refresh(columns: &mut [Column], lines: u64) {
     }
 }
 
-/// A row's turn: a sample of each column, beginning with another one each time.
+/// A row's turn: a sample of each column in turn, beginning with `first`.
 fn of_row(cpu: u32, columns: &mut [Column], hops: u64, first: usize) -> Vec<(usize, Taken)> {
     warm_up();
     let mut watch = Watch::new(cpu);
     let n = columns.len();
+    // A sample that does not count: the thread is new, and the core may have slept.
+    if let Some(column) = columns.get_mut(first) {
+        column.at = column.cycle.chase(column.at, hops);
+        column.walked += hops;
+    }
     (0..n)
         .map(|step| {
             let index = (first + step) % n;
@@ -157,5 +173,53 @@ impl Cells {
 impl Taken {
     fn ns(&self) -> f64 {
         self.watched.ns / self.hops as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watched(ns: f64, marks: &[Mark]) -> Taken {
+        Taken { hops: 10, watched: Watched { ns, clock_hz: 1e9, marks: marks.to_vec() } }
+    }
+
+    #[test]
+    fn no_cell_is_always_the_first_of_its_turn() {
+        // Local memory once looked slower than remote, because each turn began with it.
+        let mut random = Random::new(SEED);
+        let mut begins = vec![0u32; 16 * 16];
+        for round in 0..160 {
+            for turn in 0..16 {
+                let (row, first) = next(&mut random, round, turn, 16, 16);
+                begins[row * 16 + first] += 1;
+            }
+        }
+        // Ten each expected.
+        assert!(begins.iter().all(|count| (1..=30).contains(count)), "{begins:?}");
+        let local: u32 = (0..16).map(|node| begins[node * 17]).sum();
+        assert!((110..=210).contains(&local), "{local} of 2560 turns began with local memory");
+    }
+
+    #[test]
+    fn a_cell_whose_cpu_was_taken_away_is_no_figure() {
+        let mut cells = Cells {
+            columns: 2,
+            taken: vec![
+                vec![watched(1000.0, &[]); 9],
+                vec![watched(1000.0, &[Mark::Migrated]); 9],
+                vec![],
+                vec![],
+            ],
+            unpinned: Vec::new(),
+            unfinished: false,
+        };
+        let m = cells.measurement(0, 0, Where::new()).unwrap();
+        assert_eq!((m.value(), m.summary.n), (100.0, 9));
+        assert!(cells.measurement(0, 1, Where::new()).is_none());
+        assert!(cells.measurement(1, 0, Where::new()).is_none());
+        assert!(!cells.settled(), "cells without samples are not settled");
+        cells.taken.truncate(2);
+        assert!(cells.settled());
     }
 }
