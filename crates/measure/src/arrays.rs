@@ -9,7 +9,7 @@ use std::time::Instant;
 use record::Coverage;
 
 use crate::budget::beyond_caches;
-use crate::context::{Context, Halt};
+use crate::context::{Context, Halt, Stop};
 use crate::mapping::{Mapping, Page};
 use crate::placement::{LEAST_SHARE, Placement};
 use crate::team;
@@ -51,15 +51,16 @@ impl Part {
         unsafe { slot.mapping.start().add(slot.offset + offset).cast() }
     }
 
-    /// Maps two arrays and touches them chunk by chunk in turn until `deadline`; what was touched by then is the
-    /// part's size, a chunk at least.
-    fn two_arrays(bytes: usize, deadline: Instant) -> std::io::Result<Self> {
+    /// Maps two arrays and touches them chunk by chunk in turn until `deadline` or a signal; what was touched by then is
+    /// the part's size, a chunk at least.
+    fn two_arrays(bytes: usize, deadline: Instant, stop: &Stop) -> std::io::Result<Self> {
         let bytes = (bytes / CHUNK).max(1) * CHUNK;
         let mapping = Arc::new(Mapping::new(2 * bytes + ROOM, Page::Any)?);
         let second = Slot { mapping: mapping.clone(), offset: bytes + SKEW / 64 * 64 };
         let mut part = Self { slots: vec![Slot { mapping, offset: 0 }, second], bytes };
         let mut touched = 0;
-        while touched < bytes && (touched == 0 || Instant::now() < deadline) {
+        let go_on = || Instant::now() < deadline && stop.signal().is_none();
+        while touched < bytes && (touched == 0 || go_on()) {
             part.fill(0, touched);
             part.fill(1, touched);
             touched += CHUNK;
@@ -133,7 +134,7 @@ pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays
     let share = (ARRAYS - 1) as f64 / new_arrays as f64;
     let deadline = Instant::now() + std::time::Duration::from_secs_f64(seconds.max(0.0) * share);
     let mut parts = Vec::with_capacity(cpus.len());
-    for part in team::run(&cpus, |_| Part::two_arrays(each, deadline)) {
+    for part in team::run(&cpus, |_| Part::two_arrays(each, deadline, context.stop)) {
         match part {
             Some(Ok(part)) => parts.push(part),
             Some(Err(error)) => {
@@ -142,6 +143,7 @@ pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays
             None => return Err(Halt::Impossible("a thread could not be started".to_owned())),
         }
     }
+    context.check()?;
     // All parts alike, so that all threads walk the same distance.
     let least = parts.iter().map(|part| part.bytes).min().unwrap_or(CHUNK);
     parts.iter_mut().for_each(|part| part.bytes = least);
@@ -226,7 +228,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
 mod tests {
     use super::*;
     use crate::budget::Depth;
-    use crate::context::{Silent, Stop};
+    use crate::context::Silent;
     use crate::cycle::Cycle;
     use record::{CpuList, Machine, Snapshot};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use machine::Root;
 use record::{Coverage, CpuList, Machine, Where};
 
-use super::workloads::{ARRAYS_SECONDS, arrays_bytes, chosen, pool_for, say_what_counts, walked};
+use super::workloads::{arrays_bytes, chosen, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
@@ -17,6 +17,7 @@ use crate::workloads::Workload;
 use crate::workloads::crew::{Crew, Pace, Stretch};
 use crate::workloads::figures::Seen;
 use crate::workloads::incidents::Incidents;
+use crate::workloads::pool::{Pool, Supply};
 
 /// See the module.
 pub struct Scaling;
@@ -74,10 +75,11 @@ impl Measure for Scaling {
         let threads = cpus.len() as f64;
         let seconds = match depth {
             Depth::Quick => 0.0,
-            Depth::Normal => 0.45 * few + threads * 2e-3,
-            Depth::Named => (14.0 + 2.0 * all).min(58.0),
+            Depth::Normal => 0.3 * few + threads * 2e-3,
+            Depth::Named => (8.0 + 2.0 * all).min(46.0),
             Depth::Full => (10.0 + 6.0 * all).min(240.0),
         };
+        let seconds = seconds + Supply::seconds(depth);
         Budget { seconds, bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) } }
     }
 
@@ -95,8 +97,7 @@ impl Measure for Scaling {
         say_what_counts(context, self.name());
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
         let latest = Instant::now() + Duration::from_secs_f64(context.seconds_left() + OVERTIME);
-        let arrays_seconds = context.depth.pick_named(0.0, 0.3, ARRAYS_SECONDS, 60.0);
-        let pool = pool_for(context, self.name(), &chosen, arrays_seconds)?;
+        let mut supply = Supply::new(context);
         let all = steps(context.machine, &context.cpus, context.depth);
         let few = steps(context.machine, &context.cpus, Depth::Normal);
         say_what_is_one(context);
@@ -104,13 +105,16 @@ impl Measure for Scaling {
         chosen.sort_by_key(|workload| workload.indivisible());
         let count = chosen.len();
         let mut too_late = Vec::new();
-        for (index, workload) in chosen.into_iter().enumerate() {
+        for (index, &workload) in chosen.iter().enumerate() {
             context.check()?;
             if Instant::now() >= latest {
                 too_late.push(workload.name());
                 continue;
             }
-            let share = context.seconds_left() / (count - index) as f64;
+            let reserved = supply.reserved(context, &chosen[index..]);
+            let rest: f64 = chosen[index..].iter().map(|workload| weight(*workload)).sum();
+            let share = (context.seconds_left() - reserved).max(0.0) * weight(workload) / rest;
+            let pool = supply.of(context, self.name(), workload)?;
             // Passes of some tenths of a second would take minutes on every step.
             let steps = if workload.indivisible() && context.depth < Depth::Full { &few } else { &all };
             if let Err(why) = one(context, workload, steps, &pool, share, &incidents) {
@@ -125,6 +129,11 @@ impl Measure for Scaling {
         }
         context.check()
     }
+}
+
+/// A workload's part of the time: whole passes take more of it.
+fn weight(workload: &dyn Workload) -> f64 {
+    if workload.indivisible() { 3.0 } else { 1.0 }
 }
 
 /// Every group of CPUs to measure, by number of CPUs; orders that take the same CPUs share it.
@@ -171,7 +180,7 @@ fn one(
     context: &mut Context,
     workload: &dyn Workload,
     steps: &[Step],
-    pool: &Option<std::sync::Arc<crate::workloads::pool::Pool>>,
+    pool: &Option<std::sync::Arc<Pool>>,
     seconds: f64,
     incidents: &Incidents,
 ) -> Result<(), String> {

@@ -6,7 +6,7 @@ use machine::Root;
 use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
 use serde_json::json;
 
-use super::workloads::{ARRAYS_SECONDS, arrays_bytes, chosen, pool_for};
+use super::workloads::{arrays_bytes, chosen};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
@@ -15,6 +15,7 @@ use crate::workloads::Workload;
 use crate::workloads::crew::{Crew, Pace, Slice, Stretch};
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::incidents::Incidents;
+use crate::workloads::pool::{Pool, Supply};
 
 /// See the module.
 pub struct SmtYield;
@@ -58,7 +59,8 @@ impl Measure for SmtYield {
         }
         let few = sample(&cores, None, depth).len() as f64;
         Budget {
-            seconds: depth.pick_named(0.0, 1.2, 2.0 + 4.0 * few, 4.0 + 12.0 * few),
+            seconds: depth.pick_named(0.0, 1.2, 2.0 + 4.0 * few, 4.0 + 12.0 * few)
+                + if depth > Depth::Normal { Supply::seconds(depth) } else { 0.0 },
             bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) },
         }
     }
@@ -78,15 +80,16 @@ impl Measure for SmtYield {
         let normal = context.depth == Depth::Normal;
         let chosen = chosen(context, self.name(), |workload| !normal || NORMAL.contains(&workload.name()))?;
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
-        let arrays_seconds = context.depth.pick_named(0.0, 0.0, ARRAYS_SECONDS, 60.0);
-        let pool = pool_for(context, self.name(), &chosen, arrays_seconds)?;
+        let mut supply = Supply::new(context);
         let parts = cores.len() * chosen.len();
         let mut done = 0;
         for core in &cores {
-            for workload in &chosen {
+            for (index, &workload) in chosen.iter().enumerate() {
                 context.check()?;
-                let share = context.seconds_left() / (parts - done) as f64;
-                if let Err(why) = one(context, *workload, core, &pool, share, &incidents) {
+                let reserved = supply.reserved(context, &chosen[index..]);
+                let share = (context.seconds_left() - reserved).max(0.0) / (parts - done) as f64;
+                let pool = supply.of(context, self.name(), workload)?;
+                if let Err(why) = one(context, workload, core, &pool, share, &incidents) {
                     let what = format!("smt-yield {}", workload.name());
                     context.coverage.push(Coverage::degraded(what, why));
                 }
@@ -109,8 +112,8 @@ fn cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
     cores.into_iter().filter(|(_, cpus)| cpus.len() > 1).map(|(core, cpus)| Core { core, cpus }).collect()
 }
 
-/// The lead CPU's core; where the user asked for it by name also the first of another kind or package, up to 2, and in
-/// a full run up to 6 spread over the machine.
+/// The lead CPU's core; where the user asked for it by name one more far from it, and in a full run up to 6 spread over
+/// the machine.
 fn sample(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     let most = depth.pick_named(1, 1, 2, 6).min(cores.len());
     let first = lead
@@ -148,7 +151,7 @@ fn one(
     context: &mut Context,
     workload: &dyn Workload,
     core: &Core,
-    pool: &Option<std::sync::Arc<crate::workloads::pool::Pool>>,
+    pool: &Option<std::sync::Arc<Pool>>,
     seconds: f64,
     incidents: &Incidents,
 ) -> Result<(), String> {

@@ -13,7 +13,7 @@ use crate::list::Measure;
 use crate::workloads::crew::{Crew, Pace, Stretch};
 use crate::workloads::figures::Seen;
 use crate::workloads::incidents::Incidents;
-use crate::workloads::pool::Pool;
+use crate::workloads::pool::{Pool, Supply};
 use crate::workloads::{self, Workload};
 
 /// See the module.
@@ -39,7 +39,7 @@ impl Measure for Workloads {
 
     fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
         Budget {
-            seconds: depth.pick_named(0.2, 1.4, 26.0, 60.0),
+            seconds: depth.pick_named(0.2, 1.1, 14.0, 40.0) + Supply::seconds(depth),
             bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) },
         }
     }
@@ -55,12 +55,13 @@ impl Measure for Workloads {
         let chosen = chosen(context, self.name(), here)?;
         say_what_counts(context, self.name());
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
-        let seconds = context.depth.pick_named(0.0, 0.3, ARRAYS_SECONDS, 60.0);
-        let pool = pool_for(context, self.name(), &chosen, seconds)?;
+        let mut supply = Supply::new(context);
         let count = chosen.len();
-        for (index, workload) in chosen.into_iter().enumerate() {
+        for (index, &workload) in chosen.iter().enumerate() {
             context.check()?;
-            let share = context.seconds_left() / (count - index) as f64;
+            let reserved = supply.reserved(context, &chosen[index..]);
+            let share = (context.seconds_left() - reserved).max(0.0) / (count - index) as f64;
+            let pool = supply.of(context, self.name(), workload)?;
             if let Err(why) = one(context, workload, lead, &pool, share, &incidents) {
                 context.coverage.push(Coverage::degraded(format!("workloads {}", workload.name()), why));
             }
@@ -69,9 +70,6 @@ impl Measure for Workloads {
         context.check()
     }
 }
-
-/// Seconds that making the arrays may take when a workload was asked for by name.
-pub(crate) const ARRAYS_SECONDS: f64 = 12.0;
 
 /// Bytes of the arrays of workloads that stream.
 pub(crate) fn arrays_bytes(machine: &Machine) -> u64 {
@@ -103,34 +101,6 @@ pub(crate) fn chosen(
         );
     }
     if chosen.is_empty() { Err(Halt::Impossible("no workload can run here".to_owned())) } else { Ok(chosen) }
-}
-
-/// The arrays, where one of `chosen` streams and they can be had; says why not in the coverage.
-pub(crate) fn pool_for(
-    context: &mut Context,
-    measurement: &str,
-    chosen: &[&dyn Workload],
-    seconds: f64,
-) -> Result<Option<std::sync::Arc<Pool>>, Halt> {
-    if !chosen.iter().any(|workload| workload.streams()) {
-        return Ok(None);
-    }
-    let made =
-        arrays::prepare(context, measurement, seconds).and_then(|two| arrays::with_third(context, two));
-    match made {
-        Ok(arrays) => {
-            let cpus: Vec<u32> = context.cpus.iter().collect();
-            let pool = Pool::new(context.machine, &cpus, &arrays);
-            context.kept_arrays = Some(arrays);
-            Ok(Some(std::sync::Arc::new(pool)))
-        }
-        Err(Halt::Interrupted) => Err(Halt::Interrupted),
-        // Named where the workload that needs them is run.
-        Err(Halt::Impossible(why)) => {
-            context.coverage.push(Coverage::degraded(format!("{measurement} arrays"), why));
-            Ok(None)
-        }
-    }
 }
 
 /// Measures one workload on one CPU in about `seconds`.
