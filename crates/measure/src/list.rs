@@ -47,7 +47,8 @@ pub const MEASUREMENTS: &[&dyn Measure] = &[
 ];
 
 /// Metrics that no measurement of the list writes: they are of a command (`linespeed stat`, `linespeed scale`).
-pub const COMMAND_METRICS: &[&str] = &["workload.cpu_time", "workload.time", "counter.count", "counter.share"];
+pub const COMMAND_METRICS: &[&str] =
+    &["workload.cpu_time", "workload.time", "counter.count", "counter.share"];
 
 /// The measurement with this name.
 pub fn find(name: &str) -> Option<&'static dyn Measure> {
