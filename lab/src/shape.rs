@@ -153,7 +153,7 @@ pub struct Shape {
     pub memory_devices: Vec<MemoryDevice>,
     /// What is checked.
     pub check: Check,
-    /// Places in the record and what they must hold: see [`crate::checks::facts`].
+    /// Places in the record and what they must hold: see [`crate::checks`].
     pub expect: toml::Table,
 }
 

@@ -1,4 +1,5 @@
-//! The first SIGINT, SIGTERM or SIGHUP asks the run to stop and keep what it has; a second one ends it at once.
+//! The first signal that people or machines end programs with asks the run to stop and keep what it has; a second one ends it
+//! at once.
 
 use measure::Stop;
 
@@ -22,9 +23,21 @@ pub fn expect_full_disks() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// What ends a program by default and can be handled: with children to end, none of them may end us alone.
+const ENDING: [i32; 8] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGALRM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGXCPU,
+];
+
 /// Installs the handlers and returns what they set.
 pub fn install() -> &'static Stop {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for signal in ENDING {
         // SAFETY: the handler touches one atomic and calls only async-signal-safe functions. A signal that the parent
         // had ignored (nohup) stays ignored.
         unsafe {

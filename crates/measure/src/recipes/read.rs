@@ -140,11 +140,17 @@ pub fn file(path: &Path) -> Result<Recipe, ReadError> {
     use std::io::Read;
     let name = path.to_string_lossy().into_owned();
     let failed = |why: String| ReadError { file: name.clone(), line: None, why };
-    let file = std::fs::File::open(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let cannot = |error: std::io::Error| failed(format!("cannot be read: {error}"));
+    // Opening a pipe would wait for a writer that never comes.
+    let kind = std::fs::metadata(path).map_err(cannot)?.file_type();
+    if !kind.is_file() {
+        return Err(failed("is no regular file; a recipe is a TOML file".to_owned()));
+    }
+    let file = std::fs::File::open(path).map_err(cannot)?;
     let mut content = Vec::new();
     file.take(MOST_BYTES + 1)
         .read_to_end(&mut content)
-        .map_err(|error| failed(format!("cannot be read: {error}")))?;
+        .map_err(cannot)?;
     if content.len() as u64 > MOST_BYTES {
         return Err(failed(format!(
             "is larger than any recipe ({} KiB); recipes are small TOML files",

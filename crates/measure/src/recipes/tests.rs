@@ -112,7 +112,7 @@ fn files_that_are_no_recipes_are_refused() {
     assert!(file(&path).unwrap_err().to_string().contains("x.toml:2: is not UTF-8"));
     std::fs::write(&path, vec![b'#'; 300 << 10]).unwrap();
     assert!(file(&path).unwrap_err().to_string().contains("larger than any recipe"));
-    assert!(file(folder.path()).unwrap_err().to_string().contains("cannot be read"));
+    assert!(file(folder.path()).unwrap_err().to_string().contains("is no regular file"));
 }
 
 /// What people read in order to write a recipe.
@@ -142,4 +142,13 @@ proptest::proptest! {
         let _ = read(&format!("name = \"x\"\nwhat = \"x\"\ncommand = [\"{}\"]", text.replace(['"', '\n'], "")));
         let _ = score::compile(&text, &template::Values::new(), true);
     }
+}
+
+#[test]
+fn a_pipe_is_no_recipe_and_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()));
+    let complaint = file(&pipe).expect_err("it was accepted").to_string();
+    assert!(complaint.contains("is no regular file"), "{complaint}");
 }
