@@ -6,7 +6,7 @@ use record::units::figure;
 use record::{Better, Measurement, Record};
 
 use super::{Case, Rule, at_most_warning, costs, finding, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, median, same_but, share_of};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, same_but, share_of, told};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
 pub const RULE: Rule = Rule { name: "timer-slack", find };
@@ -21,13 +21,19 @@ fn one(record: &Record) -> Option<Finding> {
     let gain = gains(record, "other", idle)?;
     let saved = figure(gain.ns - idle, "ns");
     let loss = costs(gain.loss)?;
+    let mut seen = vec![
+        evidence(gain.as_is, "an ordinary thread wakes, in the median, after"),
+        evidence(gain.tuned, "without timer slack and deep idle states after"),
+    ];
+    if idle > 0.0 {
+        let says =
+            format!("idle states, by real-time threads, cost {} of the difference", figure(idle, "ns"));
+        seen.push(told(says, "wakeup.latency policy=fifo"));
+    }
     Some(Finding {
         severity: at_most_warning(&loss),
         place: cpus_text(&gain.cpus),
-        evidence: vec![
-            evidence(gain.as_is, "an ordinary thread wakes, in the median, after"),
-            evidence(gain.tuned, "without timer slack and deep idle states after"),
-        ],
+        evidence: seen,
         remedy: lines([
             "in the program: prctl(PR_SET_TIMERSLACK, 1) in each thread that sleeps",
             "a running process: for t in /proc/$PID/task/*; do echo 1 | sudo tee /proc/${t##*/}/timerslack_ns; done",
@@ -44,7 +50,7 @@ pub(super) struct Gain<'a> {
     pub as_is: &'a Measurement,
     /// The same CPU tuned.
     pub tuned: &'a Measurement,
-    /// Median over the CPUs of the difference of medians, ns.
+    /// Difference of its medians, ns.
     pub ns: f64,
     /// The loss on that CPU.
     pub loss: Verdict,
@@ -68,10 +74,9 @@ pub(super) fn gains<'a>(record: &'a Record, policy: &str, more: f64) -> Option<G
         })
         .collect();
     pairs.sort_by(|a, b| share_of(&a.2).total_cmp(&share_of(&b.2)));
-    let ns = median(pairs.iter().map(|(as_is, tuned, _)| as_is.value() - tuned.value()))?;
     let cpus = cpus_of(pairs.iter().map(|pair| pair.0));
-    let (as_is, tuned, loss) = pairs.get((pairs.len() - 1) / 2)?.clone();
-    Some(Gain { as_is, tuned, ns, loss, cpus })
+    let (as_is, tuned, loss) = pairs.get(pairs.len().saturating_sub(1) / 2)?.clone();
+    Some(Gain { as_is, tuned, ns: as_is.value() - tuned.value(), loss, cpus })
 }
 
 /// The summary of samples that all lasted `more` ns longer.
@@ -113,6 +118,20 @@ mod tests {
             finding.evidence[0].from,
             "wakeup.latency cpu=0 policy=other setting=as-is corrected=false"
         );
+    }
+
+    #[test]
+    fn what_is_saved_is_the_difference_of_the_two_figures_shown() {
+        let mut record = machine(2);
+        for (cpu, as_is, tuned) in [(0u32, 75.3e3, 24.1e3), (1, 110.0e3, 32.0e3)] {
+            for (setting, ns) in [("as-is", as_is), ("tuned", tuned)] {
+                let place = Where::new().with("cpu", cpu).with("policy", "other").with("setting", setting);
+                record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+            }
+        }
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.evidence[0].says.contains("75.3 µs") && finding.evidence[1].says.contains("24.1 µs"));
+        assert!(finding.what.contains("51.2 µs"), "{finding:?}");
     }
 
     #[test]
