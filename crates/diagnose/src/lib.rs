@@ -23,7 +23,8 @@ use record::{Diagnosis, Record};
 pub fn diagnose(record: &Record) -> Diagnosis {
     let levels = levels::levels(record);
     Diagnosis {
-        resources: resources::resources(record),
+        resources: resources::resources(record, &levels),
+        not_reached: resources::not_reached(record, &levels),
         findings: findings::findings(record, &levels),
         levels,
         numa: numa::numa(record),

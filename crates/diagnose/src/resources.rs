@@ -3,19 +3,91 @@
 use std::collections::HashMap;
 
 use record::diagnosis::{CeilingSource, Resource};
-use record::units::figure;
-use record::{Measurement, Record};
+use record::units::{bytes, figure};
+use record::{Level, Measurement, Record};
 
 use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle};
 use crate::parts;
 
 /// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
-/// absent.
-pub fn resources(record: &Record) -> Vec<Resource> {
-    [core(record), memory_bandwidth(record), memory_latency(record), wake_up(record)]
+/// absent, and so is memory where nothing measured lay beyond the caches: [`not_reached`] tells that.
+pub fn resources(record: &Record, levels: &[Level]) -> Vec<Resource> {
+    [core(record), memory_bandwidth(record, levels), memory_latency(record, levels), wake_up(record)]
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// What was measured of memory only within the caches, a sentence each.
+pub fn not_reached(record: &Record, levels: &[Level]) -> Vec<String> {
+    let mut said = Vec::new();
+    let bus = || record.of("memory.bandwidth").filter(|m| m.summary.n > 0);
+    if let Some(most) = bus().map(walked).max().filter(|most| *most < beyond(record, levels, Walk::Arrays)) {
+        said.push(format!(
+            "memory bandwidth not reached: the largest arrays were {} together, within the caches; linespeed run \
+             bandwidth --full",
+            bytes(most)
+        ));
+    }
+    let pair = pages(record).and_then(|(small, _)| small.place.count("bytes"));
+    let any = record.of("load.latency").filter(|m| m.summary.n > 0).filter_map(|m| m.place.count("bytes"));
+    if let Some(most) = pair.or(any.max()).filter(|most| *most < beyond(record, levels, Walk::Loads)) {
+        said.push(format!(
+            "memory latency not reached: the largest working set was {}, within the caches; linespeed run latency \
+             --full",
+            bytes(most)
+        ));
+    }
+    said
+}
+
+/// Who walks a working set.
+#[derive(Clone, Copy, PartialEq)]
+enum Walk {
+    /// One CPU that loads.
+    Loads,
+    /// The CPUs that stream through arrays, each with the caches that it has.
+    Arrays,
+}
+
+/// Without a word on caches a working set from here on is taken for memory.
+const UNKNOWN_CACHES: u64 = 32 << 20;
+/// Below this no working set is beyond a last level that was found only by measuring: steps of the TLB lie there.
+const LEAST_FOUND: u64 = 16 << 20;
+
+/// The least working set that is mostly memory: half more than the last-level caches for loads, twice them for
+/// arrays. Where the kernel shows a host's cache of which a virtual machine owns little, four times what the latency
+/// curve shows of it is enough.
+fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
+    let caches = record.machine.last_level_bytes();
+    let told = match walk {
+        _ if caches == 0 => UNKNOWN_CACHES,
+        Walk::Loads => caches.saturating_add(caches / 2),
+        Walk::Arrays => caches.saturating_mul(2),
+    };
+    let found = match levels {
+        [.., last, memory] if memory.name == "memory" => last.measured_bytes,
+        _ => None,
+    };
+    found.map_or(told, |found| {
+        let owners = match walk {
+            Walk::Loads => 1,
+            Walk::Arrays => record.machine.data_caches(record.machine.last_level()).count().max(1) as u64,
+        };
+        told.min(found.saturating_mul(4).saturating_mul(owners).max(LEAST_FOUND))
+    })
+}
+
+/// Bytes of all arrays that a bandwidth walked; 0 where the record does not tell.
+fn walked(m: &Measurement) -> u64 {
+    let detail = |name: &str| -> Option<u64> { m.detail.get(name).and_then(|value| value.as_u64()) };
+    detail("array_bytes").unwrap_or(0).saturating_mul(detail("arrays").unwrap_or(1))
+}
+
+/// The first of these doubts, in a few words: what stands before the figures of it.
+fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<String> {
+    let doubt = behind.into_iter().find_map(|m| m.doubt.as_deref())?;
+    Some(doubt.split([':', ';', '(']).next().unwrap_or(doubt).trim().to_owned())
 }
 
 /// The ceiling from the parts, unless more than that was measured here: then the parts were told wrong.
@@ -52,6 +124,7 @@ fn core(record: &Record) -> Option<Resource> {
     let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
     let ceiling = ceiling(record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
     let source = ceiling.map(|(_, source)| source);
+    let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
     let cpus = cpus_text(&cpus_of(scalar(active))).unwrap_or_else(|| "the CPUs".to_owned());
     Some(Resource {
         name: "core".to_owned(),
@@ -68,12 +141,18 @@ fn core(record: &Record) -> Option<Resource> {
                 "the highest clock measured on one"
             )
         ),
+        // A median stands as long as most of what it is of does.
+        doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
     })
 }
 
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
-fn memory_bandwidth(record: &Record) -> Option<Resource> {
-    let bus = || record.of("memory.bandwidth").filter(|m| is_at(m, &[("bytes_counted", "bus")]));
+fn memory_bandwidth(record: &Record, levels: &[Level]) -> Option<Resource> {
+    let least = beyond(record, levels, Walk::Arrays);
+    let bus = || {
+        let all = record.of("memory.bandwidth").filter(|m| is_at(m, &[("bytes_counted", "bus")]));
+        all.filter(move |m| walked(m) >= least)
+    };
     let most_threads = bus().filter_map(|m| m.place.count("threads")).max()?;
     let best = bus().max_by(|a, b| a.value().total_cmp(&b.value()))?;
     let triad = bus()
@@ -110,6 +189,7 @@ fn memory_bandwidth(record: &Record) -> Option<Resource> {
             if most_threads == 1 { "" } else { "s" },
             ceiling_text(source, &from_parts, &from_best)
         ),
+        doubt: doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best))),
     })
 }
 
@@ -130,19 +210,13 @@ pub(crate) fn pages(record: &Record) -> Option<(&Measurement, &Measurement)> {
 }
 
 /// Memory latency: what ordinary pages leave of the hardware's latency.
-fn memory_latency(record: &Record) -> Option<Resource> {
+fn memory_latency(record: &Record, levels: &[Level]) -> Option<Resource> {
     let (small, huge) = pages(record)?;
-    // A set that the caches may hold says nothing of memory.
-    let largest = small.place.count("bytes")?;
-    let caches = crate::levels::levels(record).iter().filter_map(|level| level.measured_bytes).max();
-    let beyond = caches.map_or(record.machine.last_level_bytes(), |bytes| {
-        record.machine.last_level_bytes().min(bytes.saturating_add(bytes / 4))
-    });
-    if largest < beyond {
+    if small.place.count("bytes")? < beyond(record, levels, Walk::Loads) {
         return None;
     }
     let ceiling = huge.value().min(small.value());
-    let size = small.place.count("bytes").map_or_else(String::new, record::units::bytes);
+    let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let cpu = small.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     Some(Resource {
         name: "memory latency".to_owned(),
@@ -152,6 +226,7 @@ fn memory_latency(record: &Record) -> Option<Resource> {
         delivered: small.value(),
         share: Some(ceiling / small.value()),
         meaning: format!("a load from {size}{cpu} on ordinary 4 KiB pages, against the same on 2 MiB pages"),
+        doubt: doubt([small, huge]),
     })
 }
 
@@ -184,15 +259,20 @@ fn wake_up(record: &Record) -> Option<Resource> {
         meaning: format!(
             "median of SCHED_OTHER as the machine is{tail}, against the best median measured ({policy}, {setting})"
         ),
+        doubt: doubt([delivered, best]),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{machine, measured};
+    use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
     use record::Where;
     use record::machine::MemoryDevice;
+
+    fn resources_of(record: &Record) -> Vec<Resource> {
+        resources(record, &crate::levels::levels(record))
+    }
 
     fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
         let place = Where::new().with("cpu", cpu).with("active", active).with("vector", "scalar");
@@ -201,7 +281,7 @@ mod tests {
 
     #[test]
     fn an_empty_record_has_no_resource() {
-        assert_eq!(resources(&machine(4)), []);
+        assert_eq!(resources_of(&machine(4)), []);
     }
 
     #[test]
@@ -211,7 +291,7 @@ mod tests {
         clock(&mut record, 0, "one", 3.9e9);
         clock(&mut record, 0, "all", 3.0e9);
         clock(&mut record, 1, "all", 3.0e9);
-        let core = &resources(&record)[0];
+        let core = &resources_of(&record)[0];
         assert_eq!((core.ceiling, core.source), (Some(4e9), Some(CeilingSource::Parts)));
         assert!((core.share.unwrap_or(0.0) - 0.75).abs() < 0.01);
         assert!(core.meaning.contains("CPUs 0-1"), "{}", core.meaning);
@@ -222,7 +302,7 @@ mod tests {
         let mut record = machine(1);
         record.machine.processor.max_hz = Some(2_000_000_000);
         clock(&mut record, 0, "one", 3.5e9);
-        let core = &resources(&record)[0];
+        let core = &resources_of(&record)[0];
         assert_eq!(core.source, Some(CeilingSource::Measured));
         assert!(core.share.is_some_and(|share| share <= 1.001));
     }
@@ -234,7 +314,8 @@ mod tests {
                 .with("stores", stores)
                 .with("bytes_counted", counted)
                 .with("threads", threads);
-            record.measurements.push(measured("memory.bandwidth", place, rate * factor));
+            let m = measured("memory.bandwidth", place, rate * factor);
+            record.measurements.push(m.with_detail("array_bytes", 64 << 20).with_detail("arrays", 3));
         }
     }
 
@@ -244,7 +325,7 @@ mod tests {
         triad(&mut record, "regular", 1, 10e9);
         triad(&mut record, "regular", 2, 16e9);
         triad(&mut record, "streaming", 2, 18e9);
-        let measured = &resources(&record)[0];
+        let measured = &resources_of(&record)[0];
         assert_eq!(measured.source, Some(CeilingSource::Measured));
         assert!((measured.delivered / 18e9 - 1.0).abs() < 0.01 && measured.meaning.contains("streaming"));
         record.machine.memory_devices = vec![MemoryDevice {
@@ -253,7 +334,7 @@ mod tests {
             configured_mt_s: Some(3200),
             ..MemoryDevice::default()
         }];
-        let parts = &resources(&record)[0];
+        let parts = &resources_of(&record)[0];
         assert_eq!((parts.source, parts.ceiling), (Some(CeilingSource::Parts), Some(25.6e9)));
         assert!(parts.meaning.contains("1 populated channel at 3200 MT/s"), "{}", parts.meaning);
     }
@@ -275,10 +356,59 @@ mod tests {
             let place = Where::new().with("cpu", 0u32).with("policy", policy).with("setting", setting);
             record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
         }
-        let [latency, wake_up] = &resources(&record)[..] else { panic!("two resources") };
+        let [latency, wake_up] = &resources_of(&record)[..] else { panic!("two resources") };
         assert!((latency.share.unwrap_or(0.0) - 0.75).abs() < 0.01, "{latency:?}");
         assert!(latency.meaning.contains("512 MiB"), "{}", latency.meaning);
         assert!((wake_up.share.unwrap_or(0.0) - 0.1).abs() < 0.01, "{wake_up:?}");
         assert!(wake_up.meaning.contains("SCHED_FIFO, tuned"), "{}", wake_up.meaning);
+    }
+
+    /// A virtual machine that is shown a host's L3, with a curve up to `largest` bytes on both kinds of page.
+    fn shown_a_huge_cache(largest: u64, own: u64) -> Record {
+        let mut record = machine(2);
+        for (level, bytes, cpus) in [(1, 48 << 10, 1), (2, 2 << 20, 1), (3, 480 << 20, 2)] {
+            add_cache(&mut record, level, bytes, cpus);
+        }
+        let curve = [(48 << 10, 1.2), (2 << 20, 4.5), (own, 35.0), (u64::MAX, 150.0)];
+        for page in ["2MiB", "4KiB"] {
+            add_curve(&mut record, page, &steps(&sizes(4 << 10, largest), &curve));
+        }
+        record
+    }
+
+    #[test]
+    fn a_working_set_within_the_caches_is_not_called_memory() {
+        for largest in [256 << 10, 3 << 20, 128 << 20] {
+            let mut record = shown_a_huge_cache(largest, 480 << 20);
+            triad(&mut record, "regular", 2, 73e9);
+            for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
+                m.detail.insert("array_bytes".to_owned(), (1 << 20).into());
+            }
+            let diagnosis = crate::diagnose(&record);
+            assert_eq!(diagnosis.resources, [], "{largest}");
+            let [bandwidth, latency] = &diagnosis.not_reached[..] else { panic!("{diagnosis:?}") };
+            assert!(bandwidth.contains("3 MiB together, within the caches"), "{bandwidth}");
+            let most = sizes(4 << 10, largest).into_iter().max().unwrap_or(0);
+            assert!(latency.contains(&format!("was {}, within", bytes(most))), "{latency}");
+        }
+    }
+
+    #[test]
+    fn beyond_the_part_of_a_cache_that_is_its_own_lies_memory() {
+        let record = shown_a_huge_cache(256 << 20, 32 << 20);
+        let diagnosis = crate::diagnose(&record);
+        assert_eq!(diagnosis.resources.len(), 1, "{diagnosis:?}");
+        assert_eq!(diagnosis.not_reached, [""; 0]);
+    }
+
+    #[test]
+    fn a_resource_carries_the_doubt_of_its_figures() {
+        let mut record = machine(2);
+        triad(&mut record, "regular", 2, 16e9);
+        assert_eq!(resources_of(&record)[0].doubt, None);
+        for m in &mut record.measurements {
+            m.doubt = Some("too noisy: the median is known to ±30 % only; no cause seen".to_owned());
+        }
+        assert_eq!(resources_of(&record)[0].doubt.as_deref(), Some("too noisy"));
     }
 }

@@ -14,7 +14,10 @@ pub struct Diagnosis {
     pub levels: Vec<Level>,
     /// One entry a resource: its ceiling and what was delivered.
     pub resources: Vec<Resource>,
-    /// What costs speed, the largest loss first.
+    /// Resources that were measured too little of to be one, a sentence each: memory from within the caches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_reached: Vec<String>,
+    /// What costs speed, the worst first.
     pub findings: Vec<Finding>,
     /// What the matrices of a machine with several nodes say; absent for one node.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,6 +192,9 @@ pub struct Resource {
     pub share: Option<f64>,
     /// Which figures these are, one sentence.
     pub meaning: String,
+    /// Why the figures behind it should not be leaned on, in a few words: `too noisy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// How bad a finding is.

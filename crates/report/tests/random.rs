@@ -284,17 +284,18 @@ fn record() -> impl Strategy<Value = Record> {
         proptest::sample::select(vec![State::Measured, State::Degraded, State::Skipped, State::Impossible]);
     let coverage = (text(), state, option::of(text()), option::of(text()))
         .prop_map(|(what, state, reason, remedy)| Coverage { what, state, reason, remedy });
-    let resource = (text(), text(), option::of(figure()), figure(), option::of(figure()), text()).prop_map(
-        |(name, unit, ceiling, delivered, share, meaning)| Resource {
-            name,
-            unit,
-            ceiling,
-            source: Some(CeilingSource::Parts),
-            delivered,
-            share,
-            meaning,
-        },
-    );
+    let resource =
+        (text(), text(), option::of(figure()), figure(), option::of(figure()), text(), option::of(text()))
+            .prop_map(|(name, unit, ceiling, delivered, share, meaning, doubt)| Resource {
+                name,
+                unit,
+                ceiling,
+                source: Some(CeilingSource::Parts),
+                delivered,
+                share,
+                meaning,
+                doubt,
+            });
     let level =
         (text(), figure(), option::of(any::<u64>()), text()).prop_map(|(name, ns, bytes, judgement)| Level {
             name,
@@ -334,6 +335,8 @@ fn record() -> impl Strategy<Value = Record> {
                 record.diagnosis.scaling = scaling;
                 record.diagnosis.numa = numa;
                 record.coverage = coverage;
+                record.diagnosis.not_reached =
+                    resources.iter().map(|r: &Resource| r.meaning.clone()).collect();
                 record.diagnosis.resources = resources;
                 record.diagnosis.levels = levels;
                 record.diagnosis.findings = findings;

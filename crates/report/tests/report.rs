@@ -213,6 +213,28 @@ fn a_page_of_1024_cpus_stays_readable_in_size() {
 }
 
 #[test]
+fn a_headline_in_doubt_says_so_and_memory_that_was_not_reached_has_no_bar() {
+    let mut record = support::named("small").unwrap();
+    let resources = &mut record.diagnosis.resources;
+    resources.retain(|resource| resource.name != "memory latency");
+    let bandwidth = resources.iter_mut().find(|resource| resource.name == "memory bandwidth").unwrap();
+    bandwidth.doubt = Some("too noisy".to_owned());
+    let said = "memory latency not reached: the largest working set was 3.1 MiB, within the caches";
+    record.diagnosis.not_reached = vec![said.to_owned()];
+    for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
+        m.doubt = Some("too noisy: known to ±30 % only".to_owned());
+    }
+    let text = terminal::report(&record, &plain(160));
+    let line = text.lines().find(|line| line.contains("memory bandwidth")).unwrap_or_default();
+    assert!(line.ends_with("; in doubt: too noisy"), "{line}");
+    assert!(text.contains(said) && !text.lines().any(|l| l.contains("memory latency  ")), "{text}");
+    let page = report::page::html(&record);
+    let plain = page.replace('\u{a0}', " ");
+    assert!(plain.contains("; in doubt: too noisy") && plain.contains(said));
+    assert!(plain.contains(r#"<span class="quiet"> in doubt</span>"#));
+}
+
+#[test]
 fn the_tree_shows_where_cpu_numbers_lie() {
     let machine =
         support::full(support::Shape { packages: 2, nodes: 2, cores: 32, siblings: 2, l3_cores: 16 }).machine;

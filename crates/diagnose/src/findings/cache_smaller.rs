@@ -1,15 +1,19 @@
 //! A cache of which this machine gets much less than it advertises.
 
 use record::Level;
-use record::diagnosis::Finding;
+use record::diagnosis::{Evidence, Finding, Severity};
+use record::statistics::Verdict;
 use record::units::bytes;
 
-use super::{Case, Rule, at_most_warning, costs, finding, is_virtual, lines};
+use super::{Case, Rule, costs, finding, is_virtual, lines};
 use crate::figures::{told, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
 pub const RULE: Rule = Rule { name: "cache-smaller", find };
+
+/// From one point in so many that is in doubt the curve is.
+const DOUBTFUL: usize = 4;
 
 fn find(case: &Case) -> Vec<Finding> {
     case.levels.iter().enumerate().filter_map(|(at, level)| one(case, at, level)).collect()
@@ -24,7 +28,11 @@ fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     if most >= MUCH_SMALLER {
         return None;
     }
-    let loss = costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
+    // Whether size is missing at all; that is no share of speed.
+    costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
+    let loss = Verdict::NotMeasurable {
+        reason: "what a smaller cache costs depends on the working set of a program".to_owned(),
+    };
     let name = &level.name;
     let (seen, told_size) = (bytes(measured), bytes(advertised));
     let remedy = if is_virtual(case.record) {
@@ -38,18 +46,37 @@ fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
             "whether it is divided: sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata",
         ])
     };
+    let mut evidence = vec![
+        told(
+            format!("the latency curve leaves {name} at {seen}"),
+            format!("diagnosis.levels[{at}].measured_bytes"),
+        ),
+        told(format!("the kernel advertises {told_size}"), "machine.caches[].bytes"),
+    ];
+    let disturbed = disturbed(case);
+    let severity = if disturbed.is_some() { Severity::Note } else { Severity::Warning };
+    evidence.extend(disturbed);
     Some(Finding {
-        severity: at_most_warning(&loss),
+        severity,
         place: Some(name.clone()),
-        evidence: vec![
-            told(
-                format!("the latency curve leaves {name} at {seen}"),
-                format!("diagnosis.levels[{at}].measured_bytes"),
-            ),
-            told(format!("the kernel advertises {told_size}"), "machine.caches[].bytes"),
-        ],
+        evidence,
         remedy,
         ..finding(&RULE, loss, format!("{seen} of {told_size} {name} are to be had"))
+    })
+}
+
+/// Why the curve may show less of a cache than there is: others used it, or the curve is too noisy.
+fn disturbed(case: &Case) -> Option<Evidence> {
+    if let Some(load) = (super::other_load::RULE.find)(case).into_iter().next() {
+        return Some(told(format!("in doubt: {}", load.what), "conditions.before.load"));
+    }
+    let (mut points, mut doubtful) = (0usize, 0usize);
+    for m in case.record.of("load.latency") {
+        points += 1;
+        doubtful += usize::from(m.doubt.is_some());
+    }
+    (doubtful * DOUBTFUL > points).then(|| {
+        told(format!("in doubt: {doubtful} of {points} points of the curve are in doubt"), "load.latency")
     })
 }
 
@@ -73,7 +100,23 @@ mod tests {
     fn a_sixteenth_of_the_cache_is_found() {
         let finding = &found(&with(8), RULE)[0];
         assert_eq!(finding.what, "8 MiB of 128 MiB L3 are to be had");
-        assert!((crate::figures::share_of(&finding.loss) - 15.0 / 16.0).abs() < 0.01);
+        assert_eq!(finding.severity, Severity::Warning);
+        assert!(matches!(finding.loss, Verdict::NotMeasurable { .. }), "{finding:?}");
+    }
+
+    #[test]
+    fn a_disturbed_run_only_notes_it() {
+        let mut busy = with(8);
+        busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
+        let mut noisy = with(8);
+        for m in noisy.measurements.iter_mut().step_by(3) {
+            m.doubt = Some("too noisy".to_owned());
+        }
+        for record in [busy, noisy] {
+            let finding = &found(&record, RULE)[0];
+            assert_eq!(finding.severity, Severity::Note);
+            assert!(finding.evidence.iter().any(|seen| seen.says.starts_with("in doubt: ")), "{finding:?}");
+        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub const RULES: &[Rule] = &[
     vector_clock::RULE,
 ];
 
-/// The findings of all rules, the largest loss first; of equal losses the worse one, then by the rule's name.
+/// The findings of all rules, the worst first; of those equally bad the largest loss, then by the rule's name.
 pub fn findings(record: &Record, levels: &[Level]) -> Vec<Finding> {
     let case = Case { record, levels };
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(&case)).collect();
@@ -78,9 +78,9 @@ pub fn findings(record: &Record, levels: &[Level]) -> Vec<Finding> {
         weaken(record, finding);
     }
     found.sort_by(|a, b| {
-        share_of(&b.loss)
-            .total_cmp(&share_of(&a.loss))
-            .then(b.severity.cmp(&a.severity))
+        b.severity
+            .cmp(&a.severity)
+            .then_with(|| share_of(&b.loss).total_cmp(&share_of(&a.loss)))
             .then_with(|| a.rule.cmp(&b.rule))
     });
     found

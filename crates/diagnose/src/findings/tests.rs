@@ -67,7 +67,8 @@ fn good() -> Record {
     }
     for op in ["read", "triad"] {
         let place = Where::new().with("op", op).with("bytes_counted", "bus").with("threads", 8u32);
-        record.measurements.push(measured("memory.bandwidth", place, 44e9));
+        let m = measured("memory.bandwidth", place, 44e9);
+        record.measurements.push(m.with_detail("array_bytes", 128 << 20).with_detail("arrays", 3));
     }
     record.measurements.push(measured("cost.clock_read", Where::new().with("cpu", 0u32), 20.0));
     record.measurements.push(measured("cost.syscall", Where::new().with("cpu", 0u32), 90.0));
@@ -102,6 +103,21 @@ fn the_largest_loss_stands_first() {
     let names: Vec<String> =
         crate::diagnose(&record).findings.into_iter().map(|finding| finding.rule).collect();
     assert_eq!(names, ["cpu-quota", "memory-speed", "steal", "throttled"]);
+}
+
+#[test]
+fn what_is_serious_stands_before_any_warning() {
+    let mut record = good();
+    // An advertised L3 that the curve shows a sixteenth of, a load of others, and a quota.
+    for cache in record.machine.caches.iter_mut().filter(|cache| cache.level == 3) {
+        cache.bytes = Some(512 << 20);
+    }
+    record.conditions.before.load = Some([20.0, 20.0, 20.0]);
+    record.machine.limits.cpu_quota = Some(5.0);
+    let found = crate::diagnose(&record).findings;
+    let names: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(names, ["cpu-quota", "other-load", "cache-smaller"]);
+    assert!(found.windows(2).all(|pair| pair[0].severity >= pair[1].severity), "{found:?}");
 }
 
 #[test]

@@ -103,8 +103,9 @@ pub fn origin(record: &Record) -> String {
     ])
 }
 
-/// What a resource delivers, and its ceiling.
+/// What a resource delivers, its ceiling, and whether that is in doubt.
 pub fn delivered(resource: &Resource) -> String {
+    let doubt = resource.doubt.as_ref().map_or_else(String::new, |doubt| format!("; in doubt: {doubt}"));
     let figure = |value| units::figure(value, &resource.unit);
     let source = match resource.source {
         Some(CeilingSource::Parts) => " (parts)",
@@ -112,8 +113,10 @@ pub fn delivered(resource: &Resource) -> String {
         None => "",
     };
     match resource.ceiling {
-        Some(ceiling) => format!("{} against {}{source}", figure(resource.delivered), figure(ceiling)),
-        None => format!("{}, line speed unknown", figure(resource.delivered)),
+        Some(ceiling) => {
+            format!("{} against {}{source}{doubt}", figure(resource.delivered), figure(ceiling))
+        }
+        None => format!("{}, line speed unknown{doubt}", figure(resource.delivered)),
     }
 }
 

@@ -58,7 +58,7 @@ fn bar(m: &Measurement, share: f64) -> Markup {
                 span class=(if streaming { "full other" } else { "full" })
                     style=(format!("width:{:.1}%", share.clamp(0.0, 1.0) * 100.0)) {}
             }
-            span class="figure" { (keep_units(&value(m))) }
+            span class="figure" { (keep_units(&value(m))) @if m.doubt.is_some() { span class="quiet" { " in doubt" } } }
         }
     }
 }

@@ -32,6 +32,7 @@ pub fn resources(record: &Record) -> Markup {
                 @for resource in resources { li { (one(resource)) } }
             }
         }
+        @for line in &record.diagnosis.not_reached { p { (prose(line)) } }
     };
     section("line-speed", "How far from line speed", inside)
 }
@@ -56,7 +57,7 @@ fn one(resource: &Resource) -> Markup {
     }
 }
 
-/// What costs speed, the largest loss first.
+/// What costs speed, the worst first.
 pub fn findings(record: &Record) -> Markup {
     let findings = &record.diagnosis.findings;
     let inside = html! {

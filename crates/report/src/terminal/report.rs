@@ -42,7 +42,8 @@ pub fn write(screen: &mut Screen, record: &Record) {
 
 fn resources(screen: &mut Screen, record: &Record) {
     let resources = &record.diagnosis.resources;
-    if resources.is_empty() {
+    let not_reached = &record.diagnosis.not_reached;
+    if resources.is_empty() && not_reached.is_empty() {
         return;
     }
     screen.heading("How far from line speed");
@@ -56,6 +57,9 @@ fn resources(screen: &mut Screen, record: &Record) {
             first.insert(1, Span::new(Tone::Series(0), format!("{bar} ")));
         }
         screen.paragraph(&first, Tone::Plain, &summary::delivered(resource));
+    }
+    for line in not_reached {
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, line);
     }
 }
 
@@ -256,6 +260,7 @@ mod tests {
             delivered: 3e9,
             share,
             meaning: String::new(),
+            doubt: None,
         }
     }
 

@@ -413,6 +413,7 @@ fn diagnose(record: &mut Record) {
         delivered,
         share,
         meaning: meaning.to_owned(),
+        doubt: None,
     };
     record.diagnosis.resources = vec![
         resource(
