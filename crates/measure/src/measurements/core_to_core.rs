@@ -3,6 +3,7 @@
 
 pub mod game;
 pub mod kin;
+pub mod pages;
 pub mod pairs;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,9 +15,10 @@ use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::mapping::{base_page, size_word};
-use crate::measurements::numa::plan::memory_nodes;
+use crate::measurements::numa::nodes::memory_nodes;
 use crate::repeat::judge;
-use game::{Desk, Driver, Failed, Figures, Pages, Terms};
+use game::{Desk, Driver, Failed, Figures, Terms};
+use pages::Pages;
 use pairs::{Pair, Plan};
 
 /// See the module.

@@ -3,6 +3,7 @@
 
 pub mod chase;
 pub mod columns;
+pub mod nodes;
 pub mod plan;
 pub mod reading;
 pub mod tell;
@@ -15,10 +16,10 @@ use serde_json::json;
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::measurements::core_to_core::kin::distances;
 use crate::placement::Placement;
 use crate::repeat::judge;
 use columns::Column;
+use nodes::{distances, memory_nodes};
 use plan::{EMULATED, Phases, Row};
 
 /// See the module.
@@ -72,7 +73,7 @@ impl Measure for Numa {
         if plan::impossible(machine, cpus).is_some() {
             return Budget { seconds: 0.0, bytes: 0 };
         }
-        let (rows, columns) = (plan::rows(machine, cpus), plan::memory_nodes(machine).len());
+        let (rows, columns) = (plan::rows(machine, cpus), memory_nodes(machine).len());
         Budget {
             seconds: phases(&rows, columns, depth).seconds() * slower(machine),
             bytes: plan::wanted_bytes(machine, &rows, depth).saturating_mul(columns as u64),
@@ -84,7 +85,7 @@ impl Measure for Numa {
             return Err(Halt::Impossible(why));
         }
         let rows = plan::rows(context.machine, &context.cpus);
-        let nodes: Vec<u32> = plan::memory_nodes(context.machine).iter().collect();
+        let nodes: Vec<u32> = memory_nodes(context.machine).iter().collect();
         let phases = phases(&rows, nodes.len(), context.depth);
         let slower = slower(context.machine);
         let wanted = plan::wanted_bytes(context.machine, &rows, context.depth);

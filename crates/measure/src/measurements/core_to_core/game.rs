@@ -1,14 +1,14 @@
 //! Two threads that play one pair of CPUs after the other: a driver, which times, and a partner, which does what a desk
 //! between them says. Both live as long as the matrix is measured, since starting threads would take a pair's time.
 
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::handover::hand_over;
 use record::Mark;
 
-use crate::mapping::{Mapping, Page, base_page};
+use crate::mapping::base_page;
+use crate::measurements::core_to_core::pages::Pages;
 use crate::pin::Pinned;
 use crate::sys;
 use crate::watch::{look_at_clock, ns_since};
@@ -167,45 +167,6 @@ unsafe fn play(line: *mut u64, first: u64, rounds: u64, enough: impl Fn() -> boo
         }
         // Spinning on, not giving way: two sides that give way by turns on a busy machine hardly ever meet.
         waited = true;
-    }
-}
-
-/// Pages that were never used, each bound to its home node where the kernel binds.
-#[derive(Debug)]
-pub struct Pages {
-    home: Option<u32>,
-    mapping: Mapping,
-    used: usize,
-    /// Why it is not bound.
-    pub unbound: Option<String>,
-}
-
-impl Pages {
-    /// Pages of `home`, or wherever the kernel puts them.
-    pub fn new(home: Option<u32>) -> io::Result<Self> {
-        let mapping = Mapping::new(1, Page::Base)?;
-        let unbound = home.and_then(|node| sys::bind_to_node(&mapping, node).err());
-        Ok(Self { home, mapping, used: 0, unbound: unbound.map(|error| error.to_string()) })
-    }
-
-    /// A fresh page, touched by the calling thread, and the node that it lies on as far as the kernel tells.
-    fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, String>)> {
-        let page = base_page() as usize;
-        if (self.used + 1) * page > self.mapping.len() {
-            *self = Self::new(self.home)?;
-        }
-        let start = self.mapping.start().wrapping_add(self.used * page);
-        self.used += 1;
-        // SAFETY: the page lies within the mapping, and no other thread knows it yet.
-        unsafe { start.write_volatile(0) };
-        let node = match sys::nodes_of_pages(&[start.cast_const()]) {
-            Ok(nodes) => match nodes.first() {
-                Some(node) if *node >= 0 => Ok(*node as u32),
-                _ => Err("the kernel does not tell the page's node".to_owned()),
-            },
-            Err(error) => Err(error.to_string()),
-        };
-        Ok((start, node))
     }
 }
 
@@ -512,24 +473,5 @@ mod tests {
         let limit = Instant::now() + Duration::from_millis(5);
         // Nobody sits at the desk: neither the play nor its cancelling is answered.
         assert!(matches!(driver.sample(page.cast(), 0, 50, limit), Err(Failed::Lost)));
-    }
-
-    #[test]
-    fn every_fresh_page_is_another_and_lies_somewhere() {
-        let mut pages = Pages::new(None).unwrap();
-        let in_one = pages.mapping.len() / base_page() as usize;
-        let mut seen = std::collections::BTreeSet::new();
-        for _ in 0..in_one {
-            let (page, node) = pages.fresh().unwrap();
-            assert_eq!(page as usize % base_page() as usize, 0);
-            assert!(seen.insert(page as usize));
-            if let Ok(node) = node {
-                assert!(node < 1024);
-            }
-        }
-        // The next is of a new mapping; what comes is usable all the same.
-        let (page, _) = pages.fresh().unwrap();
-        // SAFETY: one side alone on a fresh page.
-        assert_eq!(unsafe { hand_over(page.cast(), 0, 1, 10) }, 1);
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use record::{CpuList, Machine};
 
+use crate::measurements::numa::nodes::distances;
+
 /// What two CPUs share, nearest first. The numbers are the firmware's distances between their nodes, where they are
 /// on two and the firmware tells one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -146,16 +148,6 @@ fn leave_out<T: Copy + PartialEq>(
             *of(home) = None;
         }
     }
-}
-
-/// The firmware's distances by (from, to).
-pub fn distances(machine: &Machine) -> BTreeMap<(u32, u32), u32> {
-    let ids = machine.nodes.iter().map(|node| node.id);
-    let each = |node: &record::machine::Node| {
-        let from = node.id;
-        ids.clone().zip(node.distances.clone()).map(move |(to, distance)| ((from, to), distance))
-    };
-    machine.nodes.iter().flat_map(each).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{CpuList, Machine};
 
 use crate::budget::Depth;
-use crate::measurements::core_to_core::kin::distances;
+use crate::measurements::numa::nodes::{distances, memory_nodes};
 
 /// What an emulator takes as a multiple of hardware, at most: two host CPUs interpreting thirty-two.
 pub const EMULATED: f64 = 20.0;
@@ -55,17 +55,6 @@ pub fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
             let lead = firsts.into_iter().max_by_key(|id| (fast(id), *id))?;
             Some(Row { node, lead, cpus: cpus.iter().collect() })
         })
-        .collect()
-}
-
-/// The nodes whose memory this process may use: the columns. A node whose size is not told may have some.
-pub fn memory_nodes(machine: &Machine) -> CpuList {
-    let limit = &machine.limits.memory_nodes;
-    machine
-        .nodes
-        .iter()
-        .filter(|node| node.bytes != Some(0) && (limit.is_empty() || limit.contains(node.id)))
-        .map(|node| node.id)
         .collect()
 }
 

@@ -1,0 +1,72 @@
+//! The pages that lines lie on: each used once, bound to its home node, its place asked for.
+
+use std::io;
+
+use crate::mapping::{Mapping, Page, base_page};
+use crate::sys;
+
+/// Pages that were never used, each bound to its home node where the kernel binds.
+#[derive(Debug)]
+pub struct Pages {
+    /// The node asked for.
+    pub home: Option<u32>,
+    mapping: Mapping,
+    used: usize,
+    /// Why it is not bound.
+    pub unbound: Option<String>,
+}
+
+impl Pages {
+    /// Pages of `home`, or wherever the kernel puts them.
+    pub fn new(home: Option<u32>) -> io::Result<Self> {
+        let mapping = Mapping::new(1, Page::Base)?;
+        let unbound = home.and_then(|node| sys::bind_to_node(&mapping, node).err());
+        Ok(Self { home, mapping, used: 0, unbound: unbound.map(|error| error.to_string()) })
+    }
+
+    /// A fresh page, touched by the calling thread, and the node that it lies on or why the kernel does not tell. It stays
+    /// mapped until this value is dropped or, when its mapping is used up, asked for another page.
+    pub fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, String>)> {
+        let page = base_page() as usize;
+        if (self.used + 1) * page > self.mapping.len() {
+            *self = Self::new(self.home)?;
+        }
+        let start = self.mapping.start().wrapping_add(self.used * page);
+        self.used += 1;
+        // SAFETY: the page lies within the mapping, and no other thread knows it yet.
+        unsafe { start.write_volatile(0) };
+        let node = match sys::nodes_of_pages(&[start.cast_const()]) {
+            Ok(nodes) => match nodes.first() {
+                Some(node) if *node >= 0 => Ok(*node as u32),
+                _ => Err("the kernel does not tell the page's node".to_owned()),
+            },
+            Err(error) => Err(error.to_string()),
+        };
+        Ok((start, node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernels::handover::hand_over;
+
+    #[test]
+    fn every_fresh_page_is_another_and_lies_somewhere() {
+        let mut pages = Pages::new(None).unwrap();
+        let in_one = pages.mapping.len() / base_page() as usize;
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..in_one {
+            let (page, node) = pages.fresh().unwrap();
+            assert_eq!(page as usize % base_page() as usize, 0);
+            assert!(seen.insert(page as usize));
+            if let Ok(node) = node {
+                assert!(node < 1024);
+            }
+        }
+        // The next is of a new mapping; what comes is usable all the same.
+        let (page, _) = pages.fresh().unwrap();
+        // SAFETY: one side alone on a fresh page.
+        assert_eq!(unsafe { hand_over(page.cast(), 0, 1, 10) }, 1);
+    }
+}
