@@ -8,6 +8,7 @@
 mod chart;
 mod contents;
 pub mod cyclictest;
+mod notes;
 pub mod page;
 pub mod perf_format;
 mod table;

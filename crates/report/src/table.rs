@@ -61,9 +61,11 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The finished table: without the columns in which no row has anything, and with the numbers of the notes at
-    /// the end of each row, where they push no figure out of its column.
+    /// The finished table: without the columns in which no row has anything, notes that differ only in their numbers
+    /// as one with the range, and the numbers of the notes at the end of each row, where they push no figure out of
+    /// its column.
     pub fn finished(mut self) -> Self {
+        self.group_notes();
         for at in (0..self.columns.len()).rev() {
             if self.rows.iter().all(|row| row[at].is_empty()) {
                 self.remove(at);
@@ -91,6 +93,17 @@ impl Table {
         self.columns.remove(at);
         for row in &mut self.rows {
             row.remove(at);
+        }
+    }
+
+    /// Notes that differ only in their numbers become one, with the least and the most of each number.
+    fn group_notes(&mut self) {
+        let (notes, of) = crate::notes::grouped(&self.notes);
+        self.notes = notes;
+        for row in &mut self.references {
+            row.iter_mut().for_each(|note| *note = of[*note]);
+            row.sort_unstable();
+            row.dedup();
         }
     }
 
@@ -123,5 +136,17 @@ mod tests {
         let table = table.finished();
         assert_eq!(table.rows, [["1 ns", "[2]"], ["2 ns", ""]].map(|row| row.map(str::to_owned)));
         assert_eq!(table.notes, ["about all", "noisy"]);
+    }
+
+    #[test]
+    fn rows_share_a_note_that_differs_in_numbers_only() {
+        let mut table = Table::new("T", None, &["#a"]);
+        for half in [5, 68, 12] {
+            table.note_row(&format!("known to ±{half} % only"));
+            table.row(vec![format!("{half} ns")]);
+        }
+        let table = table.finished();
+        assert_eq!(table.notes, ["known to ±5 to 68 % only"]);
+        assert!(table.rows.iter().all(|row| row[1] == "[1]"), "{:?}", table.rows);
     }
 }

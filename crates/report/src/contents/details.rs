@@ -2,7 +2,7 @@
 
 use record::{Measurement, Record, units};
 
-use super::figures::{figure, key, keys, remarks, spread, value};
+use super::figures::{figure, key, keys, parted_remarks, spread, value};
 use crate::table::Table;
 
 /// The metrics that have a table of their own, here or in another file of this folder; any other is printed by [`others`].
@@ -50,7 +50,7 @@ pub fn tables(record: &Record, most: usize) -> Vec<Table> {
 
 /// A figure, whose row is given the notes on what is to be said against it.
 fn noted(table: &mut Table, m: &Measurement, text: String) -> String {
-    for remark in remarks(m) {
+    for remark in parted_remarks(m) {
         table.note_row(&remark);
     }
     text

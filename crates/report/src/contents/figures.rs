@@ -16,9 +16,18 @@ fn figure_of(metric: &str, unit: &str, value: f64) -> String {
     }
 }
 
-/// The median, or `-` where there is no sample.
+/// What stands for a figure that is [`withheld`].
+const WITHHELD: &str = "not shown (-): known to no better than ± its own size";
+
+/// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares of
+/// time, which lie about 0, are told however small they are.
+pub fn withheld(m: &Measurement) -> bool {
+    !m.metric.ends_with(".share") && m.summary.relative_half_width().is_some_and(|half| half > 1.0)
+}
+
+/// The median, or `-` where there is no sample or it is withheld.
 pub fn value(m: &Measurement) -> String {
-    if m.summary.n == 0 { "-".to_owned() } else { figure(m, m.summary.median) }
+    if m.summary.n == 0 || withheld(m) { "-".to_owned() } else { figure(m, m.summary.median) }
 }
 
 /// How far the figures lie apart: the 95 % interval of the median, or the median absolute deviation where there
@@ -27,6 +36,7 @@ pub fn spread(m: &Measurement) -> String {
     match (m.summary.interval, m.summary.n) {
         (_, 0) => String::new(),
         (_, 1) => "1 sample".to_owned(),
+        _ if withheld(m) => "-".to_owned(),
         (Some((low, high)), _) => range(&figure(m, low), &figure(m, high)),
         (None, n) => format!("±{} (n = {n})", figure(m, m.summary.mad)),
     }
@@ -87,6 +97,9 @@ pub fn keys(measurements: &[&Measurement]) -> Vec<String> {
 
 /// What is to be said against a measurement: its doubt, and what happened during its samples.
 pub fn remarks(m: &Measurement) -> Vec<String> {
+    if withheld(m) {
+        return vec![WITHHELD.to_owned()];
+    }
     let mut remarks: Vec<String> = m.doubt.iter().cloned().collect();
     let mut kinds: Vec<Mark> = m.marks.iter().map(|mark| mark.mark).collect();
     kinds.sort();
@@ -103,6 +116,19 @@ pub fn brief_remarks(m: &Measurement) -> Vec<String> {
         _ => remark,
     };
     remarks(m).into_iter().map(brief).collect()
+}
+
+/// What is to be said against a measurement, in the parts that rows of a table may share: noise without its causes,
+/// which the marks tell again.
+pub fn parted_remarks(m: &Measurement) -> Vec<String> {
+    let part = |remark: String| match remark.split_once("; ") {
+        Some((how, cause)) if how.starts_with("too noisy") && cause.starts_with("no cause seen") => {
+            vec![how.to_owned(), cause.to_owned()]
+        }
+        Some((how, _)) if how.starts_with("too noisy") && !m.marks.is_empty() => vec![how.to_owned()],
+        _ => vec![remark],
+    };
+    remarks(m).into_iter().flat_map(part).collect()
 }
 
 /// How many of these are in doubt or have marked samples, where single remarks would be too many.
@@ -129,5 +155,33 @@ pub fn mark_words(mark: Mark) -> &'static str {
         Mark::Stolen => "the hypervisor took time",
         Mark::Throttled => "heat or power held the clock down",
         Mark::Quota => "the cgroup's quota stopped the process",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+
+    #[test]
+    fn a_figure_known_to_no_better_than_its_size_is_withheld() {
+        let samples = vec![1e3, 2e3, 3e6, 4e10, 5e10, 6e10, 7e10, 2e3];
+        let noisy = Measurement::new("memory.bandwidth", Where::new(), samples.clone());
+        assert_eq!((value(&noisy), spread(&noisy)), ("-".to_owned(), "-".to_owned()));
+        assert_eq!(remarks(&noisy), [WITHHELD]);
+        let sure = Measurement::new("memory.bandwidth", Where::new(), vec![3e9; 8]);
+        assert!(value(&sure) != "-" && remarks(&sure).is_empty());
+        // A share near 0 is small, not unknown.
+        let small = Measurement::new("stolen.share", Where::new(), vec![0.0, 1e-6, 9e-5, 0.0, 2e-6, 8e-5]);
+        assert!(value(&small) != "-" && spread(&small) != "-");
+    }
+
+    #[test]
+    fn noise_of_other_causes_shares_a_note() {
+        let mut m = Measurement::new("memory.bandwidth", Where::new(), vec![3e9; 8]);
+        m.doubt =
+            Some("too noisy: the median is known to ±5 % only; no cause seen from here: others".to_owned());
+        let parts = parted_remarks(&m);
+        assert_eq!(parts, ["too noisy: the median is known to ±5 % only", "no cause seen from here: others"]);
     }
 }

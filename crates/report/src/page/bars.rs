@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use record::{Measurement, Record};
 
-use crate::contents::figures::{key, value};
+use crate::contents::figures::{key, value, withheld};
 use crate::text::{keep_units, plural};
 
 /// Most bars of one number of threads; a record of many placements has the rest in its table.
@@ -19,7 +19,7 @@ pub fn bandwidth(record: &Record) -> Markup {
     let shown: Vec<&Measurement> = record
         .of("memory.bandwidth")
         .filter(|m| m.place.word("bytes_counted") != Some("bus"))
-        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
+        .filter(|m| !withheld(m) && m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
         .collect();
     let longest = shown.iter().map(|m| m.value()).fold(0.0, f64::max);
     let threads: BTreeSet<Option<u64>> = shown.iter().map(|m| m.place.count("threads")).collect();
