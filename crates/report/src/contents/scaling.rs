@@ -7,7 +7,7 @@ use record::{Measurement, Record, units};
 
 use super::Section;
 use super::blocks::{Block, Part, Room};
-use super::figures::{brief_remarks, range, spread};
+use super::figures::{brief_remarks, range, spread, withheld};
 use crate::chart::{Axis, Chart, Look, Scale, Series};
 use crate::table::Table;
 
@@ -33,7 +33,7 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     }
     let steps = Steps::of(record);
     let mut summary = Block::new("How workloads scale", Some("workload.throughput"));
-    summary.parts.push(Part::Table(fits(&workloads)));
+    summary.parts.push(Part::Table(fits(&workloads, &steps)));
     let (many, few): (Vec<Workload>, Vec<Workload>) = workloads
         .into_iter()
         .take(WORKLOADS)
@@ -99,7 +99,7 @@ fn workloads(record: &Record) -> Vec<Workload<'_>> {
 }
 
 /// A row a workload and placement: how far it came, and what the fit says.
-fn fits(workloads: &[Workload]) -> Table {
+fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     let heads = [
         "workload",
         "placement",
@@ -117,7 +117,12 @@ fn fits(workloads: &[Workload]) -> Table {
         for line in lines.iter().take(PLACEMENTS) {
             let efficiency = line.steps.last().map(|step| units::percent(step.efficiency));
             // What cannot be told from noise is not told.
-            let told = |text: String| if line.is_too_noisy() { "-".to_owned() } else { text };
+            let doubtful = steps.doubtful(name, line);
+            let noisy = line.is_too_noisy() || doubtful;
+            if noisy {
+                table.note_row(if doubtful { "steps in doubt" } else { "too noisy to lean on" });
+            }
+            let told = |text: String| if noisy { "-".to_owned() } else { text };
             let between = line.speedup_interval.map_or(String::new(), |(low, high)| {
                 range(&format!("{}×", units::significant(low)), &format!("{}×", units::significant(high)))
             });
@@ -177,6 +182,17 @@ impl<'a> Steps<'a> {
         (workload, if threads == 1 { "" } else { placement }, threads)
     }
 
+    /// Whether a line's speed-up leans on a step in doubt, the first or the last, or its fit on as many as not.
+    fn doubtful(&self, workload: &str, line: &Scaling) -> bool {
+        let doubt = |threads: u32| {
+            let m = self.throughput.get(&Self::place(workload, &line.placement, threads.into()));
+            m.is_some_and(|m| m.doubt.is_some())
+        };
+        let steps = || line.steps.iter().map(|step| step.threads);
+        let ends = [steps().min(), steps().max()];
+        ends.into_iter().flatten().any(doubt) || steps().filter(|n| doubt(*n)).count() * 2 > line.steps.len()
+    }
+
     /// What a unit of work is.
     fn work(&self, workload: &str, lines: &[&Scaling]) -> Option<&str> {
         let measured = lines.iter().filter_map(|line| {
@@ -214,14 +230,15 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
         for remark in m.into_iter().flat_map(|m| brief_remarks(m)) {
             table.note_row(&remark);
         }
+        let told = |text: String| if m.is_some_and(|m| withheld(m)) { "-".to_owned() } else { text };
         let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));
         table.row(vec![
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },
             if placements { line.placement.clone() } else { String::new() },
             step.threads.to_string(),
-            units::figure(step.throughput, "work/s"),
-            format!("{}×", units::significant(step.speedup)),
-            units::percent(step.efficiency),
+            told(units::figure(step.throughput, "work/s")),
+            told(format!("{}×", units::significant(step.speedup))),
+            told(units::percent(step.efficiency)),
             m.map_or(String::new(), |m| spread(m)),
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
@@ -369,7 +386,20 @@ mod tests {
     fn noise_gives_no_share_that_is_serialized() {
         let mut record = record(&[1, 2]);
         record.diagnosis.scaling[0].speedup_interval = Some((1.0, 4.2));
-        let table = fits(&workloads(&record));
+        let table = fits(&workloads(&record), &Steps::of(&record));
         assert_eq!(table.rows[0][4..8], ["1.00× – 4.20×", "90.0 %", "-", "-"].map(str::to_owned));
+    }
+
+    #[test]
+    fn a_speed_up_from_a_step_in_doubt_is_marked_and_concludes_nothing() {
+        let mut record = record(&[1, 2, 3, 4]);
+        let sure = fits(&workloads(&record), &Steps::of(&record));
+        assert_eq!((sure.rows[0][6].as_str(), sure.rows[0].len()), ("1.00 %", 10));
+        for m in record.measurements.iter_mut().filter(|m| m.place.count("threads") == Some(4)) {
+            m.doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
+        }
+        let table = fits(&workloads(&record), &Steps::of(&record));
+        assert_eq!(table.rows[0][6..], ["-", "-", "-", "-", "[1]"].map(str::to_owned));
+        assert_eq!(table.notes[0], "steps in doubt");
     }
 }
