@@ -67,6 +67,8 @@ fn the_main_job_leaves_a_record_and_its_page() {
     }
     let mut names: Vec<_> =
         std::fs::read_dir(folder.path().join("linespeed")).unwrap().map(|e| e.unwrap().path()).collect();
+    // What stat holds commands against lies there too, where anything was measured well enough.
+    names.retain(|path| !path.ends_with("ceilings.json"));
     names.sort();
     let [page, record] = names.as_slice() else { panic!("{names:?}") };
     assert_eq!(page.with_extension("json"), *record);

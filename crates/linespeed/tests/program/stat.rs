@@ -368,7 +368,9 @@ fn numbers(file: &Path, count: usize) -> Vec<i32> {
 
 #[test]
 fn a_signal_ends_the_command_and_all_that_it_started() {
-    for (signal, code) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)] {
+    for (signal, code) in
+        [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129), (libc::SIGQUIT, 131)]
+    {
         let folder = folder();
         let (file, place) = (folder.path().join("pids"), folder.path().join("a.json"));
         let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", &family(&file)];

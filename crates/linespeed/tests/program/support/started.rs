@@ -20,11 +20,14 @@ pub struct Started {
 impl Started {
     /// Starts a command. Both its outputs are read all the time, so that it never waits for its reader.
     pub fn new(mut command: Command) -> Self {
-        // Under nohup the tests' own SIGHUP is ignored, and a program that inherits that rightly goes on.
+        // Under nohup, and as a shell's background job, the tests' own signals are ignored, and a program that inherits
+        // that rightly goes on.
         // SAFETY: resetting a signal is async-signal-safe.
         unsafe {
             command.pre_exec(|| {
-                libc::signal(libc::SIGHUP, libc::SIG_DFL);
+                for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+                    libc::signal(signal, libc::SIG_DFL);
+                }
                 Ok(())
             });
         }
