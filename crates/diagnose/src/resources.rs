@@ -78,6 +78,11 @@ fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     })
 }
 
+/// Whether a bandwidth's arrays were mostly beyond the caches, as the record's diagnosis knows them.
+pub fn beyond_caches(record: &Record, bandwidth: &Measurement) -> bool {
+    walked(bandwidth) >= beyond(record, &record.diagnosis.levels, Walk::Arrays)
+}
+
 /// Bytes of all arrays that a bandwidth walked; 0 where the record does not tell.
 fn walked(m: &Measurement) -> u64 {
     let detail = |name: &str| -> Option<u64> { m.detail.get(name).and_then(|value| value.as_u64()) };

@@ -1,9 +1,9 @@
 //! The ceilings of this machine in a tiny file beside the records: what `stat` holds a command against, read in an instant.
-//! The best that was ever measured here counts.
+//! Of each figure the newest counts that stands beyond doubt, with its day.
 
 use std::path::{Path, PathBuf};
 
-use record::{Ended, Record};
+use record::{Ended, Measurement, Record};
 use serde_json::{Map, Value, json};
 
 use crate::files;
@@ -12,13 +12,14 @@ use crate::files;
 const NAME: &str = "ceilings.json";
 /// A file that is longer is not ours.
 const MOST_BYTES: u64 = 64 << 10;
-/// The form of the file.
-const SCHEMA: u64 = 1;
+/// The form of the file. Those of form 1 may hold figures of caches as memory's.
+const SCHEMA: u64 = 2;
 
 /// What is known of this machine's ceilings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
-    /// Figures: `ipc` by workload, `clock_hz`, `bandwidth_one` and `bandwidth_all` in B/s, `latency_ns`; those that are known.
+    /// Figures: `ipc` by workload, `clock_hz`, `bandwidth_one` and `bandwidth_all` in B/s, `latency_ns`; those that are known; `days`, when each was
+    /// measured.
     Here(Value),
     /// None yet.
     Nothing,
@@ -100,20 +101,22 @@ fn keep_in(path: &Path, record: &Record, here: Value) {
     if new.is_empty() {
         return;
     }
+    let day = record.started.get(..10).unwrap_or_default();
     let ceilings = match read_from(path, &here) {
-        Known::Here(Value::Object(old)) => better(old, new),
-        _ => new,
+        Known::Here(Value::Object(old)) => newer(old, new, day),
+        _ => newer(Map::new(), new, day),
     };
     let file = json!({ "schema": SCHEMA, "machine": here, "ceilings": ceilings });
     let _ = files::write(path, &format!("{file:#}\n"));
 }
 
-/// The ceilings that a record shows.
+/// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
 fn of(record: &Record) -> Map<String, Value> {
     let mut all = Map::new();
+    let sure = |metric: &'static str| record.of(metric).filter(|m| m.doubt.is_none());
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
     let mut ipc = Map::new();
-    for m in record.of("core.ipc") {
+    for m in sure("core.ipc") {
         let alone = m.place.count("threads").is_none_or(|threads| threads == 1);
         if let Some(name) = m.place.word("workload").filter(|name| *name != "command" && alone) {
             let known = ipc.get(name).and_then(Value::as_f64).unwrap_or(0.0);
@@ -123,14 +126,19 @@ fn of(record: &Record) -> Map<String, Value> {
     if !ipc.is_empty() {
         all.insert("ipc".to_owned(), Value::Object(ipc));
     }
-    let clocks = record.of("core.clock").filter(|m| m.place.word("vector") == Some("scalar"));
+    let clocks = sure("core.clock").filter(|m| m.place.word("vector") == Some("scalar"));
     let clock = most(&mut clocks.map(|m| m.value()));
     // What a miss of the last cache moves is a line read.
     let reads = || record.of("memory.bandwidth").filter(|m| m.place.word("op") == Some("read"));
-    let one = reads().filter(|m| m.place.count("threads") == Some(1)).map(|m| m.value());
+    let usable = |m: &&Measurement| m.doubt.is_none() && diagnose::resources::beyond_caches(record, m);
+    let one = reads().filter(|m| m.place.count("threads") == Some(1)).filter(usable).map(|m| m.value());
+    // All are those of the machine, not those that a run was held to.
     let threads = reads().filter_map(|m| m.place.count("threads")).max();
-    let every = reads().filter(|m| m.place.count("threads") == threads).map(|m| m.value());
+    let cores = record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u64;
+    let every = reads().filter(|m| m.place.count("threads") == threads && threads >= Some(cores));
+    let every = every.filter(usable).map(|m| m.value());
     let latency = record.diagnosis.resources.iter().find(|resource| resource.name == "memory latency");
+    let latency = latency.filter(|resource| resource.doubt.is_none() && resource.delivered.is_finite());
     let figures = [
         ("clock_hz", clock),
         ("bandwidth_one", most(&mut { one })),
@@ -141,42 +149,50 @@ fn of(record: &Record) -> Map<String, Value> {
     all
 }
 
-/// The better of both, figure by figure: the lower latency, the higher of all others.
-fn better(old: Map<String, Value>, new: Map<String, Value>) -> Map<String, Value> {
+/// What was known, with the new figures in place of the old, and the day of each.
+fn newer(old: Map<String, Value>, new: Map<String, Value>, day: &str) -> Map<String, Value> {
     let mut all = old;
+    let mut days = match all.remove("days") {
+        Some(Value::Object(days)) => days,
+        _ => Map::new(),
+    };
     for (name, value) in new {
+        days.insert(name.clone(), json!(day));
         let kept = match (all.remove(&name), value) {
-            (Some(Value::Object(old)), Value::Object(new)) => Value::Object(better(old, new)),
-            (Some(old), new) => match (old.as_f64(), new.as_f64()) {
-                (Some(a), Some(b)) if name == "latency_ns" => json!(a.min(b)),
-                (Some(a), Some(b)) => json!(a.max(b)),
-                _ => new,
-            },
-            (None, new) => new,
+            (Some(Value::Object(mut old)), Value::Object(new)) => {
+                old.extend(new);
+                Value::Object(old)
+            }
+            (_, new) => new,
         };
         all.insert(name, kept);
     }
+    all.insert("days".to_owned(), Value::Object(days));
     all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Measurement, Where};
+    use record::Where;
+    use record::diagnosis::Resource;
+
+    const DAY: &str = "2026-11-21";
 
     fn record(ipc: f64, bandwidth: f64) -> Record {
-        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let mut record = Record::new("0.1.0", format!("{DAY}T01:02:03Z"), Vec::new());
         let place = Where::new().with("workload", "primes").with("source", "declared");
         record.measurements.push(Measurement::new("core.ipc", place, vec![ipc]));
         for (threads, share) in [(1u32, 0.5), (2, 1.0)] {
             let place = Where::new().with("op", "read").with("threads", threads);
-            record.measurements.push(Measurement::new("memory.bandwidth", place, vec![bandwidth * share]));
+            let m = Measurement::new("memory.bandwidth", place, vec![bandwidth * share]);
+            record.measurements.push(m.with_detail("array_bytes", 256 << 20));
         }
         record
     }
 
     #[test]
-    fn the_best_of_several_runs_is_kept_and_read_on_this_machine_only() {
+    fn the_newest_figures_are_kept_and_read_on_this_machine_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(NAME);
         let (here, there) = (json!({"hostname": "a"}), json!({"hostname": "b"}));
@@ -184,7 +200,11 @@ mod tests {
         keep_in(&path, &record(1.5, 1e10), here.clone());
         keep_in(&path, &record(1.2, 2e10), here.clone());
         let Known::Here(ceilings) = read_from(&path, &here) else { panic!("nothing was kept") };
-        assert_eq!(ceilings, json!({"ipc": {"primes": 1.5}, "bandwidth_one": 1e10, "bandwidth_all": 2e10}));
+        assert_eq!(
+            ceilings,
+            json!({"ipc": {"primes": 1.2}, "bandwidth_one": 1e10, "bandwidth_all": 2e10,
+            "days": {"ipc": DAY, "bandwidth_one": DAY, "bandwidth_all": DAY}})
+        );
         assert_eq!(read_from(&path, &there), Known::Elsewhere);
         // Another machine's run replaces them.
         keep_in(&path, &record(1.0, 1e9), there.clone());
@@ -193,12 +213,57 @@ mod tests {
     }
 
     #[test]
+    fn doubtful_figures_and_those_of_caches_are_no_ceilings() {
+        let latency = |ns: f64, doubt: Option<&str>| Resource {
+            name: "memory latency".to_owned(),
+            unit: "ns".to_owned(),
+            ceiling: None,
+            source: None,
+            delivered: ns,
+            share: None,
+            meaning: String::new(),
+            doubt: doubt.map(str::to_owned),
+        };
+        let mut first = record(1.5, 1e10);
+        first.diagnosis.resources.push(latency(90.0, None));
+        // Fast because its arrays lie in the caches, and a latency that nobody can be sure of.
+        let mut second = record(9.0, 9e10);
+        for m in &mut second.measurements {
+            m.detail.insert("array_bytes".to_owned(), json!(1 << 20));
+        }
+        second.measurements[0].doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
+        second.diagnosis.resources.push(latency(4.0, Some("too noisy")));
+        assert_eq!(of(&second), Map::new());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(NAME);
+        keep_in(&path, &first, json!(1));
+        keep_in(&path, &second, json!(1));
+        let Known::Here(ceilings) = read_from(&path, &json!(1)) else { panic!("nothing was kept") };
+        assert_eq!(
+            (ceilings["latency_ns"].as_f64(), ceilings["bandwidth_all"].as_f64()),
+            (Some(90.0), Some(1e10))
+        );
+        // A slower figure that is beyond doubt takes the place of a faster one: it is what the machine does now.
+        let mut third = record(1.5, 1e10);
+        third.started = "2026-12-01T01:02:03Z".to_owned();
+        third.measurements.clear();
+        third.diagnosis.resources.push(latency(110.0, None));
+        keep_in(&path, &third, json!(1));
+        let Known::Here(ceilings) = read_from(&path, &json!(1)) else { panic!("nothing was kept") };
+        assert_eq!(ceilings["latency_ns"], json!(110.0));
+        assert_eq!(
+            (&ceilings["days"]["latency_ns"], &ceilings["days"]["ipc"]),
+            (&json!("2026-12-01"), &json!(DAY))
+        );
+    }
+
+    #[test]
     fn a_record_without_ceilings_leaves_no_file_and_a_broken_file_is_none() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(NAME);
         keep_in(&path, &Record::new("0", String::new(), Vec::new()), json!(1));
         assert!(!path.exists());
-        for text in ["", "{", "[]", "{\"schema\": 1}", "{\"schema\": 1, \"machine\": 1, \"ceilings\": 3}"] {
+        for text in ["", "{", "[]", "{\"schema\": 1}", "{\"schema\": 2, \"machine\": 1, \"ceilings\": 3}"] {
             std::fs::write(&path, text).unwrap();
             assert!(!matches!(read_from(&path, &json!(1)), Known::Here(_)), "{text}");
         }

@@ -296,7 +296,10 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
         ));
     }
     if let Some(stolen) = around("stolen_seconds").filter(|stolen| *stolen > 0.0) {
-        lines.push(("stolen", format!("{} of CPU time, by the hypervisor", seconds(stolen))));
+        lines.push((
+            "stolen",
+            format!("{} of CPU time of the whole machine, by the hypervisor", seconds(stolen)),
+        ));
     }
     if let Some(held) = around("throttled_seconds").filter(|held| *held > 0.0) {
         lines.push(("throttled", format!("{}, by the cgroup's quota", seconds(held))));
@@ -315,8 +318,16 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
             parts.extend(ceiling(name).map(|b| format!("{} by {whose}", units::figure(b, "B/s"))));
         }
         parts.extend(ceiling("latency_ns").map(|ns| format!("memory in {}", units::figure(ns, "ns"))));
+        let days = ceilings.get("days").and_then(|days| days.as_object());
+        let days = days.into_iter().flat_map(|days| days.values()).filter_map(|day| day.as_str());
+        let (first, last) = (days.clone().min(), days.max());
+        let of = match first.zip(last) {
+            Some((first, last)) if first == last => format!("ceilings of {first}: "),
+            Some((first, last)) => format!("ceilings of {first} to {last}: "),
+            None => String::new(),
+        };
         if !parts.is_empty() {
-            lines.push(("ceilings here", parts.join(", ")));
+            lines.push(("measured here", format!("{of}{}", parts.join(", "))));
         }
     }
     lines
@@ -367,7 +378,8 @@ mod tests {
     #[test]
     fn the_answer_the_ends_and_the_coverage_are_told() {
         let details = json!({"command": ["sh", "-c", "it's"], "ends": [{"code": 0}, {"signal": 9}],
-            "left_behind": ["daemon"], "cpus": 8, "ceilings": {"ipc": {"nop": 6.0}, "latency_ns": 95.0},
+            "left_behind": ["daemon"], "cpus": 8, "ceilings": {"ipc": {"nop": 6.0}, "latency_ns": 95.0,
+            "days": {"ipc": "2026-11-20", "latency_ns": "2026-11-21"}},
             "around": {"stolen_seconds": 0.5, "throttled_seconds": null}});
         let text = shown(&example(details, "worker", "branch-misses", 0.75), 200);
         for words in [
@@ -378,8 +390,8 @@ mod tests {
             "Try: more threads",
             "worker 0",
             "83.3 % of the time",
-            "500 ms of CPU time, by the hypervisor",
-            "6.00 instructions a cycle (nop), memory in 95.0 ns",
+            "500 ms of CPU time of the whole machine, by the hypervisor",
+            "ceilings of 2026-11-20 to 2026-11-21: 6.00 instructions a cycle (nop), memory in 95.0 ns",
             "No counters: no PMU; to have them: buy one",
         ] {
             assert!(text.contains(words), "no {words:?} in:\n{text}");
