@@ -17,6 +17,7 @@ use record::CpuList;
 use crate::Stop;
 use crate::child::{Child, Ended, Process, SpawnError, Spec, Watcher, wait_all};
 use crate::counters::{Counters, Reading, Set, Target, availability};
+use crate::pin;
 
 pub use around::Around;
 pub use records::{Figures, figures};
@@ -60,6 +61,8 @@ pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     let set = if availability().pmu { Set::Full } else { Set::Software };
     let counters = Counters::open(target, set);
     let mut watch = Watch { sampler: sampler::Sampler::new(child.pid()), tell };
+    let prepared =
+        Prepared { ns: threads::so_far(child.pid()).0, switches: threads::switches_so_far(child.pid()) };
     child.release();
     child.started()?;
     let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
@@ -69,8 +72,40 @@ pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     let (seen, around, cpufreq) = watch.sampler.finish();
     let clock = clock(&reading, cpufreq, seen.samples);
     // One child was waited for, so one has ended.
-    let ended = ended.unwrap_or_else(|| child.wait(stop, None));
+    let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
+    // Looks may miss a short second thread: only what is hardly more than one CPU gives is the clocks' disagreement.
+    let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
+    let threads = if hardly && seen.samples > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
+    prepared.leave_out(&mut ended, threads.min(usable(job)));
     Ok(Run { ended, reading, refused, seen, around, clock })
+}
+
+/// What a child had had before its program began; its wall time begins after that.
+struct Prepared {
+    ns: u64,
+    switches: (u64, u64),
+}
+
+impl Prepared {
+    /// Takes it from what was used, of which no more can be than that many threads at once can use in the time.
+    fn leave_out(&self, ended: &mut Ended, at_once: usize) {
+        let usage = &mut ended.usage;
+        let used = usage.user + usage.system;
+        let least = (used - self.ns as f64 / 1e9).max(0.0);
+        let most = ended.wall.as_secs_f64() * at_once as f64;
+        if used > 0.0 {
+            let share = least.min(most) / used;
+            usage.user *= share;
+            usage.system *= share;
+        }
+        usage.voluntary_switches = usage.voluntary_switches.saturating_sub(self.switches.0);
+        usage.involuntary_switches = usage.involuntary_switches.saturating_sub(self.switches.1);
+    }
+}
+
+/// CPUs on which a command may run.
+fn usable(job: &Job) -> usize {
+    job.cpus.map(CpuList::len).or_else(|| pin::allowed().map(|cpus| cpus.len())).unwrap_or(usize::MAX).max(1)
 }
 
 /// Why events could not be had. Where none could, what we may not count of ourselves either is no fault of the command's.

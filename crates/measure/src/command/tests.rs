@@ -65,3 +65,28 @@ fn switches_and_faults_are_there_with_or_without_counters() {
         !(0..at).any(same)
     }));
 }
+
+#[test]
+fn what_was_before_the_program_is_not_the_commands() {
+    let mut ended = ran("true").ended;
+    ended.wall = std::time::Duration::from_millis(100);
+    (ended.usage.user, ended.usage.system) = (0.090, 0.020);
+    (ended.usage.voluntary_switches, ended.usage.involuntary_switches) = (3, 1);
+    let mut two = ended.clone();
+    Prepared { ns: 4_000_000, switches: (1, 2) }.leave_out(&mut ended, 1);
+    let used = ended.usage.user + ended.usage.system;
+    assert!((used - 0.1).abs() < 1e-9, "more than one CPU gives: {used}");
+    assert_eq!((ended.usage.voluntary_switches, ended.usage.involuntary_switches), (2, 0));
+    Prepared { ns: 4_000_000, switches: (0, 0) }.leave_out(&mut two, 2);
+    let used = two.usage.user + two.usage.system;
+    assert!((used - 0.106).abs() < 1e-9, "{used}");
+}
+
+#[test]
+fn switches_and_their_kinds_add_up() {
+    let run = ran("sleep 0.05; true");
+    let argv = [OsString::from("sh")];
+    let figures = figures(std::slice::from_ref(&run), &Job { argv: &argv, cpus: None }, 2);
+    let of = |event| value(&figures, "counter.count", ("event", event));
+    assert_eq!(of("context-switches"), of("voluntary-switches") + of("involuntary-switches"));
+}

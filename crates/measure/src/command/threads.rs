@@ -70,6 +70,14 @@ pub fn so_far(pid: i32) -> (u64, u64) {
     text.as_deref().and_then(parse_schedstat).map_or((0, 0), |(on_cpu, runnable, _)| (on_cpu, runnable))
 }
 
+/// Voluntary and involuntary switches of a process's first thread until now.
+pub fn switches_so_far(pid: i32) -> (u64, u64) {
+    let text = read(&format!("/proc/{pid}/status")).unwrap_or_default();
+    let of =
+        |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0);
+    (of("voluntary_ctxt_switches:"), of("nonvoluntary_ctxt_switches:"))
+}
+
 /// Ticks of /proc are 1/100 s, by promise to user space.
 const TICK_NS: u64 = 10_000_000;
 
