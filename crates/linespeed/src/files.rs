@@ -31,7 +31,7 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     }
     let target = behind_links(path);
     let folder = folder_of(&target);
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    have(folder).map_err(failed)?;
     tempfile::NamedTempFile::new_in(folder).map(drop).map_err(failed)
 }
 
@@ -52,9 +52,29 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     file.persist(&target).map(drop).map_err(|error| failed(error.error))
 }
 
+/// Creates a folder that the user wants filled, with those above it.
+pub fn create(folder: &Path) -> Result<(), Failure> {
+    let failed =
+        |error| Failure::Output { path: Some(folder.to_owned()), error, way_out: "name another folder" };
+    std::fs::create_dir_all(folder).map_err(failed)
+}
+
+/// Sees to it that a folder is there. Our own is created; one that the user named and that is missing is more likely
+/// misspelt.
+fn have(folder: &Path) -> std::io::Result<()> {
+    if state_folder().is_ok_and(|ours| folder.starts_with(ours)) {
+        return std::fs::create_dir_all(folder);
+    }
+    if folder.exists() {
+        return Ok(());
+    }
+    let words = format!("there is no folder {}", crate::failure::shown(folder));
+    Err(std::io::Error::new(std::io::ErrorKind::NotFound, words))
+}
+
 /// The text in a temporary file in `folder`, on disk.
 fn staged(folder: &Path, text: &str) -> std::io::Result<tempfile::NamedTempFile> {
-    std::fs::create_dir_all(folder)?;
+    have(folder)?;
     let mut file = tempfile::Builder::new().prefix(".linespeed-").tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
@@ -217,6 +237,17 @@ mod tests {
         write(&link, "new").unwrap();
         assert!(link.is_symlink());
         assert_eq!(std::fs::read_to_string(target).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_folder_that_is_missing_is_not_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("misspelt/x.json");
+        for refused in [check_writable(&path), write(&path, "text")] {
+            let message = refused.unwrap_err().to_string();
+            assert!(message.contains("there is no folder") && message.contains("misspelt"), "{message}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

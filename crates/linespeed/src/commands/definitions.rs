@@ -22,6 +22,7 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     let Some(folder) = folder else {
         return output::print(&page(definition)?).map(|()| 0);
     };
+    files::create(folder)?;
     for command in definition.get_subcommands() {
         let name = format!("linespeed-{}", command.get_name());
         files::write(&folder.join(format!("{name}.1")), &page(command.clone().display_name(name))?)?;
