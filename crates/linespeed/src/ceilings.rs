@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::files;
 
 /// The file's name in the state folder.
-const NAME: &str = "ceilings.json";
+pub const NAME: &str = "ceilings.json";
 /// A file that is longer is not ours.
 const MOST_BYTES: u64 = 64 << 10;
 /// The form of the file. Those of form 1 may hold figures of caches as memory's.

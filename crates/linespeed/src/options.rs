@@ -76,10 +76,10 @@ pub struct Stat {
           value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub warmup: u32,
     /// Print the counts as perf stat does; with --output, into that file
-    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "json")]
     pub perf_format: Option<PerfFormat>,
     /// The same as fields, with this between them, as perf stat -x
-    #[arg(short = 'x', value_name = "SEPARATOR", conflicts_with = "perf_format")]
+    #[arg(short = 'x', value_name = "SEPARATOR", conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]

@@ -41,6 +41,11 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
 }
 
 fn read(path: &Path) -> Result<Record, Failure> {
+    if path.file_name().is_some_and(|name| name == crate::ceilings::NAME) {
+        let why = "is not a record: it holds the ceilings of this machine, which linespeed stat reads; the records lie \
+                   beside it";
+        return Err(Failure::Input { path: path.to_owned(), why: why.to_owned() });
+    }
     let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
     Record::read(from).map_err(|error| Failure::Input { path: path.to_owned(), why: error.to_string() })
 }

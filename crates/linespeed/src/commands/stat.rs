@@ -47,7 +47,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let runs = repeat(&job, stat, options, stop);
     let mut record = new_record();
     let usable = cpus.map(record::CpuList::len).or(allowed.map(|list| list.len())).unwrap_or(1);
-    fill(&mut record, &runs, &job, usable);
+    fill(&mut record, &runs, &job, stat.repeat, usable);
     record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
     record.diagnosis.bound = diagnose::bound::bound(&record);
     if let Some(found) = found {
@@ -122,10 +122,13 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
 }
 
 /// Figures, coverage and ceilings of the runs.
-fn fill(record: &mut Record, runs: &Runs, job: &Job, cpus: usize) {
+fn fill(record: &mut Record, runs: &Runs, job: &Job, asked: u32, cpus: usize) {
     let figures = command::figures(&runs.done, job, cpus);
     record.measurements = figures.measurements;
     record.coverage = figures.coverage;
+    if let Some(time) = record.measurements.first_mut() {
+        time.detail.insert("runs_asked".to_owned(), asked.into());
+    }
     if let Some(signal) = runs.interrupted {
         record.ended = Ended::Interrupted { signal };
     } else if let Some(refused) = &runs.refused {

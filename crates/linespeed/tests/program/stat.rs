@@ -76,6 +76,11 @@ fn a_command_that_cannot_be_started_says_why_as_a_shell_would() {
     ran(["stat", "--", "a\nb\u{1b}[2J"]).fails(127, &["command not found"]);
     ran(["stat"]).misused(&["COMMAND"]);
     ran(["stat", "--"]).misused(&["COMMAND"]);
+    ran(["stat", "--perf-format", "--json", "--", "true"]).misused(&["--json"]);
+    ran(["stat", "-x,", "--json", "--", "true"]).misused(&["--json"]);
+    let missing = folder.path().join("misspelt/x.json");
+    ran(["stat", "--output", missing.to_str().unwrap(), "--", "true"]).fails(3, &["there is no folder"]);
+    assert!(!folder.path().join("misspelt").exists(), "a misspelt folder was created");
     ran(["stat", "-r", "0", "--", "true"]).misused(&["--repeat", "0 is not in 1.."]);
     ran(["stat", "-r", "-3", "--", "true"]).misused(&["-3"]);
     ran(["stat", "--cpus", "60000", "--", "true"]).fails(2, &["--cpus", "60000", "it may use"]);
@@ -222,7 +227,11 @@ fn repeats_have_an_interval_from_six_on_and_say_so_below() {
     let line = format!("[ -e {0} ] && exit 0; touch {0}; exit 3", flag.display());
     let ran = run(linespeed(["stat", "-r", "3", "--", "sh", "-c", &line]));
     assert_eq!(ran.code, Some(3));
-    assert!(flat(&ran.stderr).contains("exit code 3 (1 run), exit code 0 (2 runs)"), "{}", ran.stderr);
+    assert!(
+        flat(&ran.stderr).contains("exit code 3 in 1 of 3 runs, exit code 0 in 2 of 3 runs"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -382,6 +391,7 @@ fn a_signal_ends_the_command_and_all_that_it_started() {
         let left: Vec<_> = pids.iter().filter(|pid| alive(**pid)).collect();
         assert!(left.is_empty(), "left running after signal {signal}: {left:?}");
         assert!(flat(&ran.stderr).contains("stopped because linespeed got"), "{}", ran.stderr);
+        assert!(flat(&ran.stderr).contains(&format!("ended early by signal {signal}")), "{}", ran.stderr);
         let record = sound::record(&std::fs::read(&place).unwrap());
         assert_eq!(record.ended, Ended::Interrupted { signal });
     }

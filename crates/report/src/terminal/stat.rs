@@ -1,7 +1,7 @@
 //! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
-use record::{Measurement, Record, State, units};
+use record::{Ended, Measurement, Record, State, units};
 
 use super::paint::{Span, Tone};
 use super::screen::Screen;
@@ -19,6 +19,9 @@ pub fn write(screen: &mut Screen, record: &Record) {
         |m: &&Measurement| m.place.word("workload") == Some("command") && m.place.get("threads").is_none();
     let Some(time) = record.of("workload.time").find(command) else { return };
     screen.paragraph(&[Span::strong("  ")], Tone::Strong, &words(time));
+    if let Some(early) = early(record, time) {
+        screen.paragraph(&[Span::plain("  ")], Tone::Strong, &early);
+    }
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, &ends(time));
     if let Some(bound) = &record.diagnosis.bound {
         screen.blank();
@@ -83,6 +86,23 @@ fn seconds(value: f64) -> String {
     if value == 0.0 { "0 s".to_owned() } else { units::figure(value, "s") }
 }
 
+/// That not all runs were made that were asked for, and why.
+fn early(record: &Record, time: &Measurement) -> Option<String> {
+    let by = match &record.ended {
+        Ended::Complete => return None,
+        Ended::Interrupted { signal } => format!("by signal {signal}"),
+        Ended::Failed { reason } => format!("because {reason}"),
+    };
+    let asked = time.detail.get("runs_asked").and_then(|runs| runs.as_u64()).unwrap_or(1);
+    let ends = time.detail.get("ends").and_then(|ends| ends.as_array()).into_iter().flatten();
+    let whole = ends.filter(|end| end.get("stopped").is_none()).count();
+    let told = match whole {
+        0 => "what follows is of a run that was cut short".to_owned(),
+        _ => format!("{whole} of {} counted", plural(asked as usize, "run")),
+    };
+    Some(format!("ended early {by}: {told}"))
+}
+
 /// How long it took, how often it ran, how it ended.
 fn ends(time: &Measurement) -> String {
     let took = seconds(time.value());
@@ -109,8 +129,11 @@ fn ends(time: &Measurement) -> String {
         [] => {}
         [(only, _)] => text.push_str(&format!("; {only}")),
         several => {
-            let list: Vec<String> =
-                several.iter().map(|(words, count)| format!("{words} ({})", plural(*count, "run"))).collect();
+            let all: usize = several.iter().map(|(_, count)| count).sum();
+            let list: Vec<String> = several
+                .iter()
+                .map(|(words, count)| format!("{words} in {count} of {}", plural(all, "run")))
+                .collect();
             text.push_str(&format!("; {}", list.join(", ")));
         }
     }
@@ -384,7 +407,7 @@ mod tests {
         let text = shown(&example(details, "worker", "branch-misses", 0.75), 200);
         for words in [
             "sh -c 'it'\\''s'",
-            "exit code 0 (1 run), killed by SIGKILL (9) (1 run)",
+            "exit code 0 in 1 of 2 runs, killed by SIGKILL (9) in 1 of 2 runs",
             "forked away: 1 process (daemon)",
             "Bound by one thread: One thread did it.",
             "Try: more threads",
@@ -398,6 +421,22 @@ mod tests {
         }
         assert!(!text.contains("throttled"), "{text}");
         assert_eq!(shown(&Record::new("0", String::new(), Vec::new()), 80), "");
+    }
+
+    #[test]
+    fn runs_that_a_signal_ended_early_are_told_first() {
+        let ends = json!([{"code": 0}, {"code": 0}]);
+        let mut record = example(json!({"ends": ends, "runs_asked": 9}), "t", "e", 1.0);
+        assert!(!shown(&record, 100).contains("early"));
+        record.ended = Ended::Interrupted { signal: 2 };
+        let text = shown(&record, 100);
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in:\n{text}"));
+        assert!(at("ended early by signal 2: 2 of 9 runs counted") < at("took "));
+        record.measurements[0].detail.insert("ends".to_owned(), json!([{"stopped": 2}]));
+        assert!(
+            shown(&record, 100)
+                .contains("ended early by signal 2: what follows is of a run that was cut short")
+        );
     }
 
     #[test]
