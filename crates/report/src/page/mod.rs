@@ -2,6 +2,7 @@
 //! and is readable on a phone.
 
 mod bars;
+mod command;
 mod figures;
 mod shape;
 mod summary;
@@ -35,6 +36,7 @@ pub fn html(record: &Record) -> String {
             body {
                 main {
                     (summary::header(record))
+                    (command::verdict(record))
                     (summary::resources(record))
                     (summary::findings(record))
                     (summary::unseen(record))

@@ -6,7 +6,7 @@ pub(crate) mod paint;
 mod report;
 mod scale;
 mod screen;
-mod stat;
+pub(crate) mod stat;
 mod tree;
 
 use record::words::Word;

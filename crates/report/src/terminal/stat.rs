@@ -14,10 +14,7 @@ const MOST_THREADS: usize = 8;
 
 /// Writes the report of a record of a command; nothing when there is none in it.
 pub fn write(screen: &mut Screen, record: &Record) {
-    // With threads it is a step of scaling.
-    let command =
-        |m: &&Measurement| m.place.word("workload") == Some("command") && m.place.get("threads").is_none();
-    let Some(time) = record.of("workload.time").find(command) else { return };
+    let Some(time) = time_of(record) else { return };
     screen.paragraph(&[Span::strong("  ")], Tone::Strong, &words(time));
     if let Some(early) = early(record, time) {
         screen.paragraph(&[Span::plain("  ")], Tone::Strong, &early);
@@ -64,8 +61,16 @@ pub fn write(screen: &mut Screen, record: &Record) {
     }
 }
 
+/// The time of the command that a record is of.
+pub(crate) fn time_of(record: &Record) -> Option<&Measurement> {
+    // With threads it is a step of scaling.
+    let command =
+        |m: &&Measurement| m.place.word("workload") == Some("command") && m.place.get("threads").is_none();
+    record.of("workload.time").find(command)
+}
+
 /// The command as it was typed, more or less.
-fn words(time: &Measurement) -> String {
+pub(crate) fn words(time: &Measurement) -> String {
     let words = time.detail.get("command").and_then(|command| command.as_array());
     let quoted = words.into_iter().flatten().filter_map(|word| word.as_str()).map(quoted);
     quoted.collect::<Vec<_>>().join(" ")
@@ -87,7 +92,7 @@ fn seconds(value: f64) -> String {
 }
 
 /// That not all runs were made that were asked for, and why.
-fn early(record: &Record, time: &Measurement) -> Option<String> {
+pub(crate) fn early(record: &Record, time: &Measurement) -> Option<String> {
     let by = match &record.ended {
         Ended::Complete => return None,
         Ended::Interrupted { signal } => format!("by signal {signal}"),
@@ -104,7 +109,7 @@ fn early(record: &Record, time: &Measurement) -> Option<String> {
 }
 
 /// How long it took, how often it ran, how it ended.
-fn ends(time: &Measurement) -> String {
+pub(crate) fn ends(time: &Measurement) -> String {
     let took = seconds(time.value());
     let mut text = match (time.summary.n, time.summary.interval) {
         (0 | 1, _) => format!("took {took}"),
@@ -183,7 +188,7 @@ fn signal_name(signal: i64) -> String {
     format!("{name} ({signal})")
 }
 
-fn by(word: &str) -> String {
+pub(crate) fn by(word: &str) -> String {
     match word {
         "cpu" => "the CPU".to_owned(),
         "memory-latency" => "memory latency".to_owned(),

@@ -1,0 +1,23 @@
+//! A command that `linespeed stat` ran, at the top of the page: how it went and what it was bound by.
+
+use maud::{Markup, html};
+use record::Record;
+
+use super::{prose, section};
+use crate::terminal::stat::{by, early, ends, time_of, words};
+
+/// The command and the verdict; nothing for a record of no command.
+pub fn verdict(record: &Record) -> Markup {
+    let Some(time) = time_of(record) else { return html! {} };
+    let inside = html! {
+        p { code { (crate::text::clean(&words(time))) } }
+        @if let Some(early) = early(record, time) { p { strong { (prose(&early)) } } }
+        p { (prose(&ends(time))) }
+        @if let Some(bound) = &record.diagnosis.bound {
+            h3 { "Bound by " (prose(&by(&bound.by))) }
+            p { (prose(&bound.says)) }
+            @for advice in &bound.advice { p { "Try: " (prose(advice)) } }
+        }
+    };
+    section("command", "What the command was bound by", inside)
+}
