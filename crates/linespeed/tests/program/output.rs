@@ -35,14 +35,13 @@ fn json_puts_the_record_and_nothing_else_on_standard_output() {
 #[test]
 fn a_run_leaves_its_record_where_it_was_told_and_nothing_else() {
     let folder = folder();
-    let place = folder.path().join("new/deep/db1.json");
+    let place = folder.path().join("db1.json");
     let mut command = short(&["--output", place.to_str().unwrap(), "--quiet-output"]);
     command.env("HOME", folder.path()).env("TMPDIR", folder.path());
     let ran = measured(command).succeeds();
     assert_eq!(ran.stdout, "");
     sound::record(&std::fs::read(&place).unwrap());
-    assert_eq!(names(folder.path()), ["new"]);
-    assert_eq!(names(&folder.path().join("new/deep")), ["db1.json"]);
+    assert_eq!(names(folder.path()), ["db1.json"]);
 }
 
 #[test]
