@@ -147,13 +147,7 @@ pub const METRICS: &[Metric] = &[
         plausible: (0.1, 1e4),
     },
     Metric { name: "cost.spin_hint", unit: "ns", better: LOWER, keys: &["cpu"], plausible: (0.05, 1e5) },
-    Metric {
-        name: "numa.latency",
-        unit: "ns",
-        better: LOWER,
-        keys: &["from", "to"],
-        plausible: (0.15, 1e6),
-    },
+    Metric { name: "numa.latency", unit: "ns", better: LOWER, keys: &["from", "to"], plausible: (0.15, 1e6) },
     Metric {
         name: "numa.bandwidth",
         unit: "B/s",

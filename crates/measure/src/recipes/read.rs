@@ -148,9 +148,7 @@ pub fn file(path: &Path) -> Result<Recipe, ReadError> {
     }
     let file = std::fs::File::open(path).map_err(cannot)?;
     let mut content = Vec::new();
-    file.take(MOST_BYTES + 1)
-        .read_to_end(&mut content)
-        .map_err(cannot)?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut content).map_err(cannot)?;
     if content.len() as u64 > MOST_BYTES {
         return Err(failed(format!(
             "is larger than any recipe ({} KiB); recipes are small TOML files",

@@ -50,8 +50,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
         &["measurement", "#quick", "#normal", "#alone", "#full", "#memory", "here"],
     );
     for one in listed {
-        let seconds =
-            |seconds: f64| if seconds > 0.0 { format!("{seconds:.1} s") } else { "-".to_owned() };
+        let seconds = |seconds: f64| if seconds > 0.0 { format!("{seconds:.1} s") } else { "-".to_owned() };
         table.row(vec![
             one.name.clone(),
             seconds(one.seconds[0]),
