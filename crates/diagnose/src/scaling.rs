@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
 use record::units::percent;
-use record::{Measurement, Record};
+use record::{Mark, Measurement, Record};
 
 use crate::figures::{RESOLUTION, median};
 use crate::usl::{Fit, Point, fit};
@@ -71,7 +71,26 @@ impl Point {
         let (low, high) = crate::figures::spread(&m.summary);
         let half = m.summary.relative_half_width().filter(|half| half.is_finite()).unwrap_or(0.0);
         let doubt = if m.doubt.is_some() { DOUBTFUL } else { 0.0 };
-        Some(Self { threads, throughput, low, high, error: half.max(doubt).max(RESOLUTION) })
+        let error = half.max(doubt).max(RESOLUTION);
+        Some(Self { threads, throughput, low, high, error, doubt: doubt_of(m) })
+    }
+}
+
+/// Why nothing should be concluded from a step, in words that end a sentence.
+fn doubt_of(m: &Measurement) -> Option<&'static str> {
+    let marked = |mark: Mark| m.marks.iter().filter(|one| one.mark == mark).count() as u64 * 2 > m.summary.n;
+    if marked(Mark::Quota) {
+        Some("but a CPU quota stopped it, so this is no limit of the machine")
+    } else if marked(Mark::Switched) {
+        Some("but other programs ran on these CPUs, so this says little of the machine")
+    } else if marked(Mark::Stolen) {
+        Some("but the hypervisor took time, so this says little of the machine")
+    } else if m.doubt.is_some() {
+        Some("but its steps are in doubt, so nothing more follows")
+    } else if m.summary.n < 2 {
+        Some("by one run of each, which cannot tell it from chance: -r 6 can")
+    } else {
+        None
     }
 }
 
@@ -108,6 +127,8 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         })
         .collect();
     let speedup = steps.last()?.speedup;
+    // Both ends of the speed-up.
+    let doubt = points.iter().filter(|p| p.threads == 1 || p.threads == last).find_map(|p| p.doubt);
     let mut scaling = Scaling {
         workload: workload.to_owned(),
         placement: line.placement.to_owned(),
@@ -121,11 +142,11 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         speedup,
         speedup_interval: interval(&points, &fit),
         threads: last,
-        knee: knee(&points, one),
+        knee: if doubt.is_some() { None } else { knee(&points, one) },
         meaning: String::new(),
         steps,
     };
-    scaling.meaning = meaning(&scaling, one, cores);
+    scaling.meaning = meaning(&scaling, one, cores, doubt);
     Some(scaling)
 }
 
@@ -194,7 +215,7 @@ fn knee(points: &[Point], one: f64) -> Option<u32> {
         .map(|(threads, _)| *threads)
 }
 
-fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>) -> String {
+fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<&str>) -> String {
     let Scaling { threads, speedup, contention, coherency, residual, points, .. } = scaling;
     let mut parts =
         vec![format!("{threads} threads do {} times the work of one", record::units::significant(*speedup))];
@@ -207,6 +228,9 @@ fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>) -> String {
             figure(low),
             figure(high)
         );
+    }
+    if let Some(doubt) = doubt {
+        return format!("{}, {doubt}", parts.concat());
     }
     if *speedup > f64::from(*threads) * (1.0 + POOR) {
         parts.push(
@@ -364,6 +388,30 @@ mod tests {
         let fit = scaling(&record).remove(0);
         assert!((fit.contention - 0.01).abs() < 0.003, "{fit:?}");
         assert!(fit.residual < 0.02, "{fit:?}");
+    }
+
+    #[test]
+    fn nothing_is_concluded_from_one_run_or_from_steps_in_doubt() {
+        let told = |change: &dyn Fn(&mut Measurement)| {
+            let mut record = by_law(&[1, 2], 1.0, 0.9, 0.0);
+            record.measurements.iter_mut().for_each(change);
+            let fit = scaling(&record).remove(0);
+            assert_eq!(fit.knee, None);
+            fit.meaning
+        };
+        let once = |m: &mut Measurement| {
+            m.samples.truncate(1);
+            m.summary = record::Summary::of(&m.samples);
+        };
+        assert!(told(&once).contains("cannot tell it from chance"), "{}", told(&once));
+        let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".to_owned());
+        assert!(told(&noisy).contains("in doubt") && !told(&noisy).contains("serialized"));
+        let quota = |m: &mut Measurement| {
+            m.marks = (0..m.summary.n as u32)
+                .map(|sample| record::SampleMark { sample, mark: Mark::Quota })
+                .collect();
+        };
+        assert!(told(&quota).contains("a CPU quota stopped it"), "{}", told(&quota));
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(crate) struct Point {
     pub high: f64,
     /// Relative uncertainty, never 0.
     pub error: f64,
+    /// Why nothing should be concluded from it.
+    pub doubt: Option<&'static str>,
 }
 
 /// The three parameters of the law.

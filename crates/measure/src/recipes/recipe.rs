@@ -93,6 +93,11 @@ impl Recipe {
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 return Err(format!("the recipe {} has no setting {name:?}; it has: {known}", self.name));
             }
+            // A program that is handed something else than a number may end at once and well, and look fast.
+            let whole = |text: &str| text.parse::<u64>().is_ok_and(|number| number > 0);
+            if values.get(name).is_some_and(|usual| whole(usual)) && !whole(value) {
+                return Err(format!("the recipe {}: {name}={value} is no whole number above 0", self.name));
+            }
             values.insert(name.clone(), value.clone());
         }
         Ok(values)

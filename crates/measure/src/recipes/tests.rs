@@ -49,6 +49,11 @@ fn settings_are_usual_small_or_the_users() {
     assert_eq!(command(true, &[("exponent".to_owned(), "5".to_owned())]), "echo '7^5' | bc");
     let error = recipe.values(false, &[("exponnt".to_owned(), "5".to_owned())]).unwrap_err();
     assert!(error.contains("exponnt") && error.contains("it has: exponent"), "{error}");
+    // bc would end well and at once, and look a thousand times as fast.
+    for nonsense in ["abc", "", "-1", "0", "{folder}"] {
+        let error = recipe.values(false, &[("exponent".to_owned(), nonsense.to_owned())]).unwrap_err();
+        assert!(error.contains("no whole number"), "{error}");
+    }
 }
 
 #[test]
