@@ -338,8 +338,25 @@ fn ceilings_of_a_run_before_stand_beside_a_command() {
     };
     let before = run(with_home(&["stat", "--", "true"]));
     assert!(flat(&before.stderr).contains("run linespeed once"), "{}", before.stderr);
-    measured(with_home(&["run", "clock", "--quick"])).succeeds();
     let file = folder.path().join("linespeed/ceilings.json");
+    for _ in 0..5 {
+        measured(with_home(&["run", "clock", "--quick"])).succeeds();
+        if file.exists() {
+            break;
+        }
+        // Only what is beyond doubt becomes a ceiling, and a busy machine's clock may not be.
+        let records = std::fs::read_dir(folder.path().join("linespeed")).unwrap();
+        for record in records.map(|entry| std::fs::read(entry.unwrap().path()).unwrap()) {
+            let record = sound::record(&record);
+            assert!(
+                record.of("core.clock").any(|m| m.doubt.is_some()),
+                "no ceilings though nothing is in doubt"
+            );
+        }
+    }
+    if !file.exists() {
+        return crate::support::skipped("ceilings", "the clock was in doubt in five runs");
+    }
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("clock_hz"), "{text}");
     let after = run(with_home(&["stat", "--", "true"]));
