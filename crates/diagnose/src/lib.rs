@@ -26,6 +26,8 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         resources: resources::resources(record, &levels),
         not_reached: resources::not_reached(record, &levels),
         findings: findings::findings(record, &levels),
+        ladders: Vec::new(),
+        not_looked_for: Vec::new(),
         levels,
         numa: numa::numa(record),
         scaling: scaling::scaling(record),

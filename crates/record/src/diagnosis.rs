@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ladder::Ladder;
 use crate::statistics::Verdict;
 
 /// Everything that follows from a record's figures.
@@ -19,6 +20,12 @@ pub struct Diagnosis {
     pub not_reached: Vec<String>,
     /// What costs speed, the worst first.
     pub findings: Vec<Finding>,
+    /// One entry a resource: from its ceiling down to what is delivered, cause by cause.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ladders: Vec<Ladder>,
+    /// Rules that could not look because what they need is not in the record.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_looked_for: Vec<NotLookedFor>,
     /// What the matrices of a machine with several nodes say; absent for one node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub numa: Option<Numa>,
@@ -227,12 +234,51 @@ pub struct Finding {
     pub loss: Verdict,
     /// Whether the loss was measured here or modelled.
     pub measured: bool,
+    /// How sure it is that this is so.
+    #[serde(default)]
+    pub confidence: Confidence,
+    /// The resource that it takes from, as in `diagnosis.resources[].name`, where it takes from one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
     /// What to do: commands to paste, or what to buy or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedy: Vec<String>,
     /// How to undo the remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undo: Vec<String>,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// One reading of the figures; others are possible, or the figures are in doubt.
+    Low,
+    /// The fact is read, its cost is modelled.
+    #[default]
+    Medium,
+    /// The fact is read and its cost measured, without doubt on either.
+    High,
+}
+
+impl Confidence {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+}
+
+/// A rule that could not look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotLookedFor {
+    /// The rule's name.
+    pub rule: String,
+    /// What it needs and the record does not hold, in a few words.
+    pub missing: String,
 }
 
 /// One figure behind a finding.

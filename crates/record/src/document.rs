@@ -7,6 +7,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::import::Import;
 use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
@@ -50,6 +51,9 @@ pub struct Record {
     /// What follows from it.
     #[serde(default)]
     pub diagnosis: Diagnosis,
+    /// Where its figures came from, when other tools measured them; absent for what linespeed measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import: Option<Import>,
 }
 
 /// The program that wrote a record.
@@ -95,6 +99,7 @@ impl Record {
             measurements: Vec::new(),
             coverage: Vec::new(),
             diagnosis: Diagnosis::default(),
+            import: None,
         }
     }
 

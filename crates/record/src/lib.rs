@@ -8,6 +8,8 @@ pub mod coverage;
 pub mod cpu_list;
 pub mod diagnosis;
 pub mod document;
+pub mod import;
+pub mod ladder;
 pub mod machine;
 pub mod measurement;
 pub mod metrics;

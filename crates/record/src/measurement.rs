@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::import::Origin;
 use crate::metrics::{self, Better};
 use crate::statistics::Summary;
 
@@ -206,6 +207,14 @@ pub struct Measurement {
     /// How it was measured, for the curious: kernel, variant, placement proof, counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub detail: BTreeMap<String, Value>,
+    /// How another tool measured it, so far as that decides what it may be compared with: `lmbench lat_mem_rd -t`,
+    /// `Intel MLC`, `STREAM`, `cyclictest`. Absent for linespeed's own methods. Figures of two methods are not
+    /// comparable unless the metric's definition is the same for both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The line of a tool's output that it was read from; absent for what linespeed measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 impl Measurement {
@@ -225,6 +234,8 @@ impl Measurement {
             distribution: Vec::new(),
             doubt: None,
             detail: BTreeMap::new(),
+            method: None,
+            origin: None,
         }
     }
 

@@ -96,6 +96,28 @@ pub const METRICS: &[Metric] = &[
         keys: &["cpu", "policy", "priority", "setting", "corrected"],
         plausible: (0.0, TEN_SECONDS),
     },
+    // cyclictest's summary line holds no median: these are its Min, Avg and Max.
+    Metric {
+        name: "wakeup.minimum",
+        unit: "ns",
+        better: LOWER,
+        keys: &["cpu", "policy", "priority", "setting"],
+        plausible: (0.0, TEN_SECONDS),
+    },
+    Metric {
+        name: "wakeup.average",
+        unit: "ns",
+        better: LOWER,
+        keys: &["cpu", "policy", "priority", "setting"],
+        plausible: (0.0, TEN_SECONDS),
+    },
+    Metric {
+        name: "wakeup.maximum",
+        unit: "ns",
+        better: LOWER,
+        keys: &["cpu", "policy", "priority", "setting"],
+        plausible: (0.0, TEN_SECONDS),
+    },
     Metric {
         name: "stolen.share",
         unit: "ratio",
@@ -168,7 +190,7 @@ pub const METRICS: &[Metric] = &[
         name: "workload.throughput",
         unit: "work/s",
         better: HIGHER,
-        keys: &["workload", "threads", "placement"],
+        keys: &["workload", "bytes", "threads", "placement"],
         plausible: (1e-9, 1e18),
     },
     Metric {
@@ -190,7 +212,7 @@ pub const METRICS: &[Metric] = &[
         name: "core.ipc",
         unit: "instructions/cycle",
         better: HIGHER,
-        keys: &["workload", "cpu", "threads", "placement", "source"],
+        keys: &["workload", "cpu", "threads", "placement", "source", "scope"],
         plausible: (1e-4, 12.0),
     },
     // Eight siblings a core is the most that runs Linux (POWER); each can at best be worth a core of its own.
@@ -205,8 +227,16 @@ pub const METRICS: &[Metric] = &[
         name: "counter.count",
         unit: "count",
         better: None,
-        keys: &["event", "workload", "threads", "placement", "thread"],
+        keys: &["event", "workload", "threads", "placement", "thread", "scope"],
         plausible: (0.0, 1e19),
+    },
+    // A pass of one leaf routine in each layer; the unit of published figures is the clock counter's tick.
+    Metric {
+        name: "layer.time",
+        unit: "cycles",
+        better: LOWER,
+        keys: &["layer", "bound", "interrupts"],
+        plausible: (1.0, 1e18),
     },
     Metric {
         name: "counter.share",

@@ -314,6 +314,8 @@ fn record() -> impl Strategy<Value = Record> {
             evidence: vec![Evidence { says: says.clone(), from: says }],
             loss,
             measured: true,
+            confidence: record::diagnosis::Confidence::Medium,
+            resource: None,
             undo: remedy.clone(),
             remedy,
         },

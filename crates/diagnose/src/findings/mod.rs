@@ -22,7 +22,7 @@ mod throttled;
 mod timer_slack;
 mod vector_clock;
 
-use record::diagnosis::{Evidence, Finding, Severity};
+use record::diagnosis::{Confidence, Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::{Level, Record};
 
@@ -113,6 +113,8 @@ fn finding(rule: &Rule, loss: Verdict, what: impl Into<String>) -> Finding {
         evidence: Vec::new(),
         loss,
         measured: true,
+        confidence: Confidence::Medium,
+        resource: None,
         remedy: Vec::new(),
         undo: Vec::new(),
     }

@@ -464,6 +464,8 @@ fn diagnose(record: &mut Record) {
         }],
         loss,
         measured: true,
+        confidence: record::diagnosis::Confidence::Medium,
+        resource: None,
         remedy: remedy.iter().map(|text| (*text).to_owned()).collect(),
         undo: Vec::new(),
     };

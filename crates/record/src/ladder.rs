@@ -1,0 +1,52 @@
+//! The ladder of one resource: from the fastest that the hardware could go down to what is delivered, one rung a cause.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::diagnosis::CeilingSource;
+use crate::metrics::Better;
+
+/// From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every rung's `takes` −
+/// `unexplained` = delivered; where less is better (latencies) they are added instead.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ladder {
+    /// The resource, as in `diagnosis.resources[].name`.
+    pub resource: String,
+    /// Unit of the ceiling, the rungs and what is delivered.
+    pub unit: String,
+    /// Whether more or less of it is better.
+    pub better: Better,
+    /// The fastest that the hardware could go.
+    pub ceiling: f64,
+    /// Whether the ceiling follows from the parts or was measured.
+    pub source: CeilingSource,
+    /// What the ceiling is, in a few words: `6 channels at 2933 MT/s`.
+    pub ceiling_is: String,
+    /// The losses in order, from the ceiling down.
+    pub rungs: Vec<Rung>,
+    /// What nobody explains; negative where the causes together take more than there is.
+    pub unexplained: f64,
+    /// What is delivered.
+    pub delivered: f64,
+    /// What is delivered, in a few words: `triad on 64 threads`.
+    pub delivered_is: String,
+}
+
+/// One cause and what it takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rung {
+    /// The cause in a few words.
+    pub cause: String,
+    /// The rule whose finding it is, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// What it takes, in the ladder's unit.
+    pub takes: f64,
+    /// 95 % interval of what it takes, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// What is left below it.
+    pub leaves: f64,
+    /// Measured here; otherwise modelled.
+    pub measured: bool,
+}

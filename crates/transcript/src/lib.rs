@@ -1,0 +1,10 @@
+//! Other tools' output, read into records: also several outputs in one text, with prompts, comments and prose between.
+//!
+//! A text goes through three stages, each linear in its length: `clean` makes plain numbered lines of it (colours,
+//! quoting, fences, entities, progress lines gone), `session` finds prompts, host names and command lines, and the readers
+//! of [`tools`] take the lines that are theirs. A new tool is one new file in `tools/` and its line in [`tools::TOOLS`].
+
+pub mod sink;
+pub mod tools;
+
+pub use sink::{Draft, Sink};

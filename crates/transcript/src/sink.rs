@@ -1,0 +1,84 @@
+//! Where readers put what they learn about one machine.
+
+use record::import::{Contradiction, Origin, Withheld};
+use record::{Machine, Measurement};
+
+use crate::tools::Line;
+
+/// What the outputs of one machine have told so far, before it becomes a record.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// The inventory as far as it is plain fields. Lists that need more than one output (CPUs, nodes, caches) are put
+    /// together at the end.
+    pub machine: Machine,
+    /// Inventory paths and where they came from, in the order in which they were told.
+    pub told: Vec<(String, Origin)>,
+    /// Figures, each with its origin.
+    pub measurements: Vec<Measurement>,
+    /// Figures that cannot be true.
+    pub withheld: Vec<Withheld>,
+    /// Statements that contradict each other.
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// The draft that is being filled, and the output that is being read.
+#[derive(Debug)]
+pub struct Sink<'a> {
+    /// The machine that the output is of.
+    pub draft: &'a mut Draft,
+    /// The tool's name.
+    pub tool: &'a str,
+    /// The text's name.
+    pub text: &'a str,
+    /// Figures and facts taken from this output so far.
+    pub taken: u32,
+}
+
+/// The longest part of a line that an origin keeps, in characters.
+const MOST_SAID: usize = 200;
+
+impl Sink<'_> {
+    /// The origin of what `line` says.
+    pub fn origin(&self, line: Line) -> Origin {
+        Origin {
+            tool: self.tool.to_owned(),
+            text: self.text.to_owned(),
+            line: line.number,
+            says: line.text.trim().chars().take(MOST_SAID).collect(),
+        }
+    }
+
+    /// A figure that stands on `line`. One outside its metric's physical bounds, or not finite, is withheld.
+    pub fn figure(&mut self, measurement: Measurement, line: Line) {
+        let value = measurement.value();
+        let bounds = record::metrics::find(&measurement.metric).map(|metric| metric.plausible);
+        let plausible = value.is_finite() && bounds.is_none_or(|(low, high)| (low..=high).contains(&value));
+        if plausible {
+            let origin = Some(self.origin(line));
+            self.draft.measurements.push(Measurement { origin, ..measurement });
+            self.taken += 1;
+        } else {
+            let unit = measurement.unit;
+            self.withhold(&measurement.metric, format!("{value} {unit} is not physically possible"), line);
+        }
+    }
+
+    /// Something that cannot be true: kept as text, withheld as a value.
+    pub fn withhold(&mut self, what: &str, why: String, line: Line) {
+        let origin = self.origin(line);
+        self.draft.withheld.push(Withheld { what: what.to_owned(), why, origin });
+    }
+
+    /// Notes that `line` told the part of the inventory at `path` (`machine.processor.model_name`); the value itself goes
+    /// into `draft.machine`.
+    pub fn told(&mut self, path: &str, line: Line) {
+        let origin = self.origin(line);
+        self.draft.told.push((path.to_owned(), origin));
+        self.taken += 1;
+    }
+
+    /// Two statements that cannot both be true.
+    pub fn contradict(&mut self, says: String, origins: Vec<Origin>) {
+        self.draft.contradictions.push(Contradiction { says, origins });
+    }
+}
