@@ -4,7 +4,15 @@
 //! quoting, fences, entities, progress lines gone), `session` finds prompts, host names and command lines, and the readers
 //! of [`tools`] take the lines that are theirs. A new tool is one new file in `tools/` and its line in [`tools::TOOLS`].
 
+mod assemble;
+pub mod clean;
+mod dispatch;
+mod parts;
+pub mod session;
 pub mod sink;
 pub mod tools;
 
+pub use assemble::Imported;
+pub use dispatch::{Refusal, Transcript};
+pub use parts::Split;
 pub use sink::{Draft, Sink};

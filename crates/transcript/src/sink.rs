@@ -1,7 +1,7 @@
 //! Where readers put what they learn about one machine.
 
 use record::import::{Contradiction, Origin, Withheld};
-use record::{Machine, Measurement};
+use record::{Machine, Measurement, Snapshot};
 
 use crate::tools::Line;
 
@@ -19,6 +19,25 @@ pub struct Draft {
     pub withheld: Vec<Withheld>,
     /// Statements that contradict each other.
     pub contradictions: Vec<Contradiction>,
+    /// The machine's state, as far as a tool tells it beside the inventory.
+    pub state: Snapshot,
+    /// The version of the tool whose output is being read, where it tells.
+    pub version: Option<String>,
+}
+
+impl Draft {
+    /// Adds what another text, or another part of this one, told of the same machine.
+    pub fn absorb(&mut self, mut other: Draft) {
+        self.told.append(&mut other.told);
+        self.measurements.append(&mut other.measurements);
+        self.withheld.append(&mut other.withheld);
+        self.contradictions.append(&mut other.contradictions);
+    }
+
+    /// How many entries its lists hold together.
+    pub fn entries(&self) -> usize {
+        self.told.len() + self.measurements.len() + self.withheld.len() + self.contradictions.len()
+    }
 }
 
 /// The draft that is being filled, and the output that is being read.
@@ -37,7 +56,17 @@ pub struct Sink<'a> {
 /// The longest part of a line that an origin keeps, in characters.
 const MOST_SAID: usize = 200;
 
-impl Sink<'_> {
+impl<'a> Sink<'a> {
+    /// A sink for an output of `tool` in the text called `text`.
+    pub fn new(draft: &'a mut Draft, tool: &'a str, text: &'a str) -> Self {
+        Self { draft, tool, text, taken: 0 }
+    }
+
+    /// The tool's version, as its output tells.
+    pub fn version(&mut self, version: &str) {
+        self.draft.version = Some(version.chars().take(MOST_SAID).collect());
+    }
+
     /// The origin of what `line` says.
     pub fn origin(&self, line: Line) -> Origin {
         Origin {

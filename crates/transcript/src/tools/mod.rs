@@ -26,7 +26,7 @@ pub trait Tool: Sync {
     fn name(&self) -> &'static str;
 
     /// Whether `line` is the first line of this tool's output. `command` is the command line above it that no other
-    /// output has followed yet, where there was one. Must not need more than the line itself, and must be cheap: it is
+    /// output of this tool has followed yet, where there was one. Must not need more than the line itself, and must be cheap: it is
     /// asked for every line that is nobody's.
     fn opens(&self, line: Line, command: Option<&Command>) -> bool;
 
@@ -43,6 +43,9 @@ pub enum Fit {
     Between,
     /// The output ended before it; the line is somebody else's.
     Over,
+    /// It belongs to the output and seems to go on in the next line, as where a mail was wrapped at its margin. Nothing
+    /// has been taken from it: it is offered again, with the next line's text behind it and its own number.
+    Unfinished,
 }
 
 /// Reads one output, line by line. State is the reader's; what it learns goes into the sink at once or at the end.

@@ -1,0 +1,194 @@
+//! A stream of bytes into lines of UTF-8: line ends of every system, UTF-16 turned into UTF-8, lines of any length.
+
+use std::io::{self, Read};
+
+use super::MAX_LINE;
+
+const CHUNK: usize = 1 << 16;
+
+/// How the bytes are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Utf8,
+    Utf16 { big_endian: bool },
+}
+
+/// One line as it stands in the text, without its line end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum RawLine<'a> {
+    Text(&'a [u8]),
+    /// Longer than [`MAX_LINE`]; it is not kept.
+    TooLong,
+}
+
+/// Reads lines out of a stream.
+pub struct Chunks<R> {
+    source: R,
+    /// What was read and not yet turned into UTF-8.
+    raw: Vec<u8>,
+    encoding: Option<Encoding>,
+    /// A high surrogate that waits for its other half.
+    surrogate: Option<u16>,
+    /// UTF-8 text; what lies before `at` is used up.
+    text: Vec<u8>,
+    at: usize,
+    line: Vec<u8>,
+    bytes: u64,
+    ended: bool,
+    /// Lines end with CR alone, as on Macs of old: there is no LF in the text's first piece.
+    carriage_returns: bool,
+}
+
+impl<R: Read> Chunks<R> {
+    pub fn new(source: R) -> Self {
+        Self {
+            source,
+            raw: Vec::new(),
+            encoding: None,
+            surrogate: None,
+            text: Vec::new(),
+            at: 0,
+            line: Vec::new(),
+            bytes: 0,
+            ended: false,
+            carriage_returns: false,
+        }
+    }
+
+    /// Bytes read so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The next line; `None` at the end.
+    pub fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
+        self.line.clear();
+        let mut too_long = false;
+        let mut any = false;
+        loop {
+            if self.at == self.text.len() {
+                if !self.fill()? {
+                    break;
+                }
+                continue;
+            }
+            any = true;
+            let rest = &self.text[self.at..];
+            let end = if self.carriage_returns { b'\r' } else { b'\n' };
+            let (piece, ended) = match rest.iter().position(|byte| *byte == end) {
+                Some(length) => (&rest[..length], true),
+                None => (rest, false),
+            };
+            if self.line.len() + piece.len() > MAX_LINE {
+                too_long = true;
+                self.line.clear();
+            } else if !too_long {
+                self.line.extend_from_slice(piece);
+            }
+            self.at += piece.len() + usize::from(ended);
+            if ended {
+                break;
+            }
+        }
+        if !any {
+            return Ok(None);
+        }
+        if too_long {
+            return Ok(Some(RawLine::TooLong));
+        }
+        // CR LF, and CR CR LF as some mail gateways leave it.
+        let kept = self.line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
+        Ok(Some(RawLine::Text(&self.line[..kept])))
+    }
+
+    /// Reads a piece and turns it into UTF-8; `false` at the end.
+    fn fill(&mut self) -> io::Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        let kept = self.raw.len();
+        self.raw.resize(kept + CHUNK, 0);
+        let mut filled = kept;
+        while filled < self.raw.len() {
+            match self.source.read(&mut self.raw[filled..]) {
+                Ok(0) => {
+                    self.ended = true;
+                    break;
+                }
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.raw.truncate(filled);
+        self.bytes += (filled - kept) as u64;
+        self.text.clear();
+        self.at = 0;
+        match self.encoding {
+            None => self.begin(),
+            Some(encoding) => self.decode(encoding),
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self) {
+        let encoding = match self.raw.as_slice() {
+            [0xef, 0xbb, 0xbf, ..] => {
+                self.raw.drain(..3);
+                Encoding::Utf8
+            }
+            [0xff, 0xfe, ..] => {
+                self.raw.drain(..2);
+                Encoding::Utf16 { big_endian: false }
+            }
+            [0xfe, 0xff, ..] => {
+                self.raw.drain(..2);
+                Encoding::Utf16 { big_endian: true }
+            }
+            raw => without_mark(raw),
+        };
+        self.encoding = Some(encoding);
+        self.decode(encoding);
+        self.carriage_returns = self.text.contains(&b'\r') && !self.text.contains(&b'\n');
+    }
+
+    fn decode(&mut self, encoding: Encoding) {
+        let Encoding::Utf16 { big_endian } = encoding else {
+            std::mem::swap(&mut self.text, &mut self.raw);
+            self.raw.clear();
+            return;
+        };
+        let pairs = self.raw.chunks_exact(2);
+        let rest = pairs.remainder().to_vec();
+        let units = pairs.map(|pair| {
+            let pair = [pair[0], pair[1]];
+            if big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
+        });
+        let units: Vec<u16> = self.surrogate.take().into_iter().chain(units).collect();
+        let (whole, waiting) = match units.split_last() {
+            Some((last, before)) if (0xd800..0xdc00).contains(last) && !self.ended => (before, Some(*last)),
+            _ => (units.as_slice(), None),
+        };
+        let mut utf8 = [0; 4];
+        for character in char::decode_utf16(whole.iter().copied()) {
+            let character = character.unwrap_or(char::REPLACEMENT_CHARACTER);
+            self.text.extend_from_slice(character.encode_utf8(&mut utf8).as_bytes());
+        }
+        self.surrogate = waiting;
+        self.raw = rest;
+    }
+}
+
+/// UTF-16 that does not say so: Latin letters with a zero byte on the same side of each.
+fn without_mark(raw: &[u8]) -> Encoding {
+    let sample = &raw[..raw.len().min(64)];
+    let pairs = sample.chunks_exact(2);
+    let all = |zero: usize| sample.len() >= 8 && pairs.clone().all(|p| p[zero] == 0 && p[1 - zero] != 0);
+    if all(1) {
+        Encoding::Utf16 { big_endian: false }
+    } else if all(0) {
+        Encoding::Utf16 { big_endian: true }
+    } else {
+        Encoding::Utf8
+    }
+}

@@ -1,0 +1,139 @@
+//! Bytes into plain numbered lines, a piece at a time: whatever the length of the text, no more of it is held than one
+//! line.
+
+mod decode;
+mod markup;
+mod plain;
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+use decode::{Chunks, RawLine};
+
+/// The longest line that is read, in bytes. The longest that any tool prints is a compact JSON document; a longer line
+/// is counted as not understood, and none of it is kept.
+pub const MAX_LINE: usize = 1 << 20;
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text, perhaps blank.
+    Text,
+    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, [`Cleaned::label`] the first where there are more.
+    Row,
+    /// The frame of a code block or a table's ruler.
+    Frame,
+    /// Not text: bytes of a binary file, or a line longer than [`MAX_LINE`].
+    Unreadable,
+}
+
+/// A line without line end, colours, quoting and markup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Its number in the text, from 1. Pieces of one line (`<br>`) have the same.
+    pub number: u64,
+    /// What it says, indentation kept.
+    pub text: String,
+    /// The first cell of a table row that has others.
+    pub label: Option<String>,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it stands in a code block.
+    pub in_fence: bool,
+    /// Whether it was quoted, as mails and Markdown do (`> `).
+    pub quoted: bool,
+}
+
+/// The lines of a text.
+pub struct Lines<R> {
+    chunks: Chunks<R>,
+    ready: VecDeque<Cleaned>,
+    number: u64,
+    in_fence: bool,
+}
+
+impl<R: Read> Lines<R> {
+    /// The lines of what `source` gives.
+    pub fn new(source: R) -> Self {
+        Self { chunks: Chunks::new(source), ready: VecDeque::new(), number: 0, in_fence: false }
+    }
+
+    /// The next line, `None` at the end.
+    pub fn next_line(&mut self) -> io::Result<Option<Cleaned>> {
+        loop {
+            if let Some(line) = self.ready.pop_front() {
+                return Ok(Some(line));
+            }
+            let Some(raw) = self.chunks.next_line()? else { return Ok(None) };
+            self.number += 1;
+            match raw {
+                RawLine::TooLong => {
+                    let text = format!("a line of over {} MiB", MAX_LINE >> 20);
+                    self.ready.push_back(self.unreadable(text));
+                }
+                RawLine::Text(bytes) => {
+                    let text = String::from_utf8_lossy(bytes).into_owned();
+                    self.split(&text);
+                }
+            }
+        }
+    }
+
+    /// Bytes read so far.
+    pub fn bytes(&self) -> u64 {
+        self.chunks.bytes()
+    }
+
+    /// Lines read so far.
+    pub fn count(&self) -> u64 {
+        self.number
+    }
+
+    fn unreadable(&self, text: String) -> Cleaned {
+        let (number, in_fence) = (self.number, self.in_fence);
+        Cleaned { number, text, label: None, kind: Kind::Unreadable, in_fence, quoted: false }
+    }
+
+    fn split(&mut self, raw: &str) {
+        if plain::is_binary(raw) {
+            let seen: String = raw.chars().filter(|c| !c.is_control() && *c != '\u{fffd}').take(40).collect();
+            self.ready.push_back(self.unreadable(format!("binary data: {seen}")));
+            return;
+        }
+        for segment in plain::segments(&plain::without_codes(raw)) {
+            for piece in markup::without_tags(segment) {
+                let line = self.line(&piece);
+                if line.kind == Kind::Frame && markup::is_fence(&line.text) {
+                    self.in_fence = !self.in_fence;
+                }
+                self.ready.push_back(line);
+            }
+        }
+    }
+
+    fn line(&self, piece: &str) -> Cleaned {
+        let (text, quoted) = markup::without_quotes(piece);
+        let (number, in_fence) = (self.number, self.in_fence);
+        let mut line =
+            Cleaned { number, text: String::new(), label: None, kind: Kind::Text, in_fence, quoted };
+        if markup::is_fence(text) {
+            line.kind = Kind::Frame;
+        } else if let Some(cells) = markup::row(text) {
+            if markup::is_ruler(&cells) {
+                line.kind = Kind::Frame;
+            } else {
+                line.kind = Kind::Row;
+                if let [first, _, ..] = cells.as_slice() {
+                    line.label = Some((*first).to_owned());
+                }
+                line.text = cells.join("  ");
+                return line;
+            }
+        }
+        line.text = text.trim_end().to_owned();
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,480 @@
+//! The way of each line of a text: to the reader whose output it stands in, to a tool whose output it begins, or to those
+//! that nobody understands.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use record::import::{NotUnderstood, Origin, Output, Text};
+
+use crate::assemble::{Imported, assemble};
+use crate::clean::{Cleaned, Kind, Lines};
+use crate::parts::{MOST_PARTS, Part, Parts, Split};
+use crate::session::{self, Mark};
+use crate::sink::Sink;
+use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool};
+
+/// Lines that nobody understands of which the record keeps the text.
+pub const MOST_EXAMPLES: usize = 5;
+
+/// Lines that may lie between two lines of an output and are none of it, blank ones apart.
+const MOST_BETWEEN: u32 = 6;
+
+/// Blank lines that may lie between two lines of an output.
+const MOST_BLANK: u32 = 12;
+
+/// Lines that one broken line may have become.
+const MOST_JOINED: u32 = 4;
+
+/// Figures, facts and outputs that a record of one machine can hold: more would make a record that no reader takes.
+const MOST_ENTRIES: usize = 40_000;
+
+/// The longest command line that is put together of several lines.
+const LONGEST_COMMAND: usize = 16 << 10;
+
+/// Why no record can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No tool's output that is known is in the texts.
+    Nothing {
+        /// Lines that there are, blank ones left out.
+        lines: u64,
+    },
+    /// The outputs are of several machines, and nothing says which is which.
+    Several {
+        /// What tells it, one sentence.
+        says: String,
+    },
+    /// There is more than one record can hold.
+    TooMuch {
+        /// Of what, one sentence.
+        says: String,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Nothing { lines: 0 } => f.write_str("the text is empty"),
+            Refusal::Nothing { lines } => {
+                write!(f, "none of the {lines} lines is output of a tool that is known")
+            }
+            Refusal::Several { says } | Refusal::TooMuch { says } => f.write_str(says),
+        }
+    }
+}
+
+/// An output that is being read.
+struct Open {
+    tool: &'static dyn Tool,
+    reader: Box<dyn Reader>,
+    part: usize,
+    output: Output,
+    between: u32,
+    blank: u32,
+    /// The beginning of a broken line, its number, and of how many lines it consists.
+    broken: Option<(String, u64, u32)>,
+}
+
+/// Texts that are being read, one after the other.
+pub struct Transcript {
+    parts: Parts,
+    tools: &'static [&'static dyn Tool],
+    texts: Vec<Text>,
+    text: String,
+    open: Option<Open>,
+    command: Option<Command>,
+    /// The tools whose output has followed the command, with the part.
+    used: Vec<(usize, &'static str)>,
+    command_goes_on: bool,
+    not_understood: NotUnderstood,
+    lines: u64,
+    refusal: Option<Refusal>,
+}
+
+impl Transcript {
+    /// Nothing read yet.
+    pub fn new(split: Split) -> Self {
+        Self::with_tools(split, TOOLS)
+    }
+
+    fn with_tools(split: Split, tools: &'static [&'static dyn Tool]) -> Self {
+        Self {
+            parts: Parts::new(split),
+            tools,
+            texts: Vec::new(),
+            text: String::new(),
+            open: None,
+            command: None,
+            used: Vec::new(),
+            command_goes_on: false,
+            not_understood: NotUnderstood::default(),
+            lines: 0,
+            refusal: None,
+        }
+    }
+
+    /// Reads one text to its end. `name` is how origins call it.
+    pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
+        self.text = name.to_owned();
+        self.parts.text(name);
+        self.command = None;
+        self.command_goes_on = false;
+        let mut lines = Lines::new(source);
+        let mut result = Ok(());
+        loop {
+            match lines.next_line() {
+                Ok(Some(line)) => self.line(&line),
+                Ok(None) => break,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        self.close();
+        self.texts.push(Text { name: name.to_owned(), bytes: lines.bytes(), lines: lines.count() });
+        result
+    }
+
+    /// Lines that belong to no output, over all texts.
+    pub fn not_understood(&self) -> &NotUnderstood {
+        &self.not_understood
+    }
+
+    /// The machines that the texts told of, in the order of their first output.
+    pub fn finish(mut self) -> Result<Vec<Imported>, Refusal> {
+        self.close();
+        if let Some(refusal) = self.refusal {
+            return Err(refusal);
+        }
+        let told = |part: &Part| !part.outputs.is_empty();
+        let parts: Vec<Part> = self.parts.finish().into_iter().filter(told).collect();
+        if parts.is_empty() {
+            return Err(Refusal::Nothing { lines: self.lines });
+        }
+        parts.into_iter().map(|part| assemble(part, &self.texts, &self.not_understood)).collect()
+    }
+
+    fn line(&mut self, line: &Cleaned) {
+        let blank = line.text.trim().is_empty();
+        if !blank {
+            self.lines += 1;
+        }
+        if self.refusal.is_some() {
+            return;
+        }
+        match line.kind {
+            Kind::Unreadable => {
+                self.close();
+                self.nobodys(Line { number: line.number, text: &line.text });
+            }
+            Kind::Frame => self.close(),
+            Kind::Row => self.row(line),
+            Kind::Text => {
+                if self.parts.line(&line.text) {
+                    self.close();
+                    self.command = None;
+                }
+                self.plain(line);
+            }
+        }
+    }
+
+    fn plain(&mut self, line: &Cleaned) {
+        let text = line.text.as_str();
+        if std::mem::take(&mut self.command_goes_on) {
+            self.go_on(text);
+            return;
+        }
+        let plain = Line { number: line.number, text };
+        match session::mark(text, line.in_fence) {
+            Some(Mark::Prompt { host, command }) => {
+                self.close();
+                if let Some(host) = host {
+                    self.parts.host(host);
+                }
+                self.begin(command, line.number);
+            }
+            Some(Mark::Command(command)) => {
+                self.close();
+                self.begin(command, line.number);
+            }
+            // Tools print lines that begin with # too.
+            Some(Mark::Heading { level, text: words }) => {
+                if !self.offer(plain, None) {
+                    self.close();
+                    self.command = None;
+                    self.parts.heading(level, words);
+                    if session::is_command(words) {
+                        self.begin(words, line.number);
+                    }
+                }
+            }
+            None => {
+                if !self.offer(plain, None) {
+                    self.nobodys(plain);
+                }
+            }
+        }
+    }
+
+    /// A row of a table: first as it stands, then without its first cell.
+    fn row(&mut self, line: &Cleaned) {
+        if self.parts.line(&line.text) {
+            self.close();
+            self.command = None;
+        }
+        let whole = Line { number: line.number, text: &line.text };
+        let taken = match line.label.as_deref() {
+            Some(label) => {
+                let rest = line.text.get(label.len()..).unwrap_or_default().trim_start();
+                self.row_of(Line { number: line.number, text: rest }, label) || self.offer(whole, None)
+            }
+            None => self.offer(whole, None),
+        };
+        if !taken {
+            self.nobodys(whole);
+        }
+    }
+
+    fn row_of(&mut self, rest: Line, label: &str) -> bool {
+        if rest.text.is_empty() {
+            return false;
+        }
+        // Only a row that some output has may name a machine.
+        let begins = self.tools.iter().any(|tool| tool.opens(rest, None));
+        let moves =
+            begins && self.open.as_ref().is_some_and(|open| self.parts.moves_to(Some(label), open.part));
+        if moves {
+            self.close();
+        }
+        if !self.offer(rest, Some(label).filter(|_| begins)) {
+            return false;
+        }
+        let Some(open) = &self.open else { return true };
+        let by_labels = self.parts.by_labels();
+        let part = self.parts.get(open.part);
+        match &part.label {
+            Some((first, number)) if first != label && !by_labels => {
+                let says = format!(
+                    "a table has figures of {first:?} (line {number}) and of {label:?} (line {}): two machines",
+                    rest.number
+                );
+                self.refusal = Some(Refusal::Several { says });
+            }
+            Some(_) => {}
+            None => part.label = Some((label.to_owned(), rest.number)),
+        }
+        true
+    }
+
+    /// A command line: the outputs that follow are its.
+    fn begin(&mut self, command: &str, number: u64) {
+        self.used.clear();
+        self.command = None;
+        if command.is_empty() {
+            return;
+        }
+        let (text, goes_on) = continued(command);
+        self.command_goes_on = goes_on;
+        self.command = Some(Command { text: text.to_owned(), line: number });
+    }
+
+    fn go_on(&mut self, text: &str) {
+        let (text, goes_on) = continued(text.trim().trim_start_matches("> "));
+        if let Some(command) = &mut self.command {
+            if command.text.len() + text.len() <= LONGEST_COMMAND {
+                command.text.push(' ');
+                command.text.push_str(text);
+                self.command_goes_on = goes_on;
+            }
+        }
+    }
+
+    /// Offers a line to the reader of the open output, then to the tools; whether somebody took it.
+    fn offer(&mut self, line: Line, label: Option<&str>) -> bool {
+        let Some(mut open) = self.open.take() else { return self.open_with(line, label) };
+        if let Some((beginning, number, lines)) = open.broken.take() {
+            let joined = format!("{} {}", beginning.trim_end(), line.text.trim_start());
+            let whole = Line { number, text: &joined };
+            match self.ask(&mut open, whole) {
+                Fit::Taken => {
+                    open.taken(line.number);
+                    self.open = Some(open);
+                    return true;
+                }
+                Fit::Unfinished if lines < MOST_JOINED => {
+                    open.broken = Some((joined, number, lines + 1));
+                    self.open = Some(open);
+                    return true;
+                }
+                _ => self.nobodys_of(open.part, Line { number, text: &beginning }),
+            }
+        }
+        match self.ask(&mut open, line) {
+            Fit::Taken => {
+                open.taken(line.number);
+                self.open = Some(open);
+                true
+            }
+            Fit::Unfinished => {
+                open.broken = Some((line.text.to_owned(), line.number, 1));
+                self.open = Some(open);
+                true
+            }
+            Fit::Between if line.text.trim().is_empty() => {
+                open.blank += 1;
+                let goes_on = open.blank <= MOST_BLANK;
+                self.open = Some(open);
+                if !goes_on {
+                    self.close();
+                }
+                true
+            }
+            Fit::Between => {
+                open.between += 1;
+                let goes_on = open.between <= MOST_BETWEEN;
+                self.open = Some(open);
+                if !goes_on {
+                    self.close();
+                }
+                self.open_with(line, label)
+            }
+            Fit::Over => {
+                self.open = Some(open);
+                self.close();
+                self.open_with(line, label)
+            }
+        }
+    }
+
+    /// Opens an output that `line` begins; an output that was open ends there.
+    fn open_with(&mut self, line: Line, label: Option<&str>) -> bool {
+        if line.text.trim().is_empty() {
+            return true;
+        }
+        let tools = self.tools;
+        for tool in tools {
+            let used = self.used.iter().any(|(_, name)| *name == tool.name());
+            let fresh = self.command.as_ref().filter(|_| !used);
+            // In a table the rows of several machines stand below one command.
+            let opens = tool.opens(line, fresh) || label.is_some() && tool.opens(line, self.command.as_ref());
+            if !opens {
+                continue;
+            }
+            self.close();
+            let part = self.parts.here(label);
+            if self.parts.too_many() {
+                let says =
+                    format!("the text is of more than {MOST_PARTS} machines, the most that one import makes");
+                self.refusal = Some(Refusal::TooMuch { says });
+                return true;
+            }
+            let fresh = self.command.clone().filter(|_| !self.used.contains(&(part, tool.name())));
+            let output = Output {
+                tool: tool.name().to_owned(),
+                version: None,
+                command: fresh.as_ref().map(|command| command.text.clone()),
+                text: self.text.clone(),
+                lines: (line.number, line.number),
+                taken: 0,
+            };
+            let reader = tool.reader(fresh.as_ref());
+            self.used.push((part, tool.name()));
+            let mut open = Open { tool: *tool, reader, part, output, between: 0, blank: 0, broken: None };
+            self.parts.get(part).draft.version = None;
+            match self.ask(&mut open, line) {
+                Fit::Taken => {}
+                Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
+                // It looked like that tool's and is not.
+                Fit::Between | Fit::Over => continue,
+            }
+            self.open = Some(open);
+            return true;
+        }
+        false
+    }
+
+    fn ask(&mut self, open: &mut Open, line: Line) -> Fit {
+        let part = self.parts.get(open.part);
+        let mut sink = Sink::new(&mut part.draft, open.tool.name(), &self.text);
+        let fit = open.reader.line(line, &mut sink);
+        open.output.taken += sink.taken;
+        fit
+    }
+
+    /// Ends the open output.
+    fn close(&mut self) {
+        let Some(mut open) = self.open.take() else { return };
+        if let Some((beginning, number, _)) = open.broken.take() {
+            self.nobodys_of(open.part, Line { number, text: &beginning });
+        }
+        let part = self.parts.get(open.part);
+        let mut sink = Sink::new(&mut part.draft, open.tool.name(), &self.text);
+        open.reader.end(&mut sink);
+        open.output.taken += sink.taken;
+        open.output.version = part.draft.version.take();
+        part.outputs.push(open.output);
+        if part.draft.entries() + part.outputs.len() > MOST_ENTRIES {
+            let says = format!(
+                "the text has more than {MOST_ENTRIES} figures and facts of one machine, the most that a record holds: import \
+                 it in pieces"
+            );
+            self.refusal = Some(Refusal::TooMuch { says });
+        }
+    }
+
+    fn nobodys(&mut self, line: Line) {
+        if line.text.trim().is_empty() {
+            return;
+        }
+        match &self.open {
+            Some(open) => {
+                let part = open.part;
+                self.nobodys_of(part, line);
+            }
+            None => {
+                let origin = self.origin(line);
+                count(&mut self.not_understood, origin);
+            }
+        }
+    }
+
+    fn nobodys_of(&mut self, part: usize, line: Line) {
+        let origin = self.origin(line);
+        count(&mut self.parts.get(part).not_understood, origin.clone());
+        count(&mut self.not_understood, origin);
+    }
+
+    fn origin(&self, line: Line) -> Origin {
+        Origin {
+            tool: String::new(),
+            text: self.text.clone(),
+            line: line.number,
+            says: line.text.trim().chars().take(200).collect(),
+        }
+    }
+}
+
+impl Open {
+    fn taken(&mut self, line: u64) {
+        self.output.lines.1 = line;
+        self.between = 0;
+        self.blank = 0;
+    }
+}
+
+fn count(lines: &mut NotUnderstood, example: Origin) {
+    lines.lines += 1;
+    if lines.examples.len() < MOST_EXAMPLES {
+        lines.examples.push(example);
+    }
+}
+
+/// A command line without the backslash by which it goes on in the next line, and whether it does.
+fn continued(command: &str) -> (&str, bool) {
+    match command.strip_suffix('\\') {
+        Some(command) => (command.trim_end(), true),
+        None => (command, false),
+    }
+}

@@ -1,0 +1,264 @@
+//! Which machine a part of a text is of: by the host names of prompts, and by whatever the user says divides it.
+
+use std::collections::HashMap;
+
+use regex_lite::Regex;
+
+use crate::sink::Draft;
+
+/// What divides a text into machines, beside the host names of its prompts.
+#[derive(Clone, Debug, Default)]
+pub enum Split {
+    /// Nothing else.
+    #[default]
+    Hosts,
+    /// Each file is a machine.
+    Files,
+    /// A heading names the machine that the outputs below it are of, as does the first cell of a table's row. Headings
+    /// of one level that begin with the same words are one machine.
+    Headings,
+    /// A line that this expression matches begins a machine; its first group is the machine's name, and without a group
+    /// every such line begins another machine.
+    Lines(Regex),
+}
+
+/// Most machines in one import.
+pub const MOST_PARTS: usize = 1000;
+
+/// What is known of one machine so far.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// What divides it from the others; `None` for what stands before the first division.
+    pub section: Option<String>,
+    /// The host that the prompts named.
+    pub host: Option<String>,
+    /// The first label of a table's row that was taken, and its line.
+    pub label: Option<(String, u64)>,
+    /// What its outputs told.
+    pub draft: Draft,
+    /// Its outputs.
+    pub outputs: Vec<record::import::Output>,
+    /// Its lines that no tool's output has.
+    pub not_understood: record::import::NotUnderstood,
+}
+
+/// A section: what a heading, a line, or a file says divides the text.
+#[derive(Debug)]
+struct Section {
+    name: String,
+    words: Vec<String>,
+    level: u8,
+}
+
+/// The machines found so far, and which of them the text is at.
+#[derive(Debug, Default)]
+pub struct Parts {
+    split: Split,
+    sections: Vec<Section>,
+    /// The headings above, outermost first: level, words, the section that they name.
+    headings: Vec<(u8, String, Option<usize>)>,
+    section: Option<usize>,
+    host: Option<String>,
+    parts: Vec<Part>,
+    by_key: HashMap<(Option<usize>, Option<String>), usize>,
+}
+
+impl Parts {
+    pub fn new(split: Split) -> Self {
+        Self { split, ..Self::default() }
+    }
+
+    /// A new text begins.
+    pub fn text(&mut self, name: &str) {
+        self.host = None;
+        self.headings.clear();
+        self.section = match self.split {
+            Split::Files => Some(self.add_section(name, 0)),
+            _ => None,
+        };
+    }
+
+    /// A prompt names a host.
+    pub fn host(&mut self, host: &str) {
+        if self.host.as_deref() != Some(host) {
+            self.host = Some(host.to_owned());
+        }
+    }
+
+    /// A heading.
+    pub fn heading(&mut self, level: u8, text: &str) {
+        if !matches!(self.split, Split::Headings) {
+            return;
+        }
+        self.headings.retain(|(above, ..)| *above < level);
+        let known = self.known(text, Some(level));
+        self.headings.push((level, text.to_owned(), known));
+    }
+
+    /// A line, before anything else is made of it; whether it begins another machine.
+    pub fn line(&mut self, text: &str) -> bool {
+        let Split::Lines(expression) = &self.split else { return false };
+        let Some(found) = expression.captures(text) else { return false };
+        let section = match found.get(1).map(|group| group.as_str().trim()).filter(|name| !name.is_empty()) {
+            Some(name) => {
+                let key = name.to_lowercase();
+                let known = self.sections.iter().position(|section| section.name.to_lowercase() == key);
+                known.unwrap_or_else(|| self.add_section(name, 0))
+            }
+            None => self.add_section(text.trim(), 0),
+        };
+        let moved = self.section != Some(section);
+        self.section = Some(section);
+        moved
+    }
+
+    /// The part that an output beginning here belongs to. `label` is the first cell of the table's row that it stands in.
+    pub fn here(&mut self, label: Option<&str>) -> usize {
+        if matches!(self.split, Split::Headings) {
+            self.section = match label {
+                Some(label) => Some(self.known(label, None).unwrap_or_else(|| self.add_section(label, 0))),
+                None => self.by_headings(),
+            };
+        }
+        self.part((self.section, self.host.clone()))
+    }
+
+    /// The part that `label` is of, where that may be another than the present one.
+    pub fn moves_to(&mut self, label: Option<&str>, part: usize) -> bool {
+        matches!(self.split, Split::Headings) && label.is_some() && self.here(label) != part
+    }
+
+    /// The part with this number.
+    pub fn get(&mut self, part: usize) -> &mut Part {
+        &mut self.parts[part]
+    }
+
+    /// Whether there are more machines than any import is of.
+    pub fn too_many(&self) -> bool {
+        self.parts.len() > MOST_PARTS || self.sections.len() > MOST_PARTS * 10
+    }
+
+    /// Whether labels of rows tell machines apart.
+    pub fn by_labels(&self) -> bool {
+        !matches!(self.split, Split::Hosts | Split::Files)
+    }
+
+    /// All parts in the order in which their first output stands. What no prompt named is the same machine as what one
+    /// host's prompts named, in the same section.
+    pub fn finish(self) -> Vec<Part> {
+        let mut sections: Vec<(Option<String>, Vec<Part>)> = Vec::new();
+        let mut places: HashMap<Option<String>, usize> = HashMap::new();
+        for part in self.parts {
+            let at = *places.entry(part.section.clone()).or_insert_with(|| {
+                sections.push((part.section.clone(), Vec::new()));
+                sections.len() - 1
+            });
+            sections[at].1.push(part);
+        }
+        let mut all = Vec::new();
+        for (_, parts) in sections {
+            let hosts = parts.iter().filter(|part| part.host.is_some()).count();
+            if hosts == 1 && parts.len() == 2 {
+                let mut parts = parts.into_iter();
+                if let (Some(mut first), Some(second)) = (parts.next(), parts.next()) {
+                    first.absorb(second);
+                    all.push(first);
+                }
+            } else {
+                all.extend(parts);
+            }
+        }
+        all
+    }
+
+    fn part(&mut self, key: (Option<usize>, Option<String>)) -> usize {
+        if let Some(part) = self.by_key.get(&key) {
+            return *part;
+        }
+        let section = key.0.map(|section| self.sections[section].name.clone());
+        self.parts.push(Part { section, host: key.1.clone(), ..Part::default() });
+        self.by_key.insert(key, self.parts.len() - 1);
+        self.parts.len() - 1
+    }
+
+    fn add_section(&mut self, name: &str, level: u8) -> usize {
+        let name: String = name.chars().take(100).collect();
+        let taken = self.sections.iter().filter(|section| section.name == name).count();
+        let name = if taken == 0 { name } else { format!("{name} {}", taken + 1) };
+        self.sections.push(Section { words: words(&name), name, level });
+        self.sections.len() - 1
+    }
+
+    fn by_headings(&mut self) -> Option<usize> {
+        let named = self.headings.iter().rev().find_map(|(_, _, section)| *section);
+        if named.is_some() {
+            return named;
+        }
+        let (level, text, _) = self.headings.last()?;
+        let (level, text) = (*level, text.clone());
+        let section = self.add_section(&text, level);
+        if let Some(last) = self.headings.last_mut() {
+            last.2 = Some(section);
+        }
+        Some(section)
+    }
+
+    /// The section that `text` names: its words begin with the section's, or the section's with them. In a heading of
+    /// another level and in a table the first word is enough, where it can mean one section only.
+    fn known(&self, text: &str, level: Option<u8>) -> Option<usize> {
+        let own = words(text);
+        if own.is_empty() {
+            return None;
+        }
+        let alike = |section: &Section| {
+            let shorter = own.len().min(section.words.len());
+            shorter > 0 && own[..shorter] == section.words[..shorter]
+        };
+        if let Some(found) = self.sections.iter().position(alike) {
+            return Some(found);
+        }
+        let mut first = self
+            .sections
+            .iter()
+            .enumerate()
+            .filter(|(_, section)| Some(section.level) != level && section.words.first() == own.first());
+        let found = first.next().map(|(at, _)| at);
+        found.filter(|_| first.next().is_none())
+    }
+}
+
+impl Part {
+    fn absorb(&mut self, other: Part) {
+        self.host = self.host.take().or(other.host);
+        self.label = self.label.take().or(other.label);
+        self.draft.absorb(other.draft);
+        self.outputs.extend(other.outputs);
+        self.not_understood.lines += other.not_understood.lines;
+        self.not_understood.examples.extend(other.not_understood.examples);
+        self.not_understood.examples.truncate(crate::dispatch::MOST_EXAMPLES);
+    }
+
+    /// How people would call it.
+    pub fn name(&self) -> Option<String> {
+        self.section.clone().or_else(|| self.host.clone())
+    }
+}
+
+/// The words of a name in lower case, numbers apart from letters, up to a bracket: `Intel (52 cores)` is `intel`,
+/// `FT2500` is `ft 2500`.
+fn words(name: &str) -> Vec<String> {
+    let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = name.find(['(', '（', '[', '【']).unwrap_or(name.len());
+    let mut words: Vec<String> = Vec::new();
+    let mut before: Option<bool> = None;
+    for c in name[..end].to_lowercase().chars() {
+        let kind = c.is_alphanumeric().then(|| c.is_numeric());
+        match (kind, words.last_mut()) {
+            (Some(_), Some(word)) if kind == before => word.push(c),
+            (Some(_), _) => words.push(c.to_string()),
+            (None, _) => {}
+        }
+        before = kind;
+    }
+    words
+}

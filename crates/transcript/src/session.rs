@@ -1,0 +1,318 @@
+//! Prompts, command lines and headings: what a person's terminal and a document put between the outputs.
+
+/// What a line is, apart from output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark<'a> {
+    /// A prompt, whether a command follows it or not.
+    Prompt {
+        /// The host that it names.
+        host: Option<&'a str>,
+        /// The command line; empty when nothing was typed.
+        command: &'a str,
+    },
+    /// A command line without a prompt, or behind a bare `#` that could begin a comment as well: it begins with a tool
+    /// that is known and reads like its command line.
+    Command(&'a str),
+    /// A heading of a document.
+    Heading {
+        /// How deep: 1 to 6.
+        level: u8,
+        /// Its words.
+        text: &'a str,
+    },
+}
+
+/// The longest prompt before its `#` or `$`.
+const LONGEST_PROMPT: usize = 160;
+
+/// Names that every second machine has: they tell nothing.
+const NAMELESS: &[&str] =
+    &["localhost", "localhost.localdomain", "bogon", "host", "hostname", "server", "(none)"];
+
+/// What `line` is. `in_fence` says that it stands in a code block, where `#` begins no heading.
+pub fn mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
+    let text = line.trim();
+    let first = text.chars().next()?;
+    if let Some((host, command)) = with_host(text) {
+        return Some(Mark::Prompt { host, command });
+    }
+    if let Some(command) = bare_prompt(text) {
+        return Some(Mark::Prompt { host: None, command });
+    }
+    if first == '#' {
+        let after = text.trim_start_matches('#');
+        let level = text.len() - after.len();
+        let command = after.trim_start();
+        if level == 1 && is_command(command) {
+            return Some(Mark::Command(command));
+        }
+        let is_heading = !in_fence && level <= 6 && after.starts_with([' ', '\t']) && line.starts_with('#');
+        let words = command.trim_end_matches('#').trim().trim_matches(['*', '_', '`']).trim();
+        return (is_heading && !words.is_empty())
+            .then_some(Mark::Heading { level: level as u8, text: words });
+    }
+    is_command(text).then_some(Mark::Command(text))
+}
+
+/// `root@host:~# command`, `[user@host dir]$ command`, `host:~ # command`.
+fn with_host(text: &str) -> Option<(Option<&str>, &str)> {
+    let mut head_end = text.len().min(LONGEST_PROMPT);
+    while !text.is_char_boundary(head_end) {
+        head_end -= 1;
+    }
+    let head = &text[..head_end];
+    // A mark of a virtual environment stands before the prompt: (base) user@host.
+    let body = match head.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+        Some((_, rest)) if head.contains('@') => rest.trim_start(),
+        _ => head,
+    };
+    let offset = head.len() - body.len();
+    let (prompt, end) = if let Some(inner) = body.strip_prefix('[') {
+        let close = inner.find(']')?;
+        let mark = inner[close + 1..].trim_start();
+        mark.starts_with(['#', '$', '%', '>']).then_some(())?;
+        (&inner[..close], head.len() - mark.len() + 1)
+    } else {
+        let end = prompt_end(body)?;
+        (&body[..end], offset + end + 1)
+    };
+    let name = match prompt.split_once('@') {
+        Some((user, rest)) if is_user(user) => host_name(rest)?,
+        // SUSE: `linux-8hx2:~ # `.
+        None => {
+            let (host, path) = prompt.split_once(':')?;
+            path.starts_with(['~', '/']).then_some(())?;
+            (host_name(host)? == host).then_some(host)?
+        }
+        Some(_) => return None,
+    };
+    let host = Some(name).filter(|name| !NAMELESS.contains(&name.to_ascii_lowercase().as_str()));
+    Some((host, text[end..].trim()))
+}
+
+/// Where the prompt's own mark stands: the first `#`, `$`, `%` or `>` behind the host and its folder.
+fn prompt_end(body: &str) -> Option<usize> {
+    let at = body.find(['@', ':'])?;
+    let marks = body[at..].char_indices().filter(|(_, c)| matches!(c, '#' | '$' | '%' | '>'));
+    marks.map(|(offset, _)| at + offset).next()
+}
+
+fn is_user(user: &str) -> bool {
+    !user.is_empty()
+        && user.len() <= 64
+        && user.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '\\' | '+'))
+}
+
+/// The host at the beginning of `host:~/dir`, `host dir`, `host ~>`; what follows must look like a folder.
+fn host_name(rest: &str) -> Option<&str> {
+    let end =
+        rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(rest.len());
+    let (host, folder) = rest.split_at(end);
+    let told = !host.is_empty() && host.len() <= 255;
+    let folder = folder.trim_start_matches([':', ' ']).trim_end();
+    // A mail address in prose is followed by words.
+    (told && !folder.contains(", ") && folder.split(' ').count() <= 2).then_some(host)
+}
+
+/// `$ command`, `└─# command`; `% command` and `➜  ~ command` of zsh.
+fn bare_prompt(text: &str) -> Option<&str> {
+    let boxed = text.strip_prefix("└─").or_else(|| text.strip_prefix("╰─"));
+    if let Some(command) = boxed.and_then(|rest| rest.strip_prefix(['$', '#', '❯'])) {
+        return Some(command.trim());
+    }
+    if let Some(rest) = text.strip_prefix("➜") {
+        let rest = rest.trim_start();
+        return Some(rest.split_once(' ').map_or("", |(_, command)| command.trim()));
+    }
+    let rest = text.strip_prefix(['$', '%', '❯'])?;
+    if rest.is_empty() {
+        return Some("");
+    }
+    let command = rest.trim_start();
+    let spaced = rest.len() > command.len();
+    let begins =
+        command.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/' | '~' | '_' | '('));
+    // `$HOME` in a text and `%CPU` in a table are no prompts.
+    (begins && (spaced || is_command(command))).then_some(command)
+}
+
+/// Words before a command that change how it is run and not what it is.
+const RUNNERS: &[&str] = &[
+    "sudo", "time", "nice", "ionice", "taskset", "chrt", "numactl", "env", "watch", "nohup", "stdbuf",
+    "timeout",
+];
+
+/// Whether `text` reads like a command line of a tool that is known: not like prose that begins with its name.
+pub fn is_command(text: &str) -> bool {
+    let mut words = text.split_whitespace().peekable();
+    let mut ran = false;
+    // Bounded: nobody puts more before a command.
+    for _ in 0..12 {
+        let Some(word) = words.next() else { return false };
+        let next = words.peek().copied();
+        let name = word.rsplit('/').next().unwrap_or(word);
+        if is_assignment(word)
+            || ran
+                && (word.starts_with('-')
+                    || word.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '-' | 'x')))
+        {
+            continue;
+        }
+        if is_tool_line(name, word, next, ran) {
+            return true;
+        }
+        if !RUNNERS.contains(&name) {
+            return false;
+        }
+        ran = true;
+    }
+    false
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    })
+}
+
+fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
+    let option = next.is_some_and(|next| next.starts_with('-'));
+    let piped =
+        next.is_none_or(|next| next.starts_with(['|', '>', ';', '&', '2']) && !next.starts_with("2."));
+    let path = word.contains('/');
+    match name {
+        "lscpu" | "numactl" | "lshw" | "dmidecode" | "cyclictest" | "mlc" | "mlc_avx512" => option || piped,
+        "perf" => matches!(next, Some("stat")),
+        "openssl" => matches!(next, Some("speed")),
+        "sysbench" => next.is_some_and(|next| {
+            option
+                || next.ends_with(".lua")
+                || matches!(next, "cpu" | "memory" | "threads" | "mutex" | "fileio" | "oltp")
+                || next.starts_with("oltp_")
+        }),
+        "lat_mem_rd" => next.is_some(),
+        "stream" | "stream_c" | "stream_c.exe" | "stream.exe" => path || option,
+        // Behind `time`, whatever follows is a command.
+        // Behind `time` or `taskset` any program may stand.
+        _ if ran => name.starts_with(|c: char| c.is_ascii_alphabetic()) && (path || option),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn prompt<'a>(host: Option<&'a str>, command: &'a str) -> Option<Mark<'a>> {
+        Some(Mark::Prompt { host, command })
+    }
+
+    #[test]
+    fn prompts_of_many_shells_tell_host_and_command() {
+        let cases = [
+            ("root@iZbp1079:~# lscpu ", prompt(Some("iZbp1079"), "lscpu")),
+            ("[root@db-1 ~]# numactl -H", prompt(Some("db-1"), "numactl -H")),
+            ("[root@db-1 ~]#numactl -H", prompt(Some("db-1"), "numactl -H")),
+            ("user@host.example.org:~/src$ ./x # y", prompt(Some("host.example.org"), "./x # y")),
+            ("(base) me@box:/tmp$ perf stat ls", prompt(Some("box"), "perf stat ls")),
+            ("linux-8hx2:~ # lscpu", prompt(Some("linux-8hx2"), "lscpu")),
+            ("me@fish ~/x> lscpu", prompt(Some("fish"), "lscpu")),
+            ("root@localhost:~# lscpu", prompt(None, "lscpu")),
+            ("root@a:~#", prompt(Some("a"), "")),
+            ("$ cat /proc/cpuinfo", prompt(None, "cat /proc/cpuinfo")),
+            ("$lscpu", prompt(None, "lscpu")),
+            ("└─$ lscpu", prompt(None, "lscpu")),
+            ("➜  ~ lscpu", prompt(None, "lscpu")),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(mark(line, true), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_hash_before_a_command_is_a_prompt_and_before_words_a_comment() {
+        for line in [
+            "#lscpu",
+            "# numactl -H",
+            "#dmidecode -t processor | grep Version",
+            "# sudo perf stat -e x -a ./y",
+            "#time perf stat -a ./cpu_bound",
+        ] {
+            assert!(matches!(mark(line, true), Some(Mark::Command(_))), "{line}");
+        }
+        let comments = [
+            "# dmidecode 3.2",
+            "# /dev/cpu_dma_latency set to 0us",
+            "# SMBIOS implementations newer than version 3.0 are not",
+            "# lscpu of the second machine",
+            "# started on Mon Nov 21 2022",
+            "# Total: 000000999",
+            "# time is short",
+            "# 测试结果",
+        ];
+        for line in comments {
+            assert_eq!(mark(line, true), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn bare_commands_are_known_by_their_tool() {
+        for line in [
+            "sudo perf stat -e x -- ls",
+            "time perf stat -a -- bash -c 'x'",
+            "openssl speed aes-256-ige -multi 1",
+            "LC_ALL=C lscpu",
+            "numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M",
+            "taskset -c 0 ./a.exe",
+        ] {
+            assert!(matches!(mark(line, false), Some(Mark::Command(_))), "{line}");
+        }
+        for line in [
+            "time is what counts",
+            "stream copies memory",
+            "perf is a tool",
+            "lscpu tells this",
+            "CPU(s): 4",
+            "openssl 3.0.2",
+            "nice work",
+            "real\t0m1.2s",
+        ] {
+            assert_eq!(mark(line, false), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn headings_stand_outside_code_only() {
+        assert_eq!(mark("### **海光** ###", false), Some(Mark::Heading { level: 3, text: "海光" }));
+        assert_eq!(mark("# Results", true), None);
+        assert_eq!(mark("#lscpu", false), Some(Mark::Command("lscpu")));
+    }
+
+    #[test]
+    fn output_and_prose_are_no_prompts() {
+        for line in [
+            "node 0 cpus: 0 1 2 3",
+            "write to me@example.org, or $ 5",
+            "CPU MHz:  2400  # measured",
+            "    13055.200832  task-clock (msec) #    0.993 CPUs utilized",
+            "T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11 Avg:   11 Max:   21205",
+            "100 % of all",
+            "%CPU %MEM",
+        ] {
+            assert_eq!(mark(line, true), None, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(line in "\\PC{0,80}", fence: bool) {
+            mark(&line, fence);
+        }
+
+        #[test]
+        fn no_prompt_like_line_panics(line in "[a-c@:#$%>\\[\\]()~/ └─➜座]{0,30}", fence: bool) {
+            mark(&line, fence);
+        }
+    }
+}
