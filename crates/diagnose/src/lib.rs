@@ -11,6 +11,7 @@ pub mod findings;
 pub mod levels;
 pub mod numa;
 pub mod parts;
+pub mod plan;
 pub mod resources;
 #[cfg(test)]
 mod samples;

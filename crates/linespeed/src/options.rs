@@ -43,6 +43,10 @@ pub enum Command {
     /// What a command is bound by, against what this machine can do
     #[command(after_help = STAT_HELP)]
     Stat(Stat),
+    /// How to lay a program out on this machine, or on that of a record: processes, threads, CPUs, memory, as lines to
+    /// paste
+    #[command(after_help = PLAN_HELP)]
+    Plan(Plan),
     /// A record again, on the terminal or as a page
     Show(Show),
     /// What a metric, a measurement or a word means: how it is measured, what is usual, what moves it
@@ -154,6 +158,52 @@ pub struct Scale {
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }
+
+/// Options of `plan`.
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// A record of the machine to plan for; - is standard input; without: this machine, with the figures of its newest
+    /// records
+    pub record: Option<PathBuf>,
+    /// So many processes; without: one a node
+    #[arg(long, value_name = "N")]
+    pub processes: Option<u32>,
+    /// So many threads in each process; without: as many as its CPUs allow
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub threads: Option<u32>,
+    /// What the layout is to be good for
+    #[arg(long = "for", value_name = "WHAT", default_value = "throughput")]
+    pub purpose: Purpose,
+    /// Only the lines to paste of this tool: numactl, taskset, systemd, docker, kubernetes
+    #[arg(long = "as", value_name = "TOOL", value_parser = clap::builder::PossibleValuesParser::new(diagnose::plan::TOOLS),
+          conflicts_with = "json")]
+    pub tool: Option<String>,
+}
+
+/// What a layout is to be good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Purpose {
+    /// The most work in a given time
+    Throughput,
+    /// The same for programs that wait for memory: siblings are judged by memory's workloads alone
+    Memory,
+    /// Short and even answers: a core for each thread, interrupts on cores of their own
+    Latency,
+}
+
+impl From<Purpose> for record::plan::Purpose {
+    fn from(purpose: Purpose) -> Self {
+        match purpose {
+            Purpose::Throughput => record::plan::Purpose::Throughput,
+            Purpose::Memory => record::plan::Purpose::Memory,
+            Purpose::Latency => record::plan::Purpose::Latency,
+        }
+    }
+}
+
+const PLAN_HELP: &str = "\
+--json prints the plan as JSON, --output FILE writes that to a file beside the report. --cpus LIST keeps the plan on \
+these CPUs. Gains are modelled from the measured matrices (linespeed run numa).";
 
 /// Options of `show`.
 #[derive(Debug, Args)]

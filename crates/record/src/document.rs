@@ -110,25 +110,7 @@ impl Record {
 
     /// As JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
-        // Maps have text keys and numbers are finite or null, so this cannot fail; an empty object would say so.
-        let text = serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned());
-        // JSON may hold C1 controls and bidirectional overrides as they are, and a terminal would act on them. They occur
-        // in strings only, where an escape means the same.
-        let mut safe = String::with_capacity(text.len() + 1);
-        for c in text.chars() {
-            match c {
-                '\u{7f}'..='\u{9f}'
-                | '\u{200e}'
-                | '\u{200f}'
-                | '\u{202a}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}' => {
-                    safe.push_str(&format!("\\u{:04x}", c as u32));
-                }
-                _ => safe.push(c),
-            }
-        }
-        safe.push('\n');
-        safe
+        safe_json(self)
     }
 
     /// Reads a record from JSON text.
@@ -189,6 +171,29 @@ impl Record {
     pub fn json_schema() -> serde_json::Value {
         schemars::schema_for!(Record).to_value()
     }
+}
+
+/// As JSON, indented, with a newline at the end.
+pub(crate) fn safe_json(value: &impl Serialize) -> String {
+    // Maps have text keys and numbers are finite or null, so this cannot fail; an empty object would say so.
+    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| "{}".to_owned());
+    // JSON may hold C1 controls and bidirectional overrides as they are, and a terminal would act on them. They occur
+    // in strings only, where an escape means the same.
+    let mut safe = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
+                safe.push_str(&format!("\\u{:04x}", c as u32));
+            }
+            _ => safe.push(c),
+        }
+    }
+    safe.push('\n');
+    safe
 }
 
 /// Why a record could not be read.

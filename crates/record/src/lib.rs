@@ -13,6 +13,7 @@ pub mod ladder;
 pub mod machine;
 pub mod measurement;
 pub mod metrics;
+pub mod plan;
 pub mod statistics;
 pub mod units;
 pub mod words;

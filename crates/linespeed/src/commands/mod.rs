@@ -4,6 +4,7 @@ mod definitions;
 mod explain;
 mod inspect;
 mod list;
+mod plan;
 mod run;
 mod scale;
 mod show;
@@ -26,6 +27,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(Command::List) => list::run(options),
         Some(Command::Scale(scale)) => scale::run(options, scale),
         Some(Command::Stat(stat)) => stat::run(options, stat),
+        Some(Command::Plan(plan)) => plan::run(options, plan),
         Some(Command::Show(show)) => show::run(options, show),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
         Some(Command::Schema) => {

@@ -40,7 +40,8 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
     Ok(super::run::found_code(&options.measuring, &record))
 }
 
-fn read(path: &Path) -> Result<Record, Failure> {
+/// Reads a record from a file, or from standard input.
+pub(super) fn read(path: &Path) -> Result<Record, Failure> {
     if path.file_name().is_some_and(|name| name == crate::ceilings::NAME) {
         let why = "is not a record: it holds the ceilings of this machine, which linespeed stat reads; the records lie \
                    beside it";

@@ -12,6 +12,7 @@ pub mod inventory;
 pub mod memory;
 pub mod numa;
 pub mod placement;
+pub mod plan;
 pub mod scaling;
 pub mod shape;
 pub mod summary;

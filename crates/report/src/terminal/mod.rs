@@ -3,6 +3,7 @@
 
 mod listing;
 pub(crate) mod paint;
+mod plan;
 mod report;
 mod scale;
 mod screen;
@@ -16,6 +17,7 @@ use crate::contents::inventory;
 use crate::text::{clean, width};
 pub use listing::{Listed, measurements, words};
 use paint::{Span, Tone};
+pub use plan::{pasted, plan};
 pub use scale::{ListedRecipe, recipes, scale};
 use screen::Screen;
 

@@ -1,0 +1,145 @@
+//! What else to set beside the layout: memory, huge pages, interrupts.
+
+use record::plan::{Advice, Policy, Process, Purpose};
+use record::statistics::Verdict;
+use record::units::{bytes, percent};
+use record::{Better, CpuList, Record};
+
+use super::ground::Ground;
+use crate::figures::{evidence, loss, pasteable, write_command};
+use crate::resources;
+
+/// Transparent huge pages' switch.
+const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+/// From so many CPUs on it matters where interrupts go on a machine of one node.
+const MANY: usize = 16;
+/// Cores that a node must have for one of them to be kept for interrupts.
+pub(super) const CORES_TO_SPARE_ONE: usize = 4;
+
+/// How memory is taken; `None` on one node.
+pub(super) fn memory(ground: &Ground, processes: &[Process]) -> Option<Advice> {
+    let says = match processes.first()?.policy {
+        Policy::Default => return None,
+        Policy::Interleave => "One process over all nodes: its memory is spread over them page by page, so that no node's \
+                               channels carry it all. A program that can be split into a process a node gains more."
+            .to_owned(),
+        Policy::Bind => {
+            let least = ground.seats.iter().filter_map(|seat| seat.bytes).min();
+            let most = least.map_or(String::new(), |bytes_| {
+                let seats = ground.seats.len().max(1);
+                let sharing = processes.len().div_ceil(seats).max(1) as u64;
+                let spans = processes.iter().map(|process| process.nodes.len()).min().unwrap_or(1) as u64;
+                format!(", at most {} each", bytes(bytes_.saturating_mul(spans) / sharing))
+            });
+            format!(
+                "Each process takes memory from its own nodes only{most}. One that needs more fails for want of \
+                 memory, whatever other nodes have free: then --preferred=NODE instead of --membind."
+            )
+        }
+    };
+    Some(Advice { about: "memory".to_owned(), says, ..Advice::default() })
+}
+
+/// Huge pages; `None` where nothing was measured (which [`super::unknown`] tells).
+pub(super) fn huge_pages(record: &Record) -> Option<Advice> {
+    let levels = crate::levels::levels(record);
+    let beyond = resources::resources(record, &levels).iter().any(|r| r.name == "memory latency");
+    let (small, huge) = resources::pages(record).filter(|_| beyond)?;
+    let size = small.place.count("bytes").map_or_else(String::new, bytes);
+    let evidence = vec![
+        evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
+        evidence(huge, "on 2 MiB pages"),
+    ];
+    let thp = record.conditions.before.thp.as_deref();
+    let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
+    match loss(&small.summary, &huge.summary, Better::Lower) {
+        Verdict::Costs { share, interval } => {
+            let gain = format!(
+                "Loads scattered over much memory take {} less time on 2 MiB pages ({} to {})",
+                percent(share),
+                percent(interval.0.max(0.0)),
+                percent(interval.1)
+            );
+            if thp == Some("always") {
+                advice.says =
+                    format!("{gain}, and programs have them already (transparent huge pages: always).");
+                return Some(advice);
+            }
+            advice.says = format!("{gain}.");
+            if thp == Some("never") {
+                advice.commands.push(write_command("madvise", ENABLED));
+                advice.undo.extend(pasteable("never").map(|old| write_command(old, ENABLED)));
+            }
+            advice.commands.push("GLIBC_TUNABLES=glibc.malloc.hugetlb=1 COMMAND".to_owned());
+        }
+        Verdict::NotResolved { smaller_than } => {
+            advice.says = format!(
+                "They make no difference to scattered loads here that was resolved (smaller than {}).",
+                percent(smaller_than)
+            );
+        }
+        _ => return None,
+    }
+    Some(advice)
+}
+
+/// Where interrupts should go; `None` where there is no room to choose. `kept` are the CPUs kept for them.
+pub(super) fn interrupts(
+    record: &Record,
+    ground: &Ground,
+    purpose: Purpose,
+    kept: &CpuList,
+) -> Option<Advice> {
+    let mut advice = Advice { about: "interrupts".to_owned(), ..Advice::default() };
+    let cpus = ground.cpus();
+    if kept.is_empty() {
+        if ground.seats.len() < 2 && cpus.len() < MANY {
+            return None;
+        }
+        if ground.seats.len() < 2 || purpose == Purpose::Latency {
+            return None;
+        }
+        advice.says = "Leave irqbalance on: it keeps a device's interrupts on the device's own node. The process that uses \
+                       a network card or disk most belongs on that node, too."
+            .to_owned();
+        advice
+            .commands
+            .push("grep -H . /sys/class/net/*/device/numa_node /sys/block/*/device/numa_node".to_owned());
+        return Some(advice);
+    }
+    let contained = record.machine.virtualization.container.as_deref().is_some_and(|name| name != "none");
+    let host = if contained { " This is a container: that is set on its host." } else { "" };
+    advice.says = format!(
+        "CPUs {kept} are kept for interrupts and housekeeping, the program's are kept clear of them. Older versions of \
+         irqbalance take a mask (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; interrupts that \
+         belong to one CPU cannot be moved.{host}"
+    );
+    advice.commands = vec![
+        format!("echo IRQBALANCE_BANNED_CPULIST={cpus} | sudo tee -a /etc/default/irqbalance"),
+        "sudo systemctl restart irqbalance".to_owned(),
+        format!("for irq in /proc/irq/[0-9]*; do echo {kept} | sudo tee $irq/smp_affinity_list; done"),
+    ];
+    advice.undo = vec![
+        "sudo sed -i /^IRQBALANCE_BANNED_CPULIST=/d /etc/default/irqbalance".to_owned(),
+        "sudo systemctl restart irqbalance".to_owned(),
+    ];
+    Some(advice)
+}
+
+/// Takes a core of each node away for interrupts, where every node has enough of them.
+pub(super) fn keep_cores(ground: &mut Ground) -> CpuList {
+    let enough = ground.cpus_known && ground.seats.iter().all(|seat| seat.cores.len() >= CORES_TO_SPARE_ONE);
+    let mut kept = CpuList::new();
+    if enough {
+        for seat in &mut ground.seats {
+            let core = seat.cores.remove(0);
+            seat.whole = false;
+            kept = kept.union(&core.into_iter().collect());
+            for domain in &mut seat.domains {
+                *domain = domain.difference(&kept);
+            }
+            seat.domains.retain(|domain| !domain.is_empty());
+        }
+    }
+    kept
+}

@@ -1,0 +1,283 @@
+//! What a node's accesses to each node's memory cost, from whatever figure a record has of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use record::diagnosis::Evidence;
+use record::{Better, Measurement, Record};
+
+use crate::distances;
+use crate::figures::{evidence, place_but, spread};
+
+/// Pairs that stand as evidence; the matrix itself stands in the record.
+const MOST_EVIDENCE: usize = 4;
+/// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
+type Told<'a> = Vec<((u32, u32), &'a Measurement)>;
+/// Distance of a pair of nodes that nothing is told of.
+const FAR: f64 = 1e9;
+
+/// The cost of one access, relative to nothing: only ratios of these mean something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cost {
+    /// The median.
+    pub value: f64,
+    /// Least and most by the intervals; `None` for a single figure.
+    pub between: Option<(f64, f64)>,
+}
+
+/// One kind of cost, pair by pair.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Matrix {
+    /// What was measured, in words: `latency of a load`.
+    pub what: String,
+    cells: BTreeMap<(u32, u32), Cost>,
+    own: Option<Cost>,
+    others: Option<Cost>,
+    by_distance: BTreeMap<u32, Cost>,
+    /// The figures, the own node's first.
+    pub evidence: Vec<Evidence>,
+    /// Whether a figure in it is in doubt.
+    pub doubtful: bool,
+}
+
+/// All costs of a record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Costs {
+    /// Waiting: a load's latency, or time per element.
+    pub latency: Option<Matrix>,
+    /// Moving: the time that a byte takes.
+    pub bandwidth: Option<Matrix>,
+    distances: distances::Table,
+}
+
+impl Costs {
+    /// What a record tells.
+    pub fn of(record: &Record) -> Self {
+        let distances = distances::table(&record.machine);
+        let latency = numa(record, "numa.latency", "latency of a load", Better::Lower, &distances)
+            .or_else(|| curve(record, &distances))
+            .or_else(|| elements(record, &distances));
+        let bandwidth = numa(record, "numa.bandwidth", "bandwidth", Better::Higher, &distances);
+        Self { latency, bandwidth, distances }
+    }
+
+    /// Nodes that figures are of.
+    pub fn nodes(&self) -> BTreeSet<u32> {
+        let both = [&self.latency, &self.bandwidth].into_iter().flatten();
+        both.flat_map(|matrix| matrix.cells.keys().flat_map(|(from, to)| [*from, *to])).collect()
+    }
+
+    /// How far apart two nodes are: by what was measured, else by the firmware's distances.
+    pub fn distance(&self, from: u32, to: u32) -> f64 {
+        if from == to {
+            return 0.0;
+        }
+        let cell = |at| self.latency.as_ref().and_then(|matrix| matrix.cells.get(&at)).map(|cost| cost.value);
+        let told = |at| self.distances.get(&at).map(|distance| f64::from(*distance));
+        // Only one kind of figure for all pairs can be compared; the firmware's table is whole or not there.
+        told((from, to)).or_else(|| cell((from, to))).or_else(|| cell((to, from))).unwrap_or(FAR)
+    }
+
+    /// The nearest of some nodes.
+    pub fn nearest(&self, from: u32, nodes: &[u32]) -> Option<u32> {
+        nodes
+            .iter()
+            .copied()
+            .min_by(|a, b| self.distance(from, *a).total_cmp(&self.distance(from, *b)).then_with(|| a.cmp(b)))
+    }
+}
+
+impl Matrix {
+    fn new(what: &str, told: Told, better: Better, distances: &distances::Table) -> Option<Self> {
+        let mut matrix = Self { what: what.to_owned(), ..Self::default() };
+        let mut told = told;
+        told.sort_by_key(|((from, to), _)| (from != to, *from, *to));
+        for (at, m) in &told {
+            let Some(cost) = cost_of(m, better) else { continue };
+            if matrix.cells.contains_key(at) {
+                continue;
+            }
+            matrix.cells.insert(*at, cost);
+            matrix.doubtful |= m.doubt.is_some();
+            if matrix.evidence.len() < MOST_EVIDENCE {
+                matrix.evidence.push(evidence(m, &format!("{what} from node {} to node {}:", at.0, at.1)));
+            }
+        }
+        let of = |own: bool| {
+            mean(matrix.cells.iter().filter(|(at, _)| (at.0 == at.1) == own).map(|(_, cost)| *cost))
+        };
+        (matrix.own, matrix.others) = (of(true), of(false));
+        matrix.own?;
+        matrix.others?;
+        let mut by_distance: BTreeMap<u32, Vec<Cost>> = BTreeMap::new();
+        for (at, cost) in matrix.cells.iter().filter(|(at, _)| at.0 != at.1) {
+            if let Some(distance) = distances.get(at) {
+                by_distance.entry(*distance).or_default().push(*cost);
+            }
+        }
+        matrix.by_distance = by_distance
+            .into_iter()
+            .filter_map(|(distance, costs)| Some((distance, mean(costs.into_iter())?)))
+            .collect();
+        Some(matrix)
+    }
+
+    /// The cost of one pair; one that was not measured costs what pairs of its distance do, or what others do.
+    fn of(&self, from: u32, to: u32, costs: &Costs) -> Option<Cost> {
+        if let Some(cost) = self.cells.get(&(from, to)) {
+            return Some(*cost);
+        }
+        if from == to {
+            return self.own;
+        }
+        let alike = costs.distances.get(&(from, to)).and_then(|distance| self.by_distance.get(distance));
+        alike.copied().or(self.others)
+    }
+
+    /// The mean cost over all pairs of nodes that ask and nodes of memory.
+    pub fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
+        mean(from.iter().flat_map(|from| to.iter().filter_map(|to| self.of(*from, *to, costs))))
+    }
+}
+
+/// The mean of costs; its interval holds all theirs, and is none where one of them has none.
+pub(super) fn mean(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
+    let (mut sum, mut low, mut high, mut count, mut told) = (0.0, 0.0, 0.0, 0usize, true);
+    for cost in costs {
+        sum += cost.value;
+        match cost.between {
+            Some(between) => (low, high) = (low + between.0, high + between.1),
+            None => told = false,
+        }
+        count += 1;
+    }
+    let n = count as f64;
+    (count > 0).then(|| Cost { value: sum / n, between: told.then_some((low / n, high / n)) })
+}
+
+fn cost_of(m: &Measurement, better: Better) -> Option<Cost> {
+    let sound = |value: f64| (value.is_finite() && value > 1e-30 && value < 1e30).then_some(value);
+    if m.summary.n == 0 {
+        return None;
+    }
+    let cost = |value: f64| match better {
+        Better::Lower => value,
+        Better::Higher => 1.0 / value,
+    };
+    let value = cost(sound(m.value())?);
+    let (a, b) = spread(&m.summary);
+    let between = match (sound(a), sound(b)) {
+        (Some(a), Some(b)) if m.summary.n > 1 => Some((cost(a).min(cost(b)), cost(a).max(cost(b)))),
+        _ => None,
+    };
+    Some(Cost { value, between })
+}
+
+fn node(m: &Measurement, key: &str) -> Option<u32> {
+    m.place.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 1024)
+}
+
+/// linespeed's own matrices, and those of other tools that tell pairs of nodes.
+fn numa(
+    record: &Record,
+    metric: &'static str,
+    what: &str,
+    better: Better,
+    distances: &distances::Table,
+) -> Option<Matrix> {
+    let mut all: Vec<&Measurement> = record.of(metric).collect();
+    let reading = |m: &&Measurement| m.place.word("op") == Some("read");
+    if all.iter().any(reading) {
+        all.retain(reading);
+    }
+    // Of several thread counts the most: one thread does not fill a node's channels.
+    all.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    let told = all.into_iter().filter_map(|m| Some(((node(m, "from")?, node(m, "to")?), m))).collect();
+    Matrix::new(what, told, better, distances)
+}
+
+/// Which node the CPU of a figure is on.
+struct Homes {
+    by_cpu: HashMap<u64, u32>,
+    /// The node of the least figure of each kind and CPU, for records that do not tell where CPUs are.
+    nearest: HashMap<String, (f64, u32)>,
+}
+
+impl Homes {
+    fn of<'a>(record: &Record, measurements: impl Iterator<Item = &'a Measurement>) -> Self {
+        let lists =
+            record.machine.nodes.iter().flat_map(|n| n.cpus.iter().map(move |cpu| (u64::from(cpu), n.id)));
+        let own = record.machine.cpus.iter().filter_map(|cpu| Some((u64::from(cpu.id), cpu.node?)));
+        let by_cpu = lists.chain(own).collect();
+        let mut nearest: HashMap<String, (f64, u32)> = HashMap::new();
+        for m in measurements {
+            let (Some(node), value) = (node(m, "node"), m.value()) else { continue };
+            let least = nearest.entry(place_but(m, "node")).or_insert((value, node));
+            if value < least.0 {
+                *least = (value, node);
+            }
+        }
+        Self { by_cpu, nearest }
+    }
+
+    fn node(&self, m: &Measurement) -> Option<u32> {
+        let told = m.place.count("cpu").and_then(|cpu| self.by_cpu.get(&cpu)).copied();
+        told.or_else(|| self.nearest.get(&place_but(m, "node")).map(|(_, node)| *node))
+    }
+}
+
+/// A latency curve's largest working set on several nodes (`lat_mem_rd` under `numactl`).
+fn curve(record: &Record, distances: &distances::Table) -> Option<Matrix> {
+    let homes = Homes::of(record, record.of("load.latency"));
+    let mut sizes: BTreeMap<(u64, String), Told> = BTreeMap::new();
+    for m in record.of("load.latency") {
+        let (Some(bytes), Some(to)) = (m.place.count("bytes"), node(m, "node")) else { continue };
+        let page = m.place.word("page").unwrap_or_default().to_owned();
+        if let Some(from) = homes.node(m) {
+            sizes.entry((bytes, page)).or_default().push(((from, to), m));
+        }
+    }
+    let several =
+        |told: &Told| told.iter().any(|(at, _)| at.0 == at.1) && told.iter().any(|(at, _)| at.0 != at.1);
+    let (_, told) = sizes.into_iter().rev().find(|(_, told)| several(told))?;
+    Matrix::new("latency of a load", told, Better::Lower, distances)
+}
+
+/// Time per element as lmbench's `stream` prints it, local and remote.
+fn elements(record: &Record, distances: &distances::Table) -> Option<Matrix> {
+    let mut ops: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    for m in record.of("stream.ns_per_element").filter(|m| m.value() > 0.0) {
+        ops.entry(m.place.word("op").unwrap_or_default()).or_default().push(m);
+    }
+    let homes = Homes::of(record, record.of("stream.ns_per_element"));
+    // Copy is what articles tell first; whichever has local and remote figures will do.
+    let mut order: Vec<&str> = ops.keys().copied().collect();
+    order.sort_by_key(|op| *op != "copy");
+    order.into_iter().find_map(|op| {
+        let told = pairs(ops.get(op)?, &homes);
+        let what =
+            if op.is_empty() { "time per element".to_owned() } else { format!("time per element of {op}") };
+        Matrix::new(&what, told, Better::Lower, distances)
+    })
+}
+
+/// The pairs of nodes that figures of one operation are of.
+fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> Told<'a> {
+    // Where neither CPU nor node is told, the fastest is the own node's.
+    let fastest = figures.iter().map(|m| m.value()).fold(f64::INFINITY, f64::min);
+    let mut others = 0;
+    let mut told = Told::new();
+    for m in figures {
+        let at = match (m.place.word("node"), node(m, "node")) {
+            (Some("local"), _) => Some((0, 0)),
+            (Some("remote"), _) => Some((0, 1)),
+            (_, Some(to)) => homes.node(m).map(|from| (from, to)),
+            _ if m.value() <= fastest => Some((0, 0)),
+            _ => {
+                others += 1;
+                Some((0, others))
+            }
+        };
+        told.extend(at.map(|at| (at, *m)));
+    }
+    told
+}

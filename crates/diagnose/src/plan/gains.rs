@@ -1,0 +1,68 @@
+//! What a layout should give a program that ignores nodes now. Modelled: the mean cost of an access over all pairs of nodes
+//! against the mean within the processes' own nodes.
+
+use record::plan::{Gain, Process};
+use record::units::{percent, significant};
+
+use super::costs::{Cost, Costs, Matrix, mean};
+use super::ground::Ground;
+use crate::figures::RESOLUTION;
+
+/// The gains, one a kind of program that has one.
+pub(super) fn gains(ground: &Ground, costs: &Costs, processes: &[Process]) -> Vec<Gain> {
+    if ground.memory.len() + ground.seats.len() < 3 {
+        return Vec::new();
+    }
+    let kinds = [
+        (&costs.latency, "waits for memory"),
+        (&costs.bandwidth, "reads and writes memory as fast as it can"),
+    ];
+    let all = kinds.into_iter().filter_map(|(matrix, program)| {
+        let matrix = matrix.as_ref()?;
+        gain(ground, costs, matrix, processes, program)
+    });
+    all.collect()
+}
+
+fn gain(
+    ground: &Ground,
+    costs: &Costs,
+    matrix: &Matrix,
+    processes: &[Process],
+    program: &str,
+) -> Option<Gain> {
+    let everywhere: Vec<u32> = ground.seats.iter().map(|seat| seat.node).collect();
+    let ignoring = matrix.mean(&everywhere, &ground.memory, costs)?;
+    let planned = mean(processes.iter().filter_map(|process| {
+        let from: Vec<u32> = process.nodes.iter().collect();
+        let to: Vec<u32> = process.memory.iter().collect();
+        matrix.mean(&from, &to, costs)
+    }))?;
+    let factor = ignoring.value / planned.value;
+    if !factor.is_finite() || factor < 1.0 + RESOLUTION {
+        return None;
+    }
+    let interval = between(&ignoring, &planned);
+    let own = everywhere.iter().filter(|node| ground.memory.contains(node)).count();
+    let remote = 1.0 - own as f64 / (everywhere.len() * ground.memory.len()) as f64;
+    let mut why = format!(
+        "Without a plan {} of its accesses go to other nodes' memory: over all of them they cost {} times what they cost \
+         as planned ({}).",
+        percent(remote),
+        significant(factor),
+        matrix.what
+    );
+    if interval.is_none() {
+        why.push_str(" From single figures, so there is no interval.");
+    }
+    if matrix.doubtful {
+        why.push_str(" Some of these figures are in doubt.");
+    }
+    Some(Gain { program: program.to_owned(), factor, interval, why, evidence: matrix.evidence.clone() })
+}
+
+fn between(ignoring: &Cost, planned: &Cost) -> Option<(f64, f64)> {
+    let (a, b) = (ignoring.between?, planned.between?);
+    let between = (a.0 / b.1, a.1 / b.0);
+    (between.0.is_finite() && between.1.is_finite()).then_some(between)
+}

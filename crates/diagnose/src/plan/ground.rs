@@ -1,0 +1,322 @@
+//! What there is to lay a program out on: the nodes with CPUs that may be used, their cores, their memory.
+
+use std::collections::BTreeMap;
+
+use record::machine::Machine;
+use record::{CpuList, Record};
+
+use super::costs::Costs;
+
+/// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
+const MOST_NODES: u32 = 1024;
+
+/// A node with CPUs that may be used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Seat {
+    /// The kernel's node number.
+    pub node: u32,
+    /// Its cores, those of one last-level cache side by side, each with its usable CPUs; empty where CPUs are not known.
+    pub cores: Vec<Vec<u32>>,
+    /// How many CPUs it has, where only that is known.
+    pub count: Option<u32>,
+    /// The nodes that its memory comes from: itself, or the nearest where it has none.
+    pub memory: u32,
+    /// Bytes of that memory.
+    pub bytes: Option<u64>,
+    /// Whether its CPUs here are all that the node has online.
+    pub whole: bool,
+    /// Its usable CPUs by last-level cache, where it has several that cores share.
+    pub domains: Vec<CpuList>,
+}
+
+impl Seat {
+    /// Its CPUs in the order in which threads take them: a thread on each core, then their siblings.
+    pub fn cpus(&self, siblings: bool) -> Vec<u32> {
+        in_order(&self.cores, siblings)
+    }
+
+    /// How many threads it has room for.
+    pub fn room(&self, siblings: bool, per_core: u32) -> Option<u32> {
+        if self.cores.is_empty() {
+            return self.count.map(|count| if siblings { count } else { (count / per_core.max(1)).max(1) });
+        }
+        u32::try_from(self.cpus(siblings).len()).ok()
+    }
+}
+
+/// CPUs of cores in the order in which threads take them.
+pub(super) fn in_order(cores: &[Vec<u32>], siblings: bool) -> Vec<u32> {
+    let most = if siblings { cores.iter().map(Vec::len).max().unwrap_or(0) } else { 1 };
+    (0..most).flat_map(|sibling| cores.iter().filter_map(move |core| core.get(sibling).copied())).collect()
+}
+
+/// All that a plan stands on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Ground {
+    /// Nodes with usable CPUs, by number.
+    pub seats: Vec<Seat>,
+    /// Whether the CPUs of each node are known by number.
+    pub cpus_known: bool,
+    /// Whether one node a package was assumed, since no node is told.
+    pub assumed: bool,
+    /// Nodes whose memory may be used.
+    pub memory: Vec<u32>,
+    /// Of those the ones without a usable CPU of their own.
+    pub memory_only: Vec<(u32, Option<u64>)>,
+    /// Seats whose node has no memory that may be used.
+    pub without_memory: Vec<u32>,
+    /// Most hardware threads of a core.
+    pub per_core: u32,
+    /// CPUs isolated at boot, which were left out.
+    pub isolated: CpuList,
+    /// Whether all usable CPUs are isolated ones.
+    pub all_isolated: bool,
+    /// CPUs that are offline.
+    pub offline: CpuList,
+    /// Online CPUs that may not be used.
+    pub forbidden: CpuList,
+    /// Kinds of core, the fastest first, where there are several.
+    pub kinds: Vec<(String, CpuList)>,
+    /// CPUs' worth of time that a cgroup allows.
+    pub quota: Option<f64>,
+    /// The level of the last cache.
+    pub last_level: u32,
+    /// Whether somebody, or the plan, leaves usable CPUs out.
+    pub narrowed: bool,
+}
+
+impl Ground {
+    /// All usable CPUs.
+    pub fn cpus(&self) -> CpuList {
+        self.seats.iter().flat_map(|seat| seat.cores.iter().flatten().copied()).collect()
+    }
+
+    /// Threads that there is room for.
+    pub fn room(&self, siblings: bool) -> Option<u32> {
+        self.seats.iter().map(|seat| seat.room(siblings, self.per_core)).sum()
+    }
+}
+
+/// Looks at a record's machine; `wanted` are the CPUs to stay on. `Err` with a sentence when there is nothing to plan on.
+pub(super) fn survey(record: &Record, costs: &Costs, wanted: Option<&CpuList>) -> Result<Ground, String> {
+    let machine = &record.machine;
+    let mut ground = Ground { quota: quota(machine), ..Ground::default() };
+    if machine.cpus.is_empty() && machine.nodes.iter().all(|node| node.cpus.is_empty()) {
+        return by_counts(record, costs, wanted, ground);
+    }
+    let on_node = nodes_of_cpus(machine);
+    let usable = usable(machine, &on_node, wanted, &mut ground)?;
+    ground.cpus_known = true;
+    ground.last_level = machine.last_level();
+    memory(machine, &mut ground);
+    let mut by_node: BTreeMap<u32, CpuList> = BTreeMap::new();
+    for cpu in &usable {
+        by_node.entry(on_node.get(&cpu).copied().unwrap_or(0)).or_default().insert(cpu);
+    }
+    let mut online: BTreeMap<u32, usize> = BTreeMap::new();
+    for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
+        *online.entry(on_node.get(&cpu.id).copied().unwrap_or(0)).or_default() += 1;
+    }
+    let domain_of = domains(machine, &usable);
+    let core_of: BTreeMap<u32, u32> =
+        machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
+    for (node, cpus) in by_node {
+        let mut own: BTreeMap<usize, CpuList> = BTreeMap::new();
+        for cpu in &cpus {
+            if let Some(domain) = domain_of.get(&cpu) {
+                own.entry(*domain).or_default().insert(cpu);
+            }
+        }
+        ground.seats.push(Seat {
+            node,
+            cores: cores(&cpus, &core_of, &domain_of),
+            count: None,
+            memory: node,
+            bytes: None,
+            whole: online.get(&node).copied().unwrap_or(0) <= cpus.len(),
+            domains: if own.len() > 1 { own.into_values().collect() } else { Vec::new() },
+        });
+    }
+    ground.per_core = ground
+        .seats
+        .iter()
+        .flat_map(|seat| seat.cores.iter().map(Vec::len))
+        .max()
+        .and_then(|most| u32::try_from(most).ok())
+        .unwrap_or(1);
+    settle_memory(record, costs, &mut ground);
+    ground.kinds = kinds(machine, &usable);
+    Ok(ground)
+}
+
+fn quota(machine: &Machine) -> Option<f64> {
+    machine.limits.cpu_quota.filter(|quota| quota.is_finite() && *quota > 0.0)
+}
+
+/// The node of each CPU, by the CPU or by the nodes' lists.
+fn nodes_of_cpus(machine: &Machine) -> BTreeMap<u32, u32> {
+    let lists = machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id)));
+    let own = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?)));
+    lists.chain(own).filter(|(_, node)| *node < MOST_NODES).collect()
+}
+
+/// The CPUs that a program may use: online, allowed, wanted, and not isolated unless all are.
+fn usable(
+    machine: &Machine,
+    on_node: &BTreeMap<u32, u32>,
+    wanted: Option<&CpuList>,
+    ground: &mut Ground,
+) -> Result<CpuList, String> {
+    let listed: CpuList = on_node.keys().copied().collect();
+    let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
+    ground.offline = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
+    let online = if online.is_empty() { listed } else { online };
+    // Records of other tools do not tell what is allowed.
+    let allowed = machine.allowed_cpus();
+    let mut usable = if allowed.is_empty() { online.clone() } else { allowed.intersection(&online) };
+    ground.forbidden = online.difference(&usable);
+    if let Some(wanted) = wanted {
+        let missing = wanted.difference(&usable);
+        if wanted.is_empty() {
+            return Err("--cpus: the list is empty; write for instance --cpus 0-3,8".to_owned());
+        }
+        if !missing.is_empty() {
+            return Err(format!("--cpus {wanted}: CPU {missing} cannot be used there; usable are {usable}"));
+        }
+        usable = wanted.clone();
+    }
+    if usable.is_empty() {
+        return Err("the record names no CPU that is online and may be used".to_owned());
+    }
+    let isolated = machine.kernel.isolated.intersection(&usable);
+    let rest = usable.difference(&isolated);
+    // Whoever names isolated CPUs means them.
+    if rest.is_empty() || wanted.is_some() {
+        ground.all_isolated = !isolated.is_empty();
+        return Ok(usable);
+    }
+    ground.isolated = isolated;
+    Ok(rest)
+}
+
+/// Which last-level cache each CPU has, by a number; none where no two cores share one.
+fn domains(machine: &Machine, usable: &CpuList) -> BTreeMap<u32, usize> {
+    let cores: BTreeMap<u32, u32> = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
+    let mut domains = BTreeMap::new();
+    let mut shared = false;
+    for (number, cache) in machine.data_caches(machine.last_level()).enumerate() {
+        let mut first = None;
+        for cpu in &cache.cpus.intersection(usable) {
+            domains.entry(cpu).or_insert(number);
+            let core = cores.get(&cpu).copied();
+            shared |= *first.get_or_insert(core) != core;
+        }
+    }
+    if shared { domains } else { BTreeMap::new() }
+}
+
+/// The cores among `cpus`: those of one cache side by side, then by number.
+fn cores(cpus: &CpuList, core_of: &BTreeMap<u32, u32>, domain_of: &BTreeMap<u32, usize>) -> Vec<Vec<u32>> {
+    let mut cores: BTreeMap<(usize, bool, u32), Vec<u32>> = BTreeMap::new();
+    for cpu in cpus {
+        let domain = domain_of.get(&cpu).copied().unwrap_or(usize::MAX);
+        // A CPU whose core is not told counts as a core of its own.
+        let core = core_of.get(&cpu).copied();
+        cores.entry((domain, core.is_none(), core.unwrap_or(cpu))).or_default().push(cpu);
+    }
+    cores.into_values().collect()
+}
+
+/// Nodes whose memory may be used. Where no node is marked as allowed nothing is known of that.
+fn memory(machine: &Machine, ground: &mut Ground) {
+    let any = machine.nodes.iter().any(|node| node.allowed);
+    let usable = machine.nodes.iter().filter(|node| (node.allowed || !any) && node.bytes != Some(0));
+    ground.memory = usable.map(|node| node.id).filter(|id| *id < MOST_NODES).collect();
+    ground.memory.sort_unstable();
+    ground.memory.dedup();
+}
+
+/// Gives each seat its memory: its own, else the nearest.
+fn settle_memory(record: &Record, costs: &Costs, ground: &mut Ground) {
+    let bytes: BTreeMap<u32, Option<u64>> =
+        record.machine.nodes.iter().map(|node| (node.id, node.bytes)).collect();
+    for seat in &mut ground.seats {
+        if !ground.memory.contains(&seat.node)
+            && let Some(nearest) = costs.nearest(seat.node, &ground.memory)
+        {
+            ground.without_memory.push(seat.node);
+            seat.memory = nearest;
+        }
+        seat.bytes = bytes.get(&seat.memory).copied().flatten();
+    }
+    let own: Vec<u32> = ground.seats.iter().map(|seat| seat.node).collect();
+    ground.memory_only = ground
+        .memory
+        .iter()
+        .filter(|node| !own.contains(node))
+        .map(|node| (*node, bytes.get(node).copied().flatten()))
+        .collect();
+}
+
+/// Kinds of core among the usable CPUs, the fastest first; none where all are alike.
+fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
+    let mut kinds: BTreeMap<String, (u64, CpuList)> = BTreeMap::new();
+    for cpu in machine.cpus.iter().filter(|cpu| usable.contains(cpu.id)) {
+        let Some(kind) = &cpu.kind else { continue };
+        let entry = kinds.entry(kind.clone()).or_default();
+        let speed = cpu.capacity.map_or(cpu.max_hz.unwrap_or(0), u64::from);
+        entry.0 = entry.0.max(speed);
+        entry.1.insert(cpu.id);
+    }
+    if kinds.len() < 2 {
+        return Vec::new();
+    }
+    let mut kinds: Vec<(u64, String, CpuList)> =
+        kinds.into_iter().map(|(kind, (speed, cpus))| (speed, kind, cpus)).collect();
+    // Where no speed is told, performance cores are named so.
+    kinds.sort_by_key(|(speed, kind, _)| (std::cmp::Reverse(*speed), kind != "performance"));
+    kinds.into_iter().map(|(_, kind, cpus)| (kind, cpus)).collect()
+}
+
+/// From numbers alone, as articles and other tools tell them: nodes, or packages, and CPUs.
+fn by_counts(
+    record: &Record,
+    costs: &Costs,
+    wanted: Option<&CpuList>,
+    mut ground: Ground,
+) -> Result<Ground, String> {
+    let machine = &record.machine;
+    if wanted.is_some() {
+        return Err("--cpus: the record does not tell the machine's CPUs".to_owned());
+    }
+    let counts = &machine.counts;
+    let told: Vec<u32> = machine.nodes.iter().map(|node| node.id).filter(|id| *id < MOST_NODES).collect();
+    let nodes: Vec<u32> = if told.len() > 1 {
+        told
+    } else if let Some(nodes) = counts.nodes.filter(|nodes| *nodes > 1) {
+        (0..nodes.min(MOST_NODES)).collect()
+    } else if counts.nodes.is_none() && counts.packages.is_some_and(|packages| packages > 1) {
+        ground.assumed = true;
+        (0..counts.packages.unwrap_or(1).min(MOST_NODES)).collect()
+    } else if costs.nodes().len() > 1 && counts.nodes.is_none() {
+        costs.nodes().into_iter().collect()
+    } else {
+        vec![told.first().copied().unwrap_or(0)]
+    };
+    let cpus = counts.cpus_online.or(counts.cpus_present);
+    if cpus.is_none() && nodes.len() < 2 {
+        return Err("the record tells neither the machine's CPUs nor several nodes".to_owned());
+    }
+    let count = u32::try_from(nodes.len()).unwrap_or(1);
+    ground.per_core = match (cpus, counts.cores) {
+        (Some(cpus), Some(cores)) if cores > 0 && cpus % cores == 0 => cpus / cores,
+        _ => 1,
+    };
+    let each = cpus.filter(|cpus| cpus % count == 0).map(|cpus| cpus / count);
+    ground.memory = nodes.clone();
+    ground.seats = nodes
+        .into_iter()
+        .map(|node| Seat { node, count: each, memory: node, whole: true, ..Seat::default() })
+        .collect();
+    Ok(ground)
+}

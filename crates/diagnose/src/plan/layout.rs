@@ -1,0 +1,253 @@
+//! Processes over nodes: how many, on which CPUs, with which memory.
+
+use record::CpuList;
+use record::plan::{Policy, Process};
+
+use super::Wish;
+use super::costs::Costs;
+use super::ground::{Ground, Seat, in_order};
+
+/// More processes than this nobody starts by hand; the largest machines have a few thousand CPUs.
+pub(super) const MOST_PROCESSES: u32 = 4096;
+
+/// The processes, and what to say of them.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    pub processes: Vec<Process>,
+    pub cautions: Vec<String>,
+    /// Whether a cgroup's quota decided the number of threads.
+    pub by_quota: bool,
+}
+
+/// Lays processes out. `Err` with a sentence when what is wished for cannot be had.
+pub(super) fn lay_out(ground: &Ground, costs: &Costs, wish: &Wish, siblings: bool) -> Result<Layout, String> {
+    let mut layout = Layout::default();
+    let seats = ground.seats.len() as u32;
+    let room = ground.room(siblings);
+    let all = ground.room(true);
+    check(wish, all.or(room))?;
+    let threads = wish.threads.or_else(|| {
+        let quota = (ground.quota?).floor().max(1.0);
+        let room = room?;
+        (quota < f64::from(room)).then(|| {
+            layout.by_quota = true;
+            let most = ground
+                .seats
+                .iter()
+                .filter_map(|seat| seat.room(siblings, ground.per_core))
+                .max()
+                .unwrap_or(1);
+            let processes = wish.processes.unwrap_or_else(|| (quota as u32).div_ceil(most.max(1)));
+            (quota as u32 / processes.max(1)).max(1)
+        })
+    });
+    let processes = match (wish.processes, threads) {
+        (Some(processes), _) => processes,
+        (None, Some(threads)) => fitting(ground, siblings, threads, layout.by_quota),
+        (None, None) => seats,
+    };
+    let groups = if processes >= seats {
+        shared(ground, siblings, processes)
+    } else {
+        spanning(ground, costs, processes, threads, siblings)
+    };
+    for group in groups {
+        let number = layout.processes.len() as u32;
+        layout.processes.push(process(number, ground, &group, threads, siblings));
+    }
+    if !ground.cpus_known && threads.is_none() {
+        share_threads(&mut layout.processes);
+    }
+    layout.cautions.extend(uneven(ground, &layout, wish));
+    layout.cautions.extend(oversubscribed(&layout, wish));
+    Ok(layout)
+}
+
+fn check(wish: &Wish, room: Option<u32>) -> Result<(), String> {
+    let Some(processes) = wish.processes else { return Ok(()) };
+    let most = room.unwrap_or(MOST_PROCESSES).min(MOST_PROCESSES);
+    if processes == 0 || processes > most {
+        return Err(match room {
+            Some(room) => format!("--processes {processes}: there are {room} CPUs to use; write 1 to {most}"),
+            None => format!("--processes {processes}: write 1 to {most}"),
+        });
+    }
+    Ok(())
+}
+
+/// How many processes of so many threads the machine holds; with a quota, how many the quota does.
+fn fitting(ground: &Ground, siblings: bool, threads: u32, by_quota: bool) -> u32 {
+    if by_quota {
+        let quota = ground.quota.unwrap_or(1.0).floor().max(1.0) as u32;
+        return (quota / threads.max(1)).max(1);
+    }
+    let rooms: Vec<u32> =
+        ground.seats.iter().filter_map(|seat| seat.room(siblings, ground.per_core)).collect();
+    if rooms.is_empty() {
+        return ground.seats.len() as u32;
+    }
+    let within: u32 = rooms.iter().map(|room| room / threads.max(1)).sum();
+    let all: u32 = rooms.iter().sum();
+    // Larger than a node: over several.
+    let count = if within > 0 { within } else { all / threads.max(1) };
+    count.clamp(1, MOST_PROCESSES)
+}
+
+/// A process's part of the machine: seats, each with the cores that it has there.
+type Group<'a> = Vec<(&'a Seat, Vec<Vec<u32>>)>;
+
+/// As many processes as nodes, or more: each on one node.
+fn shared(ground: &Ground, siblings: bool, processes: u32) -> Vec<Group<'_>> {
+    let mut counts = vec![0u32; ground.seats.len()];
+    let weight = |seat: &Seat| f64::from(seat.room(siblings, ground.per_core).unwrap_or(1).max(1));
+    for _ in 0..processes {
+        // The one that leaves each of its processes the most.
+        let best = (0..counts.len()).rev().max_by(|a, b| {
+            let left = |at: usize| weight(&ground.seats[at]) / f64::from(counts[at] + 1);
+            left(*a).total_cmp(&left(*b))
+        });
+        if let Some(best) = best {
+            counts[best] += 1;
+        }
+    }
+    let mut groups = Vec::new();
+    for (seat, count) in ground.seats.iter().zip(counts) {
+        for part in split(&seat.cores, count as usize) {
+            groups.push(vec![(seat, part)]);
+        }
+    }
+    groups
+}
+
+/// Cores in so many even parts, neighbours together. With more parts than cores, siblings go to different ones.
+fn split(cores: &[Vec<u32>], parts: usize) -> Vec<Vec<Vec<u32>>> {
+    if parts == 0 {
+        return Vec::new();
+    }
+    if cores.is_empty() {
+        return vec![Vec::new(); parts];
+    }
+    let single: Vec<Vec<u32>>;
+    let from = if parts > cores.len() {
+        single = in_order(cores, true).into_iter().map(|cpu| vec![cpu]).collect();
+        &single[..]
+    } else {
+        cores
+    };
+    (0..parts).map(|part| from[part * from.len() / parts..(part + 1) * from.len() / parts].to_vec()).collect()
+}
+
+/// Fewer processes than nodes: each on several that are near each other, or on one where its threads fit there.
+fn spanning<'a>(
+    ground: &'a Ground,
+    costs: &Costs,
+    processes: u32,
+    threads: Option<u32>,
+    siblings: bool,
+) -> Vec<Group<'a>> {
+    let fits = |seat: &&Seat| {
+        threads
+            .is_some_and(|threads| seat.room(siblings, ground.per_core).is_some_and(|room| threads <= room))
+    };
+    if ground.seats.iter().filter(fits).count() >= processes as usize {
+        let mut fitting: Vec<&Seat> = ground.seats.iter().filter(fits).collect();
+        fitting.truncate(processes as usize);
+        return fitting.into_iter().map(|seat| vec![(seat, seat.cores.clone())]).collect();
+    }
+    let mut rest: Vec<&Seat> = ground.seats.iter().collect();
+    let mut groups = Vec::new();
+    for left in (1..=processes as usize).rev() {
+        let size = rest.len().div_ceil(left);
+        let mut group: Vec<&Seat> = Vec::new();
+        while group.len() < size && !rest.is_empty() {
+            // The nearest to those that are there already.
+            let far =
+                |seat: &Seat| group.iter().map(|other| costs.distance(other.node, seat.node)).sum::<f64>();
+            let next = (0..rest.len()).min_by(|a, b| far(rest[*a]).total_cmp(&far(rest[*b])).then(a.cmp(b)));
+            group.push(rest.remove(next.unwrap_or(0)));
+        }
+        group.sort_by_key(|seat| seat.node);
+        groups.push(group.into_iter().map(|seat| (seat, seat.cores.clone())).collect());
+    }
+    groups
+}
+
+fn process(number: u32, ground: &Ground, group: &Group, threads: Option<u32>, siblings: bool) -> Process {
+    let cores: Vec<Vec<u32>> = group.iter().flat_map(|(_, cores)| cores.iter().cloned()).collect();
+    let nodes: CpuList = group.iter().map(|(seat, _)| seat.node).collect();
+    // A core's only CPU here may be a sibling that another process has split off; it counts as it is.
+    let mut taken = in_order(&cores, siblings);
+    let room = if ground.cpus_known {
+        u32::try_from(taken.len()).ok()
+    } else {
+        group.iter().map(|(seat, _)| seat.room(siblings, ground.per_core)).sum()
+    };
+    if let Some(threads) = threads {
+        if threads as usize > taken.len() {
+            taken = in_order(&cores, true);
+        }
+        taken.truncate(threads as usize);
+    }
+    let whole = group.iter().all(|(seat, cores)| seat.whole && *cores == seat.cores)
+        && (!ground.cpus_known || taken.len() == cores.iter().map(Vec::len).sum::<usize>());
+    let all_nodes = group.len() == ground.seats.len() && group.len() > 1;
+    let bound = ground.memory.len() > 1;
+    Process {
+        number,
+        threads: threads.or(room),
+        nodes,
+        cpus: taken.into_iter().collect(),
+        whole_nodes: whole,
+        memory: if bound { group.iter().map(|(seat, _)| seat.memory).collect() } else { CpuList::new() },
+        policy: match (bound, all_nodes) {
+            (false, _) => Policy::Default,
+            (true, true) => Policy::Interleave,
+            (true, false) => Policy::Bind,
+        },
+    }
+}
+
+/// Where CPUs are not known by number, processes on the same nodes share their threads evenly.
+fn share_threads(processes: &mut [Process]) {
+    let mut sharing: std::collections::BTreeMap<CpuList, u32> = std::collections::BTreeMap::new();
+    for process in processes.iter() {
+        *sharing.entry(process.nodes.clone()).or_default() += 1;
+    }
+    for process in processes {
+        let count = sharing.get(&process.nodes).copied().unwrap_or(1);
+        process.threads = process.threads.map(|threads| (threads / count).max(1));
+    }
+}
+
+/// That processes get unequal parts, and which numbers would not.
+fn uneven(ground: &Ground, layout: &Layout, wish: &Wish) -> Option<String> {
+    let threads: Vec<u32> = layout.processes.iter().filter_map(|process| process.threads).collect();
+    let (least, most) = (threads.iter().min()?, threads.iter().max()?);
+    if least == most {
+        return None;
+    }
+    let seats = ground.seats.len() as u32;
+    let way_out = match wish
+        .processes
+        .filter(|processes| !processes.is_multiple_of(seats) && !seats.is_multiple_of(*processes))
+    {
+        Some(processes) => {
+            let above = processes.div_ceil(seats) * seats;
+            let below = (processes / seats) * seats;
+            let even = if below > 0 { format!("{below} or {above}") } else { format!("{above}") };
+            format!(" {even} processes would be even.")
+        }
+        None => String::new(),
+    };
+    Some(format!(
+        "The processes are not equal: {least} to {most} threads each. Give them work in that proportion.{way_out}"
+    ))
+}
+
+/// That there are more threads than CPUs.
+fn oversubscribed(layout: &Layout, wish: &Wish) -> Option<String> {
+    let threads = wish.threads?;
+    let least = layout.processes.iter().map(|process| process.cpus.len()).filter(|len| *len > 0).min()?;
+    (threads as usize > least)
+        .then(|| format!("{threads} threads share {least} CPUs in a process: they take turns."))
+}

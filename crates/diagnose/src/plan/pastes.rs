@@ -1,0 +1,219 @@
+//! The plan as lines to paste: numactl, taskset, systemd, docker, Kubernetes. Only numbers of the record enter them.
+
+use record::CpuList;
+use record::plan::{Paste, Piece, Policy, Process};
+
+use super::ground::Ground;
+
+/// The tools, by the name under which one alone can be asked for.
+pub const TOOLS: [&str; 5] = ["numactl", "taskset", "systemd", "docker", "kubernetes"];
+
+/// Lines for every tool; none when the layout is what happens without binding.
+pub(super) fn pastes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Vec<Paste> {
+    if !binds(ground, processes) {
+        return Vec::new();
+    }
+    [
+        numactl(processes),
+        taskset(processes),
+        systemd(processes),
+        docker(processes),
+        kubernetes(ground, processes, kept),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Whether the processes would not run so anyway.
+pub(super) fn binds(ground: &Ground, processes: &[Process]) -> bool {
+    match processes {
+        [] => false,
+        [one] => one.policy != Policy::Default || one.cpus != ground.cpus() || ground.narrowed,
+        _ => true,
+    }
+}
+
+/// Whether a process may use all CPUs of all nodes, so that only its memory is set.
+fn everywhere(process: &Process) -> bool {
+    process.policy == Policy::Interleave && process.whole_nodes
+}
+
+fn paste(tool: &str, says: &str, pieces: Vec<Piece>) -> Option<Paste> {
+    (!pieces.is_empty()).then(|| Paste { tool: tool.to_owned(), says: says.to_owned(), pieces })
+}
+
+fn each(processes: &[Process], lines: impl Fn(&Process) -> Option<Vec<String>>) -> Vec<Piece> {
+    processes
+        .iter()
+        .filter_map(|process| Some(Piece { process: Some(process.number), lines: lines(process)? }))
+        .collect()
+}
+
+fn numactl(processes: &[Process]) -> Option<Paste> {
+    let line = |process: &Process| {
+        let mut words = vec!["numactl".to_owned()];
+        if everywhere(process) {
+        } else if process.whole_nodes && !process.memory.is_empty() {
+            words.push(format!("--cpunodebind={}", process.nodes));
+        } else if !process.cpus.is_empty() {
+            words.push(format!("--physcpubind={}", process.cpus));
+        }
+        match process.policy {
+            Policy::Default => {}
+            Policy::Bind => words.push(format!("--membind={}", process.memory)),
+            Policy::Interleave => words.push(format!("--interleave={}", process.memory)),
+        }
+        (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
+    };
+    paste("numactl", "CPUs and memory, one line a process.", each(processes, line))
+}
+
+/// A process's CPUs as a shell takes them: the list, or what the kernel says of its nodes where it is not known here.
+fn cpus_in_shell(process: &Process) -> String {
+    if !process.cpus.is_empty() {
+        return process.cpus.to_string();
+    }
+    let files: Vec<String> =
+        process.nodes.iter().map(|node| format!("/sys/devices/system/node/node{node}/cpulist")).collect();
+    match files.as_slice() {
+        [one] => format!("\"$(cat {one})\""),
+        several => format!("\"$(cat {} | paste -sd,)\"", several.join(" ")),
+    }
+}
+
+fn taskset(processes: &[Process]) -> Option<Paste> {
+    let line = |process: &Process| {
+        (!everywhere(process)).then(|| vec![format!("taskset -c {} COMMAND", cpus_in_shell(process))])
+    };
+    let memory = processes.iter().any(|process| process.policy != Policy::Default);
+    let says = if memory {
+        "CPUs only: memory then comes from the node of the CPU that touches it first."
+    } else {
+        "One line a process."
+    };
+    paste("taskset", says, each(processes, line))
+}
+
+fn systemd(processes: &[Process]) -> Option<Paste> {
+    let lines = |process: &Process| {
+        let mut lines = vec!["[Service]".to_owned()];
+        let known = !process.cpus.is_empty();
+        if known && !everywhere(process) {
+            lines.push(format!("AllowedCPUs={}", process.cpus));
+            lines.push(format!("CPUAffinity={}", process.cpus));
+        } else if !known && !everywhere(process) {
+            // systemd takes the CPUs of NUMAMask's nodes.
+            lines.push("CPUAffinity=numa".to_owned());
+        }
+        match process.policy {
+            Policy::Default => {}
+            Policy::Bind => {
+                lines.push(format!("AllowedMemoryNodes={}", process.memory));
+                lines.push("NUMAPolicy=bind".to_owned());
+                lines.push(format!("NUMAMask={}", process.memory));
+            }
+            Policy::Interleave => {
+                lines.push("NUMAPolicy=interleave".to_owned());
+                lines.push(format!("NUMAMask={}", process.memory));
+            }
+        }
+        (lines.len() > 1).then_some(lines)
+    };
+    paste(
+        "systemd",
+        "Into /etc/systemd/system/NAME.service.d/layout.conf, one unit a process; then systemctl daemon-reload and restart \
+         it. AllowedCPUs and AllowedMemoryNodes need cgroup v2; without it CPUAffinity and NUMAPolicy do it alone.",
+        each(processes, lines),
+    )
+}
+
+fn docker(processes: &[Process]) -> Option<Paste> {
+    let line = |process: &Process| {
+        let mut words = vec!["docker run".to_owned()];
+        if !everywhere(process) {
+            words.push(format!("--cpuset-cpus={}", cpus_in_shell(process)));
+        }
+        if process.policy == Policy::Bind {
+            words.push(format!("--cpuset-mems={}", process.memory));
+        }
+        (words.len() > 1).then(|| vec![format!("{} IMAGE", words.join(" "))])
+    };
+    paste("docker", "One container a process; podman takes the same.", each(processes, line))
+}
+
+/// The kubelet's settings and the pod's resources. Pods are alike, so that the smallest process decides.
+fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<Paste> {
+    if processes.iter().any(everywhere) {
+        return None;
+    }
+    let first: CpuList = match ground.seats.first().and_then(|seat| seat.cores.first()) {
+        Some(core) if kept.is_empty() => core.iter().copied().collect(),
+        _ => kept.clone(),
+    };
+    if first.is_empty() {
+        return None;
+    }
+    let threads = processes
+        .iter()
+        .map(|process| {
+            let left = process.cpus.difference(&first).len() as u32;
+            if process.threads.is_some_and(|threads| (threads as usize) < process.cpus.len()) {
+                process.threads.unwrap_or(left)
+            } else {
+                left
+            }
+        })
+        .min()
+        .filter(|threads| *threads > 0)?;
+    let singles = processes.iter().all(|process| process.nodes.len() == 1);
+    let whole_cores = ground.per_core > 1;
+    // Where only one thread of each core runs, a pod still takes the whole cores.
+    let siblings_idle = processes.iter().any(|process| {
+        let cores = ground.seats.iter().flat_map(|seat| &seat.cores);
+        let used = cores.filter(|core| core.iter().any(|cpu| process.cpus.contains(*cpu)));
+        used.map(Vec::len).sum::<usize>() > process.cpus.len()
+    });
+    let cpus = if siblings_idle { threads.saturating_mul(ground.per_core) } else { threads };
+    let cpus =
+        if whole_cores && !siblings_idle { (cpus / ground.per_core).max(1) * ground.per_core } else { cpus };
+    let sharing = processes.len().div_ceil(ground.seats.len().max(1)).max(1) as u64;
+    let gib =
+        ground.seats.iter().filter_map(|seat| seat.bytes).min().map(|bytes| (bytes / 5 * 4 / sharing) >> 30);
+    let memory = gib.filter(|gib| *gib > 0).map_or("SIZE".to_owned(), |gib| format!("{gib}Gi"));
+    let mut kubelet = vec![
+        "# kubelet configuration".to_owned(),
+        "cpuManagerPolicy: static".to_owned(),
+        format!("reservedSystemCPUs: \"{first}\""),
+    ];
+    if whole_cores {
+        kubelet.push("cpuManagerPolicyOptions:".to_owned());
+        kubelet.push("  full-pcpus-only: \"true\"".to_owned());
+    }
+    kubelet
+        .push(format!("topologyManagerPolicy: {}", if singles { "single-numa-node" } else { "restricted" }));
+    kubelet.push("topologyManagerScope: pod".to_owned());
+    let pod = vec![
+        format!("# container of the pod, {} of them", processes.len()),
+        "resources:".to_owned(),
+        "  requests:".to_owned(),
+        format!("    cpu: \"{cpus}\""),
+        format!("    memory: {memory}"),
+        "  limits:".to_owned(),
+        format!("    cpu: \"{cpus}\""),
+        format!("    memory: {memory}"),
+    ];
+    let idle = if siblings_idle {
+        format!(" Run {threads} threads in each, a core for each thread.")
+    } else {
+        String::new()
+    };
+    paste(
+        "kubernetes",
+        &format!(
+            "Whole CPUs, the same for requests and limits, make a Guaranteed pod with CPUs of its own on one node. The kubelet \
+             keeps {first} for itself.{idle}"
+        ),
+        vec![Piece { process: None, lines: kubelet }, Piece { process: None, lines: pod }],
+    )
+}

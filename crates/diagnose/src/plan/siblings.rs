@@ -1,0 +1,166 @@
+//! Whether the siblings of a core are worth using.
+
+use std::collections::BTreeMap;
+
+use record::diagnosis::Evidence;
+use record::plan::{Purpose, Siblings};
+use record::units::percent;
+use record::{CpuList, Measurement, Record};
+
+use super::ground::Ground;
+use crate::figures::{RESOLUTION, evidence, median, place_but, spread};
+
+/// Workloads that wait for memory.
+const MEMORY: [&str; 2] = ["memory-bound", "triad"];
+/// Workloads that stand as evidence.
+const MOST_EVIDENCE: usize = 8;
+
+/// What all siblings of a core give over one of them, for one workload.
+#[derive(Debug)]
+struct Yield {
+    workload: String,
+    value: f64,
+    between: Option<(f64, f64)>,
+    evidence: Vec<Evidence>,
+}
+
+/// The choice; `None` where no core has several usable CPUs.
+pub(super) fn choose(record: &Record, ground: &Ground, purpose: Purpose) -> Option<Siblings> {
+    if ground.per_core < 2 {
+        return None;
+    }
+    let cores = ground.seats.iter().flat_map(|seat| &seat.cores);
+    let one_a_core: CpuList = cores.filter_map(|core| core.first().copied()).collect();
+    let mut siblings = Siblings { per_core: ground.per_core, used: true, one_a_core, ..Siblings::default() };
+    let mut yields = measured(record);
+    if yields.is_empty() {
+        yields = from_scaling(record, ground);
+    }
+    if purpose == Purpose::Memory && yields.iter().any(|one| MEMORY.contains(&one.workload.as_str())) {
+        yields.retain(|one| MEMORY.contains(&one.workload.as_str()));
+    }
+    siblings.evidence = yields.iter().flat_map(|one| one.evidence.clone()).take(MOST_EVIDENCE).collect();
+    let value = median(yields.iter().map(|one| one.value));
+    let each =
+        if ground.per_core == 2 { "the sibling".to_owned() } else { format!("{} siblings", ground.per_core) };
+    match (purpose, value) {
+        (Purpose::Latency, value) => {
+            siblings.used = false;
+            siblings.measured = value.is_some();
+            let costs = value.map_or(String::new(), |value| {
+                format!(
+                    " With both at work each gets {} of a core.",
+                    percent(value / f64::from(ground.per_core))
+                )
+            });
+            siblings.why = format!("A thread answers fastest when it has its core alone.{costs}");
+        }
+        (_, None) => {
+            siblings.why = "What siblings are worth was not measured, so all CPUs are used, as the kernel does without a \
+                            plan; one thread a core is the other way."
+                .to_owned();
+        }
+        (_, Some(value)) => {
+            let above = yields
+                .iter()
+                .filter(|one| one.between.is_none_or(|b| b.0 > 1.0) && one.value > 1.0 + RESOLUTION);
+            let below = yields
+                .iter()
+                .filter(|one| one.between.is_none_or(|b| b.1 < 1.0) && one.value < 1.0 - RESOLUTION);
+            let (above, below) = (above.count(), below.count());
+            siblings.measured = true;
+            siblings.used = value > 1.0 + RESOLUTION && above > below && above * 2 > yields.len();
+            siblings.why = why(&yields, value, siblings.used, &each);
+        }
+    }
+    Some(siblings)
+}
+
+fn why(yields: &[Yield], value: f64, used: bool, each: &str) -> String {
+    let gain = percent((value - 1.0).abs());
+    let over = match yields {
+        [one] => match one.between.filter(|b| b.1 > b.0) {
+            Some((low, high)) => {
+                format!(" ({} to {} by its interval)", percent(low - 1.0), percent(high - 1.0))
+            }
+            None => " (single figures, no interval)".to_owned(),
+        },
+        several => format!(" in the median of {} workloads", several.len()),
+    };
+    let least = yields.iter().min_by(|a, b| a.value.total_cmp(&b.value));
+    let most = yields.iter().max_by(|a, b| a.value.total_cmp(&b.value));
+    let range = match (least, most) {
+        (Some(least), Some(most)) if yields.len() > 1 => format!(
+            "; from {} ({}) to {} ({})",
+            percent(least.value - 1.0),
+            least.workload,
+            percent(most.value - 1.0),
+            most.workload
+        ),
+        _ => String::new(),
+    };
+    if used {
+        format!("Using {each} adds {gain} to what a core does{over}{range}.")
+    } else if value < 1.0 - RESOLUTION {
+        format!("Using {each} takes {gain} from what a core does{over}{range}: one thread a core.")
+    } else {
+        format!(
+            "Using {each} adds nothing that is clearly above the figures' spread{over}{range}: one thread a core."
+        )
+    }
+}
+
+/// By `smt.yield`, the median over the cores that were measured.
+fn measured(record: &Record) -> Vec<Yield> {
+    let mut by_workload: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    for m in record.of("smt.yield").filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0) {
+        by_workload.entry(m.place.word("workload").unwrap_or("workload")).or_default().push(m);
+    }
+    let one = |(workload, all): (&str, Vec<&Measurement>)| {
+        let m = crate::figures::middle(all.iter().copied())?;
+        let between = (m.summary.n > 1).then(|| spread(&m.summary));
+        let evidence = vec![evidence(m, &format!("{workload} on all siblings over one:"))];
+        Some(Yield { workload: workload.to_owned(), value: m.value(), between, evidence })
+    };
+    by_workload.into_iter().filter_map(one).collect()
+}
+
+/// By throughput on all CPUs over throughput on one CPU of each core.
+fn from_scaling(record: &Record, ground: &Ground) -> Vec<Yield> {
+    let counts = &record.machine.counts;
+    let cores = counts.cores.or_else(|| ground.room(false));
+    let cpus = counts.cpus_online.or_else(|| ground.room(true));
+    let (Some(cores), Some(cpus)) = (cores, cpus) else { return Vec::new() };
+    if cores == 0 || cpus <= cores {
+        return Vec::new();
+    }
+    let mut at: BTreeMap<String, [Option<&Measurement>; 2]> = BTreeMap::new();
+    for m in record.of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0) {
+        let threads = m.place.count("threads");
+        let which = [cores, cpus].iter().position(|count| threads == Some(u64::from(*count)));
+        let cores_first = m.place.word("placement").is_none_or(|placement| placement == "cores-first");
+        if let Some(which) = which.filter(|_| cores_first) {
+            at.entry(place_but(m, "threads")).or_default()[which].get_or_insert(m);
+        }
+    }
+    let mut yields: BTreeMap<String, (f64, Yield)> = BTreeMap::new();
+    for pair in at.into_values() {
+        let [Some(one), Some(all)] = pair else { continue };
+        let workload = one.place.word("workload").unwrap_or("workload").to_owned();
+        let between = (one.summary.n > 1 && all.summary.n > 1).then(|| {
+            let (a, b) = (spread(&one.summary), spread(&all.summary));
+            (b.0 / a.1, b.1 / a.0)
+        });
+        let evidence = vec![
+            evidence(one, &format!("{workload}, a thread on each of {cores} cores:")),
+            evidence(all, &format!("{workload}, on all {cpus} CPUs:")),
+        ];
+        let value = all.value() / one.value();
+        // Of one workload on blocks of several sizes the largest is the least of call overhead.
+        let bytes = one.place.number("bytes").unwrap_or(0.0);
+        if value.is_finite() && yields.get(&workload).is_none_or(|(known, _)| bytes >= *known) {
+            yields.insert(workload.clone(), (bytes, Yield { workload, value, between, evidence }));
+        }
+    }
+    yields.into_values().map(|(_, one)| one).collect()
+}

@@ -1,0 +1,167 @@
+//! `linespeed plan`: how to lay a program out on this machine, or on that of a record.
+
+use std::path::{Path, PathBuf};
+
+use diagnose::plan::Wish;
+use machine::Root;
+use record::{Machine, Record};
+use report::terminal;
+
+use super::{new_record, output_file, to_standard_output};
+use crate::failure::Failure;
+use crate::options::{Options, Plan};
+use crate::{files, output};
+
+/// Figures that a plan needs: of each group the newest record that has any counts.
+const NEEDED: [&[&str]; 5] = [
+    &["numa.latency", "numa.bandwidth"],
+    &["smt.yield"],
+    &["load.latency"],
+    &["core_to_core.latency"],
+    &["workload.throughput"],
+];
+
+/// Records of this machine that are looked at, the newest first.
+const MOST_RECORDS: usize = 30;
+
+/// Prints the plan.
+pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
+    let wish = Wish {
+        processes: plan.processes,
+        threads: plan.threads,
+        purpose: plan.purpose.into(),
+        cpus: options.measuring.cpus.clone(),
+    };
+    let (record, sources) = match &plan.record {
+        Some(path) => of_record(path)?,
+        None => of_this_machine(),
+    };
+    let mut made = diagnose::plan::plan(&record, &wish).map_err(|why| refused(plan, &wish, why))?;
+    made.sources = sources;
+    if let Some(tool) = &plan.tool {
+        return output::print(&terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?)
+            .map(|()| 0);
+    }
+    if let Some(path) = output_file(options) {
+        files::write(&path, &made.to_json())?;
+        if options.out.quiet_output {
+            return Ok(0);
+        }
+    }
+    let text = if to_standard_output(options) {
+        made.to_json()
+    } else {
+        terminal::plan(&made, &output::style(&options.out))
+    };
+    output::print(&text).map(|()| 0)
+}
+
+/// What is wrong: with a flag, or with the record.
+fn refused(plan: &Plan, wish: &Wish, why: String) -> Failure {
+    match &plan.record {
+        _ if why.starts_with("--") => Failure::Usage(why),
+        Some(path) => Failure::Input { path: path.clone(), why },
+        None if wish.cpus.is_some() => Failure::Usage(why),
+        None => Failure::Cannot(why),
+    }
+}
+
+fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
+    let why = if plan.pastes.is_empty() {
+        "this layout is what happens without binding".to_owned()
+    } else {
+        format!("this layout cannot be told to it; there is: {}", {
+            plan.pastes.iter().map(|paste| paste.tool.as_str()).collect::<Vec<_>>().join(", ")
+        })
+    };
+    Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
+}
+
+/// A record, with where it lies.
+fn of_record(path: &Path) -> Result<(Record, Vec<String>), Failure> {
+    let record = super::show::read(path)?;
+    let says = format!("{}, of {}", crate::failure::shown(path), day(&record));
+    Ok((record, vec![says]))
+}
+
+fn day(record: &Record) -> &str {
+    record.started.get(..10).unwrap_or("an unknown day")
+}
+
+/// This machine as it is now, with the figures of its newest records; and which those are.
+fn of_this_machine() -> (Record, Vec<String>) {
+    let found = machine::inspect(&Root::live());
+    let mut record = new_record();
+    record.machine = found.machine;
+    record.conditions.before = found.snapshot;
+    let mut sources = Vec::new();
+    let mut missing: Vec<&[&str]> = NEEDED.to_vec();
+    for path in records_here(&record.machine) {
+        if missing.is_empty() {
+            break;
+        }
+        // A file that is no record, or another machine's, is none of ours.
+        let Ok(other) = Record::read(&path) else { continue };
+        if !same(&record.machine, &other.machine) {
+            continue;
+        }
+        let mut taken: Vec<&str> = Vec::new();
+        missing.retain(|group| {
+            let wanted = |m: &&record::Measurement| {
+                group.contains(&m.metric.as_str()) && m.place.word("workload") != Some("command")
+            };
+            let mut metrics: Vec<&str> = Vec::new();
+            for m in other.measurements.iter().filter(wanted) {
+                record.measurements.push(m.clone());
+                if let Some(metric) = group.iter().find(|metric| **metric == m.metric)
+                    && !metrics.contains(metric)
+                {
+                    metrics.push(metric);
+                }
+            }
+            taken.extend(&metrics);
+            metrics.is_empty()
+        });
+        if !taken.is_empty() {
+            sources.push(format!(
+                "{} of {}: {}",
+                taken.join(", "),
+                day(&other),
+                crate::failure::shown(&path)
+            ));
+        }
+    }
+    (record, sources)
+}
+
+/// Files that may be records of this machine, the newest first: names begin with the host's and end in the time.
+fn records_here(machine: &Machine) -> Vec<PathBuf> {
+    let Ok(folder) = files::state_folder() else { return Vec::new() };
+    let host = files::record_name(machine.hostname.as_deref(), "");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .filter(|path| {
+            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&host))
+        })
+        .collect();
+    names.sort();
+    names.reverse();
+    names.truncate(MOST_RECORDS);
+    names
+}
+
+/// Whether two inventories are of the same hardware; what a process may use of it may differ.
+fn same(here: &Machine, there: &Machine) -> bool {
+    let identity = |machine: &Machine| {
+        (
+            machine.hostname.clone(),
+            machine.architecture.clone(),
+            machine.processor.model_name.clone(),
+            machine.counts.cpus_present,
+            machine.counts.nodes,
+        )
+    };
+    identity(here) == identity(there)
+}

@@ -1,0 +1,153 @@
+//! What `linespeed plan` prints: the plan in a sentence, its processes, what it should give and why, what else to set, the
+//! lines to paste, and what is left out or not known.
+
+use record::plan::{Paste, Plan, Policy, Process};
+
+use super::Style;
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::contents::plan::{gain, verification};
+use crate::table::Table;
+use crate::text::plural;
+
+/// Processes that the table shows; the record has all.
+const MOST_PROCESSES: usize = 32;
+/// Lines of one tool that are shown for more than the first process.
+const MOST_LINES: usize = 16;
+
+/// The plan as text.
+pub fn plan(plan: &Plan, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    screen.paragraph(&[], Tone::Strong, &plan.summary);
+    if plan.processes.len() > 1 || !plan.pastes.is_empty() {
+        screen.blank();
+        screen.table(&processes(&plan.processes), 2);
+        more(&mut screen, plan.processes.len(), MOST_PROCESSES, "process", "--json has them all");
+    }
+    if let Some(verification) = &plan.verification {
+        screen.heading("Verified");
+        for line in self::verification(verification) {
+            screen.paragraph(&[Span::plain("  ")], Tone::Plain, &line);
+        }
+    }
+    why(&mut screen, plan);
+    for (at, paste) in plan.pastes.iter().enumerate() {
+        if at == 0 {
+            screen.heading("To paste");
+        }
+        lines(&mut screen, paste);
+    }
+    for (title, sentences) in [("Mind", &plan.cautions), ("Not known", &plan.unknown)] {
+        for (at, sentence) in sentences.iter().enumerate() {
+            if at == 0 {
+                screen.heading(title);
+            }
+            screen.hanging("- ", "  ", sentence);
+        }
+    }
+    for (at, source) in plan.sources.iter().enumerate() {
+        if at == 0 {
+            screen.blank();
+        }
+        screen.paragraph(&[Span::quiet("Figures: ")], Tone::Quiet, source);
+    }
+    screen.finish()
+}
+
+/// The lines of one tool alone, as a file or a shell takes them; `None` where the plan has none of it.
+pub fn pasted(plan: &Plan, tool: &str) -> Option<String> {
+    let paste = plan.pastes.iter().find(|paste| paste.tool == tool)?;
+    let mut text = String::new();
+    for (at, piece) in paste.pieces.iter().enumerate() {
+        let long = piece.lines.len() > 1;
+        if long && at > 0 {
+            text.push('\n');
+        }
+        if let Some(process) = piece.process.filter(|_| long && paste.pieces.len() > 1) {
+            text.push_str(&format!("# process {process}\n"));
+        }
+        for line in &piece.lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    Some(super::safe(&text))
+}
+
+fn processes(processes: &[Process]) -> Table {
+    let mut table = Table::new("", None, &["#process", "nodes", "#threads", "CPUs", "memory"]);
+    for process in processes.iter().take(MOST_PROCESSES) {
+        table.row(vec![
+            process.number.to_string(),
+            process.nodes.to_string(),
+            process.threads.map_or("-".to_owned(), |threads| threads.to_string()),
+            if process.cpus.is_empty() { "those of its nodes".to_owned() } else { process.cpus.to_string() },
+            match process.policy {
+                Policy::Default => "-".to_owned(),
+                Policy::Bind => format!("of node {}", process.memory),
+                Policy::Interleave => format!("interleaved over {}", process.memory),
+            },
+        ]);
+    }
+    table.finished()
+}
+
+fn more(screen: &mut Screen, count: usize, shown: usize, what: &str, way: &str) {
+    if count > shown {
+        let rest = plural(count - shown, what).replace("processs", "processes");
+        screen.paragraph(&[Span::plain("  ")], Tone::Quiet, &format!("… and {rest} more; {way}."));
+    }
+}
+
+fn why(screen: &mut Screen, plan: &Plan) {
+    let mut said: Vec<(String, String)> = Vec::new();
+    for one in &plan.gains {
+        said.push(("gain".to_owned(), gain(one)));
+    }
+    said.extend(plan.siblings.as_ref().map(|siblings| {
+        let other = match (siblings.measured, siblings.one_a_core.is_empty()) {
+            (false, false) => format!(" One CPU of each core: {}.", siblings.one_a_core),
+            _ => String::new(),
+        };
+        ("siblings".to_owned(), format!("{}{other}", siblings.why))
+    }));
+    said.extend(plan.caches.as_ref().map(|caches| ("caches".to_owned(), caches.says.clone())));
+    if said.is_empty() && plan.advice.is_empty() {
+        return;
+    }
+    screen.heading("Why");
+    for (key, text) in &said {
+        screen.paragraph(&[Span::strong(format!("  {key:<12}"))], Tone::Plain, text);
+    }
+    for advice in &plan.advice {
+        screen.paragraph(&[Span::strong(format!("  {:<12}", advice.about))], Tone::Plain, &advice.says);
+        for (label, commands) in [("", &advice.commands), ("undo: ", &advice.undo)] {
+            for command in commands {
+                screen.command(&[Span::quiet(format!("{:14}{label}", ""))], command);
+            }
+        }
+    }
+}
+
+fn lines(screen: &mut Screen, paste: &Paste) {
+    screen.paragraph(&[Span::strong(format!("  {:<12}", paste.tool))], Tone::Quiet, &paste.says);
+    let single = paste.pieces.iter().all(|piece| piece.lines.len() == 1);
+    // Blocks of several lines are alike but for their numbers: the first shows how they go.
+    let shared = paste.pieces.iter().any(|piece| piece.process.is_none());
+    let shown = if shared || (single && paste.tool == "numactl") { MOST_LINES } else { 1 };
+    for (at, piece) in paste.pieces.iter().take(shown).enumerate() {
+        if at > 0 && !single {
+            screen.blank();
+        }
+        for line in &piece.lines {
+            if single {
+                screen.command(&[Span::plain("    ")], line);
+            } else {
+                screen.line(&[Span::plain("    "), Span::plain(line)]);
+            }
+        }
+    }
+    let way = format!("linespeed plan --as {}", paste.tool);
+    more(screen, paste.pieces.len(), shown, "process", &way);
+    screen.blank();
+}
