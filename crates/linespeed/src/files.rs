@@ -1,5 +1,6 @@
 //! Where records and pages are written: whole or not at all.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -117,7 +118,9 @@ pub fn write_or_rescue(path: &Path, named: bool, text: &str) -> Result<PathBuf, 
         Err(Failure::Output { path: Some(_), error, .. }) => error,
         written => return written,
     };
-    let name = path.file_name().map_or_else(|| "linespeed-record.json".into(), |name| name.to_owned());
+    // A device's name says nothing of what it was to be given.
+    let own = || OsString::from("linespeed-record.json");
+    let name = path.file_name().filter(|_| !is_special(path)).map_or_else(own, |name| name.to_owned());
     let saved = std::env::temp_dir().join(name);
     if saved != path
         && let Ok(saved) = write_beside_others(&saved, text)

@@ -82,8 +82,8 @@ pub struct Stat {
     /// Print the counts as perf stat does; with --output, into that file
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "json")]
     pub perf_format: Option<PerfFormat>,
-    /// The same as fields, with this between them, as perf stat -x
-    #[arg(short = 'x', value_name = "SEPARATOR", conflicts_with_all = ["perf_format", "json"])]
+    /// The same as fields, with this between them, as perf stat -x (\t is a tab)
+    #[arg(short = 'x', value_name = "SEPARATOR", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
@@ -99,9 +99,14 @@ pub enum PerfFormat {
     Csv,
 }
 
+/// What stands between fields. perf takes `\t` for a tab and nothing else for anything but itself.
+fn separator(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(if text == "\\t" { "\t" } else { text }.to_owned())
+}
+
 const STAT_HELP: &str = "\
-Standard output and standard error stay the command's own. The report follows it on standard error; --json puts the \
-record there in its place, --output FILE writes the record to a file beside the report. --cpus LIST binds the command.
+Standard output and standard error stay the command's own. The report follows it on standard error; --json prints the \
+record on standard error in the report's place, --output FILE writes the record to a file beside the report. --cpus LIST binds the command.
 
 Exit codes: the command's own; 128+n when signal n ended it, or linespeed; 127 it was not found; 126 it cannot be run; \
 2 wrong usage; 3 a file cannot be written.";
@@ -269,7 +274,8 @@ impl From<Level> for Severity {
 /// Where results go.
 #[derive(Debug, Args)]
 pub struct Out {
-    /// The record on standard output, and nothing else there
+    /// The record (JSON) on standard output, and nothing else there; stat, whose command has standard output, prints it on
+    /// standard error in the report's place
     #[arg(long, global = true)]
     pub json: bool,
     /// Where the record goes (with `show --html`: the page); - is standard output
@@ -310,6 +316,46 @@ impl Measuring {
     }
 }
 
+impl Options {
+    /// Refuses flags that all commands take and that mean nothing to this one: it would ignore them.
+    pub fn check(&self) -> Result<(), Failure> {
+        let (name, idle): (&str, &[&str]) = match &self.command {
+            Some(Command::Inspect(_)) => ("inspect", &["--quick", "--full", "--cpus", "--fail-on"]),
+            Some(Command::List) => ("list", &["--quick", "--full", "--fail-on", "--output"]),
+            Some(Command::Stat(_)) => ("stat", &["--quick", "--full", "--fail-on"]),
+            Some(Command::Show(_)) => ("show", &["--quick", "--full", "--cpus"]),
+            Some(Command::Explain { .. }) => {
+                ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output"])
+            }
+            Some(Command::Schema) => ("schema", &["--quick", "--full", "--cpus", "--fail-on", "--output"]),
+            Some(Command::Completions { .. }) => {
+                ("completions", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"])
+            }
+            Some(Command::Man { .. }) => {
+                ("man", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"])
+            }
+            _ => return Ok(()),
+        };
+        let given = [
+            ("--quick", self.measuring.quick),
+            ("--full", self.measuring.full),
+            ("--cpus", self.measuring.cpus.is_some()),
+            ("--fail-on", self.measuring.fail_on.is_some()),
+            ("--json", self.out.json),
+            ("--output", self.out.output.is_some()),
+        ];
+        let Some((flag, _)) = given.into_iter().find(|(flag, given)| *given && idle.contains(flag)) else {
+            return Ok(());
+        };
+        let way_out = match flag {
+            "--output" if name == "man" => "name a folder: linespeed man FOLDER".to_owned(),
+            "--output" => format!("redirect standard output: linespeed {name} … >FILE"),
+            _ => "leave it out".to_owned(),
+        };
+        Err(Failure::Usage(format!("{flag} means nothing to linespeed {name}; {way_out}")))
+    }
+}
+
 /// What the command line asks for.
 pub enum Asked {
     /// Help, or the version: a text for standard output.
@@ -322,7 +368,7 @@ pub enum Asked {
 pub fn parse() -> Result<Asked, Failure> {
     use std::io::IsTerminal;
     match Options::try_parse() {
-        Ok(options) => Ok(Asked::Do(Box::new(options))),
+        Ok(options) => options.check().map(|()| Asked::Do(Box::new(options))),
         Err(error) if error.use_stderr() => {
             let text = error.render().to_string();
             Err(Failure::Usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()))

@@ -69,10 +69,11 @@ impl Part {
         Ok(part)
     }
 
-    fn one_array(bytes: usize) -> std::io::Result<Slot> {
+    /// Maps one array and touches it; after a signal only what is mapped is there, which nobody may use.
+    fn one_array(bytes: usize, stop: &Stop) -> std::io::Result<Slot> {
         let mapping = Arc::new(Mapping::new(bytes + ROOM, Page::Any)?);
         let part = Self { slots: vec![Slot { mapping: mapping.clone(), offset: 0 }], bytes };
-        (0..bytes).step_by(CHUNK).for_each(|offset| part.fill(0, offset));
+        part.fill_all(stop);
         Ok(Slot { mapping, offset: 0 })
     }
 
@@ -83,6 +84,13 @@ impl Part {
             // SAFETY: within the chunk, which lies within the array.
             unsafe { start.add(at).write(1.0) };
         }
+    }
+
+    /// Writes the first array, or as much of it as there is time for before a signal: making memory takes seconds where a
+    /// hypervisor hands it out slowly.
+    fn fill_all(&self, stop: &Stop) {
+        let chunks = (0..self.bytes).step_by(CHUNK);
+        chunks.take_while(|_| stop.signal().is_none()).for_each(|offset| self.fill(0, offset));
     }
 
     /// Where the part's pages lie.
@@ -171,14 +179,16 @@ pub fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Arrays, H
                 part.bytes = bytes;
                 let offset = index * (bytes + SKEW / 64 * 64) + SKEW / 64 * 32;
                 part.slots.insert(0, Slot { mapping: mapping.clone(), offset: offset / 64 * 64 });
-                (0..bytes).step_by(CHUNK).for_each(|offset| part.fill(0, offset));
+                part.fill_all(context.stop);
             }
+            context.check()?;
             return Ok(arrays);
         }
     }
     context.kept_cycle = None;
     let parts = &arrays.parts;
-    let slots = team::run(&cpus, |member| Part::one_array(parts[member.index].bytes));
+    let slots = team::run(&cpus, |member| Part::one_array(parts[member.index].bytes, context.stop));
+    context.check()?;
     for (part, slot) in arrays.parts.iter_mut().zip(slots) {
         match slot {
             Some(Ok(slot)) => part.slots.insert(0, slot),
@@ -270,6 +280,21 @@ mod tests {
             let arrays = with_third(context, arrays).unwrap();
             assert_eq!(arrays.bytes(), 64 << 20);
             apart(&arrays);
+        });
+    }
+
+    #[test]
+    fn a_signal_ends_the_making_of_the_third_array() {
+        let stop = Stop::new();
+        stop.ask(2);
+        // Nothing was touched: a page that was would not be zero.
+        let slot = Part::one_array(4 * CHUNK, &stop).unwrap();
+        // SAFETY: the first word of the mapping, which nobody else has.
+        assert_eq!(unsafe { slot.mapping.start().cast::<u64>().read() }, 0);
+        with_context(|context| {
+            let arrays = prepare(context, "bandwidth", 60.0).unwrap();
+            context.stop.ask(2);
+            assert_eq!(with_third(context, arrays).err(), Some(Halt::Interrupted));
         });
     }
 

@@ -245,9 +245,9 @@ impl fmt::Display for ReadError {
             ),
             ReadError::TooLarge(size) => write!(
                 f,
-                "has {}, more than any record ({}); is it the right file?",
-                crate::units::bytes(*size),
-                crate::units::bytes(MAX_RECORD_BYTES)
+                "has {} bytes, more than any record ({}); is it the right file?",
+                crate::units::thousands(*size as f64),
+                crate::units::thousands(MAX_RECORD_BYTES as f64)
             ),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, list};
-use record::{Coverage, CpuList, Ended, Machine, Record};
+use record::{Coverage, CpuList, Ended, Machine, Record, State};
 use report::terminal;
 
 use super::{new_record, output_file, to_standard_output};
@@ -89,6 +89,11 @@ fn measure_and_report(
     let mut progress = Shown::new(&options.out, seconds);
     let results = list::run(&chosen, &found.machine, &found.snapshot, depth, &cpus, stop, &mut progress);
     progress.finish();
+    if chosen.len() < MEASUREMENTS.len()
+        && let Some(why) = all_impossible(&chosen, &results)
+    {
+        return Err(Failure::Cannot(why));
+    }
 
     record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
     record.conditions.before = found.snapshot;
@@ -113,6 +118,21 @@ fn measure_and_report(
         Ended::Interrupted { signal } => 128 + *signal as u8,
         _ => found_code(&options.measuring, &record),
     })
+}
+
+/// Why nothing of what was named can be measured here; `None` where something could, or might have been.
+fn all_impossible(chosen: &[&dyn Measure], results: &list::Results) -> Option<String> {
+    if !results.measurements.is_empty() || results.interrupted.is_some() {
+        return None;
+    }
+    let why = |m: &&dyn Measure| {
+        let mut entries = results.coverage.iter();
+        let told = entries.find(|c| c.what == m.name() && c.state == State::Impossible)?;
+        let remedy = told.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
+        let reason = told.reason.as_deref().unwrap_or("the machine lacks what it needs");
+        Some(format!("{} cannot be measured here: {reason}{remedy}", m.name()))
+    };
+    Some(chosen.iter().map(why).collect::<Option<Vec<_>>>()?.join("; "))
 }
 
 /// CPUs that were to be measured and are offline now. The kernel moves their threads to others without a word.

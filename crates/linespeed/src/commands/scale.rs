@@ -114,7 +114,7 @@ fn all(
         None => None,
     };
     // Before any process is started, and the last to go.
-    let guard = crowd::guard::Guard::new(folder.as_ref().map(|folder| folder.path()));
+    let guard = measure::child::Guard::new(folder.as_ref().map(|folder| folder.path()));
     how.environment.push(guard.variable());
     if let Some(folder) = &folder {
         let text = |path: &Path| path.to_string_lossy().into_owned();

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use machine::Root;
 use measure::Stop;
-use measure::child::{Exit, Process, SpawnError};
+use measure::child::{Exit, Guard, Process, SpawnError};
 use measure::command::{self, Job, Run};
 use measure::pin;
 use record::{Coverage, Ended, Record};
@@ -43,8 +43,12 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let whole = options.out.json || options.out.output.is_some();
     let root = Root::live();
     let found = (whole && !stat.perf()).then(|| machine::inspect(&root));
-    let job = Job { argv: &stat.command, cpus };
+    let mut guard = Guard::new(None);
+    let env = [guard.variable()];
+    let job = Job { argv: &stat.command, cpus, env: &env };
     let runs = repeat(&job, stat, options, stop);
+    // It ends beside our own work on what was seen.
+    guard.dismiss();
     let mut record = new_record();
     let usable = cpus.map(record::CpuList::len).or(allowed.map(|list| list.len())).unwrap_or(1);
     fill(&mut record, &runs, &job, stat.repeat, usable);
@@ -161,26 +165,30 @@ fn deliver(
         (None, None) => None,
     };
     let kept = || perf.clone().unwrap_or_else(|| record.to_json());
-    if let Some(path) = destination {
-        if perf.is_some() {
-            return files::write(path, &kept());
-        }
-        files::write_or_rescue(path, true, &kept())?;
-    } else if to_standard_output(options) && !options.out.json {
+    let written = match (destination, &perf) {
+        (Some(path), Some(perf)) => match files::write(path, perf) {
+            Ok(()) => return Ok(()),
+            failed => failed,
+        },
+        (Some(path), None) => files::write_or_rescue(path, true, &kept()).map(drop),
+        (None, _) => Ok(()),
+    };
+    if destination.is_none() && to_standard_output(options) && !options.out.json {
         // --output -: the user wants it beside what the command prints.
         return output::print(&kept());
     }
     let text = if let Some(perf) = perf {
         perf
     } else if options.out.json {
-        if destination.is_some() { String::new() } else { record.to_json() }
+        if destination.is_some() && written.is_ok() { String::new() } else { record.to_json() }
     } else if options.out.quiet_output {
         String::new()
     } else {
         format!("\n{}", terminal::stat(record, &output::error_style(&options.out)))
     };
+    // What was measured is shown even when it could not be stored.
     output::print_error(&text);
-    Ok(())
+    written
 }
 
 impl Stat {

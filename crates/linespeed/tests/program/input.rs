@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::support::confine::Confine;
-use crate::support::{Ran, folder, linespeed, ran, root, run, run_with};
+use crate::support::{Ran, figures, folder, linespeed, ran, root, run, run_with, says_lost};
 
 fn show(path: &Path) -> Ran {
     ran(["show".as_ref(), path.as_os_str()])
@@ -37,6 +37,58 @@ fn mistyped_commands_flags_and_values_are_wrong_usage() {
     for list in ["3-1", "a", "-1", "0-", "1e9", "0-99999999999", "4294967296"] {
         ran(["run", &format!("--cpus={list}")]).misused(&["--cpus", list]);
     }
+}
+
+#[test]
+fn flags_that_would_be_ignored_are_refused() {
+    for (words, flag) in [
+        (&["stat", "--quick", "--", "true"][..], "--quick"),
+        (&["--full", "stat", "--", "true"], "--full"),
+        (&["stat", "--fail-on", "note", "--", "true"], "--fail-on"),
+        (&["inspect", "--cpus", "0"], "--cpus"),
+        (&["list", "--full"], "--full"),
+        (&["show", "--quick", "-"], "--quick"),
+        (&["schema", "--quick"], "--quick"),
+        (&["explain", "--quick"], "--quick"),
+        (&["completions", "bash", "--json"], "--json"),
+        (&["man", "--output", "x"], "--output"),
+    ] {
+        ran(words).fails(2, &[flag, "means nothing to linespeed"]);
+    }
+    // Behind -- they are the command's own.
+    assert_eq!(ran(["stat", "-q", "--", "echo", "--quick"]).stdout, "--quick\n");
+}
+
+#[test]
+fn what_cannot_be_measured_here_is_refused_with_the_reason_and_leaves_nothing() {
+    let state = folder();
+    let with_state = |words: &[&str]| {
+        let mut command = linespeed(words);
+        command.env("XDG_STATE_HOME", state.path());
+        run(command)
+    };
+    let alone = with_state(&["run", "scaling", "core-to-core", "--cpus", &one_cpu()]);
+    alone.fails(3, &["scaling cannot be measured here: it needs two CPUs", "; core-to-core cannot"]);
+    let files = |folder: &Path| std::fs::read_dir(folder).map_or(0, Iterator::count);
+    assert_eq!(files(&state.path().join("linespeed")), 0, "a record of nothing was written");
+    // What can be measured is, beside what cannot.
+    let some = with_state(&["run", "clock", "scaling", "--quick", "--json", "--cpus", &one_cpu()]).succeeds();
+    let record = some.record();
+    assert!(figures(&record, "core.clock") > 0);
+    says_lost(&record, "scaling", "two CPUs");
+}
+
+/// A CPU that this process may use.
+fn one_cpu() -> String {
+    measure::pin::allowed().and_then(|cpus| cpus.iter().next()).unwrap_or(0).to_string()
+}
+
+#[test]
+fn a_file_just_too_large_is_told_with_digits_that_show_it() {
+    let folder = folder();
+    let place = folder.path().join("a.json");
+    File::create(&place).unwrap().set_len(67_800_001).unwrap();
+    show(&place).fails(3, &["67,800,001 bytes", "67,108,864", "right file"]);
 }
 
 #[test]
@@ -84,7 +136,7 @@ fn a_file_of_a_gigabyte_is_refused_unread() {
     let folder = folder();
     let place = folder.path().join("disk.img");
     File::create(&place).unwrap().set_len(1 << 30).unwrap();
-    show(&place).fails(3, &["disk.img", "1 GiB", "is it the right file?"]);
+    show(&place).fails(3, &["disk.img", "1,073,741,824 bytes", "is it the right file?"]);
     // A pipe or a device does not tell its size.
     ran(["show", "/dev/zero"]).fails(3, &["/dev/zero", "more than any record"]);
 }

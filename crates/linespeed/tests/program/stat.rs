@@ -170,6 +170,29 @@ fn json_takes_the_reports_place() {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), ""));
     let ran = run(linespeed(["stat", "--output", "-", "--", "true"]));
     ran.record();
+    let help = flat(&self::ran(["stat", "--help"]).succeeds().stdout);
+    assert!(help.contains("stat, whose command has standard output, prints it on standard error"), "{help}");
+    assert!(help.contains("--json prints the record on standard error"), "{help}");
+}
+
+#[test]
+fn what_could_not_be_stored_is_shown_and_lies_elsewhere() {
+    let temporary = folder();
+    let with_temporary = |words: &[&str]| {
+        let mut command = linespeed(words);
+        command.env("TMPDIR", temporary.path());
+        run(command)
+    };
+    let full = with_temporary(&["stat", "--output", "/dev/full", "--", "true"]);
+    assert_eq!(full.code, Some(3), "{full:?}");
+    let saved = temporary.path().join("linespeed-record.json");
+    for words in ["Bound by", "/dev/full: cannot be written: No space", saved.to_str().unwrap()] {
+        assert!(full.stderr.contains(words), "no {words:?} in {}", full.stderr);
+    }
+    sound::record(&std::fs::read(saved).unwrap());
+    let perf = with_temporary(&["stat", "-x,", "--output", "/dev/full", "--", "true"]);
+    assert_eq!(perf.code, Some(3), "{perf:?}");
+    assert!(perf.stderr.contains(",msec,task-clock,"), "{}", perf.stderr);
 }
 
 #[test]
@@ -273,6 +296,8 @@ fn perfs_layouts_are_as_perf_prints_them() {
     assert!(fields.stderr.lines().all(|line| line.split(';').count() == 7), "{}", fields.stderr);
     let clock = fields.stderr.lines().find(|line| line.contains("task-clock")).unwrap();
     assert!(clock.contains(";msec;task-clock;"), "{clock}");
+    let tabs = ran(["stat", "-x", "\\t", "--", "true"]);
+    assert!(tabs.stderr.contains("\tmsec\ttask-clock\t"), "{}", tabs.stderr);
     let csv = ran(["stat", "--perf-format=csv", "--", "sleep", "0.01"]);
     assert!(csv.stderr.contains(",msec,task-clock,"));
     let folder = folder();
@@ -448,6 +473,34 @@ fn a_command_dies_with_us() {
         assert!(from.elapsed() < Duration::from_secs(30), "it runs on without us");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+#[test]
+fn a_kill_that_cannot_be_caught_leaves_no_process_of_the_command() {
+    let test = "a_kill_that_cannot_be_caught_leaves_no_process_of_the_command";
+    if emulated() {
+        return skipped(test, "the processes are the emulator's");
+    }
+    let folder = folder();
+    let file = folder.path().join("pids");
+    let started = Started::new(linespeed(["stat", "-q", "--", "sh", "-c", &family(&file)]));
+    let pids = numbers(&file, 4);
+    started.send(libc::SIGKILL);
+    assert_eq!(started.ended().signal, Some(libc::SIGKILL));
+    let from = Instant::now();
+    while pids.iter().any(|pid| alive(*pid)) {
+        assert!(from.elapsed() < Duration::from_secs(30), "left running: {pids:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn the_guard_is_no_process_of_the_command() {
+    let (_, record) = record_of(&[], &["sh", "-c", "sleep 0.3"]);
+    let seen = record.of("workload.cpu_time").filter_map(|m| m.place.word("thread"));
+    let guards: Vec<&str> = seen.filter(|thread| thread.contains("guard")).collect();
+    assert!(guards.is_empty(), "{guards:?}");
+    assert!(lost(&record, "forked").is_empty() && lost(&record, "command").is_empty());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! No child outlives this process: each dies with the thread that started it (PR_SET_PDEATHSIG), what forks away is
 //! adopted (PR_SET_CHILD_SUBREAPER), waited for and counted, and [`Child::end`], which a drop calls too, ends the whole
-//! tree. Only a `kill -9` of this process leaves grandchildren behind.
+//! tree. After a `kill -9` of this process its [`Guard`], where one was posted, ends what forked away.
 //!
 //! Start children from a thread that outlives them. Whatever this process starts must be started here, since children
 //! that are nobody's are taken for what a command left behind.
@@ -10,6 +10,7 @@
 mod capture;
 mod error;
 mod find;
+mod guard;
 mod spawn;
 mod tree;
 mod wait;
@@ -24,8 +25,8 @@ use record::CpuList;
 
 use capture::Captured;
 pub use error::SpawnError;
+pub use guard::Guard;
 pub use tree::{Process, hurry};
-pub(crate) use tree::{forget, register};
 pub use wait::{Nobody, Watcher, wait_all};
 
 use crate::Stop;

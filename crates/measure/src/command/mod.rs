@@ -32,6 +32,8 @@ pub struct Job<'a> {
     pub argv: &'a [OsString],
     /// The CPUs on which it may run; `None` for all that this process may use.
     pub cpus: Option<&'a CpuList>,
+    /// Variables that its environment has beside, or instead of, ours.
+    pub env: &'a [(OsString, OsString)],
 }
 
 /// One run of a command.
@@ -56,7 +58,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 
 /// Runs a command once, on our own input and outputs. A signal that asks us to stop ends it and all that it started.
 pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
-    let mut child = Child::spawn(&Spec { cpus: job.cpus, gate: true, ..Spec::new(job.argv) })?;
+    let mut child = Child::spawn(&Spec { cpus: job.cpus, env: job.env, gate: true, ..Spec::new(job.argv) })?;
     let target = Target::Process { pid: child.pid(), inherit: true, enable_on_exec: true };
     let set = if availability().pmu { Set::Full } else { Set::Software };
     let counters = Counters::open(target, set);

@@ -4,7 +4,7 @@ use super::*;
 
 fn ran(line: &str) -> Run {
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
-    run(&Job { argv: &argv, cpus: None }, &Stop::new(), &mut |_| {}).unwrap()
+    run(&Job { argv: &argv, cpus: None, env: &[] }, &Stop::new(), &mut |_| {}).unwrap()
 }
 
 fn value(figures: &Figures, metric: &str, key: (&str, &str)) -> f64 {
@@ -18,7 +18,7 @@ fn value(figures: &Figures, metric: &str, key: (&str, &str)) -> f64 {
 fn a_sleep_is_time_off_the_cpu_and_told_as_a_sleep() {
     let run = ran("sleep 0.5");
     let argv = [OsString::from("sleep")];
-    let figures = figures(std::slice::from_ref(&run), &Job { argv: &argv, cpus: None }, 2);
+    let figures = figures(std::slice::from_ref(&run), &Job { argv: &argv, cpus: None, env: &[] }, 2);
     let (off, on) = (
         value(&figures, "workload.cpu_time", ("state", "off-cpu")),
         value(&figures, "workload.cpu_time", ("state", "user"))
@@ -50,7 +50,7 @@ fn switches_and_faults_are_there_with_or_without_counters() {
     let run = ran("true");
     let argv = [OsString::from("true")];
     let runs = [run.clone(), run];
-    let figures = figures(&runs, &Job { argv: &argv, cpus: None }, 2);
+    let figures = figures(&runs, &Job { argv: &argv, cpus: None, env: &[] }, 2);
     for event in ["task-clock", "page-faults", "context-switches", "minor-faults", "voluntary-switches"] {
         assert!(value(&figures, "counter.count", ("event", event)) >= 0.0);
     }
@@ -86,7 +86,7 @@ fn what_was_before_the_program_is_not_the_commands() {
 fn switches_and_their_kinds_add_up() {
     let run = ran("sleep 0.05; true");
     let argv = [OsString::from("sh")];
-    let figures = figures(std::slice::from_ref(&run), &Job { argv: &argv, cpus: None }, 2);
+    let figures = figures(std::slice::from_ref(&run), &Job { argv: &argv, cpus: None, env: &[] }, 2);
     let of = |event| value(&figures, "counter.count", ("event", event));
     assert_eq!(of("context-switches"), of("voluntary-switches") + of("involuntary-switches"));
 }

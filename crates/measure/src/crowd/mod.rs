@@ -2,7 +2,6 @@
 //! has; over the steps and placements of a plan, in interleaved rounds.
 
 pub mod folder;
-pub mod guard;
 mod incidents;
 pub mod plan;
 mod rounds;

@@ -90,6 +90,7 @@ impl Measure for Numa {
         let slower = slower(context.machine);
         let wanted = plan::wanted_bytes(context.machine, &rows, context.depth);
         let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build * slower);
+        context.check()?;
         if columns.is_empty() {
             return Err(Halt::Impossible("no node's memory could be bound and filled".to_owned()));
         }

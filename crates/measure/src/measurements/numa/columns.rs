@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use record::{Coverage, Machine};
 
 use crate::budget::Depth;
-use crate::context::Context;
+use crate::context::{Context, Stop};
 use crate::cycle::{Cycle, LINE, Place};
 use crate::mapping::{HUGE, Page, base_page, size_word};
 use crate::measurements::numa::nodes::distances;
@@ -154,8 +154,8 @@ enum Refused {
     Map(std::io::Error),
 }
 
-/// Makes one column's memory on the calling thread until `deadline`.
-fn make(node: u32, builder: u32, bytes: u64, deadline: Instant) -> Result<Column, Refused> {
+/// Makes one column's memory on the calling thread until `deadline` or a signal.
+fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> Result<Column, Refused> {
     let began = Instant::now();
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let open = |page| Cycle::new(bytes, page, Some(node));
@@ -167,12 +167,13 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant) -> Result<Column
     let for_cycle = bytes.min(usize::try_from(MOST_CYCLE).unwrap_or(usize::MAX));
     let until = began + deadline.saturating_duration_since(began).mul_f64(CYCLE_SHARE);
     let least = (LEAST as usize).min(for_cycle);
-    while cycle.bytes() < for_cycle && (cycle.bytes() < least || Instant::now() < until) {
+    let go_on = |until: Instant| Instant::now() < until && stop.signal().is_none();
+    while cycle.bytes() < for_cycle && (cycle.bytes() < least || go_on(until)) {
         cycle.grow_to((cycle.bytes() / STEP + 1).saturating_mul(STEP).min(for_cycle));
     }
     let mut touched = cycle.bytes();
     // Behind a cycle that was cut short nothing follows: its end is where the time went.
-    while touched >= for_cycle && touched < bytes && Instant::now() < deadline {
+    while touched >= for_cycle && touched < bytes && go_on(deadline) {
         let end = (touched + STEP).min(bytes);
         for offset in (touched..end).step_by(LINE) {
             // SAFETY: within the mapping, which nobody else knows yet.
@@ -216,7 +217,7 @@ pub fn build(context: &mut Context, rows: &[Row], nodes: &[u32], wanted: u64, se
         let deadline = Instant::now() + Duration::from_secs_f64(seconds / turns as f64);
         made.extend(team::run(&cpus, |member| {
             let (node, bytes, builder) = some[member.index];
-            make(node, builder, bytes, deadline)
+            make(node, builder, bytes, deadline, context.stop)
         }));
     }
     let mut columns = Vec::with_capacity(made.len());
@@ -318,7 +319,7 @@ mod tests {
         let node =
             machine::inspect(&machine::Root::live()).machine.cpu(cpu).and_then(|cpu| cpu.node).unwrap_or(0);
         let deadline = Instant::now() + Duration::from_secs(20);
-        match make(node, cpu, 16 << 20, deadline) {
+        match make(node, cpu, 16 << 20, deadline, &Stop::new()) {
             Ok(mut column) => {
                 assert_eq!((column.touched, column.cycle.bytes()), (16 << 20, 16 << 20));
                 column.prove();
@@ -338,9 +339,21 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_ends_the_making_of_memory() {
+        let cpu = crate::sys::current_cpu().unwrap();
+        let node =
+            machine::inspect(&machine::Root::live()).machine.cpu(cpu).and_then(|cpu| cpu.node).unwrap_or(0);
+        let (deadline, stop) = (Instant::now() + Duration::from_secs(20), Stop::new());
+        stop.ask(libc::SIGINT);
+        if let Ok(column) = make(node, cpu, 1 << 30, deadline, &stop) {
+            assert_eq!(column.touched as u64, LEAST);
+        }
+    }
+
+    #[test]
     fn a_node_that_does_not_exist_is_refused_with_its_error() {
         let deadline = Instant::now() + Duration::from_millis(1);
-        assert!(matches!(make(900, 0, 16 << 20, deadline), Err(Refused::Bind(_))));
+        assert!(matches!(make(900, 0, 16 << 20, deadline, &Stop::new()), Err(Refused::Bind(_))));
     }
 
     proptest! {

@@ -1,17 +1,20 @@
 //! What cleans up when this process is killed without a chance to do it itself: a process of our own that waits for our
 //! end, then ends what we had started and removes the run's folder.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::child;
+use super::tree;
 
 /// The variable by which processes of a run know each other, however far they forked away.
 const VARIABLE: &str = "LINESPEED_RUN";
+
+/// The guard's own name as the kernel has it.
+const NAME: &CStr = c"linespeed-guard";
 
 /// Looks for processes of the run at most; one that forks without end is not hunted for ever.
 const LOOKS: usize = 100;
@@ -24,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct Guard {
     token: String,
     /// What closes with this process, however that ends, and the process that waits for it.
-    posted: Option<(std::io::PipeWriter, i32)>,
+    posted: Option<(Option<std::io::PipeWriter>, i32)>,
 }
 
 impl Guard {
@@ -32,7 +35,7 @@ impl Guard {
     /// already, or is the init of its namespace) there is none, and only a `kill -9` of this process would tell.
     pub fn new(folder: Option<&Path>) -> Self {
         let token = format!("{}-{}", std::process::id(), unique());
-        let posted = post(&token, folder.map(Path::to_owned));
+        let posted = post(&token, folder.map(Path::to_owned)).map(|(lifeline, pid)| (Some(lifeline), pid));
         Self { token, posted }
     }
 
@@ -40,20 +43,26 @@ impl Guard {
     pub fn variable(&self) -> (OsString, OsString) {
         (VARIABLE.into(), self.token.clone().into())
     }
+
+    /// Tells the guard that everything has ended; a drop waits for its own end.
+    pub fn dismiss(&mut self) {
+        if let Some(mut lifeline) = self.posted.as_mut().and_then(|(lifeline, _)| lifeline.take()) {
+            // Should it be gone already, nobody needs to be told.
+            let _ = lifeline.write_all(b"d");
+        }
+    }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let Some((mut lifeline, pid)) = self.posted.take() else { return };
-        // Everything is in order; should it be gone already, nobody needs to be told.
-        let _ = lifeline.write_all(b"d");
-        drop(lifeline);
+        self.dismiss();
+        let Some((_, pid)) = self.posted.take() else { return };
         let mut status = 0;
         // SAFETY: the kernel fills the status.
         while unsafe { libc::waitpid(pid, &mut status, 0) } < 0
             && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
         {}
-        child::forget(pid);
+        tree::forget(pid);
     }
 }
 
@@ -82,7 +91,7 @@ fn post(token: &str, folder: Option<PathBuf>) -> Option<(std::io::PipeWriter, i3
         }
         pid => {
             // Not something that a command left behind.
-            child::register(pid, true);
+            tree::register(pid, true);
             Some((lifeline, pid))
         }
     }
@@ -94,7 +103,7 @@ fn guard(watched: &mut std::io::PipeReader, token: &str, folder: Option<&Path>) 
     // SAFETY: numbers and strings that outlive the calls. Whoever reads what we print must see its end when the original
     // ends, so nothing but the pipe stays open.
     unsafe {
-        libc::prctl(libc::PR_SET_NAME, c"linespeed-guard".as_ptr());
+        libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
             libc::signal(signal, libc::SIG_IGN);
         }
@@ -147,6 +156,12 @@ fn processes(token: &str) -> Vec<i32> {
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| *pid != me)
         .filter(|pid| {
+            // The guard of a linespeed that ran below this one has its own work now, and ends after it.
+            if std::fs::read(format!("/proc/{pid}/comm"))
+                .is_ok_and(|name| name.trim_ascii() == NAME.to_bytes())
+            {
+                return false;
+            }
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry == OsString::from(&wanted).as_bytes())
         })
