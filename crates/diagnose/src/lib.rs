@@ -8,6 +8,7 @@ pub mod curve;
 mod distances;
 pub mod figures;
 pub mod findings;
+pub mod ladders;
 pub mod levels;
 pub mod numa;
 pub mod parts;
@@ -23,14 +24,19 @@ use record::{Diagnosis, Record};
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
 pub fn diagnose(record: &Record) -> Diagnosis {
     let levels = levels::levels(record);
+    let findings = findings::findings(record, &levels);
+    let numa = numa::numa(record);
+    let mut resources = resources::resources(record, &levels);
+    let grounds = ladders::Grounds { record, levels: &levels, findings: &findings, numa: numa.as_ref() };
+    let ladders = ladders::ladders(grounds, &mut resources);
     Diagnosis {
-        resources: resources::resources(record, &levels),
+        resources,
         not_reached: resources::not_reached(record, &levels),
-        findings: findings::findings(record, &levels),
-        ladders: Vec::new(),
+        findings,
+        ladders,
         not_looked_for: Vec::new(),
         levels,
-        numa: numa::numa(record),
+        numa,
         scaling: scaling::scaling(record),
         bound: bound::bound(record),
     }

@@ -17,6 +17,34 @@ pub struct Channels {
     pub bytes_per_second: f64,
     /// Configured MT/s of the slowest and the fastest channel.
     pub mt_s: (u32, u32),
+    /// What they could carry if each device ran at the speed that it is rated for, B/s; `None` unless every device
+    /// tells that.
+    pub rated_bytes_per_second: Option<f64>,
+    /// MT/s of the slowest and the fastest channel, as rated.
+    pub rated_mt_s: Option<(u32, u32)>,
+}
+
+impl Channels {
+    /// How many there are, at which speeds: `6 populated channels at 2666 to 2933 MT/s`.
+    pub fn words(&self, (slowest, fastest): (u32, u32)) -> String {
+        let speed = if slowest == fastest { format!("{slowest}") } else { format!("{slowest} to {fastest}") };
+        let plural = if self.populated == 1 { "" } else { "s" };
+        format!("{} populated channel{plural} at {speed} MT/s", self.populated)
+    }
+}
+
+/// One channel: the slowest of its devices decides.
+#[derive(Clone, Copy, Debug)]
+struct Channel {
+    configured: u32,
+    rated: Option<u32>,
+    bits: u32,
+}
+
+impl Channel {
+    fn rate(self, mt_s: u32) -> f64 {
+        f64::from(mt_s) * 1e6 * f64::from(self.bits) / 8.0
+    }
 }
 
 /// The devices that hold memory: slots that are empty or hold flash are left out.
@@ -37,22 +65,34 @@ pub fn is_flash(device: &MemoryDevice) -> bool {
 /// holes would be a ceiling that is too low. Devices of one channel share it, so it counts once, at the slowest's
 /// speed.
 pub fn channels(machine: &Machine) -> Option<Channels> {
-    let mut channels: BTreeMap<(Option<u32>, &str), (u32, u32)> = BTreeMap::new();
+    let mut channels: BTreeMap<(Option<u32>, &str), Channel> = BTreeMap::new();
     for device in populated(machine) {
-        let speed = device.configured_mt_s.filter(|speed| *speed > 0)?;
+        let configured = device.configured_mt_s.filter(|speed| *speed > 0)?;
         let bits = device.data_bits.filter(|bits| *bits > 0).unwrap_or(CHANNEL_BITS);
-        let channel = channels.entry((device.node, device.channel.as_deref()?)).or_insert((speed, bits));
-        *channel = (channel.0.min(speed), channel.1.max(bits));
+        // A device can run above what it is rated for.
+        let rated = device.rated_mt_s.filter(|rated| *rated > 0).map(|rated| rated.max(configured));
+        let channel = channels.entry((device.node, device.channel.as_deref()?)).or_insert(Channel {
+            configured,
+            rated,
+            bits,
+        });
+        channel.configured = channel.configured.min(configured);
+        channel.rated = channel.rated.zip(rated).map(|(a, b)| a.min(b));
+        channel.bits = channel.bits.max(bits);
     }
-    let slowest = channels.values().map(|(speed, _)| *speed).min()?;
-    let fastest = channels.values().map(|(speed, _)| *speed).max()?;
+    let range = |of: &dyn Fn(&Channel) -> Option<u32>| -> Option<(u32, u32)> {
+        let speeds = channels.values().map(of).collect::<Option<Vec<u32>>>()?;
+        Some((*speeds.iter().min()?, *speeds.iter().max()?))
+    };
+    let sum = |of: &dyn Fn(&Channel) -> Option<u32>| -> Option<f64> {
+        channels.values().map(|channel| Some(channel.rate(of(channel)?))).sum()
+    };
     Some(Channels {
         populated: channels.len(),
-        bytes_per_second: channels
-            .values()
-            .map(|(speed, bits)| f64::from(*speed) * 1e6 * f64::from(*bits) / 8.0)
-            .sum(),
-        mt_s: (slowest, fastest),
+        bytes_per_second: sum(&|channel| Some(channel.configured))?,
+        mt_s: range(&|channel| Some(channel.configured))?,
+        rated_bytes_per_second: sum(&|channel| channel.rated),
+        rated_mt_s: range(&|channel| channel.rated),
     })
 }
 
@@ -83,9 +123,19 @@ mod tests {
             ..Machine::default()
         };
         let found = channels(&machine);
-        let expected =
-            Channels { populated: 2, bytes_per_second: (2666e6 + 2933e6) * 8.0, mt_s: (2666, 2933) };
+        let expected = Channels {
+            populated: 2,
+            bytes_per_second: (2666e6 + 2933e6) * 8.0,
+            mt_s: (2666, 2933),
+            rated_bytes_per_second: None,
+            rated_mt_s: None,
+        };
         assert_eq!(found, Some(expected));
+        for device in &mut machine.memory_devices {
+            device.rated_mt_s = Some(3200);
+        }
+        let rated = channels(&machine).and_then(|channels| channels.rated_bytes_per_second);
+        assert_eq!(rated, Some(2.0 * 3200e6 * 8.0));
         machine.memory_devices[0].channel = None;
         assert_eq!(channels(&machine), None);
         assert_eq!(channels(&Machine::default()), None);

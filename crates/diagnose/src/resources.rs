@@ -157,30 +157,44 @@ fn core(record: &Record) -> Option<Resource> {
     })
 }
 
+/// Bandwidths in bus bytes whose arrays were mostly memory.
+fn on_the_bus<'a>(record: &'a Record, levels: &[Level]) -> Vec<&'a Measurement> {
+    let least = beyond(record, levels, Walk::Arrays);
+    let all = record.of("memory.bandwidth").filter(|m| is_at(m, &[("bytes_counted", "bus")]));
+    all.filter(|m| walked(m) >= least && m.value() > 0.0).collect()
+}
+
+/// The fastest of them, whatever it does.
+fn fastest<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
+    all.iter().copied().max_by(|a, b| a.value().total_cmp(&b.value()))
+}
+
+/// The fastest triad with the most threads.
+fn triad_of<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
+    let most_threads = all.iter().filter_map(|m| m.place.count("threads")).max()?;
+    all.iter()
+        .copied()
+        .filter(|m| is_at(m, &[("op", "triad")]) && m.place.count("threads") == Some(most_threads))
+        .max_by(|a, b| a.value().total_cmp(&b.value()))
+}
+
+/// The best bandwidth measured and the triad that stands for what is delivered; `None` where one is missing.
+pub(crate) fn bandwidths<'a>(
+    record: &'a Record,
+    levels: &[Level],
+) -> Option<(&'a Measurement, &'a Measurement)> {
+    let all = on_the_bus(record, levels);
+    Some((fastest(&all)?, triad_of(&all)?))
+}
+
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
 fn memory_bandwidth(record: &Record, levels: &[Level]) -> Option<Resource> {
-    let least = beyond(record, levels, Walk::Arrays);
-    let bus = || {
-        let all = record.of("memory.bandwidth").filter(|m| is_at(m, &[("bytes_counted", "bus")]));
-        all.filter(move |m| walked(m) >= least)
-    };
-    let most_threads = bus().filter_map(|m| m.place.count("threads")).max()?;
-    let best = bus().max_by(|a, b| a.value().total_cmp(&b.value()))?;
-    let triad = bus()
-        .filter(|m| is_at(m, &[("op", "triad")]) && m.place.count("threads") == Some(most_threads))
-        .filter(|m| m.value() > 0.0)
-        .max_by(|a, b| a.value().total_cmp(&b.value()))?;
+    let (best, triad) = bandwidths(record, levels)?;
+    let threads = triad.place.count("threads")?;
     let channels = parts::channels(&record.machine);
     let ceiling = ceiling(channels.map(|channels| channels.bytes_per_second), Some(best.value()));
     let source = ceiling.map(|(_, source)| source);
-    let from_parts = channels.map_or_else(String::new, |channels| {
-        let speed = match channels.mt_s {
-            (slowest, fastest) if slowest == fastest => format!("{slowest}"),
-            (slowest, fastest) => format!("{slowest} to {fastest}"),
-        };
-        let plural = if channels.populated == 1 { "" } else { "s" };
-        format!("{} populated channel{plural} at {speed} MT/s", channels.populated)
-    });
+    let from_parts = channels.map_or_else(String::new, |channels| channels.words(channels.mt_s));
     let from_best = format!(
         "the best measured here ({}, {} stores, {} threads)",
         best.place.word("op").unwrap_or("?"),
@@ -195,9 +209,9 @@ fn memory_bandwidth(record: &Record, levels: &[Level]) -> Option<Resource> {
         delivered: triad.value(),
         share: ceiling.map(|(rate, _)| triad.value() / rate),
         meaning: format!(
-            "triad with {} stores on {most_threads} thread{}, bytes on the bus, against {}",
+            "triad with {} stores on {threads} thread{}, bytes on the bus, against {}",
             triad.place.word("stores").unwrap_or("regular"),
-            if most_threads == 1 { "" } else { "s" },
+            if threads == 1 { "" } else { "s" },
             ceiling_text(source, &from_parts, &from_best)
         ),
         doubt: doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best))),

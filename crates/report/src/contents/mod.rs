@@ -9,6 +9,7 @@ pub mod curves;
 pub mod details;
 pub mod figures;
 pub mod inventory;
+pub mod ladder;
 pub mod memory;
 pub mod numa;
 pub mod placement;

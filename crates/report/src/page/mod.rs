@@ -4,6 +4,7 @@
 mod bars;
 mod command;
 mod figures;
+mod ladder;
 mod shape;
 mod summary;
 

@@ -33,6 +33,7 @@ pub fn resources(record: &Record) -> Markup {
             }
         }
         @for line in &record.diagnosis.not_reached { p { (prose(line)) } }
+        (super::ladder::ladders(record))
     };
     section("line-speed", "How far from line speed", inside)
 }

@@ -1,6 +1,7 @@
 //! A record as text for a terminal. No line is wider than asked, no colour carries a meaning alone, and nothing
 //! that the machine says can act on the terminal.
 
+mod ladder;
 mod listing;
 pub(crate) mod paint;
 mod plan;

@@ -35,6 +35,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
     findings(screen, record);
     unseen(screen, record);
     noise(screen, record);
+    super::ladder::write(screen, record);
     meanings(screen, record);
     evidence(screen, record);
     figures(screen, record);

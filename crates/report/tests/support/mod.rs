@@ -10,10 +10,11 @@ pub use hostile::{EVIL, hostile};
 pub use many::{emulated, four_nodes, many_threads, sixteen_nodes};
 
 use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Resource, Severity};
+use record::ladder::{Ladder, Rung};
 use record::machine::{Cache, CacheKind, Cpu, IdleState, MemoryDevice, Node};
 use record::{
-    Bucket, Conditions, Coverage, CpuList, Machine, Mark, Measurement, Record, SampleMark, Snapshot, Summary,
-    Verdict, Where,
+    Better, Bucket, Conditions, Coverage, CpuList, Machine, Mark, Measurement, Record, SampleMark, Snapshot,
+    Summary, Verdict, Where,
 };
 
 /// The shapes that there are.
@@ -453,6 +454,25 @@ fn diagnose(record: &mut Record) {
             "SCHED_OTHER as the machine is against SCHED_FIFO with C-states held off, medians.",
         ),
     ];
+    record.diagnosis.ladders = vec![Ladder {
+        resource: "wake-up".to_owned(),
+        unit: "ns".to_owned(),
+        better: Better::Lower,
+        ceiling: 2_100.0,
+        source: CeilingSource::Measured,
+        ceiling_is: "SCHED_FIFO with C-states held off".to_owned(),
+        rungs: vec![Rung {
+            cause: "timer slack".to_owned(),
+            rule: Some("timer-slack".to_owned()),
+            takes: 50_000.0,
+            interval: Some((49_000.0, 51_000.0)),
+            leaves: 52_100.0,
+            measured: true,
+        }],
+        unexplained: 4_900.0,
+        delivered: 57_000.0,
+        delivered_is: "SCHED_OTHER as the machine is".to_owned(),
+    }];
     let finding = |rule: &str, severity, what: &str, loss, remedy: &[&str]| Finding {
         rule: rule.to_owned(),
         severity,

@@ -1,0 +1,27 @@
+//! Bytes a second between all CPUs and memory.
+
+use record::diagnosis::CeilingSource;
+
+use super::{Grounds, Steps};
+use crate::{parts, resources};
+
+/// From what the devices are rated for over the speed that they are set to and the best mix of reads and writes down to
+/// triad.
+pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
+    if steps.ladder.source == CeilingSource::Parts
+        && let Some(channels) = parts::channels(&grounds.record.machine)
+        && let Some(rated) = channels.rated_bytes_per_second
+        && rated > channels.bytes_per_second
+    {
+        steps.ladder.ceiling = rated;
+        steps.level = rated;
+        steps.ladder.ceiling_is = channels.words(channels.rated_mt_s.unwrap_or(channels.mt_s));
+        let (slowest, _) = channels.mt_s;
+        let cause = format!("memory set to {slowest} MT/s");
+        steps.take(&cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
+    }
+    let (best, triad) = resources::bandwidths(grounds.record, grounds.levels)?;
+    let op = best.place.word("op").unwrap_or("another mix");
+    steps.between(&format!("triad's reads and writes in turn ({op} is the fastest here)"), None, best, triad);
+    None
+}

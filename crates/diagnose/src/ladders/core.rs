@@ -1,0 +1,76 @@
+//! Cycles a second that a program gets of each CPU, with all of them at work.
+
+use record::Measurement;
+use record::units::figure;
+
+use super::{Grounds, Steps};
+use crate::figures::{is_at, median, middle};
+
+/// From the advertised clock over limits on it, the clocks that all cores reach together, a quota and stolen time to what a
+/// program gets.
+pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
+    let scalar = |active: &'static str| {
+        let all = grounds.record.of("core.clock");
+        all.filter(move |m| is_at(m, &[("active", active), ("vector", "scalar")]))
+    };
+    let (one, all) = (middle(scalar("one")), middle(scalar("all")));
+    limit(grounds, steps, one.or(all));
+    if let (Some(one), Some(all)) = (one, all) {
+        steps.between("all cores at work at once", None, one, all);
+    }
+    let clock = steps.ladder.delivered;
+    let mut taken = 0.0;
+    let mut words = Vec::new();
+    if let Some((_, share, _)) = grounds.found("cpu-quota") {
+        let takes = clock * share;
+        steps.take("the quota of the cgroup", Some("cpu-quota"), takes, None, false);
+        taken += takes;
+        words.push("a quota");
+    }
+    // Gaps in which a quota stopped the thread are among those that somebody stole.
+    let stolen = |cause: &'static str| stolen(grounds, cause).unwrap_or(0.0) * clock;
+    let (os, below) = (stolen("os"), stolen("below"));
+    let left = if os + below > 0.0 { ((os + below - taken) / (os + below)).clamp(0.0, 1.0) } else { 0.0 };
+    for (cause, rule, takes) in [
+        ("the kernel and other tasks", "stolen-os", os * left),
+        ("the hypervisor or firmware", "stolen-below", below * left),
+    ] {
+        let before = steps.ladder.rungs.len();
+        steps.take(cause, Some(rule), takes, None, true);
+        if steps.ladder.rungs.len() > before {
+            taken += takes;
+            words.push("stolen time");
+        }
+    }
+    steps.ladder.delivered = (clock - taken).max(clock * 1e-3);
+    words.dedup();
+    let clock_is = &steps.ladder.delivered_is;
+    (!words.is_empty()).then(|| format!("{clock_is}, less {}", words.join(" and ")))
+}
+
+/// A limit that somebody set on the clock, as far as one core alone does stay below the ceiling by it.
+fn limit(grounds: Grounds, steps: &mut Steps, alone: Option<&Measurement>) {
+    let Some(alone) = alone else { return };
+    let before = &grounds.record.conditions.before;
+    let upper = median(before.clocks.iter().filter_map(|setting| Some(setting.max_hz? as f64)));
+    let base = grounds.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
+    let set = [
+        upper.map(|hz| (hz, format!("the clock is limited to {}", figure(hz, "Hz")))),
+        base.map(|hz| (hz as f64, "boost is off".to_owned())),
+    ];
+    let Some((hz, cause)) = set.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+    let ceiling = steps.ladder.ceiling;
+    let takes = (ceiling - hz).min(ceiling - alone.value());
+    steps.take(&cause, Some("clock-limit"), takes, None, true);
+}
+
+/// The share of all CPUs' time that `cause` took: the mean over the CPUs, since each is as much of the machine.
+fn stolen(grounds: Grounds, cause: &'static str) -> Option<f64> {
+    let shares: Vec<f64> = grounds
+        .record
+        .of("stolen.share")
+        .filter(|m| is_at(m, &[("cause", cause)]))
+        .filter_map(|m| median([m.value()]))
+        .collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}

@@ -1,0 +1,184 @@
+use proptest::prelude::*;
+use record::machine::MemoryDevice;
+use record::{Record, Where};
+
+use super::*;
+use crate::samples::{machine, measured};
+
+fn ladder<'a>(ladders: &'a [Ladder], resource: &str) -> &'a Ladder {
+    ladders.iter().find(|ladder| ladder.resource == resource).unwrap_or_else(|| panic!("{ladders:?}"))
+}
+
+fn adds_up(ladder: &Ladder) -> bool {
+    let taken: f64 = ladder.rungs.iter().map(|rung| rung.takes).sum::<f64>() + ladder.unexplained;
+    let end = match ladder.better {
+        Better::Higher => ladder.ceiling - taken,
+        Better::Lower => ladder.ceiling + taken,
+    };
+    (end - ladder.delivered).abs() <= 1e-6 * ladder.ceiling.max(ladder.delivered)
+}
+
+fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
+    let place = Where::new().with("cpu", cpu).with("active", active).with("vector", "scalar");
+    record.measurements.push(measured("core.clock", place, hz));
+}
+
+fn stolen(record: &mut Record, cpu: u32, cause: &str, share: f64) {
+    let place = Where::new().with("cpu", cpu).with("cause", cause);
+    record.measurements.push(measured("stolen.share", place, share));
+}
+
+/// Two CPUs of 4 GHz that reach 3 GHz together.
+fn two_cores() -> Record {
+    let mut record = machine(2);
+    record.machine.processor.max_hz = Some(4_000_000_000);
+    for cpu in 0..2 {
+        clock(&mut record, cpu, "one", 3.8e9);
+        clock(&mut record, cpu, "all", 3.0e9);
+    }
+    record
+}
+
+#[test]
+fn a_program_that_spins_on_one_of_two_cpus_takes_a_quarter_of_the_cycles() {
+    let mut record = two_cores();
+    stolen(&mut record, 0, "os", 0.5);
+    stolen(&mut record, 1, "os", 0.0);
+    let diagnosis = crate::diagnose(&record);
+    let core = ladder(&diagnosis.ladders, "core");
+    let causes: Vec<&str> = core.rungs.iter().map(|rung| rung.cause.as_str()).collect();
+    assert_eq!(causes, ["all cores at work at once", "the kernel and other tasks"]);
+    assert!((core.rungs[1].takes / 3.0e9 - 0.25).abs() < 0.01, "{core:?}");
+    assert!((core.unexplained / 0.2e9 - 1.0).abs() < 0.05, "{core:?}");
+    assert!((core.delivered / 2.25e9 - 1.0).abs() < 0.01 && adds_up(core), "{core:?}");
+    let resource = &diagnosis.resources[0];
+    assert_eq!((resource.delivered, resource.ceiling), (core.delivered, Some(core.ceiling)));
+}
+
+#[test]
+fn what_a_quota_stops_is_not_counted_twice() {
+    let mut record = two_cores();
+    record.machine.limits.cpu_quota = Some(1.0);
+    stolen(&mut record, 0, "os", 0.52);
+    stolen(&mut record, 1, "os", 0.52);
+    let core = &crate::diagnose(&record).ladders[0];
+    let takes: Vec<(Option<&str>, f64)> =
+        core.rungs.iter().map(|rung| (rung.rule.as_deref(), (rung.takes / 3.0e9 * 100.0).round())).collect();
+    assert_eq!(takes, [(None, 27.0), (Some("cpu-quota"), 50.0), (Some("stolen-os"), 2.0)]);
+    assert!(adds_up(core), "{core:?}");
+}
+
+#[test]
+fn slow_memory_devices_are_the_first_rung_below_what_they_are_rated_for() {
+    let mut record = machine(2);
+    record.machine.memory_devices = (0..6)
+        .map(|i| MemoryDevice {
+            bytes: Some(32 << 30),
+            channel: Some(format!("{i}")),
+            configured_mt_s: Some(2100),
+            rated_mt_s: Some(2933),
+            ..MemoryDevice::default()
+        })
+        .collect();
+    for (op, rate) in [("read", 80e9), ("triad", 70e9)] {
+        let place = Where::new()
+            .with("op", op)
+            .with("stores", "regular")
+            .with("bytes_counted", "bus")
+            .with("threads", 2u32);
+        let m = measured("memory.bandwidth", place, rate);
+        record.measurements.push(m.with_detail("array_bytes", 64 << 20).with_detail("arrays", 3));
+    }
+    let diagnosis = crate::diagnose(&record);
+    let memory = ladder(&diagnosis.ladders, "memory bandwidth");
+    assert_eq!(memory.ceiling, 6.0 * 2933e6 * 8.0);
+    assert_eq!(memory.ceiling_is, "6 populated channels at 2933 MT/s");
+    assert_eq!(memory.rungs[0].rule.as_deref(), Some("memory-speed"));
+    assert!(!memory.rungs[0].measured && memory.rungs[1].measured, "{memory:?}");
+    assert_eq!(memory.rungs[0].leaves, 6.0 * 2100e6 * 8.0);
+    assert!(adds_up(memory) && memory.unexplained > 0.0, "{memory:?}");
+}
+
+#[test]
+fn each_setting_has_its_part_of_a_slow_wake_up() {
+    let mut record = machine(1);
+    for (policy, setting, ns) in
+        [("fifo", "tuned", 5e3), ("fifo", "as-is", 25e3), ("other", "tuned", 8e3), ("other", "as-is", 80e3)]
+    {
+        let place = Where::new().with("cpu", 0u32).with("policy", policy).with("setting", setting);
+        record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+    }
+    let wake = &crate::diagnose(&record).ladders[0];
+    let takes: Vec<f64> = wake.rungs.iter().map(|rung| (rung.takes / 1e3).round()).collect();
+    assert_eq!(takes, [3.0, 20.0, 52.0], "{wake:?}");
+    assert!(adds_up(wake) && wake.unexplained == 0.0, "{wake:?}");
+}
+
+#[test]
+fn without_real_time_threads_idle_states_and_slack_are_one_rung() {
+    let mut record = machine(1);
+    for (setting, ns) in [("tuned", 8e3), ("as-is", 80e3)] {
+        let place = Where::new().with("cpu", 0u32).with("policy", "other").with("setting", setting);
+        record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+    }
+    let wake = &crate::diagnose(&record).ladders[0];
+    assert_eq!(wake.rungs.len(), 1);
+    assert_eq!(wake.rungs[0].cause, "idle states and timer slack");
+}
+
+#[test]
+fn memory_of_other_nodes_stands_below_page_walks() {
+    let mut record = machine(2);
+    for (page, ns) in [("2MiB", 90.0), ("4KiB", 120.0)] {
+        let place =
+            Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", 1u64 << 29).with("page", page);
+        record.measurements.push(measured("load.latency", place, ns));
+    }
+    for (from, to, ns) in [(0u32, 0u32, 100.0), (0, 1, 180.0), (1, 0, 180.0), (1, 1, 100.0)] {
+        record.measurements.push(measured(
+            "numa.latency",
+            Where::new().with("from", from).with("to", to),
+            ns,
+        ));
+    }
+    let latency = &crate::diagnose(&record).ladders[0];
+    let takes: Vec<f64> = latency.rungs.iter().map(|rung| rung.takes.round()).collect();
+    assert_eq!(takes, [30.0, 40.0], "{latency:?}");
+    assert!(latency.delivered_is.ends_with("by a program that ignores nodes"), "{latency:?}");
+    assert!((latency.delivered - 160.0).abs() < 0.5 && adds_up(latency), "{latency:?}");
+}
+
+#[test]
+fn a_record_without_figures_has_no_ladder() {
+    assert_eq!(crate::diagnose(&machine(4)).ladders, []);
+}
+
+proptest! {
+    #[test]
+    fn every_ladder_adds_up(
+        clocks in prop::collection::vec((1e9f64..5e9, 1e9f64..5e9), 1..4),
+        shares in prop::collection::vec(0.0f64..1.0, 0..4),
+        quota in prop::option::of(0.1f64..4.0),
+        wakes in prop::collection::vec(1.0f64..1e6, 4),
+    ) {
+        let mut record = machine(4);
+        record.machine.processor.max_hz = Some(4_500_000_000);
+        record.machine.limits.cpu_quota = quota;
+        for (cpu, (one, all)) in (0u32..).zip(&clocks) {
+            clock(&mut record, cpu, "one", *one);
+            clock(&mut record, cpu, "all", *all);
+        }
+        for (cpu, share) in (0u32..).zip(&shares) {
+            stolen(&mut record, cpu, if cpu % 2 == 0 { "os" } else { "below" }, *share);
+        }
+        let places = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
+        for ((policy, setting), ns) in places.into_iter().zip(&wakes) {
+            let place = Where::new().with("cpu", 0u32).with("policy", policy).with("setting", setting);
+            record.measurements.push(measured("wakeup.latency", place.with("corrected", false), *ns));
+        }
+        for ladder in crate::diagnose(&record).ladders {
+            prop_assert!(adds_up(&ladder), "{:?}", ladder);
+            prop_assert!(ladder.delivered > 0.0 && ladder.rungs.iter().all(|rung| rung.takes > 0.0));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Nanoseconds until a sleeping thread runs.
+
+use record::Measurement;
+
+use super::{Grounds, Steps};
+use crate::figures::{is_at, middle};
+
+/// From real-time threads without idle states over idle states and ordinary scheduling to ordinary threads as the machine
+/// is, whose timer slack is the rest of what tuning gains.
+pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
+    let at = |policy: &'static str, setting: &'static str| -> Option<&Measurement> {
+        let all = grounds.record.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true));
+        middle(all.filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)]) && m.value() > 0.0))
+    };
+    let as_is = at("other", "as-is")?;
+    let tuned = at("other", "tuned");
+    match (at("fifo", "tuned"), at("fifo", "as-is"), tuned) {
+        (Some(best), Some(idle), Some(tuned)) if best.value() <= tuned.value() => {
+            steps.between("ordinary scheduling instead of real-time", None, best, tuned);
+            let before = steps.level;
+            steps.between("idle states", Some("idle-states"), best, idle);
+            let idle = steps.level - before;
+            let slack = as_is.value() - tuned.value() - idle;
+            steps.take("timer slack", Some("timer-slack"), slack, None, true);
+        }
+        // Real-time threads were not allowed: what tuning gains is known in one piece.
+        (_, _, Some(tuned)) if tuned.value() <= as_is.value() => {
+            steps.between("idle states and timer slack", Some("timer-slack"), tuned, as_is);
+        }
+        _ => {}
+    }
+    None
+}

@@ -1,0 +1,181 @@
+//! The ladder of a resource as rows: its ceiling, each loss, the part that nobody explains, what is delivered.
+
+use record::diagnosis::CeilingSource;
+use record::ladder::{Ladder, Rung};
+use record::{Better, Record, units};
+
+use super::figures::range;
+
+/// What a row tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The fastest that the hardware could go.
+    Ceiling,
+    /// What one cause takes.
+    Loss,
+    /// What no cause explains.
+    Unexplained,
+    /// What is left.
+    Delivered,
+}
+
+/// One row. `from` and `to` are its part of a bar from 0 to 1, which is as long as the larger of ceiling and delivered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What it tells.
+    pub kind: Kind,
+    /// The cause, or what the figure is.
+    pub label: String,
+    /// The figure with its unit; losses with their sign.
+    pub figure: String,
+    /// The figure's share of the whole bar.
+    pub share: String,
+    /// Where it comes from: `measured 1.2 to 1.4 GHz`, `modelled`, `parts`; empty where that is plain.
+    pub how: String,
+    /// Where its part of the bar begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+}
+
+/// The rows of a ladder, from the ceiling down.
+pub fn rows(ladder: &Ladder) -> Vec<Row> {
+    let whole = ladder.ceiling.max(ladder.delivered);
+    let at = |value: f64| (value / whole).clamp(0.0, 1.0);
+    let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64)| Row {
+        kind,
+        label: label.to_owned(),
+        figure: figure(ladder, kind, value),
+        share: units::percent(value.abs() / whole),
+        how,
+        from: at(ends.0.min(ends.1)),
+        to: at(ends.0.max(ends.1)),
+    };
+    let source = match ladder.source {
+        CeilingSource::Parts => "parts",
+        CeilingSource::Measured => "measured",
+    };
+    let mut rows = vec![row(
+        Kind::Ceiling,
+        &ladder.ceiling_is,
+        ladder.ceiling,
+        source.to_owned(),
+        (0.0, ladder.ceiling),
+    )];
+    let mut level = ladder.ceiling;
+    for rung in &ladder.rungs {
+        rows.push(row(Kind::Loss, &rung.cause, rung.takes, how(ladder, rung), (level, rung.leaves)));
+        level = rung.leaves;
+    }
+    if ladder.unexplained != 0.0 {
+        let label = if ladder.unexplained > 0.0 { "unexplained" } else { "these causes overlap" };
+        rows.push(row(
+            Kind::Unexplained,
+            label,
+            ladder.unexplained,
+            String::new(),
+            (level, ladder.delivered),
+        ));
+    }
+    rows.push(row(
+        Kind::Delivered,
+        &ladder.delivered_is,
+        ladder.delivered,
+        String::new(),
+        (0.0, ladder.delivered),
+    ));
+    rows
+}
+
+/// A figure; losses carry the sign that takes them from the row above to the one below.
+fn figure(ladder: &Ladder, kind: Kind, value: f64) -> String {
+    let loses = value >= 0.0;
+    let sign = match (kind, ladder.better) {
+        (Kind::Ceiling, _) => "",
+        (Kind::Delivered, _) => "= ",
+        (_, Better::Higher) => {
+            if loses {
+                "− "
+            } else {
+                "+ "
+            }
+        }
+        (_, Better::Lower) => {
+            if loses {
+                "+ "
+            } else {
+                "− "
+            }
+        }
+    };
+    format!("{sign}{}", units::figure(value.abs(), &ladder.unit))
+}
+
+fn how(ladder: &Ladder, rung: &Rung) -> String {
+    if !rung.measured {
+        return "modelled".to_owned();
+    }
+    let shown = |value: f64| units::figure(value, &ladder.unit);
+    match rung.interval {
+        Some((low, high)) if high > low => format!("measured [{}]", range(&shown(low), &shown(high))),
+        _ => "measured".to_owned(),
+    }
+}
+
+/// Why the figures of a ladder should not be leaned on, where its resource says so.
+pub fn doubt<'a>(record: &'a Record, ladder: &Ladder) -> Option<&'a str> {
+    record.diagnosis.resources.iter().find(|resource| resource.name == ladder.resource)?.doubt.as_deref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ladder() -> Ladder {
+        Ladder {
+            resource: "core".to_owned(),
+            unit: "Hz".to_owned(),
+            better: Better::Higher,
+            ceiling: 4e9,
+            source: CeilingSource::Parts,
+            ceiling_is: "the highest clock".to_owned(),
+            rungs: vec![Rung {
+                cause: "all cores at work".to_owned(),
+                rule: None,
+                takes: 1e9,
+                interval: Some((0.9e9, 1.1e9)),
+                leaves: 3e9,
+                measured: true,
+            }],
+            unexplained: 0.5e9,
+            delivered: 2.5e9,
+            delivered_is: "median clock".to_owned(),
+        }
+    }
+
+    #[test]
+    fn rows_lead_from_the_ceiling_to_what_is_delivered() {
+        let rows = rows(&ladder());
+        let figures: Vec<&str> = rows.iter().map(|row| row.figure.as_str()).collect();
+        assert_eq!(figures, ["4.00 GHz", "− 1.00 GHz", "− 500 MHz", "= 2.50 GHz"]);
+        assert_eq!((rows[1].from, rows[1].to), (0.75, 1.0));
+        assert_eq!((rows[2].from, rows[2].to), (0.625, 0.75));
+        assert_eq!(rows[1].how, "measured [900 MHz – 1.10 GHz]");
+    }
+
+    #[test]
+    fn latencies_climb() {
+        let up = Ladder {
+            better: Better::Lower,
+            unit: "ns".to_owned(),
+            ceiling: 80.0,
+            rungs: Vec::new(),
+            unexplained: 20.0,
+            delivered: 100.0,
+            ..ladder()
+        };
+        let rows = rows(&up);
+        assert_eq!((rows[1].figure.as_str(), rows[1].from, rows[1].to), ("+ 20.0 ns", 0.8, 1.0));
+        assert_eq!(rows[0].share, "80.0 %");
+    }
+}
