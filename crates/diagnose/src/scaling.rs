@@ -85,6 +85,8 @@ fn doubt_of(m: &Measurement) -> Option<&'static str> {
         Some("but other programs ran on these CPUs, so this says little of the machine")
     } else if marked(Mark::Stolen) {
         Some("but the hypervisor took time, so this says little of the machine")
+    } else if m.detail.get("fixed_time").and_then(|fixed| fixed.as_bool()) == Some(true) {
+        Some("but only by its time, which is fixed, so this says nothing of its work")
     } else if m.doubt.is_some() {
         Some("but its steps are in doubt, so nothing more follows")
     } else if m.summary.n < 2 {
@@ -247,7 +249,10 @@ fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<&str>)
     let to = to.map_or(String::new(), |(_, most)| format!(" to {most} cores"));
     if *points == 2 {
         if *contention > RESOLUTION {
-            parts.push(format!("as if {} were serialized, by two steps alone", percent(*contention)));
+            parts.push(format!(
+                "as if {} of the work had to be done by one thread alone, as far as two steps can tell",
+                percent(*contention)
+            ));
         }
     } else if *residual > POOR {
         parts.push(format!("the fit misses the steps by {} and says little", percent(*residual)));
@@ -406,6 +411,8 @@ mod tests {
         assert!(told(&once).contains("cannot tell it from chance"), "{}", told(&once));
         let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".to_owned());
         assert!(told(&noisy).contains("in doubt") && !told(&noisy).contains("serialized"));
+        let fixed = |m: &mut Measurement| drop(m.detail.insert("fixed_time".to_owned(), true.into()));
+        assert!(told(&fixed).contains("its time, which is fixed"), "{}", told(&fixed));
         let quota = |m: &mut Measurement| {
             m.marks = (0..m.summary.n as u32)
                 .map(|sample| record::SampleMark { sample, mark: Mark::Quota })
@@ -419,7 +426,7 @@ mod tests {
         let fit = scaling(&by_law(&[1, 2], 1.0, 0.25, 0.0)).remove(0);
         assert!(near(fit.contention, 0.25, 1e-3), "{fit:?}");
         assert_eq!(fit.knee, None);
-        assert!(fit.meaning.contains("by two steps alone"), "{}", fit.meaning);
+        assert!(fit.meaning.contains("as far as two steps can tell"), "{}", fit.meaning);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use measure::child::SpawnError;
+
 /// Exit code for a finding at or above `--fail-on`.
 pub const FOUND: u8 = 1;
 
@@ -39,13 +41,16 @@ pub enum Failure {
     },
     /// It cannot be done on this machine.
     Cannot(String),
+    /// The command that was to be run cannot be started. Exit code 127 or 126, as shells have it.
+    Refused(SpawnError),
 }
 
 impl Failure {
-    /// The exit code: 2 for wrong usage, 3 when it could not be done.
+    /// The exit code: 2 for wrong usage, 3 when it could not be done, 127 and 126 for a command that cannot be started.
     pub fn code(&self) -> u8 {
         match self {
             Failure::Usage(_) => 2,
+            Failure::Refused(refused) => refused.code(),
             failure if failure.is_broken_pipe() => 0,
             _ => 3,
         }
@@ -61,6 +66,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Usage(what) | Failure::Cannot(what) => f.write_str(what),
+            Failure::Refused(refused) => write!(f, "{refused}"),
             // One line, whatever a file brought into the words.
             Failure::Input { path, why } => {
                 write!(f, "{}: {}", shown(path), why.split_whitespace().collect::<Vec<_>>().join(" "))

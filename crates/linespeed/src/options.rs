@@ -39,6 +39,7 @@ pub enum Command {
     /// What can be measured here, what not and why, and how long each takes
     List,
     /// A command or a recipe on 1 to all CPUs, placement by placement: throughput, speed-up, IPC, the yield of siblings
+    #[command(after_help = SCALE_HELP)]
     Scale(Scale),
     /// What a command is bound by, against what this machine can do
     #[command(after_help = STAT_HELP)]
@@ -110,6 +111,13 @@ record on standard error in the report's place, --output FILE writes the record 
 
 Exit codes: the command's own; 128+n when signal n ended it, or linespeed; 127 it was not found; 126 it cannot be run; \
 2 wrong usage; 3 a file cannot be written.";
+
+const SCALE_HELP: &str = "\
+A command stands after --: linespeed scale -- COMMAND. It should do a fixed amount of work: the time of a run is its score. \
+Of a program that runs for a fixed time a recipe reads the score that it prints.
+
+Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 could not do it, or every run failed; 127 the \
+command was not found; 126 it cannot be run; 128+n on signal n, after writing what was measured so far.";
 
 /// Options of `inspect`.
 #[derive(Debug, Args)]
@@ -369,13 +377,46 @@ pub fn parse() -> Result<Asked, Failure> {
     use std::io::IsTerminal;
     match Options::try_parse() {
         Ok(options) => options.check().map(|()| Asked::Do(Box::new(options))),
-        Err(error) if error.use_stderr() => {
+        Err(mut error) if error.use_stderr() => {
+            add_way_out(&mut error);
             let text = error.render().to_string();
             Err(Failure::Usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()))
         }
         Err(error) if std::io::stdout().is_terminal() => Ok(Asked::Text(error.render().ansi().to_string())),
         Err(error) => Ok(Asked::Text(error.render().to_string())),
     }
+}
+
+/// Adds to the complaint about a command without `--` before it what to write instead.
+fn add_way_out(error: &mut clap::Error) {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let (Some(ContextValue::String(word)), Some(ContextValue::StyledStr(usage))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::Usage))
+    else {
+        return;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') {
+        return;
+    }
+    if !usage.to_string().contains("linespeed scale") {
+        return;
+    }
+    let mut words: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let begin = words.iter().position(|arg| arg == "scale").unwrap_or(0);
+    let Some(at) = words.iter().skip(begin + 1).position(|arg| arg == word).map(|at| begin + 1 + at) else {
+        return;
+    };
+    let way_out = if measure::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
+        words.insert(at, "--recipe".to_owned());
+        "to run the recipe"
+    } else {
+        words.insert(at, "--".to_owned());
+        "a command stands after --"
+    };
+    let words: Vec<String> = words.iter().map(|word| report::terminal::quoted(word)).collect();
+    let tip = format!("{way_out}: linespeed {}", words.join(" "));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
 /// The whole definition, for completions and man pages.

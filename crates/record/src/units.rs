@@ -43,7 +43,10 @@ fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     format!("{} {}", significant(value / step.0), step.1)
 }
 
-/// Three significant digits without an exponent: `1234`, `123`, `12.3`, `1.23`, `0.123`.
+/// From here on a figure is written with an exponent: nobody counts so many digits.
+const LONG: f64 = 1e15;
+
+/// Three significant digits, without an exponent below [`LONG`]: `1234`, `123`, `12.3`, `1.23`, `0.123`.
 pub fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
@@ -51,6 +54,8 @@ pub fn significant(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 {
         "0".to_owned()
+    } else if size >= LONG {
+        format!("{value:.2e}")
     } else if size >= 99.95 {
         format!("{value:.0}")
     } else if size >= 9.995 {
@@ -129,6 +134,13 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_figure_of_hundreds_of_digits_is_short() {
+        assert_eq!(significant(1e308), "1.00e308");
+        assert_eq!(figure(-1e30, "work/s"), "-1.00e18 T/s");
+        assert_eq!(significant(1234567890.0), "1234567890");
+    }
 
     #[test]
     fn counts_carry_commas() {

@@ -22,8 +22,10 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The rows, each with a cell a column.
     pub rows: Vec<Vec<String>>,
-    /// What is to be known of the figures, below the table.
+    /// What is to be known of single rows, below the table, numbered from 1.
     pub notes: Vec<String>,
+    /// What is to be known of the whole table, below it.
+    pub remarks: Vec<String>,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
     /// Those of the row that is being made.
@@ -107,18 +109,20 @@ impl Table {
         }
     }
 
-    /// Adds a note below the table, once.
-    pub fn note(&mut self, text: &str) -> usize {
-        self.notes.iter().position(|note| note == text).unwrap_or_else(|| {
-            self.notes.push(text.to_owned());
-            self.notes.len() - 1
-        })
+    /// Adds a note about the whole table below it, once.
+    pub fn note(&mut self, text: &str) {
+        if !self.remarks.iter().any(|remark| remark == text) {
+            self.remarks.push(text.to_owned());
+        }
     }
 
     /// Adds a note to which the row that is added next refers.
     pub fn note_row(&mut self, text: &str) {
-        let note = self.note(text);
-        self.pending.push(note);
+        let at = self.notes.iter().position(|note| note == text).unwrap_or(self.notes.len());
+        if at == self.notes.len() {
+            self.notes.push(text.to_owned());
+        }
+        self.pending.push(at);
     }
 }
 
@@ -134,8 +138,9 @@ mod tests {
         table.row(vec!["1 ns".to_owned()]);
         table.row(vec!["2 ns".to_owned()]);
         let table = table.finished();
-        assert_eq!(table.rows, [["1 ns", "[2]"], ["2 ns", ""]].map(|row| row.map(str::to_owned)));
-        assert_eq!(table.notes, ["about all", "noisy"]);
+        assert_eq!(table.rows, [["1 ns", "[1]"], ["2 ns", ""]].map(|row| row.map(str::to_owned)));
+        // What is about all of it has no number that no row refers to.
+        assert_eq!((table.notes, table.remarks), (vec!["noisy".to_owned()], vec!["about all".to_owned()]));
     }
 
     #[test]

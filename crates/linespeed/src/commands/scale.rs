@@ -1,5 +1,7 @@
 //! `linespeed scale`: a command, or a recipe, from one CPU to all of them.
 
+mod list;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -7,7 +9,7 @@ use std::time::{Duration, Instant};
 use machine::Root;
 use measure::crowd::{self, Job, Plan, Results, Run, Seen, Step, Trouble};
 use measure::orders::{ORDERS, Order};
-use measure::recipes::{self, Origin, Recipe, needs};
+use measure::recipes::{self, Recipe, needs};
 use measure::{Depth, Stop};
 use record::{Coverage, Ended, Machine, Record};
 use report::terminal;
@@ -31,7 +33,7 @@ const FILES_A_COPY: u64 = 10;
 pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let own = recipes::own_folder();
     if scale.list {
-        return list(options, own.as_deref());
+        return list::list(options, own.as_deref());
     }
     let repeats = repeats(options, scale)?;
     let timeout = timeout(scale)?;
@@ -78,12 +80,12 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
     record.diagnosis = diagnose::diagnose(&record);
     if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {
-        return Err(Failure::Cannot(complaint(&job, trouble)));
+        return Err(complaint(&job, trouble));
     }
     deliver(options, &record, destination.as_deref())?;
     match (results.interrupted, results.failed) {
         (Some(signal), _) => Ok(128 + signal as u8),
-        (None, Some(trouble)) => Err(Failure::Cannot(complaint(&job, &trouble))),
+        (None, Some(trouble)) => Err(complaint(&job, &trouble)),
         (None, None) if record.measurements.is_empty() => Err(Failure::Cannot(format!(
             "{}: nothing could be measured; what stood in the way is told above",
             job.name
@@ -103,7 +105,11 @@ fn all(
     seen: &mut Watching,
 ) -> Results {
     let failed = |trouble: Trouble| match trouble {
-        Trouble::Stopped(signal) => Results { interrupted: Some(signal), ..Results::default() },
+        Trouble::Stopped(signal) => {
+            let reason = format!("interrupted by signal {signal} before the first run was over");
+            let coverage = vec![Coverage::skipped("scale", reason)];
+            Results { interrupted: Some(signal), coverage, ..Results::default() }
+        }
         trouble => Results { failed: Some(trouble), ..Results::default() },
     };
     let folder = match recipe.filter(|recipe| recipe.needs_folder() || recipe.service.is_some()) {
@@ -141,13 +147,17 @@ fn all(
     results
 }
 
-/// What went wrong, with what it was about.
-fn complaint(job: &Job, trouble: &Trouble) -> String {
+/// What went wrong, with what it was about and the way out.
+fn complaint(job: &Job, trouble: &Trouble) -> Failure {
+    let typed = job.name == crowd::COMMAND;
     match trouble {
-        Trouble::CannotStart(_) | Trouble::Service(_) => trouble.to_string(),
-        _ if job.name == crowd::COMMAND => trouble.to_string(),
-        _ => format!("recipe {}: {trouble}", job.name),
+        Trouble::CannotStart(refused) if typed => return Failure::Refused(refused.clone()),
+        Trouble::CannotStart(_) | Trouble::Service(_) => return Failure::Cannot(trouble.to_string()),
+        _ => {}
     }
+    let about = if typed { String::new() } else { format!("recipe {}: ", job.name) };
+    let way_out = trouble.way_out().map_or(String::new(), |way_out| format!(" ({way_out})"));
+    Failure::Cannot(format!("{about}{trouble}{way_out}"))
 }
 
 /// Rounds, by --repeat or the depth.
@@ -389,54 +399,6 @@ fn deliver(options: &Options, record: &Record, destination: Option<&Path>) -> Re
             Err(failure)
         }
     }
-}
-
-/// `scale --list`: every recipe, what it measures, its settings, and what it lacks here.
-fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
-    let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
-    let folders = needs::search_path();
-    let mut entries = Vec::new();
-    let mut listed = Vec::new();
-    for (name, found) in recipes::all(own) {
-        let entry = match found {
-            Err(error) => {
-                terminal::ListedRecipe { name, broken: Some(error.to_string()), ..Default::default() }
-            }
-            Ok(mut recipe) => {
-                let missing = recipe.find_programs(&folders, &os_release).err();
-                let prefix = format!("recipe {}: ", recipe.name);
-                let settings = recipe.settings.iter();
-                terminal::ListedRecipe {
-                    name,
-                    what: recipe.what.clone(),
-                    file: match &recipe.origin {
-                        Origin::BuiltIn => None,
-                        Origin::File(path) => Some(path.to_string_lossy().into_owned()),
-                    },
-                    settings: settings
-                        .map(|(name, s)| (name.clone(), s.value.clone(), s.what.clone()))
-                        .collect(),
-                    missing: missing.map(|why| why.strip_prefix(&prefix).unwrap_or(&why).to_owned()),
-                    broken: None,
-                }
-            }
-        };
-        entries.push(serde_json::json!({
-            "name": entry.name,
-            "what": entry.what,
-            "file": entry.file,
-            "settings": entry.settings.iter().map(|(name, value, what)| {
-                serde_json::json!({"name": name, "value": value, "what": what})
-            }).collect::<Vec<_>>(),
-            "missing": entry.missing,
-            "error": entry.broken,
-        }));
-        listed.push(entry);
-    }
-    if options.out.json {
-        return output::print(&format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);
-    }
-    output::print(&terminal::recipes(&listed, &output::style(&options.out))).map(|()| 0)
 }
 
 #[cfg(test)]

@@ -24,6 +24,11 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
             path: show.record.clone(),
             why: "has no wake-up latency; measure it with linespeed run wakeup".to_owned(),
         })?
+    } else if terminal::is_scale(&record) {
+        let style = output::style(&options.out);
+        // Of a record of scale, what it says of the command comes first, and before the machine alone where it has no figure.
+        let rest = if record.measurements.is_empty() { terminal::inventory } else { terminal::report };
+        format!("{}\n{}", terminal::scale_briefly(&record, &style), rest(&record, &style))
     } else if record.measurements.is_empty() {
         terminal::inventory(&record, &output::style(&options.out))
     } else {

@@ -9,6 +9,7 @@ mod offline;
 mod output;
 mod records;
 mod scale;
+mod scale_words;
 mod signals;
 mod stat;
 mod support;

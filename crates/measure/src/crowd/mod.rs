@@ -1,18 +1,20 @@
 //! Commands on many CPUs: copies of one pinned to a CPU each and started together, or one that is told how many CPUs it
 //! has; over the steps and placements of a plan, in interleaved rounds.
 
+mod fixed_time;
 pub mod folder;
 mod incidents;
 pub mod plan;
 mod rounds;
 mod run;
 pub mod service;
+mod told;
 
 use std::ffi::OsString;
 
 pub use plan::{Plan, Step};
 pub use rounds::{Options, Results, Seen, measure};
-pub use run::{Ear, Run, Trouble, run};
+pub use run::{Ear, Failed, Run, Trouble, run};
 
 use crate::recipes::Recipe;
 use crate::recipes::score::Score;
@@ -64,6 +66,16 @@ impl Job {
             expect: None,
             ignore_failure: false,
         }
+    }
+
+    /// The command as people read it: filled in, but for the places that each step and copy fills in itself.
+    pub fn words(&self) -> Vec<String> {
+        let mut values = self.values.clone();
+        for name in ["threads", "cpus"] {
+            values.insert(name.to_owned(), format!("{{{name}}}"));
+        }
+        let words = crate::recipes::template::fill_all(&self.command, &values);
+        words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 
     /// What a recipe says, with its settings' values.

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use record::{Coverage, Machine, Mark, Measurement, SampleMark, Where};
 
-use super::run::{Ear, Run, Trouble, run};
+use super::fixed_time::{self, FixedTime};
+use super::run::{Ear, Failed, Run, Trouble, run};
 use super::service::Running;
+use super::told::{self, implausible, left_behind, lost, without_ipc};
 use super::{Job, Plan, Step};
-use crate::{Stop, counters};
+use crate::Stop;
 
 /// A trial that lasted this long counts as the first sample of one CPU: what a first run loads into memory is of no weight
 /// beside it, and time is dear.
@@ -56,14 +58,16 @@ pub struct Results {
 
 /// The runs of one step.
 #[derive(Debug, Default)]
-struct Taken {
+pub(super) struct Taken {
     /// By round; `None` where there is none.
-    runs: Vec<Option<Run>>,
-    trouble: Option<Trouble>,
+    pub runs: Vec<Option<Run>>,
+    /// Why there are no more.
+    pub trouble: Option<Trouble>,
 }
 
 impl Taken {
-    fn good(&self) -> impl Iterator<Item = &Run> {
+    /// Those that count.
+    pub fn good(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().flatten()
     }
 }
@@ -88,7 +92,9 @@ pub fn measure(
     let trial = match trial {
         Ok(trial) => trial,
         Err(Trouble::Stopped(signal)) => {
+            let all = plan.steps.len() * options.repeats.max(1);
             results.interrupted = Some(signal);
+            results.coverage.push(told::interrupted(signal, plan, &taken, 0, all, options.repeats));
             return results;
         }
         Err(trouble) => {
@@ -102,7 +108,8 @@ pub fn measure(
         taken.trouble = too_much_memory(job, step, &trial, options.memory);
     }
     let wall = trial.seconds.iter().copied().fold(0.0, f64::max);
-    let order = order(plan.steps.len(), options.repeats.max(1));
+    let repeats = options.repeats.max(1);
+    let order = order(plan.steps.len(), repeats);
     seen.tried(wall * order.len() as f64, &trial);
     let skip = (wall >= LONG_TRIAL).then_some((0, 0));
     if skip.is_some() {
@@ -119,6 +126,7 @@ pub fn measure(
             Ok(run) => taken[at].runs.push(Some(run)),
             Err(Trouble::Stopped(signal)) => {
                 results.interrupted = Some(signal);
+                results.coverage.push(told::interrupted(signal, plan, &taken, done, order.len(), repeats));
                 break;
             }
             Err(trouble @ Trouble::Service(_)) => {
@@ -129,13 +137,22 @@ pub fn measure(
             Err(trouble) => taken[at].trouble = Some(trouble),
         }
     }
+    if let Some(failed) = without_work(job, &mut taken) {
+        results.failed = results.failed.or(Some(Trouble::AllFailed(failed)));
+    }
+    results.coverage.extend(told::failures_that_count(job, &taken));
+    let fixed = fixed_time::found(job, plan, &taken);
+    results.coverage.extend(fixed.as_ref().map(FixedTime::told));
     let mut all = Vec::new();
     for (step, taken) in plan.steps.iter().zip(&taken) {
         all.extend(measurements(job, step, taken));
         results.coverage.extend(lost(step, taken));
     }
     all.extend(smt_yield(job, plan, machine, &taken));
-    for measurement in all {
+    for mut measurement in all {
+        if let Some(fixed) = &fixed {
+            fixed.mark(&mut measurement);
+        }
         match implausible(&measurement) {
             None => results.measurements.push(measurement),
             withheld => results.coverage.extend(withheld),
@@ -148,15 +165,24 @@ pub fn measure(
     results
 }
 
-/// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
-fn implausible(measurement: &Measurement) -> Option<Coverage> {
-    let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
-    let value = measurement.value();
-    (!(least..=most).contains(&value)).then(|| {
-        let figure = record::units::figure(value, &measurement.unit);
-        let reason = format!("{} of {figure} is physically implausible and was withheld", measurement.metric);
-        Coverage::skipped("scale", reason)
-    })
+/// Takes the runs out of steps in which every run failed: where failures count and no score proves that work was done,
+/// they are no work. The failure, where no step is left.
+fn without_work(job: &Job, taken: &mut [Taken]) -> Option<Failed> {
+    if !job.ignore_failure || !job.scores.is_empty() {
+        return None;
+    }
+    let mut first = None;
+    let mut worked = false;
+    for taken in taken {
+        let failed = taken.good().find_map(|run| run.failed.clone());
+        if let Some(failed) = failed.filter(|_| taken.good().all(|run| run.failed.is_some())) {
+            first.get_or_insert_with(|| failed.clone());
+            taken.runs.clear();
+            taken.trouble = Some(Trouble::AllFailed(failed));
+        }
+        worked |= taken.good().next().is_some();
+    }
+    first.filter(|_| !worked)
 }
 
 fn once(
@@ -185,28 +211,6 @@ fn order(steps: usize, repeats: usize) -> Vec<(usize, usize)> {
     (0..repeats).flat_map(round).collect()
 }
 
-/// Why there is no IPC, in one line.
-fn without_ipc(trial: &Run) -> Option<Coverage> {
-    let why = trial.ipc.as_ref().err()?;
-    let availability = counters::availability();
-    let reason = availability.reason.as_ref().filter(|_| !availability.pmu).unwrap_or(why);
-    let coverage = Coverage::impossible("counters", format!("no IPC: {reason}"));
-    Some(match &availability.remedy {
-        Some(remedy) => coverage.with_remedy(remedy.clone()),
-        None => coverage,
-    })
-}
-
-/// What to say of a command that forks away.
-fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
-    (!trial.left.is_empty()).then(|| {
-        let names = trial.left.join(", ");
-        let reason =
-            format!("it ended while {names} was still running; its time is until the last of them ended");
-        Coverage::degraded(job.name.clone(), reason).with_remedy("start it in the foreground")
-    })
-}
-
 /// Whether a step's copies would need more memory than there is, by what one copy took.
 fn too_much_memory(job: &Job, step: &Step, trial: &Run, free: Option<u64>) -> Option<Trouble> {
     let copies = step.cpus.len() as u64;
@@ -222,25 +226,6 @@ fn too_much_memory(job: &Job, step: &Step, trial: &Run, free: Option<u64>) -> Op
         bytes(trial.usage.max_rss_bytes),
         bytes(free)
     )))
-}
-
-/// `4 CPUs, cores-first`.
-fn called(step: &Step) -> String {
-    let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
-    let cpus = if step.cpus.len() == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", step.cpus.len()) };
-    format!("{cpus}, {}", placements.join(" and "))
-}
-
-/// What to say of a step that has fewer runs than it should.
-fn lost(step: &Step, taken: &Taken) -> Option<Coverage> {
-    let trouble = taken.trouble.as_ref()?;
-    let runs = taken.good().count();
-    let what = format!("scale: {}", called(step));
-    Some(if runs == 0 {
-        Coverage::skipped(what, trouble.to_string())
-    } else {
-        Coverage::degraded(what, format!("after {runs} runs: {trouble}"))
-    })
 }
 
 /// Everything of one step, for each of its placements.
@@ -261,6 +246,7 @@ fn measurements(job: &Job, step: &Step, taken: &Taken) -> Vec<Measurement> {
             runs.iter().map(|run| run.throughput).collect(),
         )
         .with_detail("work", first.unit.as_str())
+        .with_detail("command", job.words())
         .with_detail("cpus", step.set().to_string())
         .with_detail("how", how);
         if job.copies && step.cpus.len() > 1 {
@@ -376,6 +362,7 @@ mod tests {
             ipc: Err("none".to_owned()),
             marks: Vec::new(),
             left: Vec::new(),
+            failed: None,
         }
     }
 
@@ -446,6 +433,39 @@ mod tests {
         let sets: Vec<CpuList> = plan.steps.iter().map(Step::set).collect();
         // One CPU is always there: everything is told against it.
         assert_eq!(sets.iter().map(CpuList::len).collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn runs_that_all_fail_are_no_work() {
+        let failed = Failed { how: "exited with code 1".to_owned(), words: String::new(), forgivable: true };
+        let failing = |rates: &[f64]| {
+            let mut taken = taken(rates);
+            taken.runs.iter_mut().flatten().for_each(|run| run.failed = Some(failed.clone()));
+            taken
+        };
+        let ignoring = Job { ignore_failure: true, ..job() };
+        let mut all = [failing(&[1.0, 1.0]), failing(&[2.0])];
+        assert_eq!(without_work(&ignoring, &mut all), Some(failed.clone()));
+        assert!(all.iter().all(|taken| taken.good().next().is_none()));
+        // One step is left, with a failure among its runs.
+        let mut some = [taken(&[1.0, 1.0]), failing(&[2.0])];
+        some[0].runs[1].as_mut().unwrap().failed = Some(failed);
+        assert_eq!(without_work(&ignoring, &mut some), None);
+        let says = told::failures_that_count(&ignoring, &some).unwrap().reason.unwrap();
+        assert!(says.contains("1 of 2 runs failed") && says.contains("exited with code 1"), "{says}");
+        let step = lost(&plan().steps[1], &some[1]).unwrap();
+        assert!(step.reason.unwrap().contains("every run failed"));
+    }
+
+    #[test]
+    fn an_interruption_says_how_far_it_had_come() {
+        let plan = plan();
+        let mut all: Vec<Taken> = plan.steps.iter().map(|_| Taken::default()).collect();
+        let says = |taken: &[Taken], runs| told::interrupted(2, &plan, taken, runs, 8, 2).reason.unwrap();
+        assert!(says(&all, 0).contains("signal 2 before the first run was over"));
+        all[0] = taken(&[1.0, 1.0]);
+        all[1] = taken(&[1.0]);
+        assert_eq!(says(&all, 3), "interrupted by signal 2 after 3 of 8 runs: 1 of 4 steps with all runs");
     }
 
     #[test]

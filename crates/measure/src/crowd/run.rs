@@ -13,7 +13,7 @@ use super::service::Running;
 use crate::Stop;
 use crate::child::{Child, Ended, Exit, Input, Output, Process, SpawnError, Spec, Usage, Watcher, wait_all};
 use crate::counters::{Counters, Set, Target};
-use crate::recipes::score::{self, Kind, MOST_OUTPUT, Scored};
+use crate::recipes::score::{self, Kind, MOST_OUTPUT, Scored, Unusable};
 use crate::recipes::template::{Values, fill_all};
 
 /// What is kept of the output of a command that has no score: its last words, should it fail.
@@ -41,6 +41,25 @@ pub struct Run {
     pub marks: Vec<Mark>,
     /// Processes that the command left behind when it ended, by name; they were waited for.
     pub left: Vec<String>,
+    /// How it failed, where a failure counts too ([`Job::ignore_failure`]).
+    pub failed: Option<Failed>,
+}
+
+/// How a command failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// How: `exited with code 2`.
+    pub how: String,
+    /// What it printed last, bounded.
+    pub words: String,
+    /// Whether it may be meant: the measured command itself ended with this exit code.
+    pub forgivable: bool,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.how, last(&self.words))
+    }
 }
 
 /// Why a run does not count.
@@ -50,13 +69,10 @@ pub enum Trouble {
     Stopped(i32),
     /// The command cannot be started.
     CannotStart(SpawnError),
-    /// It failed, or was killed: how, and its last words.
-    Failed {
-        /// How: `exited with code 2`.
-        how: String,
-        /// What it printed last, bounded.
-        words: String,
-    },
+    /// It failed, or was killed.
+    Failed(Failed),
+    /// It failed in every run, though failures count: there is no work to tell the rate of.
+    AllFailed(Failed),
     /// It took longer than allowed, seconds.
     TimedOut(f64),
     /// Its output has no score, or not what must stand in it: which pattern, and the output, bounded.
@@ -66,6 +82,8 @@ pub enum Trouble {
         /// The output.
         output: String,
     },
+    /// Its score is no number to compute with: zero, negative, `nan`, too large.
+    Unusable(Unusable),
     /// The program beside it is gone, or did not start.
     Service(String),
     /// Its copies need more memory than there is.
@@ -77,10 +95,10 @@ impl fmt::Display for Trouble {
         match self {
             Trouble::Stopped(signal) => write!(f, "stopped by signal {signal}"),
             Trouble::CannotStart(error) => write!(f, "{error}"),
-            Trouble::Failed { how, words } if words.is_empty() => {
-                write!(f, "the command {how} and said nothing")
+            Trouble::Failed(failed) => write!(f, "the command {failed}"),
+            Trouble::AllFailed(failed) => {
+                write!(f, "every run failed, so there is no rate of work to tell: the command {failed}")
             }
-            Trouble::Failed { how, words } => write!(f, "the command {how}; its last words: {words}"),
             Trouble::TimedOut(seconds) => {
                 write!(f, "the command took longer than the {seconds} s that --timeout allows, and was ended")
             }
@@ -90,8 +108,36 @@ impl fmt::Display for Trouble {
             Trouble::Unreadable { wanted, output } => {
                 write!(f, "{wanted} was not found in what the command printed: {output}")
             }
+            Trouble::Unusable(Unusable { number, line }) => write!(
+                f,
+                "the score {number} is not a usable number (one above 0 is needed); the line that the command printed: {}",
+                shown(line)
+            ),
             Trouble::Service(why) | Trouble::NoRoom(why) => write!(f, "{why}"),
         }
+    }
+}
+
+impl Trouble {
+    /// The way out, where there is one that the words do not tell.
+    pub fn way_out(&self) -> Option<&'static str> {
+        match self {
+            Trouble::Failed(Failed { forgivable: true, .. }) => {
+                Some("with -i runs that fail count too, unless all do")
+            }
+            Trouble::AllFailed(Failed { forgivable: true, .. }) => {
+                Some("where this exit code is no failure, run it in a shell: -- sh -c 'COMMAND; exit 0'")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The end of a sentence about a program that has ended: its last words, or that it had none.
+pub(super) fn last(words: &str) -> String {
+    match words {
+        "" => " and said nothing".to_owned(),
+        words => format!("; its last words: {words}"),
     }
 }
 
@@ -202,8 +248,9 @@ pub fn run(
             (String::from_utf8_lossy(&out).into_owned(), String::from_utf8_lossy(&err).into_owned())
         })
         .collect();
-    if !job.ignore_failure {
-        failure(&ended, &outputs)?;
+    let failed = failure(&ended, &outputs);
+    if let Some(failed) = failed.as_ref().filter(|_| !job.ignore_failure) {
+        return Err(Trouble::Failed(failed.clone()));
     }
     let scored =
         outputs.iter().map(|(out, err)| read_score(job, &values, out, err)).collect::<Result<Vec<_>, _>>()?;
@@ -227,6 +274,7 @@ pub fn run(
         marks: before.until(&after, cpus, used, wall),
         left: names(&ended.iter().flat_map(|ended| ended.left.clone()).collect::<Vec<_>>()),
         seconds: walls,
+        failed,
     })
 }
 
@@ -284,18 +332,18 @@ fn ipc(counters: &[Counters]) -> Result<f64, String> {
     if cycles > 0.0 { Ok(instructions / cycles) } else { Err("no cycle was counted".to_owned()) }
 }
 
-/// `Err` when a copy failed.
-fn failure(ended: &[Ended], outputs: &[(String, String)]) -> Result<(), Trouble> {
+/// How the first copy that failed did; `None` when none has.
+fn failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed> {
     let failures: Vec<(usize, String)> =
         ended.iter().enumerate().filter_map(|(at, ended)| Some((at, how_it_failed(ended.exit)?))).collect();
-    let Some((at, how)) = failures.first() else { return Ok(()) };
+    let (at, how) = failures.first()?;
     let how = match (ended.len(), failures.len()) {
         (1, _) => how.clone(),
         (all, failed) => format!("{how} in {failed} of {all} copies"),
     };
     let (out, err) = &outputs[*at];
     let words = shown(if err.trim().is_empty() { out } else { err });
-    Err(Trouble::Failed { how, words })
+    Some(Failed { how, words, forgivable: matches!(ended[*at].exit, Exit::Code(_)) })
 }
 
 /// The score in what a copy printed; `None` for a command that has none.
@@ -314,7 +362,7 @@ fn read_score(job: &Job, values: &Values, out: &str, err: &str) -> Result<Option
     if job.scores.is_empty() {
         return Ok(None);
     }
-    match score::first(&job.scores, out, err, values) {
+    match score::first(&job.scores, out, err, values).map_err(Trouble::Unusable)? {
         Some(score) => Ok(Some(score)),
         None => {
             let wanted: Vec<String> = job.scores.iter().map(|score| format!("{:?}", score.pattern)).collect();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use record::CpuList;
 
-use super::run::{Trouble, how_it_failed, shown};
+use super::run::{Failed, Trouble, how_it_failed, last, shown};
 use crate::Stop;
 use crate::child::{Child, Exit, Input, Output, Spec};
 use crate::recipes::Service;
@@ -64,13 +64,13 @@ pub fn start(
         let left = until.saturating_duration_since(Instant::now());
         match once(&service.ready, values, environment, folder, left.max(ASK), stop) {
             Ok(()) => break,
-            Err(Trouble::Failed { .. } | Trouble::TimedOut(_)) if Instant::now() < until => {
+            Err(Trouble::Failed(_) | Trouble::TimedOut(_)) if Instant::now() < until => {
                 std::thread::sleep(ASK);
             }
-            Err(Trouble::Failed { .. } | Trouble::TimedOut(_)) => {
-                let words = running.last_words();
+            Err(Trouble::Failed(_) | Trouble::TimedOut(_)) => {
+                let words = last(&running.last_words());
                 return Err(Trouble::Service(format!(
-                    "{} did not get ready within {} s; its last words: {words}",
+                    "{} did not get ready within {} s{words}",
                     running.name, service.patience
                 )));
             }
@@ -117,7 +117,7 @@ fn once(
                 let (out, err) = child.captured();
                 let text = if err.is_empty() { out } else { err };
                 let words = shown(&String::from_utf8_lossy(&text));
-                Err(Trouble::Failed { how: format!("{name} {how}"), words })
+                Err(Trouble::Failed(Failed { how: format!("{name} {how}"), words, forgivable: false }))
             }
         },
     }
@@ -134,11 +134,8 @@ impl Running {
         }
         let ended = self.child.wait(stop, Some(Duration::ZERO));
         let how = how_it_failed(ended.exit).unwrap_or_else(|| "ended by itself".to_owned());
-        let words = self.last_words();
-        Err(Trouble::Service(format!(
-            "{} {how} in the middle of the run; its last words: {words}",
-            self.name
-        )))
+        let words = last(&self.last_words());
+        Err(Trouble::Service(format!("{} {how} in the middle of the run{words}", self.name)))
     }
 
     /// Its process.

@@ -91,7 +91,8 @@ fn a_command_that_fails_is_told_with_its_last_words() {
     let all = once(&shell("exit 1"), &cpus).unwrap_err().to_string();
     assert!(cpus.len() == 1 || all.contains(&format!("in {0} of {0} copies", cpus.len())), "{all}");
     let ignored = Job { ignore_failure: true, ..shell("exit 1") };
-    assert!(once(&ignored, &cpus[..1]).is_ok());
+    let run = once(&ignored, &cpus[..1]).unwrap();
+    assert_eq!(run.failed.unwrap().to_string(), "exited with code 1 and said nothing");
 }
 
 #[test]
@@ -103,6 +104,14 @@ fn output_that_does_not_parse_is_shown_and_bounded() {
     assert!(told.len() < 1000, "{} bytes of complaint", told.len());
     let silent = recipe("command = [\"true\"]\n[[score]]\npattern = \"rate {score}\"\nunit = \"x\"");
     assert!(once(&silent, &cpus[..1]).unwrap_err().to_string().contains("printed nothing"));
+    for score in ["-5", "nan", "0", "1e999"] {
+        let text = format!(
+            "command = [\"echo\", \"rate: {score} ops\"]\n[[score]]\npattern = \"rate: {{score}}\"\nunit = \"x\""
+        );
+        let told = once(&recipe(&text), &cpus[..1]).unwrap_err().to_string();
+        assert!(told.contains(&format!("the score {score} is not a usable number")), "{told}");
+        assert!(told.contains(&format!("rate: {score} ops")), "{told}");
+    }
     let unproven = recipe("command = [\"echo\", \"failed\"]\nexpect = \"Solution Validates\"");
     assert!(once(&unproven, &cpus[..1]).unwrap_err().to_string().contains("Solution Validates"));
 }

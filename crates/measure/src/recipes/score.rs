@@ -69,8 +69,17 @@ pub struct Scored {
     pub unit: String,
 }
 
-/// The part of a pattern that is the number.
-const NUMBER: &str = r"([-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)";
+/// A score that stands where it should and is no number to compute with: negative, zero, `nan`, beyond any number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// As the program printed it.
+    pub number: String,
+    /// The line in which it stands.
+    pub line: String,
+}
+
+/// The part of a pattern that is the number, or what programs print in its place when they have none.
+const NUMBER: &str = r"([-+]?(?:nan\b|inf(?:inity)?\b|[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))";
 
 /// A pattern as a regular expression. Text is matched without regard to case, any white space by any white space;
 /// `{score}` is the number, `{word}` a word, `{...}` anything on the line; other names in braces are settings.
@@ -127,39 +136,66 @@ pub fn places(pattern: &str) -> Vec<String> {
 }
 
 /// A number as programs print it: with thousands separators, too.
-fn number(text: &str) -> Option<f64> {
-    text.replace(',', "").parse::<f64>().ok().filter(|value| value.is_finite())
+fn number(text: &str) -> f64 {
+    text.replace(',', "").parse().unwrap_or(f64::NAN)
+}
+
+/// The line of a text in which the byte at this place stands.
+fn line_at(text: &str, at: usize) -> &str {
+    let from = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let to = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    text[from..to].trim()
 }
 
 impl Score {
-    /// The score in what a program printed; `None` where nothing matches, or no sound number is there.
-    pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Option<Scored> {
-        let pattern = compile(&self.pattern, values, true).ok()?;
+    /// The score in what a program printed; `None` where nothing matches, `Err` where no sound number stands there.
+    pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Result<Option<Scored>, Unusable> {
+        let Ok(pattern) = compile(&self.pattern, values, true) else { return Ok(None) };
         let texts: &[&str] = match self.stream {
             Stream::Stdout => &[stdout],
             Stream::Stderr => &[stderr],
             Stream::Both => &[stdout, stderr],
         };
         let mut all = texts.iter().flat_map(|text| {
-            pattern
-                .captures_iter(text)
-                .filter_map(|found| number(found.get(1)?.as_str()))
-                .collect::<Vec<f64>>()
+            let found = pattern.captures_iter(text).filter_map(|found| found.get(1));
+            found.map(move |found| (number(found.as_str()), found.as_str(), *text, found.start()))
         });
-        let value = match self.pick {
+        let picked = match self.pick {
             Pick::First => all.next(),
             Pick::Last => all.last(),
-            Pick::Sum => all.fold(None, |sum: Option<f64>, value| Some(sum.unwrap_or(0.0) + value)),
-        }?;
+            // One part may have done nothing; no part can have done less.
+            Pick::Sum => all.reduce(|sum, part| match part.0 {
+                _ if !(sum.0 >= 0.0 && sum.0.is_finite()) => sum,
+                value if value >= 0.0 && value.is_finite() => (sum.0 + value, part.1, part.2, part.3),
+                _ => part,
+            }),
+        };
+        let Some((value, text, whole, at)) = picked else { return Ok(None) };
         let value = value * self.scale;
         // A score of nothing is none: a rate of 0 has no speed-up, a time of 0 no rate.
-        (value.is_finite() && value > 0.0).then(|| Scored { value, kind: self.kind, unit: self.unit.clone() })
+        if value.is_finite() && value > 0.0 {
+            return Ok(Some(Scored { value, kind: self.kind, unit: self.unit.clone() }));
+        }
+        Err(Unusable { number: text.to_owned(), line: line_at(whole, at).to_owned() })
     }
 }
 
-/// The first of several scores that a program printed.
-pub fn first(scores: &[Score], stdout: &str, stderr: &str, values: &Values) -> Option<Scored> {
-    scores.iter().find_map(|score| score.read(stdout, stderr, values))
+/// The first of several scores that a program printed; `Err` where the only ones are no sound numbers.
+pub fn first(
+    scores: &[Score],
+    stdout: &str,
+    stderr: &str,
+    values: &Values,
+) -> Result<Option<Scored>, Unusable> {
+    let mut unusable = None;
+    for score in scores {
+        match score.read(stdout, stderr, values) {
+            Ok(Some(scored)) => return Ok(Some(scored)),
+            Ok(None) => {}
+            Err(found) => unusable = unusable.or(Some(found)),
+        }
+    }
+    unusable.map_or(Ok(None), Err)
 }
 
 #[cfg(test)]
@@ -178,7 +214,12 @@ mod tests {
     }
 
     fn read(pattern: &str, text: &str) -> Option<f64> {
-        score(pattern).read(text, "", &Values::new()).map(|scored| scored.value)
+        score(pattern).read(text, "", &Values::new()).unwrap().map(|scored| scored.value)
+    }
+
+    fn unusable(pattern: &str, text: &str) -> (String, String) {
+        let found = score(pattern).read(text, "", &Values::new()).unwrap_err();
+        (found.number, found.line)
     }
 
     #[test]
@@ -202,15 +243,16 @@ mod tests {
     fn a_setting_may_stand_in_a_pattern_and_means_itself() {
         let values: Values = [("algorithm".to_owned(), "AES-256+CBC".to_owned())].into();
         let found = score("{algorithm} {score}k").read("aes-256+cbc    1474863.10k\n", "", &values);
-        assert_eq!(found.map(|scored| scored.value), Some(1474863.10));
+        assert_eq!(found.unwrap().map(|scored| scored.value), Some(1474863.10));
         assert_eq!(places("{algorithm} {...} {word} {score}k"), ["algorithm"]);
     }
 
     #[test]
     fn several_lines_are_first_last_or_summed() {
         let text = "t 1\nt 2\nt 4\n";
-        let with =
-            |pick| Score { pick, ..score("t {score}") }.read(text, "", &Values::new()).map(|s| s.value);
+        let with = |pick| {
+            Score { pick, ..score("t {score}") }.read(text, "", &Values::new()).unwrap().map(|s| s.value)
+        };
         assert_eq!(with(Pick::First), Some(1.0));
         assert_eq!(with(Pick::Last), Some(4.0));
         assert_eq!(with(Pick::Sum), Some(7.0));
@@ -218,18 +260,36 @@ mod tests {
 
     #[test]
     fn what_is_no_score_is_none() {
-        assert_eq!(read("t {score}", "t nan\nt -\n"), None);
-        assert_eq!(read("t {score}", "t 0\n"), None);
-        assert_eq!(read("t {score}", "t 1e999\n"), None);
+        assert_eq!(read("t {score}", "t -\nt nano\nt information\n"), None);
         assert_eq!(read("t {score}", &"t ".repeat(100_000)), None);
         assert!(compile("no number", &Values::new(), true).is_err());
         assert!(compile("{score} {score}", &Values::new(), true).is_err());
     }
 
     #[test]
+    fn a_score_that_is_no_usable_number_is_shown_with_its_line() {
+        for number in ["nan", "-nan", "inf", "Infinity", "0", "0.00", "-5", "1e999"] {
+            let text = format!("begin\n  rate: {number} /s \nend\n");
+            let expected = (number.to_owned(), format!("rate: {number} /s"));
+            assert_eq!(unusable("rate: {score}", &text), expected);
+        }
+        // The one that counts is the one that is picked, and a sum has no part below nothing.
+        let picked = |pick, text: &str| Score { pick, ..score("t {score}") }.read(text, "", &Values::new());
+        assert!(picked(Pick::Last, "t nan\nt 4\n").is_ok() && picked(Pick::First, "t nan\nt 4\n").is_err());
+        let value = |text| picked(Pick::Sum, text).map(|scored| scored.map(|s| s.value));
+        assert_eq!(value("t 0\nt 4\n"), Ok(Some(4.0)));
+        assert_eq!(value("t 4\nt -1\nt 2\n").unwrap_err().line, "t -1");
+        assert!(value("t nan\nt 2\n").is_err() && value("t 1e308\nt 1e308\n").is_err());
+        // Another way to find a score may still find one.
+        let two = [score("a {score}"), score("b {score}")];
+        assert_eq!(first(&two, "a -1\nb 2\n", "", &Values::new()).unwrap().map(|s| s.value), Some(2.0));
+        assert_eq!(first(&two, "a -1\nb 0\n", "", &Values::new()).unwrap_err().line, "a -1");
+    }
+
+    #[test]
     fn the_stream_that_is_named_is_read() {
         let both = Score { stream: Stream::Both, ..score("t {score}") };
-        assert_eq!(both.read("", "t 3", &Values::new()).map(|scored| scored.value), Some(3.0));
-        assert_eq!(score("t {score}").read("", "t 3", &Values::new()), None);
+        assert_eq!(both.read("", "t 3", &Values::new()).unwrap().map(|scored| scored.value), Some(3.0));
+        assert_eq!(score("t {score}").read("", "t 3", &Values::new()), Ok(None));
     }
 }

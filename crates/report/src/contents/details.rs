@@ -479,6 +479,6 @@ mod tests {
         let table = wakeups(&record, 8, false);
         assert_eq!(table.rows.len(), 8);
         assert_eq!(table.rows[7][1], "999");
-        assert!(table.notes[0].contains("8 of 1000"));
+        assert!(table.remarks[0].contains("8 of 1000"));
     }
 }

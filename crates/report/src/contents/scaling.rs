@@ -361,7 +361,8 @@ mod tests {
         assert_eq!(table.rows[1][0], "2");
         assert!(table.rows[1].contains(&"1.20".to_owned()) && table.rows[1].contains(&"1.19".to_owned()));
         assert_eq!(table.rows[1].last().map(String::as_str), Some("[1]"));
-        assert_eq!(table.notes, ["too noisy to lean on", "a unit of work is: primes below a million"]);
+        assert_eq!(table.notes, ["too noisy to lean on"]);
+        assert_eq!(table.remarks, ["a unit of work is: primes below a million"]);
     }
 
     #[test]

@@ -137,6 +137,9 @@ pub fn table(table: &Table) -> Markup {
         @if !table.notes.is_empty() {
             ol class="notes" { @for note in &table.notes { li { (note) } } }
         }
+        @for remark in &table.remarks {
+            p class="quiet what" { (remark) }
+        }
     }
 }
 

@@ -19,8 +19,9 @@ use crate::text::{clean, width};
 pub use listing::{Listed, measurements, words};
 use paint::{Span, Tone};
 pub use plan::{pasted, plan};
-pub use scale::{ListedRecipe, recipes, scale};
+pub use scale::{ListedRecipe, is_scale, recipes, scale, scale_briefly};
 use screen::Screen;
+pub use stat::quoted;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -85,7 +85,8 @@ fn tone(finding: &Finding) -> Tone {
     }
 }
 
-fn findings(screen: &mut Screen, record: &Record) {
+/// What costs speed, each with its loss and what to do.
+pub(super) fn findings(screen: &mut Screen, record: &Record) {
     let findings = &record.diagnosis.findings;
     screen.heading("What costs speed");
     if findings.is_empty() {

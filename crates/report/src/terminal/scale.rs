@@ -10,18 +10,53 @@ use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::table::Table;
 
+/// What the coverage of a record of `linespeed scale` calls the whole run, and how its lines of single steps begin.
+const WHOLE: &str = "scale";
+const STEP: &str = "scale: ";
+
+/// Whether a record is one of `linespeed scale`: what it covers says so, figures or not.
+pub fn is_scale(record: &Record) -> bool {
+    record.coverage.iter().any(|c| c.what == WHOLE || c.what.starts_with(STEP))
+}
+
 /// The report of a record of `linespeed scale`.
 pub fn scale(record: &Record, style: &Style) -> String {
+    let mut text = scale_briefly(record, style);
+    text.push_str(&super::scaling_charts(record, style));
     let mut screen = Screen::new(style);
-    let early = match &record.ended {
-        Ended::Complete => None,
-        Ended::Interrupted { signal } => {
-            Some(format!("Interrupted by signal {signal}: what was measured before stands here."))
-        }
-        Ended::Failed { reason } => Some(format!("Ended early: {reason}.")),
-    };
-    if let Some(early) = early {
+    if !record.diagnosis.findings.is_empty() {
+        super::report::findings(&mut screen, record);
+    }
+    let lost: Vec<&Coverage> = record.coverage.iter().filter(|c| told(c, record)).collect();
+    if !lost.is_empty() {
+        screen.heading("What could not be measured");
+    }
+    for coverage in lost {
+        let reason = coverage.reason.as_deref().unwrap_or_default();
+        let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" ({remedy})"));
+        screen.hanging(
+            "- ",
+            "  ",
+            &format!("{}: {}: {reason}{remedy}", coverage.what, coverage.state.word()),
+        );
+    }
+    let below = screen.finish();
+    if !text.is_empty() && !below.is_empty() {
+        text.push('\n');
+    }
+    text + &below
+}
+
+/// How it ended when it ended early, the command, the steps of each placement, and the yield of siblings.
+pub fn scale_briefly(record: &Record, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    if let Some(early) = early(record) {
         screen.paragraph(&[], Tone::Warning, &early);
+        screen.blank();
+    }
+    let command = command(record);
+    if !command.is_empty() {
+        screen.paragraph(&[Span::strong("  ")], Tone::Strong, &command);
     }
     let mut placements: Vec<&str> = Vec::new();
     for m in record.of("workload.throughput") {
@@ -43,27 +78,33 @@ pub fn scale(record: &Record, style: &Style) -> String {
         let says = format!("All siblings{core} together do {} the work of one of them.", times(m.value()));
         screen.paragraph(&[Span::strong("SMT  ")], Tone::Plain, &says);
     }
-    let mut text = screen.finish();
-    text.push_str(&super::scaling_charts(record, style));
-    let mut screen = Screen::new(style);
-    let lost: Vec<&Coverage> = record.coverage.iter().filter(|c| told(c)).collect();
-    if !lost.is_empty() {
-        screen.heading("What could not be measured");
+    screen.finish()
+}
+
+/// How it ended, when that was early.
+fn early(record: &Record) -> Option<String> {
+    let signal = match &record.ended {
+        Ended::Complete => return None,
+        Ended::Failed { reason } => return Some(format!("Ended early: {reason}.")),
+        Ended::Interrupted { signal } => signal,
+    };
+    let how = record.coverage.iter().find(|c| c.what == WHOLE).and_then(|c| c.reason.as_deref());
+    let said = how.and_then(|how| how.strip_prefix("interrupted "));
+    Some(match said {
+        Some(said) => format!("Interrupted {said}."),
+        None => format!("Interrupted by signal {signal}: what was measured before stands here."),
+    })
+}
+
+/// The command that was run: of the steps, else as it was typed behind `--`, else all that was typed.
+fn command(record: &Record) -> String {
+    if let Some(m) = record.of("workload.throughput").find(|m| m.detail.contains_key("command")) {
+        return super::stat::words(m);
     }
-    for coverage in lost {
-        let reason = coverage.reason.as_deref().unwrap_or_default();
-        let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" ({remedy})"));
-        screen.hanging(
-            "- ",
-            "  ",
-            &format!("{}: {}: {reason}{remedy}", coverage.what, coverage.state.word()),
-        );
-    }
-    let below = screen.finish();
-    if !text.is_empty() && !below.is_empty() {
-        text.push('\n');
-    }
-    text + &below
+    let behind = record.command.iter().position(|word| word == "--").map_or(0, |at| at + 1);
+    let words: Vec<String> =
+        record.command.iter().skip(behind).map(|word| super::stat::quoted(word)).collect();
+    words.join(" ")
 }
 
 /// A recipe as `linespeed scale --list` shows it.
@@ -111,8 +152,11 @@ pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
     screen.finish()
 }
 
-/// Whether a line of the coverage is about the command: what the inventory lacks is told elsewhere.
-fn told(coverage: &Coverage) -> bool {
+/// Whether a line of the coverage is about the command: what the inventory lacks is told elsewhere, and an early end first.
+fn told(coverage: &Coverage, record: &Record) -> bool {
+    if coverage.what == WHOLE && matches!(record.ended, Ended::Interrupted { .. }) {
+        return false;
+    }
     let about = ["scale", "counters", "cpus", "command", "recipe"];
     let first = coverage.what.split([':', ' ']).next().unwrap_or_default();
     coverage.state != State::Measured && about.contains(&first)
@@ -186,7 +230,9 @@ fn remarks(m: &Measurement) -> Vec<String> {
     ];
     for (mark, words) in happened {
         let runs = m.marks.iter().filter(|marked| marked.mark == mark).count();
-        if runs > 0 {
+        if runs > 1 && runs as u64 == m.summary.n {
+            remarks.push(format!("{words} in all runs"));
+        } else if runs > 0 {
             remarks
                 .push(format!("{words} in {runs} of {}", crate::text::plural(m.summary.n as usize, "run")));
         }
@@ -228,12 +274,47 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_is_said_first() {
+    fn an_early_end_is_said_first_and_how_far_it_came() {
         let mut record = Record::new("1", String::new(), Vec::new());
         assert_eq!(scale(&record, &Style::default()), "Nothing was measured.\n");
         record.ended = Ended::Interrupted { signal: 2 };
         assert!(scale(&record, &Style::default()).starts_with("Interrupted by signal 2"));
+        record.measurements.push(step("cores-first", 1, vec![100.0; 3]));
+        record.coverage.push(Coverage::degraded(
+            "scale",
+            "interrupted by signal 2 after 3 of 5 runs: 1 of 2 steps with all runs",
+        ));
+        let text = scale(&record, &Style::default());
+        assert!(
+            text.starts_with("Interrupted by signal 2 after 3 of 5 runs: 1 of 2 steps with all runs.\n\n"),
+            "{text}"
+        );
+        assert_eq!(text.matches("nterrupted").count(), 1, "{text}");
         record.ended = Ended::Failed { reason: "mariadbd was killed".to_owned() };
         assert!(scale(&record, &Style::default()).contains("mariadbd was killed"));
+    }
+
+    #[test]
+    fn the_command_and_other_load_are_told() {
+        let mut record =
+            Record::new("1", String::new(), ["linespeed", "scale", "--", "a b"].map(str::to_owned).into());
+        assert!(scale(&record, &Style::default()).starts_with("  'a b'\n"));
+        let words = serde_json::json!(["sh", "-c", "echo {threads}"]);
+        record.measurements.push(step("cores-first", 1, vec![100.0; 3]).with_detail("command", words));
+        assert!(scale(&record, &Style::default()).starts_with("  sh -c 'echo {threads}'\n"));
+        record.machine.counts.cpus_online = Some(2);
+        record.conditions.before.load = Some([3.0, 0.0, 0.0]);
+        record.diagnosis = diagnose::diagnose(&record);
+        let text = scale(&record, &Style::default());
+        assert!(text.contains("What costs speed") && text.contains("other work wanted 3.00 CPUs"), "{text}");
+    }
+
+    #[test]
+    fn a_record_of_scale_is_known_by_what_it_covers() {
+        let mut record = Record::new("1", String::new(), Vec::new());
+        record.coverage.push(Coverage::measured("scaling"));
+        assert!(!is_scale(&record));
+        record.coverage.push(Coverage::skipped("scale: 4 CPUs, cores-first", "no room"));
+        assert!(is_scale(&record));
     }
 }

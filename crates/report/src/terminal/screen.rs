@@ -171,6 +171,9 @@ impl Screen {
             let first = format!("{}[{}] ", " ".repeat(indent), number + 1);
             self.paragraph(&[Span::quiet(first)], Tone::Quiet, note);
         }
+        for remark in &table.remarks {
+            self.paragraph(&[Span::quiet(" ".repeat(indent))], Tone::Quiet, remark);
+        }
     }
 
     fn column_widths(&self, table: &Table, indent: usize) -> Option<Vec<usize>> {

@@ -1,0 +1,58 @@
+//! `linespeed scale --list`.
+
+use std::path::Path;
+
+use measure::recipes::{self, Origin, needs};
+use report::terminal;
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::output;
+
+/// `scale --list`: every recipe, what it measures, its settings, and what it lacks here.
+pub fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
+    let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let folders = needs::search_path();
+    let mut entries = Vec::new();
+    let mut listed = Vec::new();
+    for (name, found) in recipes::all(own) {
+        let entry = match found {
+            Err(error) => {
+                terminal::ListedRecipe { name, broken: Some(error.to_string()), ..Default::default() }
+            }
+            Ok(mut recipe) => {
+                let missing = recipe.find_programs(&folders, &os_release).err();
+                let prefix = format!("recipe {}: ", recipe.name);
+                let settings = recipe.settings.iter();
+                terminal::ListedRecipe {
+                    name,
+                    what: recipe.what.clone(),
+                    file: match &recipe.origin {
+                        Origin::BuiltIn => None,
+                        Origin::File(path) => Some(path.to_string_lossy().into_owned()),
+                    },
+                    settings: settings
+                        .map(|(name, s)| (name.clone(), s.value.clone(), s.what.clone()))
+                        .collect(),
+                    missing: missing.map(|why| why.strip_prefix(&prefix).unwrap_or(&why).to_owned()),
+                    broken: None,
+                }
+            }
+        };
+        entries.push(serde_json::json!({
+            "name": entry.name,
+            "what": entry.what,
+            "file": entry.file,
+            "settings": entry.settings.iter().map(|(name, value, what)| {
+                serde_json::json!({"name": name, "value": value, "what": what})
+            }).collect::<Vec<_>>(),
+            "missing": entry.missing,
+            "error": entry.broken,
+        }));
+        listed.push(entry);
+    }
+    if options.out.json {
+        return output::print(&format!("{:#}\n", serde_json::Value::from(entries))).map(|()| 0);
+    }
+    output::print(&terminal::recipes(&listed, &output::style(&options.out))).map(|()| 0)
+}

@@ -1,0 +1,152 @@
+//! Whether a command that is told how many CPUs it has runs for a fixed time. Its time then says nothing of its work.
+
+use record::{Coverage, Measurement};
+
+use super::rounds::Taken;
+use super::{Job, Plan};
+
+/// Times that differ by no more are the same. A program that stops by the clock keeps to it much better, and one that has
+/// twice the CPUs for its work is far from it.
+const SAME: f64 = 0.02;
+
+/// A command that keeps so many times as many CPUs busy at its last step as at its first does more in the same time.
+const BUSIER: f64 = 1.2;
+
+/// The time of a run is the same at each step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FixedTime {
+    /// Median time of a run over all steps, seconds.
+    seconds: f64,
+    /// CPUs at the first and the last step, and how many of them a run kept busy.
+    first: (usize, f64),
+    last: (usize, f64),
+}
+
+/// Looks for it in the runs of all steps; `None` where times differ, where there are not two steps, and where time is not
+/// the score.
+pub fn found(job: &Job, plan: &Plan, taken: &[Taken]) -> Option<FixedTime> {
+    if job.copies || !job.scores.is_empty() {
+        return None;
+    }
+    let mut steps: Vec<(usize, f64, f64)> = Vec::new();
+    for (step, taken) in plan.steps.iter().zip(taken) {
+        let walls: Vec<f64> = taken.good().flat_map(|run| run.seconds.iter().copied()).collect();
+        let busy =
+            taken.good().flat_map(|run| Some((run.usage.user + run.usage.system) / run.seconds.first()?));
+        let busy: Vec<f64> = busy.collect();
+        if !walls.is_empty() {
+            let median = |samples: &[f64]| record::Summary::of(samples).median;
+            steps.push((step.cpus.len(), median(&walls), median(&busy)));
+        }
+    }
+    let (first, last) = (steps.first()?, steps.last()?);
+    let least = steps.iter().map(|step| step.1).fold(f64::INFINITY, f64::min);
+    let most = steps.iter().map(|step| step.1).fold(0.0, f64::max);
+    (first.0 < last.0 && most <= least * (1.0 + SAME)).then_some(FixedTime {
+        seconds: first.1,
+        first: (first.0, first.2),
+        last: (last.0, last.2),
+    })
+}
+
+impl FixedTime {
+    /// Whether it does more with more CPUs, so that it must stop by the clock. Otherwise it may also be a program that does
+    /// not use them.
+    fn is_sure(&self) -> bool {
+        self.last.1 > self.first.1 * BUSIER
+    }
+
+    /// The hint, with the way out.
+    pub fn told(&self) -> Coverage {
+        let figure = record::units::significant;
+        let took = record::units::figure(self.seconds, "s");
+        let busy = format!(
+            "it kept {} CPUs busy at {} and {} at {}",
+            figure(self.first.1),
+            self.first.0,
+            figure(self.last.1),
+            self.last.0
+        );
+        let reason = if self.is_sure() {
+            format!(
+                "a run takes {took} with any number of CPUs, while {busy}: it runs for a fixed time, so its time does \
+                 not tell its throughput"
+            )
+        } else {
+            format!(
+                "a run takes {took} with any number of CPUs ({busy}): either it runs for a fixed time, and its time \
+                 does not tell its throughput, or it does not use more CPUs"
+            )
+        };
+        Coverage::degraded("scale: time of a run", reason).with_remedy(
+            "give it a fixed amount of work instead, or let its own score be read: a recipe, a file with command = [\"…\"] \
+             and [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE",
+        )
+    }
+
+    /// Says so at a figure that leans on time.
+    pub fn mark(&self, measurement: &mut Measurement) {
+        if self.is_sure() && measurement.metric == "workload.throughput" {
+            measurement.doubt = Some(
+                "it runs for a fixed time: its time does not tell its throughput, nor this its speed-up"
+                    .to_owned(),
+            );
+            measurement.detail.insert("fixed_time".to_owned(), true.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::child::Usage;
+    use crate::crowd::run::Run;
+    use record::machine::Cpu;
+    use record::{Machine, Where};
+
+    /// One run a step: wall time and CPU time.
+    fn of(words: &[&str], runs: [(f64, f64); 2]) -> Option<FixedTime> {
+        let words: Vec<std::ffi::OsString> = words.iter().map(std::ffi::OsString::from).collect();
+        let mut machine = Machine::default();
+        for id in 0..2u32 {
+            machine.cpus.push(Cpu { id, online: true, allowed: true, core: Some(id), ..Cpu::default() });
+        }
+        let plan = Plan::new(&machine, &machine.allowed_cpus(), &[], None).unwrap();
+        let taken = runs.map(|(wall, cpu)| {
+            let run = Run {
+                throughput: 1.0 / wall,
+                unit: "runs".to_owned(),
+                seconds: vec![wall],
+                imbalance: 1.0,
+                usage: Usage { user: cpu, ..Usage::default() },
+                ipc: Err(String::new()),
+                marks: Vec::new(),
+                left: Vec::new(),
+                failed: None,
+            };
+            Taken { runs: vec![Some(run)], trouble: None }
+        });
+        found(&Job::typed(&words), &plan, &taken)
+    }
+
+    #[test]
+    fn a_program_that_stops_by_the_clock_is_known_by_the_cpus_that_it_keeps_busy() {
+        let told = |found: Option<FixedTime>| found.map(|fixed| fixed.told().reason.unwrap());
+        let threads = ["x", "{threads}"];
+        let sure = of(&threads, [(2.0, 2.0), (2.01, 3.9)]);
+        let says = told(sure.clone()).unwrap();
+        assert!(says.contains("runs for a fixed time, so its time") && says.contains("1.94 at 2"), "{says}");
+        let mut m = Measurement::new("workload.throughput", Where::new(), vec![0.5]);
+        sure.unwrap().mark(&mut m);
+        assert!(m.doubt.is_some());
+        // It may as well use one CPU whatever it is told.
+        let unsure = of(&threads, [(2.0, 2.0), (2.0, 2.0)]);
+        assert!(told(unsure).unwrap().contains("either"));
+    }
+
+    #[test]
+    fn a_program_that_gets_faster_or_runs_as_copies_is_not_meant() {
+        assert_eq!(of(&["x", "{threads}"], [(2.0, 2.0), (1.9, 3.8)]), None);
+        assert_eq!(of(&["x"], [(2.0, 2.0), (2.0, 2.0)]), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! What a run of all steps says of what it could not measure: lines of the coverage.
+
+use record::{Coverage, Measurement};
+
+use super::rounds::Taken;
+use super::run::{Failed, Run};
+use super::{Job, Plan, Step};
+use crate::counters;
+
+/// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
+pub fn implausible(measurement: &Measurement) -> Option<Coverage> {
+    let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
+    let value = measurement.value();
+    (!(least..=most).contains(&value)).then(|| {
+        let figure = record::units::figure(value, &measurement.unit);
+        let reason = format!("{} of {figure} is physically implausible and was withheld", measurement.metric);
+        Coverage::skipped("scale", reason)
+    })
+}
+
+/// Why there is no IPC, in one line.
+pub fn without_ipc(trial: &Run) -> Option<Coverage> {
+    let why = trial.ipc.as_ref().err()?;
+    let availability = counters::availability();
+    let reason = availability.reason.as_ref().filter(|_| !availability.pmu).unwrap_or(why);
+    let coverage = Coverage::impossible("counters", format!("no IPC: {reason}"));
+    Some(match &availability.remedy {
+        Some(remedy) => coverage.with_remedy(remedy.clone()),
+        None => coverage,
+    })
+}
+
+/// What to say of a command that forks away.
+pub fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
+    (!trial.left.is_empty()).then(|| {
+        let names = trial.left.join(", ");
+        let reason =
+            format!("it ended while {names} was still running; its time is until the last of them ended");
+        Coverage::degraded(job.name.clone(), reason).with_remedy("start it in the foreground")
+    })
+}
+
+/// `4 CPUs, cores-first`.
+pub fn called(step: &Step) -> String {
+    let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
+    let cpus = if step.cpus.len() == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", step.cpus.len()) };
+    format!("{cpus}, {}", placements.join(" and "))
+}
+
+/// What to say of a step that has fewer runs than it should.
+pub fn lost(step: &Step, taken: &Taken) -> Option<Coverage> {
+    let trouble = taken.trouble.as_ref()?;
+    let runs = taken.good().count();
+    let what = format!("scale: {}", called(step));
+    let lost = match runs {
+        0 => Coverage::skipped(what, trouble.to_string()),
+        1 => Coverage::degraded(what, format!("after 1 run: {trouble}")),
+        _ => Coverage::degraded(what, format!("after {runs} runs: {trouble}")),
+    };
+    Some(match trouble.way_out() {
+        Some(way_out) => lost.with_remedy(way_out),
+        None => lost,
+    })
+}
+
+/// What to say of a signal that ended it: how far it had come. `runs` of `all` were over.
+pub fn interrupted(
+    signal: i32,
+    plan: &Plan,
+    taken: &[Taken],
+    runs: usize,
+    all: usize,
+    repeats: usize,
+) -> Coverage {
+    let of = |count: usize, all: usize, what: &str| {
+        format!("{count} of {all} {what}{}", if all == 1 { "" } else { "s" })
+    };
+    let whole = taken.iter().filter(|taken| taken.good().count() >= repeats).count();
+    let reason = match runs {
+        0 => format!("interrupted by signal {signal} before the first run was over"),
+        _ => format!(
+            "interrupted by signal {signal} after {}: {} with all runs",
+            of(runs, all, "run"),
+            of(whole, plan.steps.len(), "step"),
+        ),
+    };
+    let of_state = if taken.iter().any(|taken| taken.good().next().is_some()) {
+        Coverage::degraded
+    } else {
+        Coverage::skipped
+    };
+    of_state("scale".to_owned(), reason)
+}
+
+/// What to say of runs that failed and count all the same.
+pub fn failures_that_count(job: &Job, taken: &[Taken]) -> Option<Coverage> {
+    let runs = || taken.iter().flat_map(Taken::good);
+    let failed: Vec<&Failed> = runs().filter_map(|run| run.failed.as_ref()).collect();
+    let first = failed.first()?;
+    let all = runs().count();
+    Some(Coverage::degraded(
+        job.name.clone(),
+        format!("{} of {all} runs failed and count all the same: the first {first}", failed.len()),
+    ))
+}
