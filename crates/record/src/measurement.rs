@@ -239,6 +239,13 @@ impl Measurement {
         }
     }
 
+    /// As [`Measurement::new`], with the samples as they are: for figures that another tool printed, which are to read
+    /// as they stand in its output.
+    pub fn exact(metric: &'static str, place: Where, samples: Vec<f64>) -> Self {
+        let summary = Summary::of(&samples);
+        Self { summary, samples, ..Self::new(metric, place, Vec::new()) }
+    }
+
     /// Adds a line of detail.
     pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.detail.insert(key.to_owned(), value.into());

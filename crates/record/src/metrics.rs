@@ -182,7 +182,7 @@ pub const METRICS: &[Metric] = &[
         name: "core_to_core.latency",
         unit: "ns",
         better: LOWER,
-        keys: &["from", "to", "home"],
+        keys: &["from", "to", "home", "state", "writer_node", "reader_node"],
         plausible: (0.5, 1e8),
     },
     // What one unit of work is depends on the workload (`detail.work`), so only absurd rates are withheld.
@@ -212,7 +212,7 @@ pub const METRICS: &[Metric] = &[
         name: "core.ipc",
         unit: "instructions/cycle",
         better: HIGHER,
-        keys: &["workload", "cpu", "threads", "placement", "source", "scope"],
+        keys: &["workload", "cpu", "kind", "threads", "placement", "source", "scope"],
         plausible: (1e-4, 12.0),
     },
     // Eight siblings a core is the most that runs Linux (POWER); each can at best be worth a core of its own.
@@ -227,7 +227,7 @@ pub const METRICS: &[Metric] = &[
         name: "counter.count",
         unit: "count",
         better: None,
-        keys: &["event", "workload", "threads", "placement", "thread", "scope"],
+        keys: &["event", "workload", "cpu", "threads", "placement", "thread", "scope"],
         plausible: (0.0, 1e19),
     },
     // A pass of one leaf routine in each layer; the unit of published figures is the clock counter's tick.

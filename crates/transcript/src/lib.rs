@@ -6,7 +6,10 @@
 
 mod assemble;
 pub mod clean;
+pub mod command_line;
 mod dispatch;
+mod held;
+mod numbers;
 mod parts;
 pub mod session;
 pub mod sink;

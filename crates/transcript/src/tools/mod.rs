@@ -1,5 +1,14 @@
 //! The tools whose output is known. A new one is one new file here and its line in [`TOOLS`].
 
+mod lmbench;
+mod mlc;
+mod openssl;
+mod perf_stat;
+mod stream;
+#[cfg(test)]
+mod testing;
+mod time;
+
 use crate::sink::Sink;
 
 /// A line of a cleaned text.
@@ -58,4 +67,12 @@ pub trait Reader {
 }
 
 /// Every tool. Where the opening lines of two could be the same, the earlier one is asked first.
-pub const TOOLS: &[&dyn Tool] = &[];
+pub const TOOLS: &[&dyn Tool] = &[
+    &perf_stat::PerfStat,
+    &time::Time,
+    &lmbench::Stream,
+    &lmbench::LatMemRd,
+    &stream::McCalpin,
+    &mlc::Mlc,
+    &openssl::OpensslSpeed,
+];

@@ -1,0 +1,532 @@
+//! Command lines as people type them: what is run at the end, how it was bound, and the name under which runs of it are
+//! compared between machines.
+
+use record::CpuList;
+
+/// A word or an operator of a shell command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    /// A word without its quotes.
+    Word(String),
+    /// `|`, `&&`, `;`, `>`, `2>`, `&`…
+    Operator(String),
+}
+
+/// A command line that is understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The words of the program that is run at the end, its name without a path first: `sudo numactl -C 7 ./bin/stream
+    /// -W 5` has `stream`, `-W`, `5`. Of a pipeline the first program's.
+    pub words: Vec<String>,
+    /// The whole, so that it is equal on machines where the same was run: no binding, no path, no redirection, no
+    /// `sudo`; words quoted one way.
+    pub name: String,
+    /// CPUs that it was bound to.
+    pub cpus: Option<CpuList>,
+    /// Nodes whose CPUs it was bound to.
+    pub cpu_nodes: Option<CpuList>,
+    /// Nodes that its memory was bound to.
+    pub memory_nodes: Option<CpuList>,
+    /// Whether `time` stood before it.
+    pub timed: bool,
+    /// The options of `perf stat`, where that stood before it.
+    pub perf: Option<Perf>,
+}
+
+/// The options of `perf stat` that decide how its output reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Perf {
+    /// `-a`, `-A`, `-C`: counted on CPUs and not of a process.
+    pub system: bool,
+    /// `-p`, `-t`: of a process that ran already.
+    pub attached: Option<String>,
+    /// `-x`: the separator of fields.
+    pub separator: Option<String>,
+    /// `-j`.
+    pub json: bool,
+}
+
+/// Programs that run another: their name, and their options that take a word of their own.
+const WRAPPERS: &[(&str, &[&str])] = &[
+    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-t"]),
+    ("doas", &["-u"]),
+    ("time", &["-f", "-o", "--format", "--output"]),
+    ("env", &["-u", "-C", "-S"]),
+    ("nice", &["-n", "--adjustment"]),
+    ("ionice", &["-c", "-n"]),
+    ("chrt", &["-T", "-P", "-D"]),
+    ("taskset", &[]),
+    (
+        "numactl",
+        &[
+            "-C",
+            "-m",
+            "-N",
+            "-p",
+            "-i",
+            "-w",
+            "--physcpubind",
+            "--membind",
+            "--cpunodebind",
+            "--preferred",
+            "--interleave",
+        ],
+    ),
+    ("stdbuf", &["-i", "-o", "-e"]),
+    ("setarch", &[]),
+    ("nohup", &[]),
+    ("exec", &[]),
+    ("command", &[]),
+    ("timeout", &["-s", "-k"]),
+    ("setsid", &[]),
+    ("unbuffer", &[]),
+    ("watch", &["-n"]),
+];
+
+/// Options of `perf stat` that take a word of their own.
+const PERF_VALUES: &[&str] = &[
+    "-e",
+    "--event",
+    "-r",
+    "--repeat",
+    "-x",
+    "--field-separator",
+    "-I",
+    "--interval-print",
+    "-C",
+    "--cpu",
+    "-p",
+    "--pid",
+    "-t",
+    "--tid",
+    "-o",
+    "--output",
+    "-G",
+    "--cgroup",
+    "-M",
+    "--metrics",
+    "-D",
+    "--delay",
+    "--timeout",
+    "--interval-count",
+    "--filter",
+    "--pre",
+    "--post",
+    "--log-fd",
+    "-b",
+    "--bpf-prog",
+    "--td-level",
+];
+
+/// Scripts within scripts that are looked into.
+const DEEPEST: usize = 4;
+/// The longest command line that is looked at, in bytes; what people type is shorter, and a text may hold anything.
+const LONGEST: usize = 64 * 1024;
+
+impl CommandLine {
+    /// Reads a command line. What is not a shell's (an unmatched quote) is taken as far as it goes.
+    pub fn read(text: &str) -> Self {
+        let mut end = text.len().min(LONGEST);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let mut command = Self::default();
+        command.take(&text[..end], 0);
+        command
+    }
+
+    /// The program's name.
+    pub fn program(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// The value of an option: the word after `-m`, or what follows `--threads=`.
+    pub fn option(&self, names: &[&str]) -> Option<&str> {
+        let words = &self.words;
+        words.iter().enumerate().skip(1).find_map(|(at, word)| {
+            if names.contains(&word.as_str()) {
+                return words.get(at + 1).map(String::as_str);
+            }
+            let (name, value) = word.split_once('=')?;
+            names.contains(&name).then_some(value)
+        })
+    }
+
+    /// Whether an option stands there.
+    pub fn has(&self, name: &str) -> bool {
+        self.words.iter().skip(1).any(|word| word == name)
+    }
+
+    /// The one CPU that it was bound to.
+    pub fn cpu(&self) -> Option<u32> {
+        self.cpus.as_ref().filter(|cpus| cpus.len() == 1).and_then(CpuList::first)
+    }
+
+    /// The one node that its memory was bound to.
+    pub fn node(&self) -> Option<u32> {
+        self.memory_nodes.as_ref().filter(|nodes| nodes.len() == 1).and_then(CpuList::first)
+    }
+
+    fn take(&mut self, text: &str, depth: usize) {
+        let tokens = tokens(text);
+        let mut parts: Vec<Vec<String>> = vec![Vec::new()];
+        let mut joints: Vec<String> = Vec::new();
+        let mut rest = tokens.into_iter().peekable();
+        while let Some(token) = rest.next() {
+            match token {
+                Token::Word(text) => {
+                    if let Some(part) = parts.last_mut() {
+                        part.push(text);
+                    }
+                }
+                Token::Operator(operator) if operator.ends_with(['>', '<']) => {
+                    // A redirection and its target; `2>&1` is one operator already.
+                    if matches!(rest.peek(), Some(Token::Word(_))) {
+                        rest.next();
+                    }
+                }
+                Token::Operator(operator) if operator.contains('>') => {}
+                Token::Operator(operator) => {
+                    joints.push(operator);
+                    parts.push(Vec::new());
+                }
+            }
+        }
+        let mut name = String::new();
+        for (index, part) in parts.into_iter().enumerate() {
+            let unwrapped = self.unwrap(part, index == 0, depth);
+            if unwrapped.is_empty() {
+                continue;
+            }
+            if !name.is_empty() {
+                let joint = joints.get(index - 1).map_or("|", String::as_str);
+                name.push_str(&if joint == ";" { "; ".to_owned() } else { format!(" {joint} ") });
+            }
+            name.push_str(&unwrapped);
+        }
+        self.name = name;
+    }
+
+    /// Takes off what runs another program, notes what it says, and returns the rest as it is compared.
+    fn unwrap(&mut self, mut words: Vec<String>, first: bool, depth: usize) -> String {
+        loop {
+            while words.first().is_some_and(|word| is_assignment(word)) {
+                words.remove(0);
+            }
+            let Some(program) = words.first().map(|word| base(word).to_owned()) else { return String::new() };
+            if program == "perf" && words.get(1).is_some_and(|word| word == "stat") {
+                let taken = self.perf(&words[2..]);
+                words.drain(..2 + taken);
+                continue;
+            }
+            let shell = matches!(program.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash");
+            if shell && let Some(at) = words.iter().position(|word| word == "-c" || word == "-lc") {
+                // The script is one word at a prompt. Where perf prints the words without their quotes, it is the rest.
+                words.drain(..=at);
+                if words.len() != 1 {
+                    continue;
+                }
+                if depth < DEEPEST {
+                    let mut inner = Self::default();
+                    inner.take(&words[0], depth + 1);
+                    if first {
+                        self.words = inner.words;
+                        self.cpus = inner.cpus.or(self.cpus.take());
+                        self.memory_nodes = inner.memory_nodes.or(self.memory_nodes.take());
+                        self.cpu_nodes = inner.cpu_nodes.or(self.cpu_nodes.take());
+                    }
+                    return inner.name;
+                }
+            }
+            let Some((_, valued)) = WRAPPERS.iter().find(|(name, _)| *name == program) else { break };
+            let taken = self.wrapper(&program, valued, &words);
+            if taken >= words.len() && program != "time" {
+                break;
+            }
+            words.drain(..taken.min(words.len()));
+        }
+        if let Some(program) = words.first_mut() {
+            *program = base(program).to_owned();
+        }
+        let name = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        if first {
+            self.words = words;
+        }
+        name
+    }
+
+    /// How many words a wrapper and its options are.
+    fn wrapper(&mut self, program: &str, valued: &[&str], words: &[String]) -> usize {
+        let mut at = 1;
+        self.timed |= program == "time";
+        let mut listed = false;
+        while let Some(word) = words.get(at) {
+            if word == "--" {
+                at += 1;
+                break;
+            }
+            if program == "env" && is_assignment(word) {
+                at += 1;
+                continue;
+            }
+            if !word.starts_with('-') || word == "-" {
+                break;
+            }
+            let (option, attached) = match word.split_once('=') {
+                Some((option, value)) if option.starts_with("--") => (option, Some(value)),
+                _ if !word.starts_with("--") && word.len() > 2 && word.is_char_boundary(2) => {
+                    (&word[..2], Some(&word[2..]))
+                }
+                _ => (word.as_str(), None),
+            };
+            if program == "taskset"
+                && option == "-c"
+                && let Some(value) = attached
+            {
+                self.cpus = value.parse().ok();
+                return at + 1;
+            }
+            listed |= program == "taskset"
+                && (word.contains('c') && !word.starts_with("--") || word == "--cpu-list");
+            let separate = attached.is_none() && valued.contains(&option);
+            let value = attached.or_else(|| words.get(at + 1).filter(|_| separate).map(String::as_str));
+            if program == "numactl" {
+                self.numactl(option, value);
+            }
+            at += 1 + usize::from(separate);
+        }
+        match program {
+            "taskset" => {
+                let list = words.get(at).and_then(|word| {
+                    if listed {
+                        word.parse().ok()
+                    } else {
+                        CpuList::from_mask(word.trim_start_matches("0x")).ok()
+                    }
+                });
+                self.cpus = list.or(self.cpus.take());
+                at + 1
+            }
+            "chrt" | "timeout" | "setarch" => at + 1,
+            _ => at,
+        }
+    }
+
+    fn numactl(&mut self, option: &str, value: Option<&str>) {
+        let list = value.and_then(|value| value.parse::<CpuList>().ok());
+        match option {
+            "-C" | "--physcpubind" => self.cpus = list,
+            "-m" | "--membind" => self.memory_nodes = list,
+            "-N" | "--cpunodebind" => self.cpu_nodes = list,
+            _ => {}
+        }
+    }
+
+    /// How many words the options of `perf stat` are.
+    fn perf(&mut self, words: &[String]) -> usize {
+        let mut perf = Perf::default();
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            if word == "--" {
+                at += 1;
+                break;
+            }
+            if !word.starts_with('-') {
+                break;
+            }
+            let (option, attached) = match word.split_once('=') {
+                Some((option, value)) if option.starts_with("--") => (option, Some(value.to_owned())),
+                _ => {
+                    match PERF_VALUES.iter().find(|v| v.len() == 2 && word.starts_with(**v) && word.len() > 2)
+                    {
+                        Some(option) if !word.starts_with("--") => (*option, Some(word[2..].to_owned())),
+                        _ => (word.as_str(), None),
+                    }
+                }
+            };
+            let separate = attached.is_none() && PERF_VALUES.contains(&option);
+            let value = attached.or_else(|| words.get(at + 1).filter(|_| separate).cloned());
+            match option {
+                "-a" | "--all-cpus" | "-A" | "--no-aggr" | "-C" | "--cpu" => perf.system = true,
+                "-p" | "--pid" => perf.attached = value.map(|pid| format!("process {pid}")),
+                "-t" | "--tid" => perf.attached = value.map(|tid| format!("thread {tid}")),
+                "-x" | "--field-separator" => perf.separator = value.filter(|value| !value.is_empty()),
+                "-j" | "--json-output" => perf.json = true,
+                _ => {}
+            }
+            at += 1 + usize::from(separate);
+        }
+        self.perf = Some(perf);
+        at.min(words.len())
+    }
+}
+
+/// The name under which runs of a command are compared.
+pub fn name(text: &str) -> String {
+    CommandLine::read(text).name
+}
+
+/// `NAME=VALUE` before a command.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    })
+}
+
+/// A program's name without its path.
+fn base(word: &str) -> &str {
+    word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(word)
+}
+
+/// A word as it stands in a name: in double quotes where a shell would see more than a word in it.
+fn quoted(word: &str) -> String {
+    let safe = |c: char| c.is_alphanumeric() || "_@%+=:,./-{}".contains(c);
+    if !word.is_empty() && word.chars().all(safe) { word.to_owned() } else { format!("\"{word}\"") }
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut word = String::new();
+    let (mut inside, mut quoted) = (false, false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => {
+                (inside, quoted) = (true, true);
+                word.extend(chars.by_ref().take_while(|c| *c != '\''));
+            }
+            '"' => {
+                (inside, quoted) = (true, true);
+                while let Some(c) = chars.next() {
+                    match c {
+                        '"' => break,
+                        '\\' if matches!(chars.peek(), Some('"' | '\\' | '$' | '`')) => {
+                            word.extend(chars.next());
+                        }
+                        c => word.push(c),
+                    }
+                }
+            }
+            '\\' => {
+                inside = true;
+                word.extend(chars.next());
+            }
+            '|' | '&' | ';' | '<' | '>' => {
+                let mut operator = String::new();
+                // `2>`: the number belongs to the redirection.
+                let number =
+                    matches!(c, '<' | '>') && inside && !quoted && matches!(word.as_str(), "0" | "1" | "2");
+                if number {
+                    operator.push_str(&word);
+                    word.clear();
+                    inside = false;
+                }
+                if inside {
+                    tokens.push(Token::Word(std::mem::take(&mut word)));
+                }
+                (inside, quoted) = (false, false);
+                operator.push(c);
+                while let Some(next) = chars.next_if(|next| matches!(next, '|' | '&' | '<' | '>')) {
+                    operator.push(next);
+                }
+                if operator.ends_with(">&") || operator.ends_with("<&") {
+                    // `2>&1`, `>&-`: the descriptor belongs to it. Without one a file's name follows.
+                    while let Some(next) = chars.next_if(|next| next.is_ascii_digit() || *next == '-') {
+                        operator.push(next);
+                    }
+                    if operator.ends_with('&') {
+                        operator = ">".to_owned();
+                    }
+                }
+                tokens.push(Token::Operator(operator));
+            }
+            c if c.is_whitespace() => {
+                if inside {
+                    tokens.push(Token::Word(std::mem::take(&mut word)));
+                }
+                (inside, quoted) = (false, false);
+            }
+            c => {
+                inside = true;
+                word.push(c);
+            }
+        }
+    }
+    if inside {
+        tokens.push(Token::Word(word));
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_same_work_has_one_name_however_it_was_started() {
+        let wanted = "echo \"7^999999\" | bc";
+        for text in [
+            "bash -c 'echo \"7^999999\" | bc > /dev/null'",
+            "bash -c echo \"7^999999\" | bc > /dev/null",
+            "sudo /bin/bash -c \"echo '7^999999' | /usr/bin/bc >/dev/null 2>&1\"",
+            "echo 7^999999 | bc",
+            "time echo 7^999999 | bc > /dev/null &",
+            "perf stat -e branch-misses,cycles -a -- bash -c 'echo \"7^999999\" | bc > /dev/null'",
+            "LANG=C taskset -c 3 sh -c 'echo \"7^999999\" | bc &> /dev/null'",
+        ] {
+            assert_eq!(name(text), wanted, "{text}");
+        }
+        assert_eq!(
+            name("bash -c ' echo \"scale=5000; 4*a(1)\" | bc -l -q >/dev/null '"),
+            "echo \"scale=5000; 4*a(1)\" | bc -l -q"
+        );
+        assert_eq!(
+            name("bash -c echo \"scale=5000; 4*a(1)\" | bc -l -q"),
+            "echo \"scale=5000; 4*a(1)\" | bc -l -q"
+        );
+        assert_eq!(name("perf stat -a ./cpu_bound"), "cpu_bound");
+        assert_eq!(name("sudo nice -n -5 taskset -c 1 a.exe"), "a.exe");
+        assert_eq!(name("make; ./run x"), "make; run x");
+        assert_eq!(name(""), "");
+        assert_eq!(name("sudo"), "sudo");
+    }
+
+    #[test]
+    fn bindings_are_read_from_what_stands_before_the_program() {
+        let line = CommandLine::read("numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M");
+        assert_eq!((line.cpu(), line.node()), (Some(7), Some(0)));
+        assert_eq!(line.words, ["stream", "-W", "5", "-N", "5", "-M", "64M"]);
+        assert_eq!(line.option(&["-M"]), Some("64M"));
+        let line = CommandLine::read("sudo numactl --physcpubind=8-15 --membind=1 -- x");
+        assert_eq!((line.cpu(), line.node()), (None, Some(1)));
+        assert_eq!(line.cpus.map(|cpus| cpus.len()), Some(8));
+        assert_eq!(CommandLine::read("taskset -c 2 x").cpu(), Some(2));
+        assert_eq!(CommandLine::read("taskset -c2 x").cpu(), Some(2));
+        assert_eq!(CommandLine::read("taskset 0x4 x").cpu(), Some(2));
+        assert_eq!(CommandLine::read("bash -c 'taskset -c 4 x'").cpu(), Some(4));
+        assert_eq!(CommandLine::read("numactl -N 1 -m 1 x --threads=4").option(&["--threads"]), Some("4"));
+    }
+
+    #[test]
+    fn options_of_perf_stat_are_not_the_command() {
+        let line = CommandLine::read("time perf stat -r 10 -x\\; -a -e cycles,instructions -- sleep 1");
+        let perf = line.perf.expect("perf stat was there");
+        assert!(line.timed && perf.system && perf.separator.as_deref() == Some(";"), "{perf:?}");
+        assert_eq!(line.name, "sleep 1");
+        let line = CommandLine::read("perf stat -p 61238 -j");
+        assert_eq!(line.name, "");
+        let perf = line.perf.expect("perf stat was there");
+        assert!(perf.json && perf.attached.as_deref() == Some("process 61238"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_command_panics(text in "\\PC{0,80}", shell in "[a-z \"'|&;<>=/0-9\\\\-]{0,80}") {
+            for text in [text, format!("bash -c {shell}"), format!("perf stat {shell}"), shell] {
+                let _ = CommandLine::read(&text);
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! lmbench: `stream` (and its `-v 2`, STREAM2) and `lat_mem_rd`.
+//!
+//! `stream` prints nanoseconds per element as latency, which they are not: they become `stream.ns_per_element`. Its MB are
+//! 10^6 bytes, those of the sizes of `lat_mem_rd` 2^20.
+
+use record::{Measurement, Where};
+
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::command_line::CommandLine;
+use crate::numbers;
+use crate::sink::Sink;
+
+/// lmbench's `stream`.
+#[derive(Debug)]
+pub struct Stream;
+
+/// lmbench's `lat_mem_rd`.
+#[derive(Debug)]
+pub struct LatMemRd;
+
+/// What a line of `stream` says: its family, whether it is the time of an element (ns) or else a rate (B/s), the
+/// operation and the figure.
+fn stream_line(text: &str) -> Option<(&'static str, bool, &str, f64)> {
+    let rest = text.trim();
+    let (family, rest) = match rest.strip_prefix("STREAM2 ") {
+        Some(rest) => ("STREAM2", rest),
+        None => ("STREAM", rest.strip_prefix("STREAM ")?),
+    };
+    let (front, value) = rest.split_once(':')?;
+    let mut words = front.split_whitespace();
+    let (op, what) = (words.next()?, words.next()?);
+    let mut value = value.split_whitespace();
+    let (number, unit) = (value.next()?, value.next()?);
+    let (latency, number) = match (what, unit) {
+        ("latency", "nanoseconds") => (true, numbers::decimal(number)?),
+        ("bandwidth", "MB/sec") => (false, numbers::shifted(number, 6)?),
+        _ => return None,
+    };
+    words.next().is_none().then_some((family, latency, op, number))
+}
+
+impl Tool for Stream {
+    fn name(&self) -> &'static str {
+        "lmbench stream"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        stream_line(line.text).is_some()
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        let line = bound(command, &["stream", "bw_stream"]);
+        Box::new(StreamReader { line, seen: Vec::new() })
+    }
+}
+
+/// The command line above an output, if it can be its own: the program, or a loop around it.
+fn bound(command: Option<&Command>, programs: &[&str]) -> CommandLine {
+    let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
+    if programs.contains(&line.program()) { line } else { CommandLine::default() }
+}
+
+/// How many processes ran at once: `-P`.
+fn processes(line: &CommandLine) -> u64 {
+    line.option(&["-P"]).and_then(numbers::whole).unwrap_or(1)
+}
+
+struct StreamReader {
+    line: CommandLine,
+    /// Operations and figures that were read, to know where the next output begins.
+    seen: Vec<(String, bool)>,
+}
+
+impl Reader for StreamReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let Some((family, latency, op, number)) = stream_line(line.text) else { return Fit::Between };
+        let known =
+            |(name, is_latency): &(String, bool)| *name == format!("{family} {op}") && *is_latency == latency;
+        if self.seen.iter().any(known) {
+            return Fit::Over;
+        }
+        self.seen.push((format!("{family} {op}"), latency));
+        let op = op.to_ascii_lowercase();
+        let known = matches!(op.as_str(), "copy" | "scale" | "add" | "triad" | "fill" | "daxpy" | "sum");
+        if !known || self.seen.len() > 32 {
+            return Fit::Between;
+        }
+        let threads = processes(&self.line);
+        let mut place = Where::new().with("op", op.as_str());
+        if let Some(node) = self.line.node() {
+            place = place.with("node", node);
+        }
+        let mut m = if latency {
+            if let Some(cpu) = self.line.cpu() {
+                place = place.with("cpu", cpu);
+            }
+            Measurement::exact("stream.ns_per_element", place, vec![number])
+        } else {
+            place = place.with("bytes_counted", "stream").with("threads", threads);
+            if let Some(cpus) = &self.line.cpus {
+                place = place.with("cpus", cpus.to_string());
+            }
+            Measurement::exact("memory.bandwidth", place, vec![number])
+        };
+        m.method = Some(format!("lmbench {}", if family == "STREAM" { "stream" } else { "stream -v 2" }));
+        if latency && threads > 1 {
+            m = m.with_detail("processes", threads);
+        }
+        sink.figure(sized(m, &self.line), line);
+        Fit::Taken
+    }
+
+    fn end(&mut self, _: &mut Sink) {}
+}
+
+/// The size of the arrays, where the command line tells.
+fn sized(m: Measurement, line: &CommandLine) -> Measurement {
+    match line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok()) {
+        Some(bytes) => m.with_detail("array_bytes", bytes),
+        None => m,
+    }
+}
+
+impl Tool for LatMemRd {
+    fn name(&self) -> &'static str {
+        "lmbench lat_mem_rd"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        stride(line.text).is_some()
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(LatencyReader { line: bound(command, &["lat_mem_rd"]), stride: None, points: 0 })
+    }
+}
+
+/// `"stride=64`
+fn stride(text: &str) -> Option<u64> {
+    let rest = text.trim().trim_start_matches(['"', '“', '”']).strip_prefix("stride=")?;
+    numbers::whole(rest.trim_end_matches(['"', '“', '”']))
+}
+
+/// `64.00000 117.323`
+fn point(text: &str) -> Option<(f64, f64)> {
+    let mut words = text.split_whitespace();
+    let (size, ns) = (words.next()?, words.next()?);
+    let (_, fraction) = size.split_once(['.', ','])?;
+    // Sizes carry five digits behind the point (`%.5f`), latencies three.
+    (fraction.len() == 5 && words.next().is_none()).then_some(())?;
+    Some((numbers::decimal(size)?, numbers::decimal(ns)?))
+}
+
+struct LatencyReader {
+    line: CommandLine,
+    stride: Option<u64>,
+    points: u64,
+}
+
+impl LatencyReader {
+    /// How it was measured: `-t` walks at random and not along the stride, which prefetchers follow.
+    fn method(&self) -> String {
+        let thrash = if self.line.has("-t") { " -t" } else { "" };
+        match self.stride {
+            Some(stride) => format!("lmbench lat_mem_rd{thrash}, stride {stride}"),
+            None => format!("lmbench lat_mem_rd{thrash}"),
+        }
+    }
+}
+
+impl Reader for LatencyReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        if let Some(stride) = stride(line.text) {
+            if self.stride.is_some() {
+                return Fit::Over;
+            }
+            self.stride = Some(stride);
+            return Fit::Taken;
+        }
+        let Some((mib, ns)) = point(line.text) else { return Fit::Between };
+        self.points += 1;
+        let bytes = mib * 1048576.0;
+        if !(1.0..1e18).contains(&bytes) {
+            sink.withhold("load.latency", format!("a working set of {mib} MiB cannot be"), line);
+            return Fit::Taken;
+        }
+        // The size is printed with five digits: its bytes are a multiple of a pointer's.
+        let bytes = ((bytes / 8.0).round() * 8.0) as u64;
+        let mut place = Where::new().with("bytes", bytes);
+        if let Some(cpu) = self.line.cpu() {
+            place = place.with("cpu", cpu);
+        }
+        if let Some(node) = self.line.node() {
+            place = place.with("node", node);
+        }
+        let mut m = Measurement::exact("load.latency", place, vec![ns]);
+        m.method = Some(self.method());
+        let processes = processes(&self.line);
+        if processes > 1 {
+            m = m.with_detail("processes", processes);
+        }
+        sink.figure(m, line);
+        Fit::Taken
+    }
+
+    fn end(&mut self, _: &mut Sink) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::{damaged, figures, import, the};
+    use proptest::prelude::*;
+
+    const STREAM: &str = "# numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M\nSTREAM copy latency: 1.84 nanoseconds\nSTREAM copy \
+        bandwidth: 8700.75 MB/sec\nSTREAM scale latency: 1.86 nanoseconds\nSTREAM scale bandwidth: 8623.60 MB/sec\nSTREAM add \
+        latency: 2.18 nanoseconds\nSTREAM add bandwidth: 10987.04 MB/sec\nSTREAM triad latency: 3.03 nanoseconds\nSTREAM triad \
+        bandwidth: 7926.87 MB/sec\n";
+    const LATENCY: &str = "$ numactl -C 0 -m 0 ./bin/lat_mem_rd -W 5 -N 5 -t 64M\n\"stride=64\n0.00049 1.550\n0.00098 1.550\n48.00000 110.1\n64.00000 \
+        117.323\n";
+
+    #[test]
+    fn nanoseconds_per_element_are_no_latency() {
+        let told = import(STREAM);
+        let all = figures(&told);
+        assert_eq!(all.len(), 8, "{all:#?}");
+        assert_eq!(all[0], "stream.ns_per_element op=copy cpu=7 node=0: 1.84");
+        assert_eq!(
+            all[1],
+            "memory.bandwidth op=copy bytes_counted=stream threads=1 cpus=7 node=0: 8700750000"
+        );
+        assert_eq!(
+            all[7],
+            "memory.bandwidth op=triad bytes_counted=stream threads=1 cpus=7 node=0: 7926870000"
+        );
+        let copy = the(&told, "stream.ns_per_element op=copy cpu=7 node=0");
+        assert_eq!(copy.method.as_deref(), Some("lmbench stream"));
+        assert_eq!(copy.detail["array_bytes"].as_u64(), Some(64 << 20));
+    }
+
+    #[test]
+    fn outputs_in_a_row_stay_apart_and_stream2_has_its_own_operations() {
+        let told = import("STREAM copy latency: 1.84 nanoseconds\nSTREAM copy latency: 2.05 nanoseconds\n");
+        assert_eq!(told.import.outputs.len(), 2);
+        let told =
+            import("STREAM2 fill latency: 0.50 nanoseconds\nSTREAM2 fill bandwidth: 16000.00 MB/sec\n");
+        let fill = the(&told, "stream.ns_per_element op=fill");
+        assert_eq!(fill.method.as_deref(), Some("lmbench stream -v 2"));
+        assert_eq!(
+            figures(&import("$ ./bin/stream -P 4 -M 64M\nSTREAM copy bandwidth: 1.00 MB/sec\n")),
+            ["memory.bandwidth op=copy bytes_counted=stream threads=4: 1000000"]
+        );
+    }
+
+    #[test]
+    fn a_latency_curve_has_its_sizes_in_bytes_and_its_method() {
+        let told = import(LATENCY);
+        assert_eq!(
+            figures(&told),
+            [
+                "load.latency cpu=0 node=0 bytes=512: 1.55",
+                "load.latency cpu=0 node=0 bytes=1024: 1.55",
+                "load.latency cpu=0 node=0 bytes=50331648: 110.1",
+                "load.latency cpu=0 node=0 bytes=67108864: 117.323",
+            ]
+        );
+        let last = the(&told, "load.latency cpu=0 node=0 bytes=67108864");
+        assert_eq!(last.method.as_deref(), Some("lmbench lat_mem_rd -t, stride 64"));
+        let two = import("\"stride=64\n1.00000 5.1\n\"stride=128\n1.00000 6.1\n");
+        assert_eq!(two.import.outputs.len(), 2);
+        assert_eq!(two.measurements[1].method.as_deref(), Some("lmbench lat_mem_rd, stride 128"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_damaged_output_panics(latency in any::<bool>(), at in 0usize..2000, cut in 0usize..40, with in "\\PC{0,12}") {
+            let _ = import(&damaged(if latency { LATENCY } else { STREAM }, at, cut, &with));
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths, latency
+//! under load, transfers between caches. Its MB are 10^6 bytes.
+
+use record::{Measurement, Where};
+
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::numbers;
+use crate::sink::Sink;
+
+/// Intel MLC.
+#[derive(Debug)]
+pub struct Mlc;
+
+/// Headings of its parts.
+const PARTS: &[(&str, Part)] = &[
+    ("Measuring idle latencies", Part::Latency),
+    ("Measuring Peak", Part::Peak),
+    ("Measuring Maximum Memory Bandwidths", Part::Peak),
+    ("Measuring Memory Bandwidths between nodes", Part::Between),
+    ("Measuring Loaded Latencies", Part::Loaded),
+    ("Measuring cache-to-cache", Part::Caches),
+];
+
+/// Most nodes of a matrix.
+const MOST_NODES: usize = 1024;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Part {
+    #[default]
+    None,
+    Latency,
+    Peak,
+    Between,
+    Loaded,
+    Caches,
+}
+
+fn part(text: &str) -> Option<Part> {
+    PARTS.iter().find(|(start, _)| text.starts_with(start)).map(|(_, part)| *part)
+}
+
+/// `Intel(R) Memory Latency Checker - v3.9`
+fn version(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("Memory Latency Checker")?;
+    text.starts_with("Intel(").then(|| rest.trim_matches(|c: char| c == '-' || c.is_whitespace()))
+}
+
+impl Tool for Mlc {
+    fn name(&self) -> &'static str {
+        "Intel MLC"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        let text = line.text.trim();
+        version(text).is_some() || part(text).is_some() || iteration(text).is_some()
+    }
+
+    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(MlcReader::default())
+    }
+}
+
+/// What the rows of a matrix say, and who owns the address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Home {
+    #[default]
+    Unknown,
+    Writer,
+    Reader,
+}
+
+#[derive(Default)]
+struct MlcReader {
+    version: Option<String>,
+    part: Part,
+    done: Vec<Part>,
+    /// Node numbers of the matrix's columns.
+    columns: Vec<u64>,
+    home: Home,
+    traffic: Option<&'static str>,
+    random: bool,
+    figures: u64,
+}
+
+impl MlcReader {
+    fn method(&self) -> String {
+        match &self.version {
+            Some(version) => format!("Intel MLC {version}"),
+            None => "Intel MLC".to_owned(),
+        }
+    }
+
+    fn push(&mut self, mut m: Measurement, line: Line, sink: &mut Sink) {
+        m.method = Some(self.method());
+        self.figures += 1;
+        sink.figure(m, line);
+    }
+
+    /// `Numa node	     0	     1`, `Memory node`, `Socket`, `Writer Numa Node     0	     1`
+    fn head(&mut self, text: &str) -> bool {
+        let labels = [
+            "Writer Numa Node",
+            "Reader Numa Node",
+            "Numa node",
+            "Numa Node",
+            "Memory node",
+            "Socket",
+            "Node",
+        ];
+        let Some(rest) = labels.iter().find_map(|label| text.strip_prefix(label)) else { return false };
+        let numbers: Option<Vec<u64>> =
+            rest.split_whitespace().take(MOST_NODES).map(numbers::whole).collect();
+        if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
+            self.columns = numbers;
+        }
+        true
+    }
+
+    /// A row of a matrix: its node, then a figure or `-` for each column.
+    fn row(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
+        let mut words = text.split_whitespace();
+        let Some(from) = words.next().and_then(numbers::whole) else { return false };
+        let cells: Vec<&str> = words.take(MOST_NODES).collect();
+        let figure = |cell: &&str| matches!(*cell, "-" | "N/A") || numbers::decimal(cell).is_some();
+        if cells.is_empty() || cells.len() != self.columns.len() || !cells.iter().all(|cell| figure(&cell)) {
+            return false;
+        }
+        for (to, cell) in self.columns.clone().into_iter().zip(cells) {
+            let exponent = if self.part == Part::Between { 6 } else { 0 };
+            let Some(value) = numbers::shifted(cell, exponent) else { continue };
+            let place = Where::new();
+            let m = match self.part {
+                Part::Latency => {
+                    Measurement::exact("numa.latency", place.with("from", from).with("to", to), vec![value])
+                }
+                Part::Between => {
+                    let place =
+                        place.with("from", from).with("to", to).with("op", self.traffic.unwrap_or("read"));
+                    Measurement::exact("numa.bandwidth", place, vec![value])
+                }
+                Part::Caches => {
+                    let place = place.with("state", "hitm").with("writer_node", from).with("reader_node", to);
+                    let place = match self.home {
+                        Home::Writer => place.with("home", from),
+                        Home::Reader => place.with("home", to),
+                        Home::Unknown => place,
+                    };
+                    Measurement::exact("core_to_core.latency", place, vec![value])
+                }
+                _ => return false,
+            };
+            let m = if self.random { m.with_detail("access", "random") } else { m };
+            self.push(m, line, sink);
+        }
+        true
+    }
+
+    /// `ALL Reads        :	225097.1`
+    fn peak(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
+        let Some((front, value)) = text.rsplit_once(':') else { return false };
+        let Some(value) = numbers::shifted(value, 6) else { return false };
+        let op = match front.trim().to_ascii_lowercase().as_str() {
+            "all reads" => "read",
+            "3:1 reads-writes" => "3:1 reads-writes",
+            "2:1 reads-writes" => "2:1 reads-writes",
+            "1:1 reads-writes" => "1:1 reads-writes",
+            "stream-triad like" => "triad",
+            _ => return false,
+        };
+        // All threads of the machine; how many they are is not told. Of writes it counts what memory carries.
+        let place = Where::new().with("op", op);
+        self.push(Measurement::exact("memory.bandwidth", place, vec![value]), line, sink);
+        true
+    }
+
+    /// ` 00000	261.50	 225452.5`: delay, ns, MB/s.
+    fn loaded(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
+        let words: Vec<&str> = text.split_whitespace().take(4).collect();
+        let [delay, ns, rate] = words[..] else { return false };
+        let delay_digits = delay.len() == 5 && delay.bytes().all(|b| b.is_ascii_digit());
+        let (Some(ns), Some(rate)) = (numbers::decimal(ns), numbers::shifted(rate, 6)) else { return false };
+        if !delay_digits || rate < 0.0 {
+            return false;
+        }
+        let place = Where::new().with("bandwidth", rate.round());
+        let m = Measurement::exact("memory.loaded_latency", place, vec![ns])
+            .with_detail("delay", delay)
+            .with_detail("traffic", self.traffic.unwrap_or("read"));
+        self.push(m, line, sink);
+        true
+    }
+
+    /// `Local Socket L2->L2 HIT  latency	51.6`
+    fn local(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
+        let Some(rest) = text.strip_prefix("Local Socket L2->L2 ") else { return false };
+        let words: Vec<&str> = rest.split_whitespace().take(4).collect();
+        let [state, "latency", value] = words[..] else { return false };
+        let state = match state {
+            "HIT" => "hit",
+            "HITM" => "hitm",
+            _ => return false,
+        };
+        let Some(value) = numbers::decimal(value) else { return false };
+        let m = Measurement::exact("core_to_core.latency", Where::new().with("state", state), vec![value])
+            .with_detail("within", "package");
+        self.push(m, line, sink);
+        true
+    }
+}
+
+/// `Each iteration took 250.3 core clocks (	78.2	ns)`
+fn iteration(text: &str) -> Option<f64> {
+    let rest = text.strip_prefix("Each iteration took ")?;
+    let (_, inner) = rest.split_once('(')?;
+    numbers::decimal(inner.trim_end().strip_suffix(')')?.trim_end().strip_suffix("ns")?)
+}
+
+impl Reader for MlcReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.is_empty() {
+            return Fit::Between;
+        }
+        if let Some(version) = version(text) {
+            if self.version.is_some() || self.figures > 0 {
+                return Fit::Over;
+            }
+            let version = version.trim_start_matches(['v', 'V']);
+            sink.version(version);
+            self.version = Some(version.to_owned());
+            return Fit::Taken;
+        }
+        if let Some(part) = part(text) {
+            if self.done.contains(&part) {
+                return Fit::Over;
+            }
+            self.done.push(part);
+            self.part = part;
+            self.columns.clear();
+            self.traffic = None;
+            self.random = text.contains("random");
+            return Fit::Taken;
+        }
+        if let Some(ns) = iteration(text) {
+            let m = Measurement::exact("numa.latency", Where::new(), vec![ns]);
+            self.push(m, line, sink);
+            return Fit::Taken;
+        }
+        if text.starts_with("Using Read-only traffic") {
+            self.traffic = Some("read");
+            return Fit::Taken;
+        }
+        if text.starts_with("Remote Socket L2->L2") {
+            self.home = if text.contains("writer") { Home::Writer } else { Home::Reader };
+            self.columns.clear();
+            return Fit::Taken;
+        }
+        let known = match self.part {
+            Part::Latency | Part::Between => self.head(text) || self.row(text, line, sink),
+            Part::Caches => self.head(text) || self.row(text, line, sink) || self.local(text, line, sink),
+            Part::Peak => self.peak(text, line, sink),
+            Part::Loaded => self.loaded(text, line, sink),
+            Part::None => false,
+        };
+        let comment = [
+            "Bandwidths are in",
+            "Using ",
+            "Will take",
+            "Inject",
+            "Delay",
+            "=====",
+            "Command line parameters",
+            "*** Unable",
+            "Unable to",
+            "Latency and",
+            "Please ",
+        ];
+        if known || comment.iter().any(|start| text.starts_with(start)) { Fit::Taken } else { Fit::Between }
+    }
+
+    fn end(&mut self, _: &mut Sink) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::{damaged, figures, import, the};
+    use proptest::prelude::*;
+
+    const MLC: &str = include_str!("../../tests/texts/mlc-3.9.txt");
+
+    #[test]
+    fn every_part_has_its_metric() {
+        let told = import(MLC);
+        let all = figures(&told);
+        assert_eq!(
+            all,
+            [
+                "numa.latency from=0 to=0: 77.9",
+                "numa.latency from=0 to=1: 143.2",
+                "numa.latency from=1 to=0: 144.4",
+                "numa.latency from=1 to=1: 78.4",
+                "memory.bandwidth op=read: 225097100000",
+                "memory.bandwidth op=3:1 reads-writes: 212457800000",
+                "memory.bandwidth op=2:1 reads-writes: 210628100000",
+                "memory.bandwidth op=1:1 reads-writes: 199315400000",
+                "memory.bandwidth op=triad: 190341400000",
+                "numa.bandwidth from=0 to=0 op=read: 113139400000",
+                "numa.bandwidth from=0 to=1 op=read: 50923400000",
+                "numa.bandwidth from=1 to=0 op=read: 50916600000",
+                "numa.bandwidth from=1 to=1 op=read: 113249200000",
+                "memory.loaded_latency bandwidth=225452500000: 261.5",
+                "memory.loaded_latency bandwidth=2867200000: 78.92",
+                "core_to_core.latency state=hit: 51.6",
+                "core_to_core.latency state=hitm: 51.7",
+                "core_to_core.latency home=0 state=hitm writer_node=0 reader_node=1: 111.3",
+                "core_to_core.latency home=1 state=hitm writer_node=1 reader_node=0: 111.1",
+                "core_to_core.latency home=1 state=hitm writer_node=0 reader_node=1: 175.8",
+                "core_to_core.latency home=0 state=hitm writer_node=1 reader_node=0: 176.7",
+            ]
+        );
+        assert_eq!(the(&told, "numa.latency from=0 to=1").method.as_deref(), Some("Intel MLC 3.9"));
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+
+    #[test]
+    fn one_part_alone_and_a_second_run_are_read() {
+        let part = "Measuring idle latencies (for random access) (in ns)...\n\t\tNuma node\nNuma node\t     0\t     1\t\n       \
+            0\t  78.6\t 144.1\t\n       1\t 144.7\t  78.5\t\n";
+        let told = import(&format!("{part}\n{part}"));
+        assert_eq!((told.import.outputs.len(), told.measurements.len()), (2, 8));
+        assert_eq!(told.measurements[0].detail["access"].as_str(), Some("random"));
+        let told = import("Each iteration took 250.3 core clocks (\t78.2\tns)\n");
+        assert_eq!(figures(&told), ["numa.latency: 78.2"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_damaged_output_panics(at in 0usize..3000, cut in 0usize..40, with in "\\PC{0,12}") {
+            let _ = import(&damaged(MLC, at, cut, &with));
+        }
+    }
+}

@@ -1,0 +1,561 @@
+//! `openssl speed`, versions 0.9.8 to 3.x: rates of ciphers and digests by block size, of signatures and key exchanges;
+//! the table that people read and the lines of `-mr` and `-multi`.
+
+use record::{Measurement, Where};
+
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::command_line::CommandLine;
+use crate::held::Held;
+use crate::numbers;
+use crate::sink::Sink;
+
+/// `openssl speed`.
+#[derive(Debug)]
+pub struct OpensslSpeed;
+
+/// Block sizes in bytes that every version takes where no option says other: up to 1.0.2 without the last.
+const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
+
+/// Most block sizes of a row.
+const MOST_SIZES: usize = 16;
+
+/// A row of rates: `aes-256 ige      89602.86k    97498.37k …`, with its name and bytes a second by column.
+fn row(text: &str) -> Option<(String, Vec<f64>)> {
+    if !text.contains('k') || !text.contains('.') {
+        return None;
+    }
+    let words: Vec<&str> = text.split_whitespace().take(MOST_SIZES + 12).collect();
+    // The last rate of a line that was cut by hand may lack its k.
+    let rate =
+        |word: &str| numbers::plain(word.strip_suffix('k').unwrap_or(word)).filter(|rate| *rate >= 0.0);
+    let printed = |word: &&&str| {
+        let digits = word.strip_suffix('k').unwrap_or(word);
+        digits.split_once('.').is_some_and(|(_, fraction)| fraction.len() == 2) && rate(word).is_some()
+    };
+    let count = words.iter().rev().take_while(printed).count();
+    let (name, rates) = words.split_at(words.len() - count);
+    let marked = rates.iter().filter(|word| word.ends_with('k')).count();
+    let named = (1..=4).contains(&name.len()) && name[0].starts_with(|c: char| c.is_ascii_alphabetic());
+    if !named || !(1..=MOST_SIZES).contains(&count) || marked == 0 || marked + 1 < count {
+        return None;
+    }
+    let readable = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_/()+.".contains(c));
+    let rates: Option<Vec<f64>> =
+        rates.iter().map(|word| numbers::shifted(word.strip_suffix('k').unwrap_or(word), 3)).collect();
+    name.iter().all(readable).then_some(())?;
+    Some((name.join(" "), rates?))
+}
+
+/// The block sizes of `type           1024 bytes   8192 bytes`, of `type             16 bytes     64 bytes`.
+fn head(text: &str) -> Option<Vec<u64>> {
+    let rest = text.trim().strip_prefix("type")?;
+    let words: Vec<&str> = rest.split_whitespace().take(2 * MOST_SIZES).collect();
+    let sizes: Option<Vec<u64>> = words
+        .chunks(2)
+        .map(|pair| numbers::whole(pair[0]).filter(|_| pair.get(1) == Some(&"bytes")))
+        .collect();
+    sizes.filter(|sizes| !sizes.is_empty())
+}
+
+/// A row of signatures: `rsa 2048 bits 0.000260s 0.000016s   3846.2  60815.2`,
+/// ` 256 bits ecdsa (nistp256)   0.0000s   0.0001s  51115.7  16839.8`, ` 253 bits ecdh (X25519)   0.0000s  31633.0`.
+fn keys(text: &str) -> Option<(String, Vec<f64>)> {
+    let words: Vec<&str> = text.split_whitespace().take(16).collect();
+    let at = words.iter().position(|word| *word == "bits")?;
+    let seconds = |word: &&&str| word.strip_suffix('s').and_then(numbers::plain).is_some();
+    let times = words.iter().skip_while(|word| !seconds(word)).take_while(seconds).count();
+    let first = words.iter().position(|word| seconds(&word))?;
+    let rates: Option<Vec<f64>> = words[first + times..].iter().map(|word| numbers::plain(word)).collect();
+    let rates = rates.filter(|rates| !rates.is_empty() && rates.len() <= 4)?;
+    (at <= 2 && first > at).then_some(())?;
+    Some((words[..first].join(" "), rates))
+}
+
+/// What the columns of a table of signatures are: `sign    verify    sign/s verify/s`.
+fn key_head(text: &str) -> Option<Vec<String>> {
+    let columns: Vec<String> = text
+        .split_whitespace()
+        .take(16)
+        .filter_map(|word| word.strip_suffix("/s"))
+        .map(str::to_owned)
+        .collect();
+    let words = text.split_whitespace().count();
+    let known = [
+        "sign", "verify", "op", "encr", "decr", "encrypt", "decrypt", "keygen", "encaps", "decaps",
+        "keygens", "signs",
+    ];
+    let all = columns.iter().all(|column| known.contains(&column.as_str()));
+    (!columns.is_empty() && all && words <= 2 * columns.len()).then_some(columns)
+}
+
+/// A line of `-mr`, or of what a child of `-multi` sent: `+F:22:aes-256-ige:89602860.00:…`, `Got: +F:… from 0`.
+fn machine_line(text: &str) -> Option<(Vec<&str>, Option<u64>)> {
+    let (rest, child) = match text.strip_prefix("Got: ") {
+        Some(rest) => {
+            let (line, child) = rest.rsplit_once(" from ")?;
+            (line, Some(numbers::whole(child)?))
+        }
+        None => (text, None),
+    };
+    let rest = rest.trim().strip_prefix('+')?;
+    let fields: Vec<&str> = rest.split(':').take(MOST_SIZES + 4).collect();
+    let known =
+        ["H", "F", "F2", "F3", "F4", "F5", "F6", "R", "DT", "DTP", "R1", "R2", "R3", "R4", "R5", "R6", "R7"];
+    (known.contains(&fields[0]) && fields.len() > 1).then_some((fields, child))
+}
+
+/// What it prints while it works, and of itself.
+fn is_talk(text: &str) -> bool {
+    let starts = [
+        "Doing ",
+        "version: ",
+        "built on: ",
+        "options:",
+        "compiler: ",
+        "CPUINFO: ",
+        "OpenSSL ",
+        "Forked child ",
+        "The 'numbers' are in",
+        "available timing options",
+        "timing function used",
+        "You have chosen to measure",
+        "You will get",
+        "instead of user CPU",
+        "options: ",
+        "You have chosen",
+    ];
+    starts.iter().any(|start| text.starts_with(start))
+}
+
+impl Tool for OpensslSpeed {
+    fn name(&self) -> &'static str {
+        "openssl speed"
+    }
+
+    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
+        let text = line.text.trim();
+        let speed = command.is_some_and(|command| command.text.contains("speed"));
+        row(text).is_some_and(|(name, rates)| speed || rates.len() >= 5 || name.contains('-'))
+            || machine_line(text).is_some_and(|(fields, _)| speed || fields[0].starts_with(['F', 'H', 'D']))
+            || text.starts_with("The 'numbers' are in 1000s of bytes per second")
+            || head(text).is_some()
+            || speed && is_talk(text)
+            || text.starts_with("Doing ") && text.contains("size blocks")
+            || keys(text).is_some()
+            || speed && key_head(text).is_some()
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
+        let line = if line.program() == "openssl" { line } else { CommandLine::default() };
+        Box::new(SpeedReader { command: line, ..SpeedReader::default() })
+    }
+}
+
+/// A rate that a row printed.
+struct Rate {
+    name: String,
+    bytes: Option<u64>,
+    /// What is done, where it is not bytes.
+    work: Option<&'static str>,
+    value: f64,
+    line: Held,
+    /// Whether the block size is what versions take by themselves, and not told.
+    assumed: bool,
+}
+
+/// What one child of `-multi` measured.
+struct Child {
+    number: u64,
+    name: String,
+    rates: Vec<f64>,
+    line: Held,
+}
+
+#[derive(Default)]
+struct SpeedReader {
+    command: CommandLine,
+    version: Option<String>,
+    sizes: Vec<u64>,
+    columns: Vec<String>,
+    rates: Vec<Rate>,
+    seen: Vec<String>,
+    children: Vec<Child>,
+    child_sizes: Vec<u64>,
+    forked: u64,
+}
+
+/// Rows of one output that are kept; `openssl speed` of everything has under 100.
+const MOST_ROWS: usize = 4096;
+
+impl SpeedReader {
+    fn sizes_of(&self, count: usize, told: &[u64]) -> (Vec<Option<u64>>, bool) {
+        if told.len() == count {
+            return (told.iter().copied().map(Some).collect(), false);
+        }
+        let asked = self.command.option(&["-bytes"]).and_then(numbers::whole);
+        if count == 1 && asked.is_some() {
+            return (vec![asked], false);
+        }
+        if told.is_empty() && asked.is_none() && matches!(count, 5 | 6) {
+            return (SIZES[..count].iter().copied().map(Some).collect(), true);
+        }
+        (vec![None; count], false)
+    }
+
+    fn take_row(&mut self, name: String, rates: &[f64], told: &[u64], line: Line) {
+        let (sizes, assumed) = self.sizes_of(rates.len(), told);
+        for (value, bytes) in rates.iter().zip(sizes) {
+            let held = Held::from(line);
+            self.rates.push(Rate {
+                name: name.clone(),
+                bytes,
+                work: None,
+                value: *value,
+                line: held,
+                assumed,
+            });
+        }
+    }
+
+    fn machine(&mut self, fields: &[&str], child: Option<u64>, line: Line) -> Fit {
+        let rates = |from: usize| {
+            fields[from.min(fields.len())..].iter().map(|field| numbers::plain(field)).collect()
+        };
+        match fields[0] {
+            "H" => {
+                let sizes: Option<Vec<u64>> = fields[1..].iter().map(|size| numbers::whole(size)).collect();
+                self.child_sizes = sizes.unwrap_or_default();
+            }
+            "F" if fields.len() > 3 => {
+                let rates: Option<Vec<f64>> = rates(3);
+                let Some(rates) = rates else { return Fit::Between };
+                let name = fields[2].to_owned();
+                match child {
+                    Some(number) => self.children.push(Child { number, name, rates, line: line.into() }),
+                    None => {
+                        let sizes = self.child_sizes.clone();
+                        self.take_row(name, &rates, &sizes, line);
+                    }
+                }
+            }
+            "F2" | "F3" | "F4" | "F5" if child.is_none() => {
+                let rates: Option<Vec<f64>> = rates(3);
+                let (Some(rates), Some(bits)) = (rates, fields.get(2)) else { return Fit::Between };
+                let (family, works): (_, &[&str]) = match fields[0] {
+                    "F2" => ("rsa", &["sign", "verify"]),
+                    "F3" => ("dsa", &["sign", "verify"]),
+                    "F4" => ("ecdsa", &["sign", "verify"]),
+                    _ => ("ecdh", &["op"]),
+                };
+                let columns: Vec<String> = works.iter().map(|work| (*work).to_owned()).collect();
+                self.take_keys(&format!("{family} {bits} bits"), &columns, &rates, line);
+            }
+            _ => {}
+        }
+        Fit::Taken
+    }
+
+    fn take_keys(&mut self, name: &str, columns: &[String], rates: &[f64], line: Line) {
+        for (column, value) in columns.iter().zip(rates) {
+            let work = match column.as_str() {
+                "sign" | "signs" => "signatures",
+                "verify" => "verifications",
+                "encr" | "encrypt" => "encryptions",
+                "decr" | "decrypt" => "decryptions",
+                "keygen" | "keygens" => "keys made",
+                "encaps" => "encapsulations",
+                "decaps" => "decapsulations",
+                _ => "exchanges",
+            };
+            let rate = Rate {
+                name: name.to_owned(),
+                bytes: None,
+                work: Some(work),
+                value: *value,
+                line: line.into(),
+                assumed: false,
+            };
+            self.rates.push(rate);
+        }
+    }
+
+    /// How many processes ran, where it is told.
+    fn threads(&self) -> Option<u64> {
+        let multi = self.command.option(&["-multi"]).and_then(numbers::whole);
+        let alone = self.command.words.len() > 1
+            && !self.command.has("-multi")
+            && self.command.option(&["-async_jobs"]).is_none();
+        multi.or((self.forked > 0).then_some(self.forked)).or(alone.then_some(1))
+    }
+
+    /// Whether the rates were made through the EVP interface, which takes the CPU's own instructions. Up to 1.1 it is
+    /// told by how the name is printed; since 3.0 every cipher goes that way.
+    fn evp(&self, name: &str) -> bool {
+        if self.command.words.len() > 1 {
+            return self.command.has("-evp");
+        }
+        let upper =
+            name.bytes().any(|b| b.is_ascii_uppercase()) && !name.bytes().any(|b| b.is_ascii_lowercase());
+        let old = self.version.as_deref().is_some_and(|v| v.starts_with("1.") || v.starts_with("0."));
+        upper || old && ["-cbc", "-ige", "-gcm", "-ctr", "-ecb"].iter().any(|mode| name.ends_with(mode))
+    }
+
+    fn workload(&self, name: &str) -> String {
+        let joined = name.split_whitespace().collect::<Vec<_>>().join("-");
+        let canonical = if name.contains(" bits") { name.to_owned() } else { joined };
+        let evp = if self.evp(name) && !name.contains(" bits") { "-evp " } else { "" };
+        format!("openssl speed {evp}{}", canonical.to_ascii_lowercase())
+    }
+
+    /// What the children did together, where no table says it.
+    fn sum_children(&mut self) {
+        let asked = self.command.option(&["-multi"]).and_then(numbers::whole);
+        let mut names: Vec<String> = Vec::new();
+        for child in &self.children {
+            if !names.contains(&child.name) {
+                names.push(child.name.clone());
+            }
+        }
+        for name in names {
+            let of: Vec<&Child> = self.children.iter().filter(|child| child.name == name).collect();
+            let mut numbers: Vec<u64> = of.iter().map(|child| child.number).collect();
+            numbers.sort_unstable();
+            let all = numbers.iter().enumerate().all(|(at, number)| at as u64 == *number);
+            let same = of.iter().all(|child| child.rates.len() == of[0].rates.len());
+            let as_many = asked.is_none_or(|asked| asked == numbers.len() as u64);
+            let known =
+                |rate: &Rate| rate.name.to_ascii_lowercase().replace(' ', "-") == name.to_ascii_lowercase();
+            if !all || !same || !as_many || self.rates.iter().any(known) {
+                continue;
+            }
+            let sum = |column: usize| of.iter().map(|child| child.rates[column]).sum::<f64>();
+            let rates: Vec<f64> = (0..of[0].rates.len()).map(sum).collect();
+            let line = of[0].line.clone();
+            let sizes = self.child_sizes.clone();
+            self.forked = numbers.len() as u64;
+            self.take_row(name, &rates, &sizes, line.line());
+        }
+    }
+}
+
+impl Reader for SpeedReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.is_empty() {
+            return Fit::Between;
+        }
+        if self.rates.len() + self.children.len() > MOST_ROWS * MOST_SIZES {
+            return Fit::Over;
+        }
+        if let Some((name, rates)) = row(text) {
+            if self.seen.contains(&name) {
+                return Fit::Over;
+            }
+            // A row that mail broke at its margin goes on in the next line.
+            if rates.len() < self.sizes.len() {
+                return Fit::Unfinished;
+            }
+            self.seen.push(name.clone());
+            let sizes = self.sizes.clone();
+            self.take_row(name, &rates, &sizes, line);
+            return Fit::Taken;
+        }
+        if let Some((fields, child)) = machine_line(text) {
+            return self.machine(&fields, child, line);
+        }
+        if let Some(sizes) = head(text) {
+            self.sizes = sizes;
+            return Fit::Taken;
+        }
+        if let Some(columns) = key_head(text) {
+            self.columns = columns;
+            return Fit::Taken;
+        }
+        if let Some((name, rates)) = keys(text) {
+            if self.seen.contains(&name) {
+                return Fit::Over;
+            }
+            self.seen.push(name.clone());
+            let columns = match self.columns.len() {
+                0 if rates.len() == 2 => vec!["sign".to_owned(), "verify".to_owned()],
+                0 => vec!["op".to_owned()],
+                _ => self.columns.clone(),
+            };
+            self.take_keys(&name, &columns, &rates, line);
+            return Fit::Taken;
+        }
+        let version = text.strip_prefix("version: ").or_else(|| text.strip_prefix("OpenSSL "));
+        if let Some(version) = version.and_then(|rest| rest.split_whitespace().next()) {
+            if self.version.is_some() {
+                return Fit::Over;
+            }
+            if version.starts_with(|c: char| c.is_ascii_digit()) {
+                sink.version(version);
+                self.version = Some(version.to_owned());
+            }
+            return Fit::Taken;
+        }
+        if let Some(child) = text.strip_prefix("Forked child ").and_then(numbers::whole) {
+            self.forked = self.forked.max(child.saturating_add(1));
+            return Fit::Taken;
+        }
+        // After the figures of one run, this is the next one's.
+        if text.starts_with("Doing ") && !self.rates.is_empty() {
+            return Fit::Over;
+        }
+        if is_talk(text) { Fit::Taken } else { Fit::Between }
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        self.sum_children();
+        let threads = self.threads();
+        for rate in &self.rates {
+            let mut workload = self.workload(&rate.name);
+            if let Some(work) = rate.work {
+                workload = format!("{workload} {work}");
+            }
+            let mut place = Where::new().with("workload", workload);
+            if let Some(bytes) = rate.bytes {
+                place = place.with("bytes", bytes);
+            }
+            if let Some(threads) = threads {
+                place = place.with("threads", threads);
+            }
+            let mut m = Measurement::exact("workload.throughput", place, vec![rate.value])
+                .with_detail("work", rate.work.unwrap_or("B"));
+            if rate.assumed {
+                m = m.with_detail("bytes_from", "the block sizes that OpenSSL takes by itself");
+            }
+            if threads.is_none() {
+                m = m.with_detail("threads", "not told");
+            }
+            sink.figure(m, rate.line.line());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::{damaged, figures, import, the};
+    use proptest::prelude::*;
+
+    const ONE: &str = include_str!("../../tests/texts/openssl-3.0.txt");
+    const MULTI: &str = include_str!("../../tests/texts/openssl-3.0-multi.txt");
+    const KEYS: &str = include_str!("../../tests/texts/openssl-3.0-keys.txt");
+    const MACHINE: &str = include_str!("../../tests/texts/openssl-3.0-mr.txt");
+    const OLD: &str = "# openssl speed aes-256-ige -multi 32\nForked child 0\n+DT:aes-256 ige:3:16\n+R:16801049:aes-256 ige:3.000000\nGot: \
+        +F:22:aes-256 ige:89602860.00:97498370.00:98271490.00:98399910.00:89101650.00 from 0\nOpenSSL 1.0.2k-fips  26 Jan 2017\nbuilt \
+        on: reproducible build\noptions:bn(64,64) md2(int)\nThe 'numbers' are in 1000s of bytes per second processed.\ntype             16 \
+        bytes     64 bytes    256 bytes   1024 bytes   8192 bytes\naes-256 ige    2642742.25k  2690638.98k  2703860.74k  2734114.82k  \
+        2680422.40k\n";
+
+    #[test]
+    fn rates_are_bytes_a_second_by_block_size_and_processes() {
+        let told = import(OLD);
+        assert_eq!(
+            figures(&told),
+            [
+                "workload.throughput workload=openssl speed aes-256-ige bytes=16 threads=32: 2642742250",
+                "workload.throughput workload=openssl speed aes-256-ige bytes=64 threads=32: 2690638980",
+                "workload.throughput workload=openssl speed aes-256-ige bytes=256 threads=32: 2703860740",
+                "workload.throughput workload=openssl speed aes-256-ige bytes=1024 threads=32: 2734114820",
+                "workload.throughput workload=openssl speed aes-256-ige bytes=8192 threads=32: 2680422400",
+            ]
+        );
+        assert_eq!(told.measurements[0].detail["work"].as_str(), Some("B"));
+        assert_eq!(told.import.outputs[0].version.as_deref(), Some("1.0.2k-fips"));
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+
+    #[test]
+    fn a_row_of_a_document_takes_the_usual_sizes_and_says_so() {
+        let told = import(
+            "> openssl speed aes-256-ige -multi 1\n\n| Kunpeng | aes-256 ige     133174.89k   140578.99k   142156.46k   142663.34k   143196.16 |\n| -- | -- |\n",
+        );
+        let all = figures(&told);
+        assert_eq!(all.len(), 5, "{all:#?}");
+        let first = &told.measurements[0];
+        assert_eq!((first.value(), first.place.count("bytes")), (133_174_890.0, Some(16)));
+        assert_eq!(told.measurements[4].value(), 143_196_160.0);
+        assert!(first.detail.contains_key("bytes_from"));
+    }
+
+    #[test]
+    fn versions_of_today_are_read_without_a_line_left() {
+        for (text, figure) in [
+            (ONE, "workload.throughput workload=openssl speed aes-256-cbc bytes=1024 threads=1: 1032994650"),
+            (
+                MULTI,
+                "workload.throughput workload=openssl speed -evp aes-256-gcm bytes=16384 threads=2: 7595114500",
+            ),
+            (KEYS, "workload.throughput workload=openssl speed rsa 2048 bits signatures threads=1: 3846.2"),
+            (
+                KEYS,
+                "workload.throughput workload=openssl speed 256 bits ecdsa (nistp256) verifications threads=1: 16839.8",
+            ),
+            (
+                KEYS,
+                "workload.throughput workload=openssl speed 253 bits ecdh (x25519) exchanges threads=1: 31633",
+            ),
+            (
+                MACHINE,
+                "workload.throughput workload=openssl speed aes-128-cbc bytes=16384 threads=1: 1429700608",
+            ),
+            (MACHINE, "workload.throughput workload=openssl speed rsa 2048 bits signatures threads=1: 3882"),
+        ] {
+            let told = import(text);
+            assert!(figures(&told).iter().any(|line| line == figure), "{figure} in {:#?}", figures(&told));
+            assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+        }
+    }
+
+    #[test]
+    fn children_add_up_only_where_all_of_them_stand_there() {
+        let child = |number: u32| format!("Got: +F:22:aes-256-ige:100.00:200.00 from {number}\n");
+        let text =
+            format!("$ openssl speed -multi 2 aes-256-ige\nGot: +H:16:64 from 0\n{}{}", child(0), child(1));
+        assert_eq!(
+            figures(&import(&text)),
+            [
+                "workload.throughput workload=openssl speed aes-256-ige bytes=16 threads=2: 200",
+                "workload.throughput workload=openssl speed aes-256-ige bytes=64 threads=2: 400",
+            ]
+        );
+        let text =
+            format!("$ openssl speed -multi 3 aes-256-ige\nGot: +H:16:64 from 0\n{}{}", child(0), child(1));
+        assert!(import(&text).measurements.is_empty());
+    }
+
+    #[test]
+    fn a_row_that_mail_broke_is_one_row() {
+        let text = "type             16 bytes     64 bytes    256 bytes   1024 bytes   8192 bytes\naes-256 ige      89602.86k    \
+            97498.37k    98271.49k\n98399.91k    89101.65k\n";
+        let told = import(text);
+        assert_eq!(told.measurements.len(), 5, "{:#?}", figures(&told));
+        assert_eq!(
+            the(&told, "workload.throughput workload=openssl speed aes-256-ige bytes=8192").value(),
+            89_101_650.0
+        );
+    }
+
+    #[test]
+    fn sizes_and_prose_are_no_rates() {
+        for text in [
+            "L1d cache: 32k\n",
+            "type of machine\n",
+            "up to 10.50k users\n",
+            "Doing well for 3 years\n",
+            "64 bits\n",
+        ] {
+            assert!(import(text).measurements.is_empty(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_damaged_output_panics(which in 0usize..5, at in 0usize..4000, cut in 0usize..60, with in "\\PC{0,12}") {
+            let _ = import(&damaged([ONE, MULTI, KEYS, MACHINE, OLD][which], at, cut, &with));
+        }
+    }
+}

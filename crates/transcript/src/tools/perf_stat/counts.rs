@@ -1,0 +1,369 @@
+//! Counters of one output, put together: totals over intervals and sockets, instructions per cycle, the clock.
+
+use std::collections::BTreeMap;
+
+use record::{Measurement, Where};
+
+use super::text::{Counter, Part};
+use crate::held::Held;
+use crate::numbers;
+use crate::sink::Sink;
+use crate::tools::Line;
+
+/// Names that perf knows an event by beside the one that records use.
+const SAME: &[(&str, &str)] = &[
+    ("cpu-cycles", "cycles"),
+    ("branch-instructions", "branches"),
+    ("cs", "context-switches"),
+    ("migrations", "cpu-migrations"),
+    ("faults", "page-faults"),
+    ("idle-cycles-frontend", "stalled-cycles-frontend"),
+    ("idle-cycles-backend", "stalled-cycles-backend"),
+];
+
+/// Intervals whose figures are kept one by one; of more only the totals are.
+const MOST_INTERVALS: usize = 100_000;
+
+/// What an event counts and in which mode.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Event {
+    /// `cpu_core` of `cpu_core/cycles/`; empty where there is one kind of core.
+    unit: String,
+    /// The name that records use.
+    name: String,
+    /// `u` of `cycles:u`; only what selects a mode.
+    mode: String,
+}
+
+/// One event of one part of the machine.
+#[derive(Clone, Debug)]
+struct Slot {
+    order: usize,
+    line: Held,
+    event: Event,
+    part: Part,
+    total: f64,
+    values: Vec<f64>,
+    intervals: u64,
+    groups: Vec<String>,
+    coverage: f64,
+    told_coverage: bool,
+    impossible: bool,
+    spread: Option<f64>,
+    stated_ipc: Option<(f64, usize)>,
+    /// `B` for what was printed in MiB.
+    unit: &'static str,
+}
+
+/// All counters of one output.
+#[derive(Debug, Default)]
+pub struct Counts {
+    slots: BTreeMap<(Part, Event), Slot>,
+    /// The counter of the last line, for the line below it.
+    last: Option<(Part, Event)>,
+}
+
+/// What is known of the run as a whole.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// The command as runs of it are compared.
+    pub workload: Option<String>,
+    /// Whether the whole machine was counted.
+    pub system: bool,
+    /// Runs that the figures are means of.
+    pub runs: Option<u64>,
+    /// The CPUs that were counted, where not all were.
+    pub cpus: Option<String>,
+    /// The process or thread that was counted, where it ran already.
+    pub attached: Option<String>,
+}
+
+impl Event {
+    fn read(text: &str) -> Self {
+        let (unit, rest) = match text.split_once('/') {
+            Some((unit, rest)) if !unit.contains(':') => (unit, rest),
+            _ => ("", text),
+        };
+        let (name, mode) = if unit.is_empty() {
+            rest.split_once(':').unwrap_or((rest, ""))
+        } else {
+            rest.rsplit_once('/').unwrap_or((rest, ""))
+        };
+        let is_mode = mode.bytes().all(|b| b"ukhHGpPDSWIeb:".contains(&b));
+        // `sched:sched_switch` is a tracepoint and no mode.
+        let (name, mode) = if is_mode { (name, mode.trim_start_matches(':')) } else { (text, "") };
+        let name = SAME.iter().find(|(other, _)| *other == name).map_or(name, |(_, known)| known);
+        let selects: String = mode.chars().filter(|c| "ukhHG".contains(*c)).collect();
+        let one_kind = matches!(unit, "" | "cpu" | "armv8_pmuv3" | "armv8_pmuv3_0");
+        let known = one_kind || matches!(unit, "cpu_core" | "cpu_atom");
+        if !known {
+            return Self { name: text.to_owned(), ..Self::default() };
+        }
+        let unit = if one_kind { String::new() } else { unit.to_owned() };
+        Self { unit, name: name.to_owned(), mode: selects }
+    }
+
+    /// The name without its mode.
+    fn plain(&self) -> String {
+        if self.unit.is_empty() { self.name.clone() } else { format!("{}/{}/", self.unit, self.name) }
+    }
+}
+
+impl Counts {
+    /// Whether nothing was counted so far.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Takes one counter.
+    pub fn take(&mut self, counter: Counter, line: Line, sink: &mut Sink) {
+        let event = Event::read(&counter.event);
+        let (part, group) = match counter.part.clone() {
+            Part::Group(group) => (Part::All, Some(group)),
+            part => (part, None),
+        };
+        let key = (part.clone(), event.clone());
+        self.last = Some(key.clone());
+        let Some(value) = counter.value else { return };
+        let (value, unit) = match counter.unit.as_str() {
+            // A task's clock is counted in nanoseconds.
+            "msec" => (value * 1e6, "ns"),
+            "us" => (value * 1e3, "ns"),
+            "sec" => (value * 1e9, "ns"),
+            "ns" => (value, "ns"),
+            "KiB" => (value * 1024.0, "B"),
+            "MiB" => (value * 1048576.0, "B"),
+            "GiB" => (value * 1073741824.0, "B"),
+            "Bytes" | "B" => (value, "B"),
+            "" => (value, ""),
+            // Energy and temperature have no metric.
+            _ => return,
+        };
+        let time = matches!(event.name.as_str(), "task-clock" | "cpu-clock");
+        let (value, unit) = if time && unit.is_empty() { (value, "ns") } else { (value, unit) };
+        let order = self.slots.len();
+        let slot = self.slots.entry(key).or_insert_with(|| Slot {
+            order,
+            line: Held::from(line),
+            event,
+            part,
+            total: 0.0,
+            values: Vec::new(),
+            intervals: 0,
+            groups: Vec::new(),
+            coverage: 1.0,
+            told_coverage: false,
+            impossible: false,
+            spread: counter.spread,
+            stated_ipc: None,
+            unit,
+        });
+        slot.total += value;
+        slot.intervals += u64::from(counter.interval.is_some());
+        if slot.values.len() < MOST_INTERVALS {
+            slot.values.push(value);
+        }
+        if let Some(group) = group
+            && slot.groups.len() < 4096
+            && !slot.groups.contains(&group)
+        {
+            slot.groups.push(group);
+        }
+        slot.tail(&counter, line, sink);
+    }
+
+    /// Takes the line below a counter's.
+    pub fn go_on(&mut self, further: &Counter, line: Line, sink: &mut Sink) {
+        if let Some(slot) = self.last.as_ref().and_then(|key| self.slots.get_mut(key)) {
+            slot.tail(further, line, sink);
+        }
+    }
+
+    /// Everything as measurements.
+    pub fn into_sink(self, run: &Run, sink: &mut Sink) {
+        let mut slots: Vec<Slot> = self.slots.into_values().collect();
+        slots.sort_by_key(|slot| slot.order);
+        for slot in &slots {
+            let m = slot.count(&slots, run);
+            sink.figure(m, slot.line.line());
+        }
+        for instructions in slots.iter().filter(|slot| slot.event.name == "instructions") {
+            let same = |slot: &&Slot| {
+                let (a, b) = (&slot.event, &instructions.event);
+                slot.part == instructions.part && a.unit == b.unit && a.mode == b.mode
+            };
+            let of = |name: &str| slots.iter().filter(same).find(|slot| slot.event.name == name);
+            if let Some(cycles) = of("cycles") {
+                ipc(instructions, cycles, run, sink);
+            }
+        }
+        clocks(&slots, run, sink);
+    }
+}
+
+impl Slot {
+    fn tail(&mut self, counter: &Counter, line: Line, sink: &mut Sink) {
+        if let Some(percent) = &counter.percent {
+            match numbers::decimal(percent) {
+                // Rounding of the two times may print a little over.
+                Some(share) if (0.0..=100.5).contains(&share) => {
+                    self.coverage = self.coverage.min((share / 100.0).min(1.0));
+                    self.told_coverage = true;
+                }
+                _ => {
+                    let what = format!("counter.count {} coverage", self.event.plain());
+                    let why = format!("counted for {percent} % of the time, which cannot be");
+                    sink.withhold(&what, why, line);
+                    self.impossible = true;
+                }
+            }
+        }
+        let comment = counter.comment.to_ascii_lowercase();
+        if comment.contains("per cycle") && comment.contains("insn") || comment.ends_with(" ipc") {
+            let stated = comment.split_whitespace().next().unwrap_or_default();
+            let digits = stated.rsplit_once(['.', ',']).map_or(0, |(_, fraction)| fraction.len());
+            if !comment.contains("stalled") {
+                self.stated_ipc = numbers::decimal(stated).map(|stated| (stated, digits));
+            }
+        }
+    }
+
+    fn place(&self, run: &Run) -> Where {
+        let mut place = Where::new().with("scope", if run.system { "system" } else { "process" });
+        if let Some(workload) = &run.workload {
+            place = place.with("workload", workload.as_str());
+        }
+        match &self.part {
+            Part::Cpu(cpu) => place.with("cpu", *cpu),
+            Part::Thread(thread) => place.with("thread", thread.as_str()),
+            Part::All | Part::Group(_) => place,
+        }
+    }
+
+    /// The count, with what is known of how it was made.
+    fn count(&self, all: &[Slot], run: &Run) -> Measurement {
+        // In two modes each needs its name.
+        let twice = all
+            .iter()
+            .filter(|slot| slot.part == self.part && slot.event.plain() == self.event.plain())
+            .count()
+            > 1;
+        let name = self.event.plain();
+        let name =
+            if twice && !self.event.mode.is_empty() { format!("{name}:{}", self.event.mode) } else { name };
+        let mut m =
+            Measurement::exact("counter.count", self.place(run).with("event", name), vec![self.total]);
+        if self.told_coverage {
+            m = m.with_detail("coverage", self.coverage);
+        }
+        match self.event.mode.as_str() {
+            "u" => m = m.with_detail("mode", "user"),
+            "k" => m = m.with_detail("mode", "kernel"),
+            _ => {}
+        }
+        if !self.unit.is_empty() {
+            m = m.with_detail("unit", self.unit);
+        }
+        if self.intervals > 0 {
+            m = m.with_detail("intervals", self.intervals);
+        }
+        if !self.groups.is_empty() {
+            m = m.with_detail("sum_of", self.groups.join(" "));
+        }
+        if let Some(spread) = self.spread {
+            m = m.with_detail("standard_error", spread);
+        }
+        if self.impossible {
+            m.doubt = Some("the share of time that it was counted for cannot be true".to_owned());
+        }
+        with_run(m, run)
+    }
+}
+
+fn with_run(mut m: Measurement, run: &Run) -> Measurement {
+    if let Some(runs) = run.runs {
+        m = m.with_detail("runs", runs);
+    }
+    if let Some(cpus) = &run.cpus {
+        m = m.with_detail("cpus", cpus.as_str());
+    }
+    if let Some(attached) = &run.attached {
+        m = m.with_detail("attached_to", attached.as_str());
+    }
+    m
+}
+
+/// Instructions per cycle from both counts; what perf printed must agree.
+fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
+    if cycles.total <= 0.0 || (!instructions.event.unit.is_empty() && run.workload.is_none() && !run.system) {
+        return;
+    }
+    let value = instructions.total / cycles.total;
+    let whole = cycles.intervals > 1 && cycles.values.len() == instructions.values.len();
+    let each = instructions.values.iter().zip(&cycles.values).filter(|(_, cycles)| **cycles > 0.0);
+    let samples: Vec<f64> = if whole && instructions.groups.is_empty() {
+        each.map(|(instructions, cycles)| instructions / cycles).collect()
+    } else {
+        vec![value]
+    };
+    let mut place = instructions.place(run).with("source", "pmu");
+    if matches!(instructions.part, Part::Thread(_)) {
+        // A thread is no place of this metric; its counts stand.
+        return;
+    }
+    if !instructions.event.unit.is_empty() {
+        place = place.with("kind", instructions.event.unit.as_str());
+    }
+    let mut m = Measurement::exact("core.ipc", place, samples)
+        .with_detail("instructions", instructions.total)
+        .with_detail("cycles", cycles.total);
+    if instructions.told_coverage || cycles.told_coverage {
+        m = m.with_detail("coverage", instructions.coverage.min(cycles.coverage));
+    }
+    if instructions.event.mode == "u" {
+        m = m.with_detail("mode", "user");
+    }
+    if instructions.impossible || cycles.impossible {
+        m.doubt = Some("the share of time that was counted cannot be true".to_owned());
+    }
+    if let Some((stated, digits)) = instructions.stated_ipc.filter(|_| instructions.intervals == 0) {
+        m = m.with_detail("stated", stated);
+        // Half of the last digit that was printed, and a little for groups that were counted at different times.
+        let slack = 0.5 * 10f64.powi(-(digits.min(9) as i32)) + 0.01 * value.abs();
+        if (stated - value).abs() > slack {
+            let says = format!(
+                "perf stat states {stated} instructions per cycle, its own counts give {value:.3}; the record follows the counts"
+            );
+            let origins = vec![sink.origin(instructions.line.line()), sink.origin(cycles.line.line())];
+            sink.contradict(says, origins);
+        }
+    }
+    sink.figure(with_run(m, run), instructions.line.line());
+}
+
+/// The clock while the command ran: its cycles over its time on a CPU. Of a whole machine, whose CPUs also rest, it is
+/// none, and none where cycles were counted in one mode only.
+fn clocks(slots: &[Slot], run: &Run, sink: &mut Sink) {
+    if run.system {
+        return;
+    }
+    let of = |name: &str| {
+        let fits = |slot: &&Slot| {
+            slot.event.name == name
+                && slot.part == Part::All
+                && slot.event.mode.is_empty()
+                && slot.event.unit.is_empty()
+        };
+        slots.iter().find(fits)
+    };
+    let (Some(cycles), Some(clock)) = (of("cycles"), of("task-clock")) else { return };
+    if clock.total <= 0.0 || cycles.impossible {
+        return;
+    }
+    let mut m = Measurement::exact("core.clock", Where::new(), vec![cycles.total / clock.total * 1e9]);
+    m.method = Some("perf stat: cycles over CPU time".to_owned());
+    if let Some(workload) = &run.workload {
+        m = m.with_detail("workload", workload.as_str());
+    }
+    sink.figure(with_run(m, run), cycles.line.line());
+}

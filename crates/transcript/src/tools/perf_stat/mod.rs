@@ -1,0 +1,267 @@
+//! `perf stat`: counters of a command, of a process that ran already or of the whole machine; as text, in fields (`-x`)
+//! and as JSON (`-j`).
+
+mod counts;
+mod fields;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use record::{Measurement, Where};
+
+use self::counts::{Counts, Run};
+use self::text::Counter;
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::command_line::CommandLine;
+use crate::held::Held;
+use crate::numbers;
+use crate::sink::Sink;
+
+/// `perf stat`.
+#[derive(Debug)]
+pub struct PerfStat;
+
+/// How an output begins.
+const HEAD: &str = "Performance counter stats for ";
+
+/// Events that people ask for by name, to know a counter's line where nothing above it says that it is one.
+const KNOWN: &[&str] = &[
+    "cycles",
+    "instructions",
+    "branches",
+    "task-clock",
+    "cpu-clock",
+    "cs",
+    "faults",
+    "migrations",
+    "page-faults",
+    "context-switches",
+    "cpu-migrations",
+    "cpu-cycles",
+    "ref-cycles",
+    "bus-cycles",
+    "cache-misses",
+    "cache-references",
+    "branch-misses",
+    "branch-instructions",
+    "slots",
+];
+
+impl Tool for PerfStat {
+    fn name(&self) -> &'static str {
+        "perf stat"
+    }
+
+    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
+        let text = line.text;
+        if text.contains(HEAD) || is_interval_head(text) {
+            return true;
+        }
+        // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
+        let first = text.trim_start().bytes().next().unwrap_or(b' ');
+        if !first.is_ascii_alphanumeric() && first != b'<' && first != b'{' {
+            return false;
+        }
+        if fields::json(text).is_some() {
+            return true;
+        }
+        let of_perf =
+            command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
+        let known = |counter: Counter| KNOWN.contains(&counter.event.split(':').next().unwrap_or_default());
+        if of_perf {
+            return text::counter(text).is_some_and(known) || fields::fields(text, None).is_some();
+        }
+        (text.contains("task-clock") || text.contains("cycles") || text.contains("instructions"))
+            && fields::fields(text, None).is_some()
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(PerfReader::new(command))
+    }
+}
+
+fn is_interval_head(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.next() == Some("#") && words.next() == Some("time") && text.contains("counts")
+}
+
+/// A time that perf printed.
+struct Told {
+    seconds: f64,
+    spread: Option<f64>,
+    line: Held,
+}
+
+struct PerfReader {
+    command: Option<CommandLine>,
+    run: Run,
+    head: bool,
+    over: bool,
+    counts: Counts,
+    elapsed: Option<Told>,
+    user: Option<Told>,
+    system: Option<Told>,
+}
+
+impl PerfReader {
+    fn new(command: Option<&Command>) -> Self {
+        let line = command.map(|command| CommandLine::read(&command.text)).filter(|line| line.perf.is_some());
+        let mut run = Run::default();
+        if let Some(line) = &line {
+            run.workload = Some(line.name.clone()).filter(|name| !name.is_empty());
+            if let Some(perf) = &line.perf {
+                run.system = perf.system;
+                run.attached = perf.attached.clone();
+            }
+        }
+        Self {
+            command: line,
+            run,
+            head: false,
+            over: false,
+            counts: Counts::default(),
+            elapsed: None,
+            user: None,
+            system: None,
+        }
+    }
+
+    /// `Performance counter stats for 'sleep 1' (10 runs):`
+    fn heading(&mut self, rest: &str) {
+        self.head = true;
+        let rest = rest.trim().trim_end_matches(':').trim_end();
+        let mut target = rest;
+        if let Some((front, runs)) = rest.rsplit_once(" (").filter(|(front, _)| front.ends_with('\'')) {
+            self.run.runs = runs.strip_suffix(" runs)").and_then(numbers::whole);
+            target = front;
+        }
+        let (kind, target) = target.split_once('\'').unwrap_or(("", target));
+        let target = target.strip_suffix('\'').unwrap_or(target);
+        match kind.trim() {
+            "process id" | "process id:" => self.run.attached = Some(format!("process {target}")),
+            "thread id" | "thread id:" => self.run.attached = Some(format!("thread {target}")),
+            _ if target == "system wide" => self.run.system = true,
+            _ => match target.strip_prefix("CPU(s) ") {
+                Some(cpus) => {
+                    self.run.system = true;
+                    self.run.cpus = Some(cpus.to_owned());
+                }
+                None => {
+                    let name = crate::command_line::name(target);
+                    self.run.workload =
+                        Some(name).filter(|name| !name.is_empty()).or(self.run.workload.take());
+                }
+            },
+        }
+    }
+
+    /// The line says a time of the run.
+    fn told(&mut self, line: Line) -> bool {
+        let Some((number, rest)) = numbers::leading(line.text) else { return false };
+        let rest = rest.trim();
+        // `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
+        let after = match rest.strip_prefix("+-") {
+            Some(rest) => numbers::leading(rest).map_or("", |(_, rest)| rest.trim()),
+            None => rest,
+        };
+        let slot = if after.starts_with("seconds time elapsed") {
+            &mut self.elapsed
+        } else if after == "seconds user" {
+            &mut self.user
+        } else if after == "seconds sys" {
+            &mut self.system
+        } else {
+            return false;
+        };
+        let Some(seconds) = numbers::decimal(number) else { return false };
+        let spread = after
+            .rsplit_once("+-")
+            .and_then(|(_, share)| numbers::decimal(share.trim().strip_suffix("% )")?));
+        *slot = Some(Told { seconds, spread: spread.map(|percent| percent / 100.0), line: Held::from(line) });
+        self.over = true;
+        true
+    }
+
+    fn counter(&self, text: &str) -> Option<Counter> {
+        let separator = self.command.as_ref().and_then(|line| line.perf.as_ref()?.separator.as_deref());
+        let separator = separator.map(|separator| if separator == "\\t" { "\t" } else { separator });
+        let named = separator.and_then(|separator| fields::fields(text, Some(separator)));
+        named
+            .or_else(|| text::counter(text))
+            .or_else(|| fields::json(text))
+            .or_else(|| fields::fields(text, None))
+    }
+
+    /// What the figures are of: a window over a whole machine (`-a sleep 10`) is no workload, and a process that was
+    /// attached to is not the command that only told for how long.
+    fn settle(&mut self) {
+        if let Some(attached) = &self.run.attached {
+            self.run.workload = Some(attached.clone());
+        }
+        let window =
+            self.run.workload.as_deref().is_some_and(|name| name == "sleep" || name.starts_with("sleep "));
+        if self.run.system && window {
+            self.run.workload = None;
+        }
+    }
+}
+
+impl Reader for PerfReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.is_empty() {
+            return Fit::Between;
+        }
+        if let Some(at) = text.find(HEAD) {
+            if self.head || self.over {
+                return Fit::Over;
+            }
+            self.heading(&text[at + HEAD.len()..]);
+            return Fit::Taken;
+        }
+        if self.told(line) {
+            return Fit::Taken;
+        }
+        if self.over {
+            return Fit::Over;
+        }
+        if is_interval_head(text) || text.starts_with("# started on ") {
+            return Fit::Taken;
+        }
+        if let Some(counter) = self.counter(line.text) {
+            self.counts.take(counter, line, sink);
+            return Fit::Taken;
+        }
+        if let Some(further) = text::continuation(line.text).filter(|_| !self.counts.is_empty()) {
+            self.counts.go_on(&further, line, sink);
+            return Fit::Taken;
+        }
+        Fit::Between
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        self.settle();
+        std::mem::take(&mut self.counts).into_sink(&self.run, sink);
+        // The time of a command that only says how long to look is nobody's speed.
+        if self.run.attached.is_none()
+            && let Some(workload) = self.run.workload.clone()
+        {
+            let place = Where::new().with("workload", workload);
+            let with = |m: Measurement, told: &Told, runs: Option<u64>| {
+                let m = told.spread.into_iter().fold(m, |m, spread| m.with_detail("standard_error", spread));
+                runs.into_iter().fold(m, |m, runs| m.with_detail("runs", runs))
+            };
+            if let Some(told) = &self.elapsed {
+                let m = Measurement::exact("workload.time", place.clone(), vec![told.seconds]);
+                sink.figure(with(m, told, self.run.runs), told.line.line());
+            }
+            for (state, told) in [("user", &self.user), ("system", &self.system)] {
+                let Some(told) = told else { continue };
+                let place = place.clone().with("state", state);
+                let m = Measurement::exact("workload.cpu_time", place, vec![told.seconds]);
+                sink.figure(with(m, told, self.run.runs), told.line.line());
+            }
+        }
+    }
+}

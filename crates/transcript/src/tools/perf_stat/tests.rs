@@ -1,0 +1,231 @@
+//! Real outputs, and what must come of them.
+
+use proptest::prelude::*;
+
+use crate::Imported;
+use crate::tools::testing::{damaged, figures, import, the};
+
+const INTEL: &str = include_str!("../../../tests/texts/perf-intel.txt");
+const KUNPENG: &str = include_str!("../../../tests/texts/perf-kunpeng.txt");
+const HYGON: &str = include_str!("../../../tests/texts/perf-hygon.txt");
+const PHYTIUM: &str = include_str!("../../../tests/texts/perf-phytium.txt");
+const MEMORY_BOUND: &str = include_str!("../../../tests/texts/perf-intel-memory-bound.txt");
+const CPU_BOUND: &str = include_str!("../../../tests/texts/perf-intel-cpu-bound.txt");
+const REPEATED: &str = include_str!("../../../tests/texts/perf-repeated.txt");
+const INTERVALS: &str = include_str!("../../../tests/texts/perf-intervals.txt");
+const PER_CPU: &str = include_str!("../../../tests/texts/perf-per-cpu.txt");
+const PER_SOCKET: &str = include_str!("../../../tests/texts/perf-per-socket.txt");
+const FIELDS: &str = include_str!("../../../tests/texts/perf-fields.txt");
+const JSON: &str = include_str!("../../../tests/texts/perf-json.txt");
+
+const ALL: &[&str] = &[
+    INTEL,
+    KUNPENG,
+    HYGON,
+    PHYTIUM,
+    MEMORY_BOUND,
+    CPU_BOUND,
+    REPEATED,
+    INTERVALS,
+    PER_CPU,
+    PER_SOCKET,
+    FIELDS,
+    JSON,
+];
+
+const POWER: &str = "workload=echo \"7^999999\" | bc";
+
+fn value(told: &Imported, place: &str) -> f64 {
+    the(told, place).value()
+}
+
+#[test]
+fn a_power_of_7_on_four_machines_reads_as_published() {
+    let of = |text: &str, scope: &str| {
+        let told = import(text);
+        let ipc = value(&told, &format!("core.ipc {POWER} source=pmu scope={scope}"));
+        (value(&told, &format!("workload.time {POWER}")), (ipc * 100.0).round() / 100.0)
+    };
+    assert_eq!(of(INTEL, "process"), (18.603323495, 2.19));
+    assert_eq!(of(KUNPENG, "process"), (24.604603640, 1.84));
+    // These two counted the whole machine: not the IPC of bc.
+    assert_eq!(of(HYGON, "system"), (26.729972414, 0.92));
+    assert_eq!(of(PHYTIUM, "system"), (39.654819568, 0.43));
+}
+
+#[test]
+fn every_counter_is_kept_exactly_with_its_share_of_time() {
+    let told = import(INTEL);
+    let branches = the(&told, &format!("counter.count event=branches {POWER} scope=process"));
+    assert_eq!((branches.value(), branches.detail["coverage"].as_f64()), (25_130_886_211.0, Some(0.1072)));
+    assert_eq!(told.measurements.iter().filter(|m| m.metric == "counter.count").count(), 28);
+    assert_eq!(value(&told, &format!("workload.cpu_time {POWER} state=user")), 18.525904);
+    assert_eq!(value(&told, &format!("workload.cpu_time {POWER} state=system")), 0.015197);
+    let origin = branches.origin.as_ref().expect("an imported figure has its line");
+    assert_eq!((origin.tool.as_str(), origin.line), ("perf stat", 5));
+    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    let ipc = the(&told, &format!("core.ipc {POWER} source=pmu scope=process"));
+    assert_eq!((ipc.detail["stated"].as_f64(), ipc.detail["coverage"].as_f64()), (Some(2.19), Some(0.1787)));
+    assert!(told.import.contradictions.is_empty(), "{:?}", told.import.contradictions);
+}
+
+#[test]
+fn the_share_below_a_second_metric_belongs_to_the_line_above() {
+    let told = import(KUNPENG);
+    let instructions = the(&told, &format!("counter.count event=instructions {POWER} scope=process"));
+    assert_eq!(instructions.detail["coverage"].as_f64(), Some(0.6498));
+}
+
+#[test]
+fn what_time_printed_around_perf_is_not_the_commands() {
+    let told = import(PHYTIUM);
+    assert_eq!(value(&told, "workload.time workload=perf stat echo \"7^999999\" | bc"), 39.763);
+    assert_eq!(
+        value(&told, "workload.cpu_time workload=perf stat echo \"7^999999\" | bc state=user"),
+        39.635
+    );
+    assert_eq!(value(&told, &format!("counter.count event=bus-cycles {POWER} scope=system")), 602038279874.0);
+}
+
+#[test]
+fn two_loops_of_one_article_keep_their_names() {
+    for (text, name, seconds, ipc) in
+        [(MEMORY_BOUND, "memory_bound", 16.700731355, 0.70), (CPU_BOUND, "cpu_bound", 10.838808208, 1.57)]
+    {
+        let told = import(text);
+        assert_eq!(value(&told, &format!("workload.time workload={name}")), seconds);
+        let read = value(&told, &format!("core.ipc workload={name} source=pmu scope=system"));
+        assert!((read - ipc).abs() < 0.005, "{read}");
+    }
+}
+
+#[test]
+fn counters_without_a_heading_are_the_commands_above() {
+    let text = "$ perf stat -e task-clock,cycles -- ./a.exe \n    11984.691958  task-clock (msec) #    1.000 CPUs utilized\n  \
+        32,427,294,227  cycles            #    2.706 GHz\n      11.989164338 seconds time elapsed\n";
+    let told = import(text);
+    assert_eq!(
+        figures(&told),
+        [
+            "counter.count event=task-clock workload=a.exe scope=process: 11984691958",
+            "counter.count event=cycles workload=a.exe scope=process: 32427294227",
+            "core.clock: 2705726133.0237355",
+            "workload.time workload=a.exe: 11.989164338",
+        ]
+    );
+    assert_eq!(the(&told, "core.clock").method.as_deref(), Some("perf stat: cycles over CPU time"));
+    let told = import(
+        "$ perf stat -r 10 -- sudo nice -n -5 taskset -c 1 a.exe\n    0   context-switches\n    0   cpu-migrations\n",
+    );
+    assert_eq!(value(&told, "counter.count event=context-switches workload=a.exe scope=process"), 0.0);
+}
+
+#[test]
+fn several_runs_are_a_mean_with_its_error() {
+    let told = import(REPEATED);
+    let faults = the(&told, "counter.count event=page-faults workload=true scope=process");
+    assert_eq!(faults.detail["runs"].as_u64(), Some(3));
+    assert_eq!(faults.detail["standard_error"].as_f64(), Some(0.0068000000000000005));
+    let time = the(&told, "workload.time workload=true");
+    assert_eq!((time.value(), time.detail["standard_error"].as_f64()), (0.0011939, Some(0.0405)));
+    assert_eq!(figures(&told).len(), 3, "an event that is not supported is no figure: {:#?}", figures(&told));
+}
+
+#[test]
+fn intervals_add_up_and_give_an_ipc_each() {
+    let told = import(INTERVALS);
+    let faults = the(&told, "counter.count event=page-faults scope=process");
+    assert_eq!((faults.value(), faults.detail["intervals"].as_u64()), (78.0, Some(2)));
+    let text = "#           time             counts unit events\n     1.000123456      1,000,000      cycles\n     1.000123456      \
+        2,000,000      instructions  #  2.00  insn per cycle\n     2.000123456      1,000,000      cycles\n     2.000123456      \
+        500,000      instructions  #  0.50  insn per cycle\n";
+    let told = import(text);
+    assert_eq!(the(&told, "core.ipc source=pmu scope=process").samples, [2.0, 0.5]);
+}
+
+#[test]
+fn cpus_stay_apart_and_sockets_add_up() {
+    let told = import(PER_CPU);
+    let clocks: Vec<String> = figures(&told).into_iter().filter(|f| f.contains("cpu-clock")).collect();
+    assert_eq!(clocks.len(), 2, "{clocks:?}");
+    assert!(clocks[0].starts_with("counter.count event=cpu-clock cpu=0 scope=system"), "{clocks:?}");
+    let told = import(PER_SOCKET);
+    let switches = the(&told, "counter.count event=context-switches scope=system");
+    assert_eq!(switches.detail["sum_of"].as_str(), Some("S0"));
+    assert!(
+        !figures(&told).iter().any(|f| f.starts_with("workload.time")),
+        "sleep 0.1 is the window, no workload"
+    );
+}
+
+#[test]
+fn fields_and_json_say_what_the_text_says() {
+    for text in [FIELDS, JSON] {
+        let told = import(text);
+        assert_eq!(told.measurements.len(), 2, "{:#?}", figures(&told));
+        let clock = value(&told, "counter.count event=task-clock scope=process");
+        assert!((1e5..1e7).contains(&clock), "nanoseconds: {clock}");
+        assert!(value(&told, "counter.count event=page-faults scope=process") > 10.0);
+    }
+}
+
+#[test]
+fn an_impossible_share_is_text_and_throws_doubt_on_the_count() {
+    let text = " Performance counter stats for './pause':\n\n       436,989,474      instructions              #    0.03  insn per \
+        cycle          (378407232880.48%)\n    15,542,649,611      cycles                                     \
+        (378407232880.48%)\n\n       5.0 seconds time elapsed\n";
+    let told = import(text);
+    assert_eq!(told.import.withheld.len(), 2, "{:?}", told.import.withheld);
+    assert!(told.import.withheld[0].why.contains("378407232880.48 %"), "{:?}", told.import.withheld);
+    let ipc = the(&told, "core.ipc workload=pause source=pmu scope=process");
+    assert!(ipc.doubt.is_some() && (ipc.value() - 0.0281).abs() < 1e-4, "{ipc:?}");
+    assert!(!ipc.detail.contains_key("coverage"));
+}
+
+#[test]
+fn a_stated_ipc_that_its_own_counts_deny_is_a_contradiction() {
+    let text = " Performance counter stats for 'x':\n\n   1,000      cycles\n   2,000      instructions   #   0.43  insn per cycle\n";
+    let told = import(text);
+    assert_eq!(told.import.contradictions.len(), 1);
+    assert_eq!(value(&told, "core.ipc workload=x source=pmu scope=process"), 2.0);
+    let text = " Performance counter stats for 'x':\n\n   1,000      cycles\n   20,000      instructions\n";
+    let told = import(text);
+    assert!(!figures(&told).iter().any(|f| f.starts_with("core.ipc")), "no core completes 20 a cycle");
+    assert_eq!(told.import.withheld.len(), 1);
+}
+
+#[test]
+fn modes_and_kinds_of_cores_are_not_mixed() {
+    let text = " Performance counter stats for 'x':\n\n  1,000  cpu_core/cycles/u\n  2,000  cpu_core/instructions/u\n  1,000  \
+        cpu_atom/cycles/u\n  500  cpu_atom/instructions/u\n  10  sched:sched_switch\n";
+    let told = import(text);
+    assert_eq!(value(&told, "core.ipc workload=x kind=cpu_core source=pmu scope=process"), 2.0);
+    assert_eq!(value(&told, "core.ipc workload=x kind=cpu_atom source=pmu scope=process"), 0.5);
+    assert_eq!(value(&told, "counter.count event=sched:sched_switch workload=x scope=process"), 10.0);
+    let text = " Performance counter stats for 'x':\n\n  1,000  cycles:u\n  2,000  instructions:k\n";
+    assert!(!figures(&import(text)).iter().any(|f| f.starts_with("core.ipc")));
+}
+
+#[test]
+fn a_process_that_ran_already_is_not_the_command_that_waited() {
+    let text = "# perf stat -e cycles,instructions -p 61238 sleep 5\n\n Performance counter stats for process id '61238':\n\n     \
+        1,000      cycles\n     40      instructions\n\n    5.0012 seconds time elapsed\n";
+    let told = import(text);
+    assert_eq!(value(&told, "core.ipc workload=process 61238 source=pmu scope=process"), 0.04);
+    assert!(!figures(&told).iter().any(|f| f.starts_with("workload.time")));
+}
+
+#[test]
+fn two_outputs_one_after_the_other_stay_two() {
+    let told = import(&format!("{MEMORY_BOUND}\n{CPU_BOUND}"));
+    assert_eq!(told.import.outputs.len(), 2);
+    assert_eq!(value(&told, "workload.time workload=memory_bound"), 16.700731355);
+    assert_eq!(value(&told, "workload.time workload=cpu_bound"), 10.838808208);
+}
+
+proptest! {
+    #[test]
+    fn no_damaged_output_panics(which in 0..ALL.len(), at in 0usize..10_000, cut in 0usize..60, with in "\\PC{0,12}") {
+        let _ = import(&damaged(ALL[which], at, cut, &with));
+    }
+}

@@ -1,0 +1,226 @@
+//! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
+
+use record::{Measurement, Where};
+
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::command_line::CommandLine;
+use crate::numbers;
+use crate::sink::Sink;
+
+/// STREAM.
+#[derive(Debug)]
+pub struct McCalpin;
+
+/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the best rate, MB/s there and B/s here, then seconds.
+fn row(text: &str) -> Option<(&'static str, f64, f64)> {
+    let mut words = text.split_whitespace();
+    let op = match words.next()? {
+        "Copy:" => "copy",
+        "Scale:" => "scale",
+        "Add:" => "add",
+        "Triad:" => "triad",
+        _ => return None,
+    };
+    let rate = numbers::shifted(words.next()?, 6)?;
+    let average = numbers::decimal(words.next()?)?;
+    let _ = numbers::decimal(words.next()?)?;
+    Some((op, rate, average))
+}
+
+/// Whether a line heads the table: `Function    Best Rate MB/s  Avg time     Min time     Max time`.
+fn is_head(text: &str) -> bool {
+    text.contains("Function") && text.contains("Rate") && text.contains("MB/s")
+}
+
+impl Tool for McCalpin {
+    fn name(&self) -> &'static str {
+        "STREAM"
+    }
+
+    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
+        let text = line.text.trim();
+        // Its first line is a rule, which many texts have.
+        let rule = text.len() == 61 && text.bytes().all(|b| b == b'-');
+        if rule {
+            return command.is_some_and(|command| command.text.contains("stream"));
+        }
+        text.starts_with("STREAM version") || is_head(text) || row(text).is_some()
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
+        Box::new(StreamReader { line, ..StreamReader::default() })
+    }
+}
+
+#[derive(Default)]
+struct StreamReader {
+    line: CommandLine,
+    version: Option<String>,
+    elements: Option<u64>,
+    element_bytes: Option<u64>,
+    threads: Option<u64>,
+    rows: Vec<&'static str>,
+    begun: bool,
+    failed: bool,
+    measurements: Vec<(Measurement, crate::held::Held)>,
+}
+
+impl StreamReader {
+    fn told(&mut self, text: &str) -> bool {
+        let number = |rest: &str| rest.split_whitespace().find_map(numbers::whole);
+        if let Some(rest) = text.strip_prefix("Array size =") {
+            self.elements = number(rest);
+        } else if text.starts_with("This system uses") && text.contains("per array element") {
+            self.element_bytes = number(text);
+        } else if let Some(rest) = text.strip_prefix("Number of Threads counted =") {
+            self.threads = number(rest);
+        } else if let Some(rest) = text.strip_prefix("Number of Threads requested =") {
+            self.threads = self.threads.or(number(rest));
+        } else if text.starts_with("Solution Validates") {
+            self.failed = false;
+        } else if text.starts_with("Failed Validation") {
+            self.failed = true;
+        } else {
+            let starts = [
+                "Memory per array",
+                "Total memory required",
+                "Each kernel will",
+                "The *best*",
+                "will be used to compute",
+                "Your clock granularity",
+                "Each test below",
+                "(= ",
+                "Increase the size",
+                "you are not getting",
+                "WARNING",
+                "For best results",
+                "precision of your",
+                "Checking",
+                "Total memory",
+                "Each test is run",
+                "The total memory",
+                "Printing one line",
+                "-----",
+            ];
+            return starts.iter().any(|start| text.starts_with(start)) || is_head(text);
+        }
+        true
+    }
+}
+
+impl Reader for StreamReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.starts_with("STREAM version") {
+            if self.begun {
+                return Fit::Over;
+            }
+            self.begun = true;
+            let version = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            let version =
+                version.or_else(|| Some(text.split("Revision: ").nth(1)?.split_whitespace().next()?));
+            if let Some(version) = version {
+                sink.version(version);
+                self.version = Some(version.to_owned());
+            }
+            return Fit::Taken;
+        }
+        if let Some((op, rate, average)) = row(text) {
+            if self.rows.contains(&op) {
+                return Fit::Over;
+            }
+            self.begun = true;
+            self.rows.push(op);
+            let m = Measurement::exact("memory.bandwidth", Where::new().with("op", op), vec![rate])
+                .with_detail("average_seconds", average);
+            self.measurements.push((m, line.into()));
+            return Fit::Taken;
+        }
+        if is_head(text) && !self.rows.is_empty() {
+            return Fit::Over;
+        }
+        if !text.is_empty() && self.told(text) {
+            self.begun |= !text.starts_with('-');
+            return Fit::Taken;
+        }
+        Fit::Between
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        for (mut m, line) in std::mem::take(&mut self.measurements) {
+            let mut place = m.place.with("bytes_counted", "stream");
+            if let Some(threads) = self.threads {
+                place = place.with("threads", threads);
+            }
+            if let Some(cpus) = &self.line.cpus {
+                place = place.with("cpus", cpus.to_string());
+            }
+            if let Some(node) = self.line.node() {
+                place = place.with("node", node);
+            }
+            m.place = place;
+            // Whether its stores went past the caches is the compiler's choice, and not told.
+            m.method = Some("STREAM".to_owned());
+            if let Some(version) = &self.version {
+                m = m.with_detail("version", version.as_str());
+            }
+            if let Some(elements) = self.elements {
+                m = m.with_detail("array_bytes", elements.saturating_mul(self.element_bytes.unwrap_or(8)));
+            }
+            if self.failed {
+                sink.withhold(
+                    "memory.bandwidth",
+                    "STREAM says that its results are wrong".to_owned(),
+                    line.line(),
+                );
+            } else {
+                sink.figure(m, line.line());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::{damaged, figures, import, the};
+    use proptest::prelude::*;
+
+    const STREAM: &str = include_str!("../../tests/texts/stream-5.10.txt");
+
+    #[test]
+    fn the_four_rates_carry_threads_and_arrays() {
+        let told = import(STREAM);
+        assert_eq!(
+            figures(&told),
+            [
+                "memory.bandwidth op=copy bytes_counted=stream threads=2: 13941800000",
+                "memory.bandwidth op=scale bytes_counted=stream threads=2: 14293700000",
+                "memory.bandwidth op=add bytes_counted=stream threads=2: 15501700000",
+                "memory.bandwidth op=triad bytes_counted=stream threads=2: 15484300000",
+            ]
+        );
+        let copy = the(&told, "memory.bandwidth op=copy bytes_counted=stream threads=2");
+        assert_eq!(copy.method.as_deref(), Some("STREAM"));
+        assert_eq!(copy.detail["array_bytes"].as_u64(), Some(80_000_000));
+        assert_eq!(told.import.outputs[0].version.as_deref(), Some("5.10"));
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+
+    #[test]
+    fn rates_alone_are_read_and_wrong_results_are_not() {
+        let rows = "Function    Best Rate MB/s  Avg time     Min time     Max time\nTriad:          15484.3     0.015563     0.015500     0.015700\n";
+        assert_eq!(figures(&import(rows)), ["memory.bandwidth op=triad bytes_counted=stream: 15484300000"]);
+        let wrong =
+            format!("{rows}-------\nFailed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n");
+        let told = import(&wrong);
+        assert!(told.measurements.is_empty() && told.import.withheld.len() == 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_damaged_output_panics(at in 0usize..3000, cut in 0usize..40, with in "\\PC{0,12}") {
+            let _ = import(&damaged(STREAM, at, cut, &with));
+        }
+    }
+}
