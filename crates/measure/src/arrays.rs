@@ -211,14 +211,19 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     }
     let (mut on_node, mut asked) = (0.0, 0usize);
     let mut unknown = None;
-    for (cpu, part) in cpus.iter().zip(parts) {
-        let Some(node) = context.node_of(*cpu) else { continue };
-        match part.placement(node) {
-            Placement::Share { on_node: share, pages } => {
+    let nodes: Vec<Option<u32>> = cpus.iter().map(|cpu| context.node_of(*cpu)).collect();
+    // Each asked about by its own CPU: what asks may have to read it, and must not draw it to another node.
+    let told = team::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
+    for placement in told {
+        match placement {
+            Some(Some(Placement::Share { on_node: share, pages })) => {
                 on_node += share * pages as f64;
                 asked += pages;
             }
-            Placement::Unknown(why) => unknown = Some(why),
+            Some(Some(Placement::Unknown(why))) => unknown = Some(why),
+            // A CPU of no known node.
+            Some(None) => {}
+            None => unknown = Some("a thread could not be started".to_owned()),
         }
     }
     if let Some(why) = unknown {

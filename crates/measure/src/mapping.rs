@@ -111,6 +111,11 @@ impl Mapping {
         false
     }
 
+    /// Whether it is of the pool of reserved huge pages.
+    pub fn reserved(&self) -> bool {
+        self.reserved
+    }
+
     /// What was asked for.
     pub fn page(&self) -> Page {
         self.page

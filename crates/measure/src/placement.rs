@@ -1,5 +1,7 @@
 //! Proof that memory lies where it was meant to: page by page with move_pages.
 
+use std::io;
+
 use crate::mapping::Mapping;
 use crate::sys;
 
@@ -30,7 +32,9 @@ impl Placement {
         Self::of_range(mapping, 0, bytes, node)
     }
 
-    /// Asks where the touched pages of `[from, from + bytes)` lie.
+    /// Asks where the touched pages of `[from, from + bytes)` lie. Where the kernel may move pages (memory that is not
+    /// bound, with NUMA balancing on), the calling thread must run on a CPU of the node that they should be on: it may
+    /// have to read some of them.
     pub fn of_range(mapping: &Mapping, from: usize, bytes: usize, node: u32) -> Self {
         let base = crate::mapping::base_page() as usize;
         let bytes = bytes.min(mapping.len().saturating_sub(from));
@@ -40,7 +44,14 @@ impl Placement {
             // Within the mapping, so the address is valid; it is only asked about, never read.
             .map(|offset| mapping.start().wrapping_add(from + offset).cast_const())
             .collect();
-        match sys::nodes_of_pages(&pages) {
+        // Only these: pages of the pool are never taken away for a while, and reading one that is missing may be fatal.
+        let read = |page: *const u8| {
+            if !mapping.reserved() {
+                // SAFETY: the address lies within the mapping, which may be read; a page that was never touched reads as 0.
+                std::hint::black_box(unsafe { page.read_volatile() });
+            }
+        };
+        match nodes_of(&pages, sys::nodes_of_pages, read) {
             Err(error) => Placement::Unknown(error.to_string()),
             Ok(nodes) => {
                 let touched = nodes.iter().filter(|node| **node >= 0).count();
@@ -76,9 +87,56 @@ impl Placement {
     }
 }
 
+/// The node of each page, by `ask`; pages of which it tells nothing are asked about a second time after a `read`.
+///
+/// NUMA balancing makes pages inaccessible now and then, to see who reads them next, and moves some. Some kernels
+/// do not tell the node of such a page, and none tells it of one that is on its way; with the next read the page is
+/// back. A whole huge page at a time goes away like that, which may be all of a small part's memory.
+fn nodes_of(
+    pages: &[*const u8],
+    ask: impl Fn(&[*const u8]) -> io::Result<Vec<i32>>,
+    read: impl Fn(*const u8),
+) -> io::Result<Vec<i32>> {
+    let mut nodes = ask(pages)?;
+    let silent: Vec<usize> =
+        (0..pages.len()).filter(|at| nodes.get(*at).is_none_or(|node| *node < 0)).collect();
+    if silent.is_empty() {
+        return Ok(nodes);
+    }
+    let again: Vec<*const u8> = silent.iter().map(|at| pages[*at]).collect();
+    again.iter().for_each(|page| read(*page));
+    for (at, node) in silent.into_iter().zip(ask(&again)?) {
+        if let Some(told) = nodes.get_mut(at) {
+            *told = node;
+        }
+    }
+    Ok(nodes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn pages_that_balancing_has_hidden_are_read_and_then_told() {
+        let memory = [0u8; 4];
+        let pages: Vec<*const u8> = memory.iter().map(std::ptr::from_ref).collect();
+        // The last two are hidden until they are read, and of the very last one nothing is ever told.
+        let hidden = RefCell::new(BTreeSet::from([pages[2], pages[3]]));
+        let ask = |asked: &[*const u8]| {
+            let node = |page: &*const u8| {
+                if hidden.borrow().contains(page) || *page == pages[3] { -libc::ENOENT } else { 1 }
+            };
+            Ok(asked.iter().map(node).collect())
+        };
+        let read = |page: *const u8| assert!(hidden.borrow_mut().remove(&page), "read although it was told");
+        assert_eq!(nodes_of(&pages, ask, read).unwrap(), [1, 1, 1, -libc::ENOENT]);
+        assert!(hidden.borrow().is_empty());
+        let refused = |_: &[*const u8]| Err(io::Error::from_raw_os_error(libc::ENOSYS));
+        assert!(nodes_of(&pages, refused, |_| panic!("read although nothing can be told")).is_err());
+    }
     use crate::mapping::Page;
 
     #[test]

@@ -17,7 +17,7 @@ use crate::list::Measure;
 use crate::mapping::{base_page, size_word};
 use crate::measurements::numa::nodes::memory_nodes;
 use crate::repeat::judge;
-use game::{Desk, Driver, Failed, Figures, Terms};
+use game::{Desk, Driver, Failed, Figures, Least, Terms};
 use pages::Pages;
 use pairs::{Pair, Plan};
 
@@ -45,13 +45,13 @@ const LIMITS: (f64, f64) = (0.04, 0.5);
 const EMULATED: f64 = 600.0;
 
 /// And what its pairs' limit is as a multiple of a real one's.
-const EMULATED_LIMIT: f64 = 40.0;
+const EMULATED_LIMIT: f64 = 100.0;
 
 /// A pair that did not meet gets so many turns in all, the later ones after all others, while there is time.
 const TURNS: u32 = 8;
 
-fn slower(machine: &Machine) -> f64 {
-    if machine.virtualization.emulated == Some(true) { EMULATED } else { 1.0 }
+fn emulated(machine: &Machine) -> bool {
+    machine.virtualization.emulated == Some(true)
 }
 
 /// Pairs at most.
@@ -93,8 +93,9 @@ impl Measure for CoreToCore {
         if pairs == 0 {
             return Budget { seconds: 0.0, bytes: 0 };
         }
+        let slower = if emulated(machine) { EMULATED } else { 1.0 };
         let pair = if depth == Depth::Full && cpus.len() <= 64 { 4.0 } else { 1.0 } * PAIR_SECONDS;
-        Budget { seconds: (START_SECONDS + pairs as f64 * pair) * slower(machine), bytes: 4 << 20 }
+        Budget { seconds: (START_SECONDS + pairs as f64 * pair) * slower, bytes: 4 << 20 }
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
@@ -129,11 +130,13 @@ impl Measure for CoreToCore {
 
 /// How long each of so many pairs is played.
 fn terms(context: &Context, pairs: usize) -> Terms {
-    let least = LIMITS.0 * if slower(context.machine) > 1.0 { EMULATED_LIMIT } else { 1.0 };
+    let (slower, least) =
+        if emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
     Terms {
         slot: slot(context.depth, context.cpus.len()),
-        most: context.depth.pick(2, 2, 8) * game::LEAST + 1,
-        limit: Duration::from_secs_f64((LIMITS.1 / pairs.max(1) as f64).max(least)),
+        most: context.depth.pick(2, 2, 8) * least.samples + 1,
+        limit: Duration::from_secs_f64((LIMITS.1 / pairs.max(1) as f64).max(LIMITS.0 * slower)),
+        least,
     }
 }
 

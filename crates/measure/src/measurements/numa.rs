@@ -20,7 +20,7 @@ use crate::placement::Placement;
 use crate::repeat::judge;
 use columns::Column;
 use nodes::{distances, memory_nodes};
-use plan::{EMULATED, Phases, Row};
+use plan::{Effort, Phases, Row};
 
 /// See the module.
 pub struct Numa;
@@ -32,13 +32,9 @@ const TARGET: f64 = 0.05;
 /// machine gets every cell once.
 const FIRST_ROUND: f64 = 4.0;
 
-fn phases(rows: &[Row], columns: usize, depth: Depth) -> Phases {
+fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
     let threads = rows.iter().map(|row| row.cpus.len()).max().unwrap_or(0);
-    Phases::of(rows.len(), columns, threads, depth)
-}
-
-fn slower(machine: &Machine) -> f64 {
-    if machine.virtualization.emulated == Some(true) { EMULATED } else { 1.0 }
+    Phases::of(rows.len(), columns, threads, effort)
 }
 
 impl Measure for Numa {
@@ -74,9 +70,10 @@ impl Measure for Numa {
             return Budget { seconds: 0.0, bytes: 0 };
         }
         let (rows, columns) = (plan::rows(machine, cpus), memory_nodes(machine).len());
+        let effort = Effort::of(machine, depth);
         Budget {
-            seconds: phases(&rows, columns, depth).seconds() * slower(machine),
-            bytes: plan::wanted_bytes(machine, &rows, depth).saturating_mul(columns as u64),
+            seconds: phases(&rows, columns, effort).seconds(),
+            bytes: effort.wanted_bytes(machine, &rows).saturating_mul(columns as u64),
         }
     }
 
@@ -86,18 +83,18 @@ impl Measure for Numa {
         }
         let rows = plan::rows(context.machine, &context.cpus);
         let nodes: Vec<u32> = memory_nodes(context.machine).iter().collect();
-        let phases = phases(&rows, nodes.len(), context.depth);
-        let slower = slower(context.machine);
-        let wanted = plan::wanted_bytes(context.machine, &rows, context.depth);
-        let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build * slower);
+        let effort = Effort::of(context.machine, context.depth);
+        let phases = phases(&rows, nodes.len(), effort);
+        let wanted = effort.wanted_bytes(context.machine, &rows);
+        let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build);
         context.check()?;
         if columns.is_empty() {
             return Err(Halt::Impossible("no node's memory could be bound and filled".to_owned()));
         }
         context.at(0.2);
-        latency(context, &rows, &mut columns, phases.latency * slower)?;
+        latency(context, &rows, &mut columns, phases.latency)?;
         context.at(0.5);
-        bandwidth(context, &rows, &mut columns, &phases, slower)
+        bandwidth(context, &rows, &mut columns, &phases, effort)
     }
 }
 
@@ -197,7 +194,7 @@ fn bandwidth(
     rows: &[Row],
     columns: &mut [Column],
     phases: &Phases,
-    slower: f64,
+    effort: Effort,
 ) -> Result<(), Halt> {
     let Some(kernel) = reading::kernel() else {
         context.coverage.push(Coverage::impossible("numa bandwidth", "no read kernel is usable here"));
@@ -207,7 +204,8 @@ fn bandwidth(
     let mut order = plan::in_order_of_telling(context.machine, rows, &nodes);
     let all = order.len();
     order.truncate(phases.cells);
-    let (passes, slices) = plan::passes(context.depth);
+    let (passes, slices) = effort.passes();
+    let terms = reading::Terms { window: phases.window, slices, patience: effort.patience(phases.window) };
     let mut samples: Vec<Vec<f64>> = vec![Vec::new(); order.len()];
     let mut marks: Vec<Vec<SampleMark>> = vec![Vec::new(); order.len()];
     let mut threads = vec![0; order.len()];
@@ -221,14 +219,13 @@ fn bandwidth(
             if ended.is_err() {
                 break 'passes;
             }
-            let over = from.elapsed().as_secs_f64() / phases.bandwidth / slower;
+            let over = from.elapsed().as_secs_f64() / phases.bandwidth;
             if over > if pass == 0 { FIRST_ROUND } else { 1.0 } {
                 break 'passes;
             }
             let (row, column) = (&rows[order[cell].0], &columns[order[cell].1]);
             let memory = column.cycle.mapping();
-            let read =
-                reading::run(&row.cpus, memory, column.touched, kernel, phases.window, slices, context.stop);
+            let read = reading::run(&row.cpus, memory, column.touched, kernel, terms, context.stop);
             if read.moved {
                 let first = samples[cell].len() as u32;
                 marks[cell].extend(

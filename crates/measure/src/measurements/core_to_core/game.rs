@@ -17,12 +17,6 @@ use crate::watch::{look_at_clock, ns_since};
 /// times the slowest hand-over.
 const PATIENCE: u64 = 200_000;
 
-/// Rounds on each line that are not timed: the line arrives, and both sides are in their loops.
-const UNTIMED: u64 = 8;
-
-/// Rounds on each line of the first sample, which only tells how long a round takes.
-const TRIAL: u64 = 16;
-
 /// Rounds on a line at most.
 const MOST_ROUNDS: u64 = 4_096;
 
@@ -179,10 +173,31 @@ pub struct Terms {
     pub most: usize,
     /// A pair of which one side does not run is given up after this.
     pub limit: Duration,
+    /// The least that is played.
+    pub least: Least,
 }
 
-/// Samples at least, when both sides run: the fewest for an interval, and a few.
-pub const LEAST: usize = 9;
+/// The least that is played of a pair when both sides run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Least {
+    /// Samples.
+    pub samples: usize,
+    /// Rounds on each line of a sample.
+    pub rounds: u64,
+    /// Rounds on each line that are not timed: the line arrives, and both sides are in their loops.
+    pub untimed: u64,
+    /// Rounds on each line of the first sample, which only tells how long a round takes.
+    pub trial: u64,
+}
+
+impl Least {
+    /// On hardware: the fewest samples for an interval, and a few.
+    pub const REAL: Self = Self { samples: 9, rounds: 8, untimed: 8, trial: 16 };
+
+    /// On an emulated machine, whose two CPUs may be two threads that take turns on one: each hand-over then takes a time
+    /// slice of the host's, and figures tell nothing.
+    pub const EMULATED: Self = Self { samples: 1, rounds: 1, untimed: 1, trial: 1 };
+}
 
 /// The figures of a pair with its line on one home.
 #[derive(Clone, Debug, Default)]
@@ -326,7 +341,7 @@ impl<'a> Driver<'a> {
         let mut all = Vec::with_capacity(homes.len());
         let mut before = None;
         for pages in homes.iter_mut() {
-            all.push(self.home(pages, each, began + terms.limit, terms.most, &mut before)?);
+            all.push(self.home(pages, each, began + terms.limit, terms, &mut before)?);
         }
         let after = self.clocks()?;
         if before.is_some_and(|before| moved(before, after)) {
@@ -343,10 +358,11 @@ impl<'a> Driver<'a> {
         pages: &mut Pages,
         time: Duration,
         limit: Instant,
-        most: usize,
+        terms: Terms,
         clocks: &mut Option<(f64, f64)>,
     ) -> Result<Figures, Failed> {
         let began = Instant::now();
+        let Terms { most, least, .. } = terms;
         let (page, lies_on) = pages.fresh().map_err(|error| Failed::Memory(error.to_string()))?;
         // Rounds that are over on each group of lines.
         let mut groups = vec![0u64; (base_page() as usize / (LINES * LINES_APART)).max(1)];
@@ -355,14 +371,15 @@ impl<'a> Driver<'a> {
             let group = turn % groups.len();
             turn += 1;
             let start = page.wrapping_add(group * LINES * LINES_APART).cast::<u64>();
-            let sample = driver.sample(start, groups[group], rounds, limit)?;
-            groups[group] += UNTIMED + rounds;
+            let sample = driver.sample(start, groups[group], (least.untimed, rounds), limit)?;
+            groups[group] += least.untimed + rounds;
             Ok::<_, Failed>(sample)
         };
-        let trial = sample(self, TRIAL)?;
+        let trial = sample(self, least.trial)?;
         // Of what is left after the warm-up each of the fewest samples gets its part, and twice as many find room.
-        let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / (2 * LEAST) as f64;
-        let rounds = ((sample_ns / trial.one_way / 2.0 / LINES as f64) as u64).clamp(8, MOST_ROUNDS);
+        let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / (2 * least.samples) as f64;
+        let rounds =
+            ((sample_ns / trial.one_way / 2.0 / LINES as f64) as u64).clamp(least.rounds, MOST_ROUNDS);
         while began.elapsed() < time.mul_f64(WARM_SHARE) {
             sample(self, rounds)?;
         }
@@ -372,7 +389,7 @@ impl<'a> Driver<'a> {
         let mut figures = Figures { home: pages.home, lies_on: Some(lies_on), rounds, ..Figures::default() };
         while figures.samples.len() < most {
             // A pair that was disturbed goes on to the fewest samples, at most to its limit.
-            if began.elapsed() > time && figures.samples.len() >= LEAST {
+            if began.elapsed() > time && figures.samples.len() >= least.samples {
                 break;
             }
             match sample(self, rounds) {
@@ -390,21 +407,28 @@ impl<'a> Driver<'a> {
         Ok(figures)
     }
 
-    /// One sample on the lines from `start`, of which `done` rounds are over.
-    fn sample(&mut self, start: *mut u64, done: u64, rounds: u64, limit: Instant) -> Result<Sample, Failed> {
+    /// One sample of so many rounds untimed and then timed on the lines from `start`, of which `done` rounds are over.
+    fn sample(
+        &mut self,
+        start: *mut u64,
+        done: u64,
+        (untimed, rounds): (u64, u64),
+        limit: Instant,
+    ) -> Result<Sample, Failed> {
         let before = sys::switches();
-        self.ask(PLAY, start as u64, 2 * done + 1, UNTIMED + rounds);
+        self.ask(PLAY, start as u64, 2 * done + 1, untimed + rounds);
         let out_of_time = || Instant::now() >= limit;
         let (mut ns, mut waited) = (0.0, false);
         for line in lines(start) {
             // SAFETY: the line is aligned and lies in a mapping that outlives the partner's answer; only the two sides
             // touch it.
-            let (lead, _) = unsafe { play(line, 2 * done, UNTIMED, out_of_time) };
+            let (lead, _) = unsafe { play(line, 2 * done, untimed, out_of_time) };
             let from = Instant::now();
-            let (timed, in_vain) = match lead {
+            let (timed, in_vain) = if lead == untimed {
                 // SAFETY: as above.
-                UNTIMED => unsafe { play(line, 2 * (done + UNTIMED), rounds, out_of_time) },
-                _ => (0, true),
+                unsafe { play(line, 2 * (done + untimed), rounds, out_of_time) }
+            } else {
+                (0, true)
             };
             ns += ns_since(from);
             waited |= in_vain;
@@ -472,6 +496,6 @@ mod tests {
         let (page, _) = pages.fresh().unwrap();
         let limit = Instant::now() + Duration::from_millis(5);
         // Nobody sits at the desk: neither the play nor its cancelling is answered.
-        assert!(matches!(driver.sample(page.cast(), 0, 50, limit), Err(Failed::Lost)));
+        assert!(matches!(driver.sample(page.cast(), 0, (8, 50), limit), Err(Failed::Lost)));
     }
 }

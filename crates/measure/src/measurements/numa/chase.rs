@@ -7,7 +7,7 @@ use record::{Mark, Measurement, Where};
 use crate::context::{Context, Halt};
 use crate::cycle::Random;
 use crate::measurements::numa::columns::Column;
-use crate::measurements::numa::plan::{Row, hops, rounds};
+use crate::measurements::numa::plan::{Effort, Row};
 use crate::repeat::{judge, measurement};
 use crate::team;
 use crate::watch::{Watch, Watched, look_at_clock};
@@ -58,8 +58,9 @@ pub fn take(
         unpinned: Vec::new(),
         unfinished: false,
     };
-    let hops = hops(context.depth);
-    let (least, most) = rounds(context.depth);
+    let effort = Effort::of(context.machine, context.depth);
+    let hops = effort.hops();
+    let (least, most) = effort.rounds();
     let mut random = Random::new(SEED);
     for round in 0..most {
         // A turn may load as much again to warm up.

@@ -2,17 +2,22 @@
 //! From the inventory alone, so that it is known before anything runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use record::{CpuList, Machine};
 
 use crate::budget::Depth;
 use crate::measurements::numa::nodes::{distances, memory_nodes};
 
-/// What an emulator takes as a multiple of hardware, at most: two host CPUs interpreting thirty-two.
-pub const EMULATED: f64 = 20.0;
-
 /// The smallest memory of a column.
 const LEAST_WANTED: u64 = 64 << 20;
+
+/// The memory of a column on an emulated machine: enough pages to prove where they lie.
+const EMULATED_WANTED: u64 = 8 << 20;
+
+/// What an emulated machine may take at most, s: to make a column, for all samples of a cell of latency, and for one of
+/// bandwidth. Two busy host CPUs that interpret thirty-two took a hundredth to a tenth of it.
+const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
 
 /// The largest random cycle: its huge pages find room in the second-level TLB of cores of today, and since every line is
 /// thrown out of the caches before it is loaded, a larger one would tell no more.
@@ -97,29 +102,58 @@ pub fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// Bytes of a column: four times the caches of the node that has the most.
-pub fn wanted_bytes(machine: &Machine, rows: &[Row], depth: Depth) -> u64 {
-    let caches = rows.iter().map(|row| caches_of(machine, &row.cpus)).max().unwrap_or(0);
-    let most = depth.pick_named(128 << 20, 512 << 20, 2 << 30, 8 << 30);
-    caches.saturating_mul(4).clamp(LEAST_WANTED, most)
+/// How much work a cell is. An emulated machine's figures are no speeds, and there is nothing to be had from more of
+/// them: it gets little work for each cell at any depth, and every cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// How thorough.
+    pub depth: Depth,
+    /// Whether the machine is emulated.
+    pub emulated: bool,
 }
 
-/// Loads of one latency sample: 0.05 or 0.2 ms from near memory.
-pub fn hops(depth: Depth) -> u64 {
-    depth.pick(512, 2_048, 4_096)
+impl Effort {
+    /// For this machine.
+    pub fn of(machine: &Machine, depth: Depth) -> Self {
+        Self { depth, emulated: machine.virtualization.emulated == Some(true) }
+    }
+
+    /// Bytes of a column: four times the caches of the node that has the most.
+    pub fn wanted_bytes(self, machine: &Machine, rows: &[Row]) -> u64 {
+        if self.emulated {
+            return EMULATED_WANTED;
+        }
+        let caches = rows.iter().map(|row| caches_of(machine, &row.cpus)).max().unwrap_or(0);
+        let most = self.depth.pick_named(128 << 20, 512 << 20, 2 << 30, 8 << 30);
+        caches.saturating_mul(4).clamp(LEAST_WANTED, most)
+    }
+
+    /// Loads of one latency sample: 0.05 or 0.2 ms from near memory.
+    pub fn hops(self) -> u64 {
+        if self.emulated { 128 } else { self.depth.pick(512, 2_048, 4_096) }
+    }
+
+    /// Rounds over all cells of latency, at least and at most.
+    pub fn rounds(self) -> (usize, usize) {
+        if self.emulated {
+            return (2, 2);
+        }
+        self.depth.pick_named((6, 9), (9, 25), (15, 60), (41, 200))
+    }
+
+    /// Runs over each cell of bandwidth, and samples of a run: on hardware together at least six.
+    pub fn passes(self) -> (usize, usize) {
+        if self.emulated { (1, 2) } else { self.depth.pick((1, 6), (2, 4), (4, 4)) }
+    }
+
+    /// How long a run over a cell of bandwidth waits for a thread that gets no time on its CPU: so many times its window,
+    /// and so long at least.
+    pub fn patience(self, window: f64) -> Duration {
+        Duration::from_secs_f64(if self.emulated { 60.0 } else { (window * 20.0).max(1.0) })
+    }
 }
 
-/// Rounds over all cells of latency, at least and at most.
-pub fn rounds(depth: Depth) -> (usize, usize) {
-    depth.pick_named((6, 9), (9, 25), (15, 60), (41, 200))
-}
-
-/// Runs over each cell of bandwidth, and samples of a run: together at least six.
-pub fn passes(depth: Depth) -> (usize, usize) {
-    depth.pick((1, 6), (2, 4), (4, 4))
-}
-
-/// What the parts may take, in seconds of hardware.
+/// What the parts may take, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
     /// Making the memory, all columns at once.
@@ -136,10 +170,21 @@ pub struct Phases {
 
 impl Phases {
     /// Of so many rows and columns, with so many threads on the row that has the most.
-    pub fn of(rows: usize, columns: usize, threads: usize, depth: Depth) -> Self {
+    pub fn of(rows: usize, columns: usize, threads: usize, effort: Effort) -> Self {
+        let (depth, all) = (effort.depth, (rows * columns).max(1));
+        if effort.emulated {
+            let (column, latency, bandwidth) = EMULATED_SECONDS;
+            return Self {
+                build: columns as f64 * column,
+                latency: all as f64 * latency,
+                bandwidth: all as f64 * bandwidth,
+                cells: all,
+                window: 1e-3,
+            };
+        }
         let build = depth.pick_named(0.12, 1.5, 4.0, 15.0);
-        let (least, most) = rounds(depth);
-        let round = rows as f64 * (TURN_SECONDS + columns as f64 * hops(depth) as f64 * HOP_SECONDS);
+        let (least, most) = effort.rounds();
+        let round = rows as f64 * (TURN_SECONDS + columns as f64 * effort.hops() as f64 * HOP_SECONDS);
         // With few nodes there is time for more rounds than the least.
         let roomy = depth.pick_named(0.05, 0.5, 2.0, 20.0);
         let latency = (round * most as f64)
@@ -148,8 +193,7 @@ impl Phases {
             .min(depth.pick_named(0.3, 3.0, 8.0, 60.0));
         let (shortest, longest) = depth.pick((6e-3, 6e-3), (12e-3, 60e-3), (50e-3, 200e-3));
         let team = TEAM_SECONDS.0 + threads as f64 * TEAM_SECONDS.1;
-        let passes = passes(depth).0 as f64;
-        let all = (rows * columns).max(1);
+        let passes = effort.passes().0 as f64;
         // A quick run gives bandwidth what latency leaves.
         let quick = (0.47 - build - latency).max(0.06);
         let bandwidth =
@@ -196,6 +240,10 @@ mod tests {
     use crate::measurements::core_to_core::kin::tests::made;
     use crate::measurements::numa::Numa;
     use record::Snapshot;
+
+    fn real(depth: Depth) -> Effort {
+        Effort { depth, emulated: false }
+    }
 
     fn shape(machine: &Machine, cpus: &CpuList) -> (Vec<u32>, Vec<u32>) {
         let rows = rows(machine, cpus).iter().map(|row| row.node).collect();
@@ -264,21 +312,35 @@ mod tests {
             let seconds = Numa.budget(&machine, &cpus, depth).seconds;
             assert!(seconds <= most, "{depth:?}: {seconds} s");
         }
-        let phases = Phases::of(16, 16, 64, Depth::Named);
+        let phases = Phases::of(16, 16, 64, real(Depth::Named));
         assert_eq!(phases.cells, 256, "who names the measurement gets every cell");
-        assert!(Phases::of(16, 16, 64, Depth::Quick).cells >= 2, "a local and a remote one");
+        assert!(Phases::of(16, 16, 64, real(Depth::Quick)).cells >= 2, "a local and a remote one");
+    }
+
+    #[test]
+    fn an_emulated_machine_gets_every_cell_at_any_depth_for_little_work() {
+        let mut machine = made(2, 8, 2, 1, 16);
+        machine.virtualization.emulated = Some(true);
+        for depth in [Depth::Quick, Depth::Normal, Depth::Named, Depth::Full] {
+            let effort = Effort::of(&machine, depth);
+            assert_eq!(Phases::of(16, 16, 2, effort).cells, 256, "{depth:?}");
+            assert_eq!(effort.wanted_bytes(&machine, &[]), EMULATED_WANTED);
+            assert!(effort.rounds().0 >= 1 && effort.passes().0 >= 1 && effort.hops() >= 1);
+        }
+        machine.virtualization.emulated = None;
+        assert_eq!(Effort::of(&machine, Depth::Quick), real(Depth::Quick));
     }
 
     #[test]
     fn two_nodes_get_every_cell_in_a_normal_run() {
-        let phases = Phases::of(2, 2, 64, Depth::Normal);
+        let phases = Phases::of(2, 2, 64, real(Depth::Normal));
         assert_eq!(phases.cells, 4);
         assert!(phases.seconds() < 3.5, "{phases:?}");
     }
 
     #[test]
     fn four_nodes_of_few_cpus_get_every_cell_in_a_quick_run() {
-        let phases = Phases::of(4, 4, 4, Depth::Quick);
+        let phases = Phases::of(4, 4, 4, real(Depth::Quick));
         assert!(phases.cells == 16 && phases.seconds() <= 0.5, "{phases:?}");
     }
 
@@ -302,7 +364,7 @@ mod tests {
         let rows = rows(&machine, &machine.allowed_cpus());
         // 32 MiB of third level and 32 of second.
         assert_eq!(caches_of(&machine, &rows[0].cpus), 64 << 20);
-        assert_eq!(wanted_bytes(&machine, &rows, Depth::Named), 256 << 20);
-        assert_eq!(wanted_bytes(&Machine::default(), &[], Depth::Normal), LEAST_WANTED);
+        assert_eq!(real(Depth::Named).wanted_bytes(&machine, &rows), 256 << 20);
+        assert_eq!(real(Depth::Normal).wanted_bytes(&Machine::default(), &[]), LEAST_WANTED);
     }
 }

@@ -13,9 +13,6 @@ use crate::window::{self, Log};
 /// Bytes that the kernel is given at once: some 10 µs of work, much longer than noting it.
 const CHUNK: usize = 128 << 10;
 
-/// A window in which a thread gets no time is waited for up to so many times its length, and so long at least.
-const PATIENCE: (f64, f64) = (20.0, 1.0);
-
 /// The read kernel of the widest vectors.
 pub fn kernel() -> Option<&'static Stream> {
     kernels::Variant::usable_vectors()
@@ -34,26 +31,28 @@ pub struct Read {
     pub moved: bool,
 }
 
-/// Reads the first `bytes` of `memory` with a thread on each of `cpus` for `seconds`.
-pub fn run(
-    cpus: &[u32],
-    memory: &Mapping,
-    bytes: usize,
-    kernel: &Stream,
-    seconds: f64,
-    slices: usize,
-    stop: &Stop,
-) -> Read {
+/// How long a cell is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// The time in which all read, s.
+    pub window: f64,
+    /// Samples of it.
+    pub slices: usize,
+    /// A thread that gets no time on its CPU is waited for so long.
+    pub patience: Duration,
+}
+
+/// Reads the first `bytes` of `memory` with a thread on each of `cpus`.
+pub fn run(cpus: &[u32], memory: &Mapping, bytes: usize, kernel: &Stream, terms: Terms, stop: &Stop) -> Read {
     let bytes = bytes.min(memory.len());
     let threads = cpus.len().min(bytes / CHUNK);
     let cpus = &cpus[..threads];
     let part = bytes / threads.max(1) / CHUNK * CHUNK;
-    let window = Duration::from_secs_f64(seconds);
-    let patience = Duration::from_secs_f64((seconds * PATIENCE.0).max(PATIENCE.1));
+    let window = Duration::from_secs_f64(terms.window);
     let (begun, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let logs = team::run(cpus, |member| {
         let mut log = Log::with_capacity(4096);
-        let limit = member.start + patience;
+        let limit = member.start + terms.patience;
         let start = memory.start().wrapping_add(member.index * part);
         let (mut done, mut offset, mut counted) = (0.0, 0, false);
         // When all had begun.
@@ -88,13 +87,17 @@ pub fn run(
     });
     let moved = logs.iter().flatten().any(|(_, moved)| *moved);
     let logs: Option<Vec<Log>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
-    Read { rates: logs.map_or_else(Vec::new, |logs| window::rates(&logs, slices)), threads, moved }
+    Read { rates: logs.map_or_else(Vec::new, |logs| window::rates(&logs, terms.slices)), threads, moved }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mapping::Page;
+
+    fn terms(window: f64, slices: usize) -> Terms {
+        Terms { window, slices, patience: Duration::from_secs_f64((window * 20.0).max(1.0)) }
+    }
 
     #[test]
     fn threads_share_the_memory_and_no_more_of_them_than_it_has_parts() {
@@ -103,13 +106,13 @@ mod tests {
         memory.touch(2 << 20);
         let kernel = kernel().unwrap();
         // Where other tests keep the CPU busy, the two may not meet at once.
-        let tries = (0..50).map(|_| run(&[cpu, cpu], &memory, 2 << 20, kernel, 0.02, 4, &Stop::new()));
+        let tries = (0..50).map(|_| run(&[cpu, cpu], &memory, 2 << 20, kernel, terms(0.02, 4), &Stop::new()));
         let read = tries.into_iter().find(|read| !read.rates.is_empty()).expect("they never met");
         assert_eq!((read.threads, read.rates.len()), (2, 4));
         assert!(read.rates.iter().all(|rate| *rate > 0.0), "{read:?}");
         // Room for one part only, and for none.
-        assert_eq!(run(&[cpu, cpu], &memory, CHUNK + 5, kernel, 0.001, 1, &Stop::new()).threads, 1);
-        assert!(run(&[cpu], &memory, 7, kernel, 0.001, 1, &Stop::new()).rates.is_empty());
+        assert_eq!(run(&[cpu, cpu], &memory, CHUNK + 5, kernel, terms(0.001, 1), &Stop::new()).threads, 1);
+        assert!(run(&[cpu], &memory, 7, kernel, terms(0.001, 1), &Stop::new()).rates.is_empty());
     }
 
     #[test]
@@ -119,7 +122,7 @@ mod tests {
         let stop = Stop::new();
         stop.ask(2);
         let from = Instant::now();
-        run(&[cpu], &memory, 2 << 20, kernel().unwrap(), 600.0, 4, &stop);
+        run(&[cpu], &memory, 2 << 20, kernel().unwrap(), terms(600.0, 4), &stop);
         assert!(from.elapsed() < Duration::from_secs(300));
     }
 }
