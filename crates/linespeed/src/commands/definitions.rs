@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
+use measure::orders::ORDERS;
+use measure::{MEASUREMENTS, recipes};
 
 use crate::failure::Failure;
 use crate::{files, options, output};
@@ -10,8 +13,51 @@ use crate::{files, options, output};
 /// Completions for a shell on standard output.
 pub fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut options::definition(), "linespeed", &mut text);
-    output::print(&String::from_utf8_lossy(&text)).map(|()| 0)
+    let mut definition = with_names(options::definition());
+    clap_complete::generate(shell, &mut definition, "linespeed", &mut text);
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if shell == Shell::Fish {
+        text.push_str(&fish_arguments(&definition));
+    }
+    output::print(&text).map(|()| 0)
+}
+
+/// What clap_complete leaves out for fish: the values of arguments that are no flags.
+fn fish_arguments(definition: &clap::Command) -> String {
+    let mut text = String::new();
+    for command in definition.get_subcommands() {
+        for argument in command.get_positionals() {
+            let values: Vec<String> =
+                argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+            if !values.is_empty() {
+                text.push_str(&format!(
+                    "complete -c linespeed -n \"__fish_linespeed_using_subcommand {}\" -f -a \"{}\"\n",
+                    command.get_name(),
+                    values.join(" ")
+                ));
+            }
+        }
+    }
+    text
+}
+
+/// The definition with the names that can stand in each place. The parser knows them not: it says more of a name that is
+/// wrong than that it is not in a list.
+fn with_names(definition: clap::Command) -> clap::Command {
+    let measurements = PossibleValuesParser::new(MEASUREMENTS.iter().map(|m| m.name()));
+    let placements = PossibleValuesParser::new(ORDERS.iter().map(|order| order.name()));
+    // Names of the definition live as long as the program, which ends when they are printed.
+    let known = recipes::all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());
+    let recipes = PossibleValuesParser::new(known);
+    let words = PossibleValuesParser::new(record::words::all().iter().map(|word| &*word.name));
+    definition
+        .mut_subcommand("run", |run| run.mut_arg("names", |names| names.value_parser(measurements)))
+        .mut_subcommand("scale", |scale| {
+            scale
+                .mut_arg("placement", |placement| placement.value_parser(placements))
+                .mut_arg("recipe", |recipe| recipe.value_parser(recipes))
+        })
+        .mut_subcommand("explain", |explain| explain.mut_arg("name", |name| name.value_parser(words)))
 }
 
 /// The main manual page on standard output, or all of them into a folder.
@@ -32,11 +78,53 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
 }
 
 fn page(command: clap::Command) -> Result<String, Failure> {
+    let synopsis = synopsis(&command);
     let mut text = Vec::new();
     clap_mangen::Man::new(command).render(&mut text).map_err(|error| Failure::Output {
         path: None,
         error,
         way_out: "",
     })?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    let text = String::from_utf8_lossy(&text);
+    // The one that clap_mangen writes has no values.
+    let whole = text.split_once(SYNOPSIS).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once("\n.SH ")?;
+        Some(format!("{before}{SYNOPSIS}{synopsis}\n.SH {after}"))
+    });
+    Ok(whole.unwrap_or_else(|| text.into_owned()))
+}
+
+const SYNOPSIS: &str = ".SH SYNOPSIS\n";
+
+/// The command with its flags and what stands behind them, in roff: `linespeed scale [--steps LIST] … [-- COMMAND...]`.
+fn synopsis(command: &clap::Command) -> String {
+    let plain = |text: &str| text.replace('\\', "\\\\").replace('-', "\\-");
+    let bold = |text: &str| format!("\\fB{}\\fR", plain(text));
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
+    let mut words = vec![bold(name)];
+    let mut arguments: Vec<&clap::Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set()).collect();
+    arguments.sort_by_key(|arg| arg.is_positional());
+    for arg in arguments {
+        let takes = arg.get_action().takes_values();
+        let values: Vec<String> =
+            arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect();
+        let value = if takes { format!("\\fI{}\\fR", plain(&values.join(" "))) } else { String::new() };
+        let least = arg.get_num_args().map_or(1, |range| range.min_values());
+        let flags =
+            [arg.get_short().map(|c| format!("-{c}")), arg.get_long().map(|long| format!("--{long}"))];
+        let flags: Vec<String> = flags.into_iter().flatten().map(|flag| bold(&flag)).collect();
+        let many = if arg.get_num_args().is_some_and(|range| range.max_values() > 1) { "..." } else { "" };
+        let text = match (flags.is_empty(), takes, least) {
+            (true, ..) if arg.is_last_set() => format!("{} {value}{many}", bold("--")),
+            (true, ..) => format!("{value}{many}"),
+            (false, false, _) => flags.join("|"),
+            (false, true, 0) => format!("{}[={value}]", flags.join("|")),
+            (false, true, _) => format!("{} {value}", flags.join("|")),
+        };
+        words.push(if arg.is_required_set() { text } else { format!("[{text}]") });
+    }
+    if command.has_subcommands() {
+        words.push("[\\fICOMMAND\\fR]".to_owned());
+    }
+    words.join(" ")
 }

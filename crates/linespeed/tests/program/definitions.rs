@@ -37,6 +37,45 @@ fn completions_know_every_command() {
 }
 
 #[test]
+fn completions_offer_the_names_that_can_stand_in_a_place() {
+    for shell in ["bash", "zsh", "fish"] {
+        let text = ran(["completions", shell]).succeeds().stdout;
+        // A measurement's name stands in the help of `run` too.
+        for name in ["parallelism loaded-latency", "siblings-first", "sysbench-cpu", "load.latency"] {
+            assert!(text.contains(name), "{shell}: no {name}");
+        }
+    }
+    let script = ran(["completions", "bash"]).succeeds().stdout
+        + "\nCOMP_WORDS=(linespeed run loaded); COMP_CWORD=2; _linespeed linespeed loaded run; echo ${COMPREPLY[*]}\
+           \nCOMP_WORDS=(linespeed scale --placement node-s); COMP_CWORD=3; _linespeed linespeed node-s --placement; \
+           echo ${COMPREPLY[*]}\n";
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "-s"]);
+    assert_eq!(run_with(bash, script).stdout, "loaded-latency\nnode-spread\n");
+}
+
+#[test]
+fn a_synopsis_says_which_flags_take_what() {
+    let folder = folder();
+    ran(["man".as_ref(), folder.path().as_os_str()]).succeeds();
+    let synopsis = |command: &str| {
+        let page = std::fs::read_to_string(folder.path().join(format!("linespeed-{command}.1"))).unwrap();
+        let (_, rest) = page.split_once(".SH SYNOPSIS\n").unwrap();
+        let text = rest.split_once("\n.SH").unwrap().0.replace("\\fB", "").replace("\\fI", "");
+        text.replace("\\fR", "").replace('\\', "")
+    };
+    let scale = synopsis("scale");
+    for words in
+        ["linespeed scale ", "[--steps LIST]", "[-r|--repeat N]", "[-i|--ignore-failure]", "[-- COMMAND...]"]
+    {
+        assert!(scale.contains(words), "no {words:?} in {scale}");
+    }
+    let stat = synopsis("stat");
+    assert!(stat.contains("[--perf-format[=FORM]]") && stat.ends_with(" COMMAND..."), "{stat}");
+    assert!(synopsis("run").ends_with("[MEASUREMENT...]") && synopsis("show").ends_with(" RECORD"));
+}
+
+#[test]
 fn manual_pages_are_written_for_every_command() {
     let folder = folder();
     let place = folder.path().join("man1");
