@@ -4,8 +4,8 @@ use std::process::Command;
 
 use crate::support::{folder, ran, run_with};
 
-const COMMANDS: [&str; 10] =
-    ["inspect", "run", "list", "show", "explain", "schema", "completions", "man", "scale", "stat"];
+const COMMANDS: [&str; 11] =
+    ["inspect", "run", "list", "show", "explain", "schema", "completions", "man", "scale", "stat", "plan"];
 
 #[test]
 fn help_names_the_commands_and_the_exit_codes() {
