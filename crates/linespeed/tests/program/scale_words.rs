@@ -1,12 +1,16 @@
 //! What `linespeed scale` says: how it ended, what was run, what failed, what time cannot tell; and `show` of its records.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use record::{Ended, Record};
 
 use crate::scale::{cpus, installed, is_empty, long_sleep, processes, scale, soon, stuck, typed};
+use crate::support::confine::Confine;
 use crate::support::started::Started;
-use crate::support::{emulated, figures, folder, linespeed, measured, ran, run, says_lost, skipped, sound};
+use crate::support::{
+    emulated, figures, folder, linespeed, measured, program, ran, root, run, says_lost, skipped, sound,
+};
 
 /// The report of a record as `show` prints it.
 #[track_caller]
@@ -190,6 +194,31 @@ fn a_database_runs_in_a_folder_with_a_blank_in_its_name() {
     let record = measured(scale(&blank, &args)).succeeds().record();
     assert_eq!(figures(&record, "workload.throughput"), 1);
     assert!(is_empty(&blank));
+}
+
+#[test]
+fn a_limit_of_processes_is_named_with_the_way_out() {
+    let test = "a_limit_of_processes_is_named_with_the_way_out";
+    if !root() || emulated() {
+        return skipped(test, "not root, or emulated: the limit of another user cannot be set");
+    }
+    let place = folder();
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = place.path().join("linespeed");
+    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    let command = program(&copy, ["scale", "--quick", "--json", "--", "true"]);
+    // Root may start any number, so the limit is set before the user changes.
+    let limited = command.step(|| {
+        let one = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
+        // SAFETY: the limit outlives the call.
+        match unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &one) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    });
+    let mut limited = limited.by_nobody();
+    limited.current_dir("/");
+    measured(limited).fails(126, &["no more processes", "ulimit -u"]);
 }
 
 #[test]

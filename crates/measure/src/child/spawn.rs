@@ -94,6 +94,17 @@ pub(super) struct Reports {
     cpus: String,
 }
 
+/// An error of the system in words; where a limit is reached, which one.
+fn limit(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => {
+            "no more processes are allowed; raise the limit (ulimit -u, or pids.max of the cgroup)".to_owned()
+        }
+        Some(libc::EMFILE) => "no more open files are allowed; raise the limit (ulimit -n)".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 /// Starts a child.
 pub(super) fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
     let empty = OsString::new();
@@ -102,7 +113,7 @@ pub(super) fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
     let found = find::program(name, path.as_deref(), spec.folder)?;
     let failed = |error: io::Error| SpawnError::Other {
         program: name.to_string_lossy().into_owned(),
-        why: error.to_string(),
+        why: limit(&error),
     };
     let _ = super::become_subreaper();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
