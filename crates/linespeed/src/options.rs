@@ -191,6 +191,20 @@ pub struct Plan {
     #[arg(long = "as", value_name = "TOOL", value_parser = clap::builder::PossibleValuesParser::new(diagnose::plan::TOOLS),
           conflicts_with = "json")]
     pub tool: Option<String>,
+    /// Run the command both ways, as planned and unbound, in turn, and say what the layout really gives
+    #[arg(long, conflicts_with_all = ["record", "tool"])]
+    pub verify: bool,
+    /// Rounds of --verify; an interval needs 6
+    #[arg(short, long, value_name = "N", default_value = "10", requires = "verify",
+          value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeat: u32,
+    /// The longest that one run of --verify may take, for instance 30s or 5m
+    #[arg(long, value_name = "TIME", requires = "verify")]
+    pub timeout: Option<String>,
+    /// The command that --verify runs: once for each process when {threads}, {process}, {cpus} or {node} stands in it, else
+    /// a copy for each thread
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 /// What a layout is to be good for.
@@ -216,7 +230,11 @@ impl From<Purpose> for record::plan::Purpose {
 
 const PLAN_HELP: &str = "\
 --json prints the plan as JSON, --output FILE writes that to a file beside the report. --cpus LIST keeps the plan on \
-these CPUs. Gains are modelled from the measured matrices (linespeed run numa).";
+these CPUs. Gains are modelled from the measured matrices (linespeed run numa).
+
+--verify does the same work both ways: as many copies, of as many threads each, bound as planned and unbound. In the \
+command {threads} is a process's number of threads, {process} its number from 0, {cpus} its CPUs and {node} its nodes; \
+of the unbound ones {cpus} and {node} are all. Its output is dropped.";
 
 /// Options of `show`.
 #[derive(Debug, Args)]
@@ -331,6 +349,7 @@ impl Options {
             Some(Command::Inspect(_)) => ("inspect", &["--quick", "--full", "--cpus", "--fail-on"]),
             Some(Command::List) => ("list", &["--quick", "--full", "--fail-on", "--output"]),
             Some(Command::Stat(_)) => ("stat", &["--quick", "--full", "--fail-on"]),
+            Some(Command::Plan(_)) => ("plan", &["--quick", "--full", "--fail-on"]),
             Some(Command::Show(_)) => ("show", &["--quick", "--full", "--cpus"]),
             Some(Command::Explain { .. }) => {
                 ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output"])

@@ -6,6 +6,14 @@ use std::io;
 /// `mbind` mode: allocate on the given nodes only.
 const MPOL_BIND: libc::c_long = 2;
 
+/// `set_mempolicy` mode: page by page over the given nodes.
+const MPOL_INTERLEAVE: libc::c_long = 3;
+
+/// The mode of a memory policy: over nodes in turn, or from them alone.
+pub(crate) fn mode_of(interleave: bool) -> libc::c_int {
+    (if interleave { MPOL_INTERLEAVE } else { MPOL_BIND }) as libc::c_int
+}
+
 fn result(value: libc::c_long) -> io::Result<libc::c_long> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }

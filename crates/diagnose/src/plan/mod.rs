@@ -7,6 +7,7 @@ mod ground;
 mod layout;
 mod pastes;
 mod siblings;
+pub mod verified;
 
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::units::{bytes, figure, significant};

@@ -27,7 +27,7 @@ const REPEATS: (usize, usize, usize) = (1, 3, 6);
 const MOST_REPEATS: usize = 10_000;
 
 /// Open files that a copy needs here: gate, report, outputs, its end, counters.
-const FILES_A_COPY: u64 = 10;
+pub(super) const FILES_A_COPY: u64 = 10;
 
 /// Does what the command line says.
 pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
@@ -283,7 +283,7 @@ fn user_named(passwd: &str, id: &str) -> Option<String> {
 
 /// Lets this process have so many files open, as far as it may. Commands inherit it, which no program minds: it is what
 /// a larger `ulimit -n` is.
-fn raise_file_limit(needed: u64) {
+pub(super) fn raise_file_limit(needed: u64) {
     // SAFETY: the kernel fills and reads the limit, which outlives both calls.
     unsafe {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -38,6 +38,8 @@ pub struct Spec<'a> {
     pub argv: &'a [OsString],
     /// The CPUs on which it may run, set before it starts; `None` for ours.
     pub cpus: Option<&'a CpuList>,
+    /// Where its memory comes from; `None` for the kernel's own way, from the node of the CPU that touches it first.
+    pub memory: Option<Memory<'a>>,
     /// Its standard input.
     pub stdin: Input,
     /// Its standard output.
@@ -62,6 +64,7 @@ impl<'a> Spec<'a> {
         Self {
             argv,
             cpus: None,
+            memory: None,
             stdin: Input::Inherit,
             stdout: Output::Inherit,
             stderr: Output::Inherit,
@@ -71,6 +74,15 @@ impl<'a> Spec<'a> {
             gate: false,
         }
     }
+}
+
+/// From which nodes a child's memory comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory<'a> {
+    /// The nodes.
+    pub nodes: &'a CpuList,
+    /// Whether page by page in turn; otherwise the nearest first.
+    pub interleave: bool,
 }
 
 /// Where a child reads.

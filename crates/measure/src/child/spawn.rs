@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use super::capture::Captured;
 use super::{Child, Input, Output, SpawnError, Spec, find, tree, wait};
+use crate::sys;
 
 /// One child is started at a time: another one's fork would keep our ends of its pipes open.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -21,6 +22,7 @@ const FOLDER: u32 = 1;
 const AFFINITY: u32 = 2;
 const STREAMS: u32 = 3;
 const EXEC: u32 = 4;
+const MEMORY: u32 = 5;
 
 /// All that a child needs after fork, where it may allocate nothing.
 struct Plan {
@@ -31,6 +33,8 @@ struct Plan {
     env: Vec<CString>,
     folder: Option<CString>,
     mask: Option<Vec<u64>>,
+    /// Mode and nodes of its memory policy.
+    memory: Option<(libc::c_int, Vec<u64>)>,
     own_group: bool,
     gated: bool,
     stdin: Option<RawFd>,
@@ -63,6 +67,11 @@ impl Failure {
                 self.cpus
             )),
             (AFFINITY, _) => other(format!("it cannot be bound to CPU {}: {error}", self.cpus)),
+            (MEMORY, libc::EPERM | libc::ENOSYS) => other(
+                "its memory cannot be bound to nodes: this kernel or sandbox refuses it (docker: --cap-add SYS_NICE)"
+                    .to_owned(),
+            ),
+            (MEMORY, _) => other(format!("its memory cannot be bound to nodes: {error}; see linespeed inspect")),
             (STREAMS, _) => other(format!("its input and outputs cannot be set up: {error}")),
             (_, libc::ENOENT) => {
                 let why = match find::interpreter(&self.file) {
@@ -249,6 +258,9 @@ impl Plan {
             env: env.into_iter().map(line).collect::<io::Result<Vec<_>>>()?,
             folder: spec.folder.map(|folder| c_string(folder.as_os_str())).transpose()?,
             mask: spec.cpus.map(crate::pin::mask_of),
+            memory: spec
+                .memory
+                .map(|memory| (sys::mode_of(memory.interleave), crate::pin::mask_of(memory.nodes))),
             own_group: spec.own_group,
             gated: spec.gate,
             stdin: None,
@@ -333,6 +345,12 @@ unsafe fn become_child(
             && libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len() * 8, mask.as_ptr()) < 0
         {
             fail(plan, AFFINITY);
+        }
+        if let Some((mode, nodes)) = &plan.memory
+            // The kernel reads one bit less than it is told.
+            && libc::syscall(libc::SYS_set_mempolicy, *mode, nodes.as_ptr(), nodes.len() * 64 + 1) < 0
+        {
+            fail(plan, MEMORY);
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);

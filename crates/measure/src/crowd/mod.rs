@@ -4,6 +4,7 @@
 mod fixed_time;
 pub mod folder;
 mod incidents;
+pub mod layout;
 pub mod plan;
 mod rounds;
 mod run;

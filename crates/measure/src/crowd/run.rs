@@ -17,7 +17,7 @@ use crate::recipes::score::{self, Kind, MOST_OUTPUT, Scored, Unusable};
 use crate::recipes::template::{Values, fill_all};
 
 /// What is kept of the output of a command that has no score: its last words, should it fail.
-const LAST_WORDS: usize = 8 << 10;
+pub(super) const LAST_WORDS: usize = 8 << 10;
 
 /// Characters of output that a complaint shows.
 const SHOWN: usize = 600;
@@ -147,7 +147,7 @@ pub trait Ear {
     fn left(&mut self, names: &[String]);
 }
 
-struct Listening<'a>(&'a mut dyn Ear);
+pub(super) struct Listening<'a>(pub(super) &'a mut dyn Ear);
 
 impl Watcher for Listening<'_> {
     fn tick(&mut self) -> Duration {
@@ -160,7 +160,7 @@ impl Watcher for Listening<'_> {
 }
 
 /// Names of processes, each once, a few.
-fn names(processes: &[Process]) -> Vec<String> {
+pub(super) fn names(processes: &[Process]) -> Vec<String> {
     let mut names: Vec<String> = processes.iter().map(|process| process.name.clone()).collect();
     names.sort();
     names.dedup();
@@ -333,7 +333,7 @@ fn ipc(counters: &[Counters]) -> Result<f64, String> {
 }
 
 /// How the first copy that failed did; `None` when none has.
-fn failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed> {
+pub(super) fn failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed> {
     let failures: Vec<(usize, String)> =
         ended.iter().enumerate().filter_map(|(at, ended)| Some((at, how_it_failed(ended.exit)?))).collect();
     let (at, how) = failures.first()?;

@@ -45,8 +45,13 @@ impl Template {
     /// Reads an argument of a command that a person typed: only `{threads}` and `{cpus}` are places, so that braces of
     /// its own mean what they always did.
     pub fn typed(argument: &OsStr) -> Self {
+        Self::typed_with(argument, &["threads", "cpus"])
+    }
+
+    /// The same with these names as places.
+    pub fn typed_with(argument: &OsStr, names: &[&str]) -> Self {
         match argument.to_str() {
-            Some(text) => Self::reading(text, |name| matches!(name, "threads" | "cpus")),
+            Some(text) => Self::reading(text, |name| names.contains(&name)),
             None => Self { parts: vec![Part::Text(argument.to_owned())] },
         }
     }

@@ -1,5 +1,6 @@
 //! Sentences of a plan.
 
+use record::Mark;
 use record::plan::{Gain, Verification};
 use record::units::{figure, percent, significant};
 
@@ -31,6 +32,22 @@ pub fn verification(verified: &Verification) -> Vec<String> {
             median(&verified.unbound),
             verified.planned.len()
         ));
+        for (mark, count) in &verified.marks {
+            let all = verified.planned.len() + verified.unbound.len();
+            lines.push(format!("In {count} of {all} runs {}.", happened(*mark)));
+        }
     }
     lines
+}
+
+/// What a mark says of a run.
+fn happened(mark: Mark) -> &'static str {
+    match mark {
+        Mark::ClockMoved => "the core clock moved",
+        Mark::Switched => "other programs ran on these CPUs",
+        Mark::Migrated => "threads found themselves on other CPUs",
+        Mark::Stolen => "the hypervisor took time",
+        Mark::Throttled => "heat or power held the clock down",
+        Mark::Quota => "a CPU quota stopped the command",
+    }
 }

@@ -1,5 +1,7 @@
 //! `linespeed plan`: how to lay a program out on this machine, or on that of a record.
 
+mod verify;
+
 use std::path::{Path, PathBuf};
 
 use diagnose::plan::Wish;
@@ -26,6 +28,17 @@ const MOST_RECORDS: usize = 30;
 
 /// Prints the plan.
 pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
+    if let (false, [first, ..]) = (plan.verify, plan.command.as_slice()) {
+        let first = first.to_string_lossy();
+        return Err(Failure::Usage(format!(
+            "to run a command both ways write linespeed plan --verify -- {first} …"
+        )));
+    }
+    if plan.verify && plan.command.is_empty() {
+        return Err(Failure::Usage(
+            "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)".to_owned(),
+        ));
+    }
     let wish = Wish {
         processes: plan.processes,
         threads: plan.threads,
@@ -42,18 +55,26 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         return output::print(&terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?)
             .map(|()| 0);
     }
-    if let Some(path) = output_file(options) {
-        files::write(&path, &made.to_json())?;
-        if options.out.quiet_output {
-            return Ok(0);
+    let destination = output_file(options);
+    let mut code = 0;
+    if plan.verify {
+        if let Some(path) = &destination {
+            files::check_writable(path)?;
         }
+        code = verify::run(options, plan, &mut made)?;
     }
+    let json = made.to_json();
     let text = if to_standard_output(options) {
-        made.to_json()
+        json.clone()
+    } else if options.out.quiet_output {
+        String::new()
     } else {
         terminal::plan(&made, &output::style(&options.out))
     };
-    output::print(&text).map(|()| 0)
+    // What was measured is shown even when it could not be stored.
+    let written = destination.map_or(Ok(()), |path| files::write(&path, &json));
+    output::print(&text)?;
+    written.map(|()| code)
 }
 
 /// What is wrong: with a flag, or with the record.

@@ -1,0 +1,200 @@
+//! What running a command both ways says: round by round the work in the same time, its median, its exact interval.
+
+use record::plan::{Plan, Verification};
+use record::statistics::{Summary, Verdict, median_interval, median_of_sorted};
+use record::units::{percent, significant};
+
+/// Rounds below which there is no interval of the median at 95 %.
+const LEAST_ROUNDS: usize = 6;
+/// Where less than this share could have been resolved, nothing was: the runs differ too much.
+const TOO_NOISY: f64 = 0.25;
+/// What a further run should be able to resolve, for the number of rounds that would do.
+const WORTH: f64 = 0.05;
+
+/// Times that runs can have, seconds.
+const SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
+/// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` hold the seconds of each round;
+/// `planned_first` says which of them came first in a round.
+pub fn judge(verified: &mut Verification, plan: &Plan, planned_first: impl Fn(usize) -> bool) {
+    let pairs: Vec<(f64, f64)> = verified
+        .planned
+        .iter()
+        .copied()
+        .zip(verified.unbound.iter().copied())
+        .filter(|(planned, unbound)| SECONDS.contains(planned) && SECONDS.contains(unbound))
+        .collect();
+    let ratios: Vec<f64> = pairs.iter().map(|(planned, unbound)| unbound / planned).collect();
+    verified.ratio = Summary::of(&ratios);
+    verified.noise = noise(&pairs, planned_first);
+    let mut logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+    logs.sort_by(f64::total_cmp);
+    let (verdict, slower) = verdict(&logs);
+    verified.slower = slower;
+    verified.says = says(&verdict, slower, &logs, plan);
+    verified.verdict = Some(verdict);
+}
+
+/// The share of time that unbound, or when that is less the layout, costs.
+fn verdict(logs: &[f64]) -> (Verdict, bool) {
+    let Some((low, high)) = median_interval(logs) else {
+        let needed = (LEAST_ROUNDS - logs.len().min(LEAST_ROUNDS)) as u64;
+        return (Verdict::TooNoisy { rounds_needed: Some(needed) }, false);
+    };
+    let middle = median_of_sorted(logs);
+    let share = |log: f64| 1.0 - (-log).exp();
+    if low > 0.0 {
+        return (Verdict::Costs { share: share(middle), interval: (share(low), share(high)) }, false);
+    }
+    if high < 0.0 {
+        return (Verdict::Costs { share: share(-middle), interval: (share(-high), share(-low)) }, true);
+    }
+    let smaller_than = share(high).max(share(-low));
+    if smaller_than <= TOO_NOISY {
+        return (Verdict::NotResolved { smaller_than }, false);
+    }
+    // The interval narrows with the root of the number of rounds.
+    let times = (smaller_than / WORTH).powi(2).min(1000.0);
+    let more = (logs.len() as f64 * (times - 1.0)).ceil();
+    (Verdict::TooNoisy { rounds_needed: Some(more as u64) }, false)
+}
+
+fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> String {
+    let expected = plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor));
+    let times = |log: f64| significant(log.exp());
+    match verdict {
+        Verdict::Costs { share, interval } => {
+            let middle = median_of_sorted(logs);
+            let (low, high) = median_interval(logs).unwrap_or((middle, middle));
+            let mut text = format!(
+                "As planned it did {} times the work in the same time ({} to {}): ",
+                times(middle),
+                times(low),
+                times(high)
+            );
+            let between = format!("{} ({} to {})", percent(*share), percent(interval.0), percent(interval.1));
+            text.push_str(&if slower {
+                format!("the layout costs {between} of the speed. Leave this command unbound.")
+            } else {
+                format!("running it unbound costs {between} of the speed.")
+            });
+            if let Some(gain) = expected {
+                text.push_str(&format!(
+                    " Expected were up to {} times, of a program that {}.",
+                    significant(gain.factor),
+                    gain.program
+                ));
+                if !slower && low.exp() > gain.interval.map_or(gain.factor, |interval| interval.1) {
+                    text.push_str(
+                        " It gave more than the model, which counts accesses only and no migrations.",
+                    );
+                }
+            }
+            text
+        }
+        Verdict::NotResolved { smaller_than } => {
+            let mut text = format!("No difference resolved (smaller than {}).", percent(*smaller_than));
+            text.push_str(&match expected {
+                Some(gain) => format!(
+                    " Expected were up to {} times, of a program that {}: this one does not, or the kernel places it \
+                     well by itself.",
+                    significant(gain.factor),
+                    gain.program
+                ),
+                None => " None was expected.".to_owned(),
+            });
+            text
+        }
+        Verdict::TooNoisy { rounds_needed } if logs.len() < LEAST_ROUNDS => format!(
+            "{} rounds give no interval: {} more are needed (-r {LEAST_ROUNDS}).",
+            logs.len(),
+            rounds_needed.unwrap_or_default()
+        ),
+        Verdict::TooNoisy { rounds_needed } => format!(
+            "Too noisy to tell: rounds differ too much; about {} more would do.",
+            rounds_needed.unwrap_or_default()
+        ),
+        Verdict::NotMeasurable { reason } => format!("Not measurable: {reason}."),
+    }
+}
+
+/// By how much two runs of one kind in a row differ, in the median. With sides in turn (A B, B A, A B …) the second of a
+/// round and the first of the next are of one kind.
+fn noise(pairs: &[(f64, f64)], planned_first: impl Fn(usize) -> bool) -> Option<f64> {
+    let mut differences: Vec<f64> = (1..pairs.len())
+        .map(|round| {
+            let (before, now) = (pairs[round - 1], pairs[round]);
+            let ratio = if planned_first(round) { now.0 / before.0 } else { now.1 / before.1 };
+            ratio.ln().abs()
+        })
+        .collect();
+    differences.sort_by(f64::total_cmp);
+    (!differences.is_empty()).then(|| 1.0 - (-median_of_sorted(&differences)).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use record::plan::Gain;
+
+    fn judged(planned: &[f64], unbound: &[f64], factor: Option<f64>) -> Verification {
+        let gains =
+            factor.map(|factor| Gain { program: "waits for memory".to_owned(), factor, ..Gain::default() });
+        let plan = Plan { gains: gains.into_iter().collect(), ..Plan::default() };
+        let mut verified =
+            Verification { planned: planned.to_vec(), unbound: unbound.to_vec(), ..Verification::default() };
+        judge(&mut verified, &plan, |round| round.is_multiple_of(2));
+        verified
+    }
+
+    #[test]
+    fn a_layout_that_helps_is_told_with_its_interval_and_what_was_expected() {
+        let verified = judged(&[1.0; 8], &[1.4, 1.42, 1.38, 1.4, 1.41, 1.39, 1.4, 1.4], Some(1.41));
+        let Some(Verdict::Costs { share, interval }) = verified.verdict else { panic!("{verified:?}") };
+        assert!((share - (1.0 - 1.0 / 1.4)).abs() < 1e-9 && interval.0 < share && share < interval.1);
+        assert!(!verified.slower && verified.says.contains("1.40 times the work"), "{}", verified.says);
+        assert!(verified.says.contains("Expected were up to 1.41"), "{}", verified.says);
+    }
+
+    #[test]
+    fn a_layout_that_hurts_is_told_so() {
+        let verified = judged(&[1.25; 6], &[1.0; 6], None);
+        assert!(verified.slower && verified.says.contains("Leave this command unbound"), "{}", verified.says);
+        assert!(matches!(verified.verdict, Some(Verdict::Costs { share, .. }) if (share - 0.2).abs() < 1e-9));
+    }
+
+    #[test]
+    fn a_difference_within_the_noise_is_none() {
+        let planned = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98, 1.0, 1.0];
+        let unbound = [1.01, 1.0, 1.0, 0.99, 1.0, 1.0, 1.01, 0.99];
+        let verified = judged(&planned, &unbound, None);
+        assert!(
+            matches!(verified.verdict, Some(Verdict::NotResolved { smaller_than }) if smaller_than < 0.03)
+        );
+        assert!(verified.says.starts_with("No difference resolved (smaller than"), "{}", verified.says);
+        assert!(verified.noise.is_some_and(|noise| noise < 0.03));
+    }
+
+    #[test]
+    fn few_or_wild_rounds_tell_nothing() {
+        let few = judged(&[1.0; 3], &[2.0; 3], None);
+        assert_eq!(few.verdict, Some(Verdict::TooNoisy { rounds_needed: Some(3) }));
+        let wild = judged(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0], &[2.0, 1.0, 2.0, 1.0, 2.0, 1.0], None);
+        assert!(wild.says.starts_with("Too noisy to tell"), "{}", wild.says);
+    }
+
+    proptest! {
+        #[test]
+        fn any_rounds_say_something_finite(
+            planned in proptest::collection::vec(proptest::num::f64::ANY, 0..12),
+            unbound in proptest::collection::vec(1e-6f64..1e6, 0..12),
+        ) {
+            let verified = judged(&planned, &unbound, Some(1.4));
+            prop_assert!(!verified.says.is_empty());
+            if let Some(Verdict::Costs { share, interval }) = verified.verdict {
+                prop_assert!((0.0..=1.0).contains(&share) && interval.0 <= share && share <= interval.1);
+            }
+        }
+    }
+}
