@@ -36,7 +36,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         return list::list(options, own.as_deref());
     }
     let repeats = repeats(options, scale)?;
-    let timeout = timeout(scale)?;
+    let timeout = timeout(scale.timeout.as_deref())?;
     let placements = placements(scale)?;
     let began = Instant::now();
     let (recipe, instead) = chosen(scale, own.as_deref())?;
@@ -172,8 +172,9 @@ fn repeats(options: &Options, scale: &Scale) -> Result<usize, Failure> {
     }
 }
 
-fn timeout(scale: &Scale) -> Result<Option<Duration>, Failure> {
-    let Some(text) = &scale.timeout else { return Ok(None) };
+/// The time that --timeout allows a run.
+pub(super) fn timeout(text: Option<&str>) -> Result<Option<Duration>, Failure> {
+    let Some(text) = text else { return Ok(None) };
     let seconds = record::units::parse_seconds(text)
         .map_err(|why| Failure::Usage(format!("--timeout {text}: {why}")))?;
     match Duration::try_from_secs_f64(seconds) {

@@ -1,16 +1,14 @@
 //! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, in turn.
 
-use std::time::Duration;
-
 use diagnose::plan::verified;
 use measure::child::Guard;
-use measure::crowd::Ear;
 use measure::crowd::layout::{self, PLACES, Placed, Took};
+use measure::crowd::{Ear, Trouble};
 use measure::recipes::template::{Template, Values};
 use record::plan::{Plan as Layout, Policy, Process, Verification};
 use record::{CpuList, Mark, units};
 
-use crate::commands::scale::{FILES_A_COPY, raise_file_limit};
+use crate::commands::scale::{FILES_A_COPY, raise_file_limit, timeout};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::progress::Shown;
@@ -21,7 +19,7 @@ const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Q
 
 /// Runs the command both ways and puts what it gave into the plan; returns the exit code.
 pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Failure> {
-    let timeout = timeout(plan)?;
+    let timeout = timeout(plan.timeout.as_deref())?;
     let command: Vec<Template> =
         plan.command.iter().map(|word| Template::typed_with(word, &PLACES)).collect();
     let (planned, how) = planned(&command, made)?;
@@ -42,8 +40,10 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         bar.finish();
     }
     drop(guard);
-    if let Some(trouble) = &rounds.failed {
-        return Err(Failure::Cannot(trouble.to_string()));
+    match &rounds.failed {
+        None => {}
+        Some(Trouble::CannotStart(refused)) => return Err(Failure::Refused(refused.clone())),
+        Some(trouble) => return Err(Failure::Cannot(trouble.to_string())),
     }
     let seconds = |runs: &[Took]| runs.iter().map(|took| took.seconds).collect::<Vec<f64>>();
     let mut verified = Verification {
@@ -68,16 +68,6 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     };
     made.verification = Some(verified);
     Ok(code)
-}
-
-fn timeout(plan: &Plan) -> Result<Option<Duration>, Failure> {
-    let Some(text) = &plan.timeout else { return Ok(None) };
-    let seconds =
-        units::parse_seconds(text).map_err(|why| Failure::Usage(format!("--timeout {text}: {why}")))?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() => Ok(Some(duration)),
-        _ => Err(Failure::Usage(format!("--timeout {text}: write a time above 0, for instance 30s or 5m"))),
-    }
 }
 
 /// The copies as planned, and how they are run in a sentence.
