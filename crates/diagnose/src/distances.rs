@@ -32,11 +32,36 @@ pub(crate) struct Verdict {
     pub agreement: Option<f64>,
     /// One sentence a pair, the worst first.
     pub mismatches: Vec<String>,
+    /// How many times slower the worst pair is than the one that it is told to be nearer than, or as near as, and
+    /// between what it lies.
+    pub worst: Option<(f64, (f64, f64))>,
     /// Whether the table is the default one on a machine where it hides something or could.
     pub default_table: bool,
 }
 
+/// A pair of cells that the table tells wrong.
+struct Mismatch {
+    /// Slower over faster.
+    factor: f64,
+    between: (f64, f64),
+    says: String,
+}
+
+impl Mismatch {
+    fn new(fast: &Told, slow: &Told, says: String) -> Self {
+        let (fast, slow) = (&fast.cell, &slow.cell);
+        let between = (slow.between.0 / fast.between.1, slow.between.1 / fast.between.0);
+        Self { factor: slow.value / fast.value, between, says }
+    }
+}
+
 impl Verdict {
+    /// The share of its latency that the worst pair costs who follows the table.
+    pub fn loss(&self) -> Option<record::Verdict> {
+        let (factor, (low, high)) = self.worst?;
+        Some(crate::figures::verdict(1.0 - 1.0 / factor, (1.0 - 1.0 / low, 1.0 - 1.0 / high)))
+    }
+
     /// One sentence, where there is something to say.
     pub fn says(&self) -> Option<String> {
         let agreement = self.agreement?;
@@ -102,14 +127,15 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
         nodes > 2 && told.iter().all(|t| t.distance == if t.at.0 == t.at.1 { DEFAULT.0 } else { DEFAULT.1 });
     let mut mismatches = if default_table { hidden(&told) } else { one_distance(&told) };
     mismatches.extend(reversed(&told));
-    mismatches.sort_by(|a, b| b.0.total_cmp(&a.0));
+    mismatches.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+    let worst = mismatches.first().map(|worst| (worst.factor, worst.between));
     let more = mismatches.len().saturating_sub(MOST_SENTENCES);
     let mut mismatches: Vec<String> =
-        mismatches.into_iter().take(MOST_SENTENCES).map(|(_, text)| text).collect();
+        mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
     if more > 0 {
         mismatches.push(format!("{more} more pairs differ likewise."));
     }
-    Verdict { agreement: gamma(&told), mismatches, default_table }
+    Verdict { agreement: gamma(&told), mismatches, worst, default_table }
 }
 
 /// (concordant - discordant) / (concordant + discordant) over all pairs of cells that differ in distance and,
@@ -145,8 +171,8 @@ fn says(told: &Told) -> String {
 
 /// Pairs of one row or column of which the firmware calls the slower one nearer. For each slower cell the worst is told, and
 /// of the two directions between two nodes the worse.
-fn reversed(told: &[Told]) -> Vec<(f64, String)> {
-    let mut worst: BTreeMap<(u32, u32), (f64, String)> = BTreeMap::new();
+fn reversed(told: &[Told]) -> Vec<Mismatch> {
+    let mut worst: BTreeMap<(u32, u32), Mismatch> = BTreeMap::new();
     for slow in told {
         let contradicts = |fast: &&Told| {
             (fast.at.0 == slow.at.0 || fast.at.1 == slow.at.1)
@@ -158,7 +184,7 @@ fn reversed(told: &[Told]) -> Vec<(f64, String)> {
         let Some(fast) = fastest else { continue };
         let factor = slow.cell.value / fast.cell.value;
         let key = (slow.at.0.min(slow.at.1), slow.at.0.max(slow.at.1));
-        if worst.get(&key).is_none_or(|(known, _)| *known < factor) {
+        if worst.get(&key).is_none_or(|known| known.factor < factor) {
             let text = format!(
                 "{} is told as {} and {} as {}, but the first is the slower.",
                 says(slow),
@@ -166,14 +192,14 @@ fn reversed(told: &[Told]) -> Vec<(f64, String)> {
                 says(fast),
                 fast.distance
             );
-            worst.insert(key, (factor, text));
+            worst.insert(key, Mismatch::new(fast, slow, text));
         }
     }
     worst.into_values().collect()
 }
 
 /// Rows in which nodes of one distance are not one distance apart.
-fn one_distance(told: &[Told]) -> Vec<(f64, String)> {
+fn one_distance(told: &[Told]) -> Vec<Mismatch> {
     let mut groups: BTreeMap<(u32, u32), Vec<&Told>> = BTreeMap::new();
     for cell in told.iter().filter(|told| told.at.0 != told.at.1) {
         groups.entry((cell.at.0, cell.distance)).or_default().push(cell);
@@ -183,14 +209,16 @@ fn one_distance(told: &[Told]) -> Vec<(f64, String)> {
         .filter_map(|((_, distance), cells)| {
             let (fast, slow) = ends(&cells)?;
             let factor = slow.cell.value / fast.cell.value;
-            (factor > 1.0 + ONE_DISTANCE && apart(fast, slow))
-                .then(|| (factor, format!("{} and {} are both told as {distance}.", says(fast), says(slow))))
+            (factor > 1.0 + ONE_DISTANCE && apart(fast, slow)).then(|| {
+                let text = format!("{} and {} are both told as {distance}.", says(fast), says(slow));
+                Mismatch::new(fast, slow, text)
+            })
         })
         .collect()
 }
 
 /// What a default table hides: the fastest and slowest remote pair, where they are not alike.
-fn hidden(told: &[Told]) -> Vec<(f64, String)> {
+fn hidden(told: &[Told]) -> Vec<Mismatch> {
     let remote: Vec<&Told> = told.iter().filter(|told| told.at.0 != told.at.1).collect();
     let Some((fast, slow)) = ends(&remote) else { return Vec::new() };
     let factor = slow.cell.value / fast.cell.value;
@@ -202,7 +230,7 @@ fn hidden(told: &[Told]) -> Vec<(f64, String)> {
             says(fast),
             says(slow)
         );
-        vec![(factor, text)]
+        vec![Mismatch::new(fast, slow, text)]
     } else {
         Vec::new()
     }

@@ -24,8 +24,9 @@ use record::{Diagnosis, Record};
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
 pub fn diagnose(record: &Record) -> Diagnosis {
     let levels = levels::levels(record);
-    let findings = findings::findings(record, &levels);
     let numa = numa::numa(record);
+    let case = findings::Case::new(record, &levels, numa.as_ref());
+    let (findings, not_looked_for) = (findings::findings(&case), findings::not_looked_for(&case));
     let mut resources = resources::resources(record, &levels);
     let grounds = ladders::Grounds { record, levels: &levels, findings: &findings, numa: numa.as_ref() };
     let ladders = ladders::ladders(grounds, &mut resources);
@@ -34,7 +35,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         not_reached: resources::not_reached(record, &levels),
         findings,
         ladders,
-        not_looked_for: Vec::new(),
+        not_looked_for,
         levels,
         numa,
         scaling: scaling::scaling(record),

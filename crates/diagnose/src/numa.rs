@@ -66,6 +66,7 @@ pub fn numa(record: &Record) -> Option<Numa> {
         bandwidth_factor,
         distance_agreement: verdict.agreement,
         distance_mismatches: verdict.mismatches.clone(),
+        distance_loss: verdict.loss(),
         meaning: String::new(),
     };
     numa.meaning = meaning(&numa, &verdict);

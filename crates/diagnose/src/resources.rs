@@ -9,6 +9,15 @@ use record::{Level, Measurement, Record};
 use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle};
 use crate::parts;
 
+/// The clock of all cores at work.
+pub const CORE: &str = "core";
+/// Bytes a second between memory and all CPUs.
+pub const MEMORY_BANDWIDTH: &str = "memory bandwidth";
+/// Time of a load from memory.
+pub const MEMORY_LATENCY: &str = "memory latency";
+/// Time from a timer to the thread that waits for it.
+pub const WAKE_UP: &str = "wake-up";
+
 /// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
 /// absent, and so is memory where nothing measured lay beyond the caches: [`not_reached`] tells that.
 pub fn resources(record: &Record, levels: &[Level]) -> Vec<Resource> {
@@ -42,8 +51,8 @@ pub fn not_reached(record: &Record, levels: &[Level]) -> Vec<String> {
 }
 
 /// Who walks a working set.
-#[derive(Clone, Copy, PartialEq)]
-enum Walk {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Walk {
     /// One CPU that loads.
     Loads,
     /// The CPUs that stream through arrays, each with the caches that it has.
@@ -58,7 +67,7 @@ const LEAST_FOUND: u64 = 32 << 20;
 /// The least working set that is mostly memory: half more than the last-level caches for loads, twice them for
 /// arrays. Where the kernel shows a host's cache of which a virtual machine owns a part, what the latency curve shows
 /// of it stands for it.
-fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
+pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let past = |caches: u64| match walk {
         Walk::Loads => caches.saturating_add(caches / 2),
         Walk::Arrays => caches.saturating_mul(2),
@@ -86,7 +95,7 @@ pub fn beyond_caches(record: &Record, bandwidth: &Measurement) -> bool {
 }
 
 /// Bytes of all arrays that a bandwidth walked; 0 where the record does not tell.
-fn walked(m: &Measurement) -> u64 {
+pub(crate) fn walked(m: &Measurement) -> u64 {
     let detail = |name: &str| -> Option<u64> { m.detail.get(name).and_then(|value| value.as_u64()) };
     detail("array_bytes").unwrap_or(0).saturating_mul(detail("arrays").unwrap_or(1))
 }
@@ -138,7 +147,7 @@ fn core(record: &Record) -> Option<Resource> {
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
     let cpus = cpus_text(&cpus_of(scalar(active))).unwrap_or_else(|| "the CPUs".to_owned());
     Some(Resource {
-        name: "core".to_owned(),
+        name: CORE.to_owned(),
         unit: "Hz".to_owned(),
         ceiling: ceiling.map(|(hz, _)| hz),
         source,
@@ -202,7 +211,7 @@ fn memory_bandwidth(record: &Record, levels: &[Level]) -> Option<Resource> {
         best.place.count("threads").unwrap_or(0)
     );
     Some(Resource {
-        name: "memory bandwidth".to_owned(),
+        name: MEMORY_BANDWIDTH.to_owned(),
         unit: "B/s".to_owned(),
         ceiling: ceiling.map(|(rate, _)| rate),
         source,
@@ -244,7 +253,7 @@ fn memory_latency(record: &Record, levels: &[Level]) -> Option<Resource> {
     let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let cpu = small.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     Some(Resource {
-        name: "memory latency".to_owned(),
+        name: MEMORY_LATENCY.to_owned(),
         unit: "ns".to_owned(),
         ceiling: Some(ceiling),
         source: Some(CeilingSource::Measured),
@@ -275,7 +284,7 @@ fn wake_up(record: &Record) -> Option<Resource> {
     let policy = if policy == "fifo" { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let tail = delivered.summary.p99.map_or_else(String::new, |p99| format!(" (p99 {})", figure(p99, "ns")));
     Some(Resource {
-        name: "wake-up".to_owned(),
+        name: WAKE_UP.to_owned(),
         unit: "ns".to_owned(),
         ceiling: Some(best.value()),
         source: Some(CeilingSource::Measured),

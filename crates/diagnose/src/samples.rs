@@ -1,8 +1,10 @@
 //! Made-up curves and records for tests.
 
 use record::diagnosis::Finding;
-use record::machine::{Cache, CacheKind, Cpu};
+use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::{Measurement, Record, Where};
+
+use crate::findings::{Case, Rule};
 
 /// Eight sizes an octave from `from` to `to` bytes, whole lines.
 pub fn sizes(from: u64, to: u64) -> Vec<u64> {
@@ -116,10 +118,80 @@ pub fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) {
     }
 }
 
-/// What one rule finds in a record.
-pub fn found(record: &Record, rule: crate::findings::Rule) -> Vec<Finding> {
+/// Adds the wake-up latency of CPUs 0 and 1 with a policy and a setting.
+pub fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: [f64; 2]) {
+    for (cpu, ns) in ns.into_iter().enumerate() {
+        let place = Where::new().with("cpu", cpu).with("policy", policy).with("setting", setting);
+        record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+    }
+}
+
+/// A machine of two CPUs from which these shares were stolen, with gaps of 4 ms.
+pub fn stolen(cause: &str, shares: [f64; 2]) -> Record {
+    let mut record = machine(2);
+    for (cpu, share) in shares.into_iter().enumerate() {
+        let place = Where::new().with("cpu", cpu).with("cause", cause);
+        record.measurements.push(measured("stolen.share", place.clone(), share));
+        if share > 0.0 {
+            record.measurements.push(measured("stolen.gap", place, 4e6));
+        }
+    }
+    record
+}
+
+/// A memory device of node 0 that runs at its rated 2933 MT/s.
+pub fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
+    MemoryDevice {
+        locator: Some(locator.to_owned()),
+        channel: Some(channel.to_owned()),
+        bytes: (gib > 0).then_some(gib << 30),
+        rated_mt_s: Some(2934),
+        configured_mt_s: Some(2933),
+        node: Some(0),
+        ..MemoryDevice::default()
+    }
+}
+
+/// A machine of so many nodes of one CPU each, a package each, with a matrix of latencies: `ns(from, to)`.
+pub fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u32) -> f64) -> Record {
+    let mut record = machine(count);
+    for cpu in &mut record.machine.cpus {
+        (cpu.node, cpu.package) = (Some(cpu.id), Some(cpu.id));
+    }
+    record.machine.counts.nodes = Some(count);
+    record.machine.counts.packages = Some(count);
+    for from in 0..count {
+        record.machine.nodes.push(Node {
+            id: from,
+            cpus: std::iter::once(from).collect(),
+            distances: (0..count).map(|to| distance(from, to)).collect(),
+            allowed: true,
+            ..Node::default()
+        });
+        for to in 0..count {
+            let place = Where::new().with("from", from).with("to", to);
+            record.measurements.push(measured("numa.latency", place, ns(from, to)));
+        }
+    }
+    record
+}
+
+/// What one rule finds in a record; nothing where it says that an input is missing.
+pub fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     let levels = crate::levels::levels(record);
-    let all = (rule.find)(&crate::findings::Case { record, levels: &levels });
+    let numa = crate::numa::numa(record);
+    let case = Case::new(record, &levels, numa.as_ref());
+    if (rule.missing)(&case).is_some() {
+        return Vec::new();
+    }
+    let all = (rule.find)(&case);
     assert!(all.iter().all(|finding| finding.rule == rule.name && !finding.evidence.is_empty()), "{all:?}");
     all
+}
+
+/// What a rule says that it misses in a record; then it must find nothing in it either.
+pub fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
+    let levels = crate::levels::levels(record);
+    let numa = crate::numa::numa(record);
+    (rule.missing)(&Case::new(record, &levels, numa.as_ref()))
 }

@@ -46,6 +46,7 @@ pub fn read(root: &Root, policies: &Policies) -> Snapshot {
         pressure: pressure(root),
         steal_share: steal_share(&cpu_seconds),
         cpu_seconds,
+        own_cpu_seconds: root.text("/proc/self/stat").as_deref().and_then(own_cpu_seconds),
         memory_available_bytes: kib("MemAvailable"),
         swap_used_bytes: swap_bytes.zip(kib("SwapFree")).map(|(all, free)| all.saturating_sub(free)),
         swap_bytes,
@@ -140,6 +141,18 @@ fn cpu_seconds(stat: &str) -> BTreeMap<String, f64> {
     TIMES.iter().zip(ticks).map(|(name, ticks)| ((*name).to_owned(), ticks as f64 / USER_HZ)).collect()
 }
 
+/// User and system time of a process and of its ended children in seconds, from its `/proc/PID/stat` (proc(5): utime,
+/// stime, cutime, cstime are the fields 14 to 17). Its name, which may hold anything, ends with the last bracket.
+fn own_cpu_seconds(stat: &str) -> Option<f64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_ascii_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
+    let mut ticks = 0u64;
+    for _ in 0..4 {
+        ticks = ticks.saturating_add(times.next()??);
+    }
+    Some(ticks as f64 / USER_HZ)
+}
+
 /// Share of all CPU time since boot that the hypervisor took.
 fn steal_share(cpu_seconds: &BTreeMap<String, f64>) -> Option<f64> {
     let all: f64 = cpu_seconds.values().sum();
@@ -174,6 +187,15 @@ mod tests {
     fn snapshot(tree: &Tree) -> Snapshot {
         let root = tree.root();
         read(&root, &clocks::policies(&root))
+    }
+
+    #[test]
+    fn own_time_is_read_past_a_hostile_name() {
+        let stat = "7 (a) (b 1 2) R 1 7 7 0 -1 4194304 90 0 0 0 150 50 20 30 20 0 3 0 9";
+        assert_eq!(own_cpu_seconds(stat), Some(2.5));
+        for bad in ["", "7 (a", "7 (a) R 1 7", "7 (a) R 1 7 7 0 -1 4194304 90 0 0 0 150 -5 20 30"] {
+            assert_eq!(own_cpu_seconds(bad), None, "{bad}");
+        }
     }
 
     #[test]

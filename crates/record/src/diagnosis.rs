@@ -65,6 +65,9 @@ pub struct Numa {
     /// Pairs whose distance says something else than what was measured, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distance_mismatches: Vec<String>,
+    /// What the worst of them costs a program that follows the table: it takes the slower node for the nearer one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance_loss: Option<Verdict>,
     /// Which figures these are, and what follows, in a sentence or two.
     pub meaning: String,
 }

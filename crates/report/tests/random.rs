@@ -182,6 +182,7 @@ fn numa() -> impl Strategy<Value = Numa> {
             bandwidth_factor: ns,
             distance_agreement: ns,
             distance_mismatches,
+            distance_loss: None,
             meaning,
         },
     )

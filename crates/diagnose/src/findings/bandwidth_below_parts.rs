@@ -3,33 +3,51 @@
 use record::diagnosis::Finding;
 use record::units::{figure, percent};
 
-use super::{Case, Rule, costs, finding, is_virtual, lines};
+use super::{Case, Rule, costs, finding, inputs, is_virtual, lines};
 use crate::figures::{RESOLUTION, evidence, is_at, spread, told, verdict};
 use crate::parts;
+use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
-pub const RULE: Rule = Rule { name: "bandwidth-below-parts", find };
+pub const RULE: Rule =
+    Rule { name: "bandwidth-below-parts", resource: Some(MEMORY_BANDWIDTH), missing, find };
 
 /// The lowest share of their channels that well set-up servers deliver in published figures: 70 % (dual EPYC with
 /// stacked cache, triad); two generations of dual Xeon reach 80 and 86 % reading.
 const USUAL: f64 = 0.7;
 
+fn missing(case: &Case) -> Option<&'static str> {
+    if !whole(case) {
+        return None;
+    }
+    let channels = parts::channels(&case.record.machine);
+    inputs::told(channels, "memory devices with channel and speed (SMBIOS)")
+        .or_else(|| inputs::metric(case, "memory.bandwidth", "memory bandwidth"))
+}
+
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
 }
 
+/// A part of the CPUs, or a virtual machine, has a part of the channels: the sum over all is no ceiling for it.
+fn whole(case: &Case) -> bool {
+    let counts = &case.record.machine.counts;
+    !is_virtual(case.record) && counts.cpus_allowed == counts.cpus_online
+}
+
 fn one(case: &Case) -> Option<Finding> {
-    let record = case.record;
-    let counts = &record.machine.counts;
-    // A part of the CPUs, or a virtual machine, has a part of the channels: the sum over all is no ceiling for it.
-    if is_virtual(record) || counts.cpus_allowed != counts.cpus_online {
+    if !whole(case) {
         return None;
     }
+    let record = case.record;
+    let least = beyond(record, case.levels, Walk::Arrays);
     let threads = u64::from(record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u32);
     let channels = parts::channels(&record.machine)?;
-    let best = record
+    let best = case
         .of("memory.bandwidth")
         .filter(|m| is_at(m, &[("bytes_counted", "bus")]))
+        // Arrays within the caches are no memory; of other tools' figures the arrays are often not told.
+        .filter(|m| walked(m) == 0 || walked(m) >= least)
         .filter(|m| m.place.count("threads").is_some_and(|count| count >= threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))?;
     let ceiling = channels.bytes_per_second;
@@ -68,7 +86,7 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured};
+    use crate::samples::{found, machine, measured, missing};
     use record::machine::MemoryDevice;
     use record::{Record, Where};
 
@@ -105,6 +123,17 @@ mod tests {
         assert_eq!(found(&guest, RULE), []);
         let mut untold = with(10e9);
         untold.machine.memory_devices[1].configured_mt_s = None;
-        assert_eq!(found(&untold, RULE), []);
+        assert_eq!(missing(&untold, RULE), Some("memory devices with channel and speed (SMBIOS)"));
+        assert_eq!(missing(&guest, RULE), None, "a guest cannot have what it looks for");
+    }
+
+    #[test]
+    fn arrays_within_the_caches_say_nothing_of_memory() {
+        let mut record = with(10e9);
+        crate::samples::add_cache(&mut record, 3, 32 << 20, 4);
+        for m in &mut record.measurements {
+            m.detail.insert("array_bytes".to_owned(), (1 << 20).into());
+        }
+        assert_eq!(found(&record, RULE), []);
     }
 }

@@ -1,19 +1,28 @@
 //! A cache of which this machine gets much less than it advertises.
 
-use record::Level;
-use record::diagnosis::{Evidence, Finding, Severity};
-use record::statistics::Verdict;
+use record::diagnosis::{Confidence, Evidence, Finding, Severity};
 use record::units::bytes;
+use record::{Level, Measurement};
 
-use super::{Case, Rule, costs, finding, is_virtual, lines};
-use crate::figures::{told, verdict};
+use super::{Case, Rule, costs, inputs, is_virtual, lines, of_fact};
+use crate::figures::{spread, told, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
-pub const RULE: Rule = Rule { name: "cache-smaller", find };
+pub const RULE: Rule = Rule { name: "cache-smaller", resource: None, missing, find };
+
+/// A point that may lie this little above a level's latency, by its interval, may still be of that level.
+const STILL_ON: f64 = 1.15;
 
 /// From one point in so many that is in doubt the curve is.
 const DOUBTFUL: usize = 4;
+
+fn missing(case: &Case) -> Option<&'static str> {
+    inputs::latency(case).or_else(|| {
+        let sized = case.record.machine.caches.iter().find(|cache| cache.bytes.is_some());
+        inputs::told(sized, "sizes of the caches")
+    })
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     case.levels.iter().enumerate().filter_map(|(at, level)| one(case, at, level)).collect()
@@ -22,17 +31,19 @@ fn find(case: &Case) -> Vec<Finding> {
 fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     let (measured, advertised) = (level.measured_bytes?, level.advertised_bytes.filter(|size| *size > 0)?);
     // The size lies between the last working set that the level held and the next one measured.
-    let sizes = case.record.of("load.latency").filter_map(|m| m.place.count("bytes"));
+    let sizes = case.of("load.latency").filter_map(|m| m.place.count("bytes"));
     let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
+    // Points that are known badly may belong to it too.
+    let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
+    let on = case.of("load.latency").filter(may_be_on).filter_map(|m| m.place.count("bytes"));
+    let next = on.max().unwrap_or(next).max(next);
     let (least, most) = (measured as f64 / advertised as f64, next as f64 / advertised as f64);
     if most >= MUCH_SMALLER {
         return None;
     }
     // Whether size is missing at all; that is no share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
-    let loss = Verdict::NotMeasurable {
-        reason: "what a smaller cache costs depends on the working set of a program".to_owned(),
-    };
+    let reason = "what a smaller cache costs depends on the working set of a program";
     let name = &level.name;
     let (seen, told_size) = (bytes(measured), bytes(advertised));
     let remedy = if is_virtual(case.record) {
@@ -48,20 +59,23 @@ fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     };
     let mut evidence = vec![
         told(
-            format!("the latency curve leaves {name} at {seen}"),
+            format!("the latency curve leaves {name} between {seen} and {}", bytes(next)),
             format!("diagnosis.levels[{at}].measured_bytes"),
         ),
         told(format!("the kernel advertises {told_size}"), "machine.caches[].bytes"),
     ];
     let disturbed = disturbed(case);
-    let severity = if disturbed.is_some() { Severity::Note } else { Severity::Warning };
+    let (severity, confidence) = match disturbed {
+        Some(_) => (Severity::Note, Confidence::Low),
+        None => (Severity::Warning, Confidence::High),
+    };
     evidence.extend(disturbed);
     Some(Finding {
-        severity,
+        confidence,
         place: Some(name.clone()),
         evidence,
         remedy,
-        ..finding(&RULE, loss, format!("{seen} of {told_size} {name} are to be had"))
+        ..of_fact(&RULE, severity, reason, format!("{seen} of {told_size} {name} are to be had"))
     })
 }
 
@@ -70,8 +84,12 @@ fn disturbed(case: &Case) -> Option<Evidence> {
     if let Some(load) = (super::other_load::RULE.find)(case).into_iter().next() {
         return Some(told(format!("in doubt: {}", load.what), "conditions.before.load"));
     }
+    if !case.of("load.latency").any(|m| m.place.word("page") == Some("2MiB")) {
+        let says = "in doubt: on 4 KiB pages the reach of the TLB looks like the end of a cache";
+        return Some(told(says, "load.latency page=4KiB"));
+    }
     let (mut points, mut doubtful) = (0usize, 0usize);
-    for m in case.record.of("load.latency") {
+    for m in case.of("load.latency") {
         points += 1;
         doubtful += usize::from(m.doubt.is_some());
     }
@@ -83,7 +101,7 @@ fn disturbed(case: &Case) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{add_cache, add_curve, found, machine, sizes, steps};
+    use crate::samples::{add_cache, add_curve, found, machine, missing, sizes, steps};
     use record::Record;
 
     fn with(seen_mib: u64) -> Record {
@@ -101,7 +119,7 @@ mod tests {
         let finding = &found(&with(8), RULE)[0];
         assert_eq!(finding.what, "8 MiB of 128 MiB L3 are to be had");
         assert_eq!(finding.severity, Severity::Warning);
-        assert!(matches!(finding.loss, Verdict::NotMeasurable { .. }), "{finding:?}");
+        assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
     }
 
     #[test]
@@ -123,6 +141,21 @@ mod tests {
     fn most_of_the_cache_or_no_curve_is_silence() {
         assert_eq!(found(&with(128), RULE), []);
         assert_eq!(found(&with(80), RULE), []);
-        assert_eq!(found(&machine(2), RULE), []);
+        assert_eq!(missing(&machine(2), RULE), Some("load latency"));
+        let mut untold = with(8);
+        untold.machine.caches.clear();
+        assert_eq!(missing(&untold, RULE), Some("sizes of the caches"));
+    }
+
+    #[test]
+    fn points_that_are_known_badly_may_still_be_of_the_cache() {
+        let mut record = with(8);
+        for m in &mut record.measurements {
+            let within = m.place.count("bytes").is_some_and(|bytes| (8 << 20..100 << 20).contains(&bytes));
+            if let (true, Some((_, high))) = (within, m.summary.interval) {
+                m.summary.interval = Some((15.0, high));
+            }
+        }
+        assert_eq!(found(&record, RULE), [], "up to 100 MiB of 128 MiB may be there");
     }
 }

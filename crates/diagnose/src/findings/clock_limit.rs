@@ -1,40 +1,53 @@
-//! Cores that run below the clock that they advertise: a limit, boost switched off, a governor, heat or power.
+//! A core that alone runs below the clock that it advertises: a limit, boost switched off, a governor, an energy
+//! preference, heat or power.
 
-use record::conditions::ClockSetting;
-use record::diagnosis::Finding;
+use std::collections::HashMap;
+
+use record::Measurement;
+use record::diagnosis::{Confidence, Finding};
+use record::machine::Cpu;
 use record::statistics::Verdict;
 use record::units::figure;
-use record::{Measurement, Record};
 
-use super::{Case, Rule, costs, finding, is_virtual, lines};
-use crate::figures::{
-    RESOLUTION, cpus_of, cpus_text, evidence, is_at, pasteable, share_of, spread, told, verdict,
-    write_command,
-};
+use super::clock_cause::cause;
+use super::{Case, Rule, costs, finding, inputs};
+use crate::figures::{RESOLUTION, cpus_of, cpus_text, evidence, is_at, share_of, spread, told, verdict};
+use crate::resources::CORE;
 
-/// One core alone against its highest clock, and all cores together against the base clock.
-pub const RULE: Rule = Rule { name: "clock-limit", find };
+/// One core alone against its highest clock.
+pub const RULE: Rule = Rule { name: "clock-limit", resource: Some(CORE), missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let machine = &case.record.machine;
+    let promised = machine.processor.max_hz.or(machine.cpus.iter().find_map(|cpu| cpu.max_hz));
+    inputs::clock(case).or_else(|| inputs::told(promised, "the highest clock that the cores advertise"))
+}
 
 fn find(case: &Case) -> Vec<Finding> {
-    alone(case.record).into_iter().chain(together(case.record)).collect()
+    one(case).into_iter().collect()
 }
 
 /// One CPU below what it promises.
-struct Below<'a> {
-    measured: &'a Measurement,
-    cpu: u32,
-    promised: f64,
-    loss: Verdict,
+pub(super) struct Below<'a> {
+    pub measured: &'a Measurement,
+    pub cpu: u32,
+    /// What it promises, Hz.
+    pub promised: f64,
+    pub loss: Verdict,
 }
 
-/// The CPUs below what they promise, the worst first.
-fn below<'a>(record: &'a Record, active: &str, promised: impl Fn(u32) -> Option<u64>) -> Vec<Below<'a>> {
-    let mut found: Vec<Below> = record
-        .of("core.clock")
-        .filter(|m| is_at(m, &[("active", active), ("vector", "scalar")]))
+/// The CPUs below what they promise, the worst first. `promised` is asked for each CPU's clock in Hz.
+pub(super) fn below<'a>(
+    case: &Case<'a>,
+    active: &str,
+    promised: impl Fn(Option<&Cpu>) -> Option<f64>,
+) -> Vec<Below<'a>> {
+    let known: HashMap<u32, &Cpu> = case.record.machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect();
+    let clocks = case.of("core.clock").filter(|m| is_at(m, &[("active", active), ("vector", "scalar")]));
+    let mut found: Vec<Below> = clocks
         .filter_map(|measured| {
             let cpu = u32::try_from(measured.place.count("cpu")?).ok()?;
-            let promised = promised(cpu).filter(|hz| *hz > 0)? as f64;
+            let promised = promised(known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;
             let (low, high) = spread(&measured.summary);
             let interval = (1.0 - high / promised - RESOLUTION, 1.0 - low / promised + RESOLUTION);
             let loss = costs(verdict(1.0 - measured.value() / promised, interval))?;
@@ -45,12 +58,11 @@ fn below<'a>(record: &'a Record, active: &str, promised: impl Fn(u32) -> Option<
     found
 }
 
-fn alone(record: &Record) -> Option<Finding> {
-    let highest =
-        |cpu: u32| record.machine.cpu(cpu).and_then(|cpu| cpu.max_hz).or(record.machine.processor.max_hz);
-    let found = below(record, "one", highest);
+fn one(case: &Case) -> Option<Finding> {
+    let of_all = case.record.machine.processor.max_hz;
+    let found = below(case, "one", |cpu| cpu.and_then(|cpu| cpu.max_hz).or(of_all).map(|hz| hz as f64));
     let Below { measured: worst, cpu, promised, loss } = found.first()?;
-    let cause = cause(record, *cpu, *promised);
+    let cause = cause(case.record, *cpu, *promised);
     let mut seen = vec![
         evidence(worst, &format!("CPU {cpu} alone runs at")),
         told(
@@ -63,183 +75,61 @@ fn alone(record: &Record) -> Option<Finding> {
     Some(Finding {
         place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))),
         evidence: seen,
+        confidence: if cause.is_set { Confidence::High } else { Confidence::Medium },
         remedy: cause.remedy,
         undo: cause.undo,
         ..finding(&RULE, loss.clone(), format!("a core alone reaches {is} of {advertised}: {}", cause.what))
     })
 }
 
-fn together(record: &Record) -> Option<Finding> {
-    let base =
-        |cpu: u32| record.machine.cpu(cpu).and_then(|cpu| cpu.base_hz).or(record.machine.processor.base_hz);
-    let found = below(record, "all", base);
-    let Below { measured: worst, cpu, promised, loss } = found.first()?;
-    let snapshot = &record.conditions.before;
-    let mut seen = vec![
-        evidence(worst, &format!("CPU {cpu} with all at work runs at")),
-        told(
-            format!("its base clock is {}", figure(*promised, "Hz")),
-            "machine.cpus[].base_hz or machine.processor.base_hz",
-        ),
-    ];
-    if let Some((sensor, hottest)) = snapshot.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
-        seen.push(told(
-            format!("hottest sensor {hottest:.0} °C"),
-            format!("conditions.before.temperatures.{sensor}"),
-        ));
-    }
-    let setting = cause(record, *cpu, *promised);
-    let remedy = if is_virtual(record) {
-        lines([
-            "the host gives this machine less than a core; another instance type or a dedicated host gives it all",
-        ])
-    } else if setting.remedy.is_empty() {
-        lines([
-            "look for heat and power limits: cooling, fans, the firmware's power profile, a power cap (sudo turbostat)",
-        ])
-    } else {
-        setting.remedy
-    };
-    let (is, base) = (figure(worst.value(), "Hz"), figure(*promised, "Hz"));
-    Some(Finding {
-        place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))),
-        evidence: seen,
-        remedy,
-        undo: setting.undo,
-        ..finding(
-            &RULE,
-            loss.clone(),
-            format!("all cores together run at {is}, below the base clock of {base}"),
-        )
-    })
-}
-
-/// What holds a clock down, as far as the settings tell.
-#[derive(Default)]
-struct Cause {
-    what: String,
-    evidence: Vec<record::diagnosis::Evidence>,
-    remedy: Vec<String>,
-    undo: Vec<String>,
-}
-
-fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
-    let snapshot = &record.conditions.before;
-    let setting = snapshot.clocks.iter().enumerate().find(|(_, setting)| setting.cpus.contains(cpu));
-    if let Some((at, setting)) = setting
-        && let Some(limit) = setting.max_hz.filter(|limit| (*limit as f64) < promised * (1.0 - RESOLUTION))
-    {
-        return limited(at, setting, limit, promised);
-    }
-    if snapshot.boost == Some(false) {
-        return no_boost(snapshot.boost_source.as_deref());
-    }
-    if let Some((at, setting)) = setting
-        && let Some(governor) = setting.governor.as_deref().filter(|governor| *governor != "performance")
-    {
-        return governed(at, governor);
-    }
-    if is_virtual(record) {
-        return Cause {
-            what: "the hypervisor decides".to_owned(),
-            remedy: lines(["none from inside: compare instance types, or ask for a host that is not shared"]),
-            ..Cause::default()
-        };
-    }
-    let mut cause = Cause {
-        what: "no setting explains it, so heat, a power limit or other load does".to_owned(),
-        remedy: lines([
-            "measure again on an idle machine; then look at cooling and power limits (sudo turbostat)",
-        ]),
-        ..Cause::default()
-    };
-    if snapshot.power_supply.as_deref() == Some("battery") {
-        cause.what = "the machine runs on battery".to_owned();
-        cause.evidence = vec![told("on battery", "conditions.before.power_supply")];
-        cause.remedy = lines(["plug it in"]);
-    }
-    cause
-}
-
-fn limited(at: usize, setting: &ClockSetting, limit: u64, promised: f64) -> Cause {
-    const PATH: &str = "/sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq";
-    let says = format!("upper limit set to {} for CPUs {}", figure(limit as f64, "Hz"), setting.cpus);
-    Cause {
-        what: "a limit is set".to_owned(),
-        evidence: vec![told(says, format!("conditions.before.clocks[{at}].max_hz"))],
-        remedy: vec![write_command(&((promised / 1e3) as u64).to_string(), PATH)],
-        undo: vec![write_command(&(limit / 1000).to_string(), PATH)],
-    }
-}
-
-fn no_boost(source: Option<&str>) -> Cause {
-    let mut cause = Cause {
-        what: "boost is switched off".to_owned(),
-        evidence: vec![told("boost off", "conditions.before.boost")],
-        ..Cause::default()
-    };
-    match source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
-        Some(path) => {
-            // Intel's file says the opposite of all others.
-            let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
-            cause.remedy.push(write_command(on, path));
-            cause.undo.push(write_command(off, path));
-        }
-        None => cause.remedy.push("switch boost (turbo) on in the firmware".to_owned()),
-    }
-    cause
-}
-
-fn governed(at: usize, governor: &str) -> Cause {
-    const PATH: &str = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor";
-    Cause {
-        what: format!("the governor is {governor}"),
-        evidence: vec![told(
-            format!("governor {governor}"),
-            format!("conditions.before.clocks[{at}].governor"),
-        )],
-        remedy: vec![write_command("performance", PATH)],
-        undo: pasteable(governor).map(|old| write_command(old, PATH)).into_iter().collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured};
-    use record::Where;
+    use crate::samples::{found, machine, measured, missing};
+    use record::conditions::ClockSetting;
+    use record::{Record, Where};
 
-    fn with(active: &str, hz: f64) -> Record {
+    fn with(hz: f64) -> Record {
         let mut record = machine(1);
         record.machine.processor.max_hz = Some(4_000_000_000);
-        record.machine.processor.base_hz = Some(2_500_000_000);
         record.conditions.before.boost = Some(true);
-        let place = Where::new().with("cpu", 0u32).with("active", active).with("vector", "scalar");
+        let place = Where::new().with("cpu", 0u32).with("active", "one").with("vector", "scalar");
         record.measurements.push(measured("core.clock", place, hz));
         record
     }
 
-    fn governor(record: &mut Record, name: &str, max_hz: u64) {
+    fn set<'a>(record: &'a mut Record, governor: &str, max_hz: u64) -> &'a mut ClockSetting {
         record.conditions.before.clocks = vec![ClockSetting {
             cpus: std::iter::once(0).collect(),
-            governor: Some(name.to_owned()),
+            governor: Some(governor.to_owned()),
             max_hz: Some(max_hz),
             ..ClockSetting::default()
         }];
+        &mut record.conditions.before.clocks[0]
     }
 
     #[test]
     fn each_cause_is_named_with_its_remedy() {
-        let mut record = with("one", 2.5e9);
-        governor(&mut record, "performance", 2_500_000_000);
+        let mut record = with(2.5e9);
+        set(&mut record, "performance", 2_500_000_000);
         let limit = &found(&record, RULE)[0];
         assert!(limit.what.ends_with("a limit is set"), "{limit:?}");
         assert!(limit.remedy[0].starts_with("echo 4000000 |") && limit.undo[0].starts_with("echo 2500000 |"));
 
-        governor(&mut record, "schedutil", 4_000_000_000);
+        set(&mut record, "schedutil", 4_000_000_000);
         let by_governor = &found(&record, RULE)[0];
         assert!(by_governor.what.ends_with("the governor is schedutil"), "{by_governor:?}");
         assert!(by_governor.undo[0].starts_with("echo schedutil |"));
+
+        set(&mut record, "powersave", 4_000_000_000).epp = Some("balance_power".to_owned());
+        let by_preference = &found(&record, RULE)[0];
+        assert!(by_preference.what.ends_with("preference is balance_power"), "{by_preference:?}");
+        assert!(by_preference.undo[0].starts_with("echo balance_power |"));
+
+        set(&mut record, "performance", 4_000_000_000).epb = Some(15);
+        let by_bias = &found(&record, RULE)[0];
+        assert!(by_bias.what.ends_with("the energy bias is 15 of 15"), "{by_bias:?}");
+        assert!(by_bias.remedy[0].starts_with("echo 0 |") && by_bias.undo[0].starts_with("echo 15 |"));
 
         record.conditions.before.boost = Some(false);
         record.conditions.before.boost_source =
@@ -251,18 +141,17 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_below_base_is_found_with_all_at_work() {
-        let finding = &found(&with("all", 2.0e9), RULE)[0];
-        assert!(finding.what.contains("below the base clock of 2.50 GHz"), "{finding:?}");
-        assert!((share_of(&finding.loss) - 0.2).abs() < 0.01);
+    fn near_enough_is_no_loss_whatever_is_set() {
+        let mut record = with(3.97e9);
+        set(&mut record, "powersave", 4_000_000_000).epp = Some("power".to_owned());
+        assert_eq!(found(&record, RULE), []);
     }
 
     #[test]
-    fn near_enough_turbo_steps_and_unknown_clocks_are_no_loss() {
-        assert_eq!(found(&with("one", 3.97e9), RULE), []);
-        assert_eq!(found(&with("all", 3.0e9), RULE), []);
-        let mut record = with("one", 2.0e9);
+    fn without_a_clock_to_hold_it_against_it_says_so() {
+        let mut record = with(2.0e9);
         record.machine.processor.max_hz = None;
-        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), Some("the highest clock that the cores advertise"));
+        assert_eq!(missing(&machine(1), RULE), Some("the core clock"));
     }
 }

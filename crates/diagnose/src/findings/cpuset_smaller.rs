@@ -1,12 +1,18 @@
 //! A process that may use only some of the machine's CPUs.
 
+use record::CpuList;
 use record::diagnosis::{Finding, Severity};
 
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, by_model, inputs, lines};
 use crate::figures::{modelled, told};
 
 /// CPUs allowed against CPUs online.
-pub const RULE: Rule = Rule { name: "cpuset-smaller", find };
+pub const RULE: Rule = Rule { name: "cpuset-smaller", resource: None, missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let counts = &case.record.machine.counts;
+    inputs::told(counts.cpus_allowed.and(counts.cpus_online), "the CPUs that this process may use")
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
@@ -33,34 +39,46 @@ fn one(case: &Case) -> Option<Finding> {
         )
     };
     let mine = machine.allowed_cpus();
-    Some(Finding {
-        // Somebody chose it, and what runs beside is not known from here.
-        severity: Severity::Note,
-        measured: false,
+    let others: CpuList =
+        machine.cpus.iter().filter(|cpu| cpu.online && !cpu.allowed).map(|cpu| cpu.id).collect();
+    let mut finding = Finding {
         place: (!mine.is_empty()).then(|| format!("CPUs {mine}")),
         evidence: vec![
             told(format!("{allowed} CPUs allowed by {who}"), from),
-            told(format!("{online} CPUs online"), "machine.counts.cpus_online"),
+            told(
+                format!("{online} CPUs online: what programs count that ask for the machine's CPUs"),
+                "machine.counts.cpus_online",
+            ),
         ],
-        remedy: lines([remedy]),
-        ..finding(&RULE, loss, format!("only {allowed} of {online} CPUs may be used"))
-    })
+        remedy: lines([
+            remedy,
+            "programs that size themselves by the machine: give them the number (nproc tells it)",
+        ]),
+        ..by_model(&RULE, loss, format!("only {allowed} of {online} CPUs may be used"))
+    };
+    let isolated = &machine.kernel.isolated;
+    if !others.is_empty() && others.iter().all(|cpu| isolated.contains(cpu)) {
+        // They are kept for programs that are put there by name.
+        finding.severity = Severity::Note;
+        finding.evidence.push(told(format!("CPUs {others} are isolated at boot"), "machine.kernel.isolated"));
+    }
+    Some(finding)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine};
+    use crate::samples::{found, machine, missing};
 
     #[test]
-    fn a_part_of_the_cpus_is_told_as_a_note() {
+    fn a_part_of_the_cpus_is_told_with_its_loss() {
         let mut record = machine(8);
         record.machine.counts.cpus_allowed = Some(2);
         record.machine.limits.affinity = (0..2).collect();
         let finding = &found(&record, RULE)[0];
         assert_eq!(
             (finding.what.as_str(), finding.severity),
-            ("only 2 of 8 CPUs may be used", Severity::Note)
+            ("only 2 of 8 CPUs may be used", Severity::Serious)
         );
         assert!(finding.remedy[0].contains("taskset"));
         record.machine.limits.cpuset = (0..2).collect();
@@ -68,10 +86,22 @@ mod tests {
     }
 
     #[test]
-    fn all_cpus_or_a_captured_tree_are_silence() {
+    fn cpus_isolated_at_boot_are_a_note() {
+        let mut record = machine(4);
+        record.machine.counts.cpus_allowed = Some(2);
+        for cpu in &mut record.machine.cpus[2..] {
+            cpu.allowed = false;
+        }
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
+        record.machine.kernel.isolated = (2..4).collect();
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+    }
+
+    #[test]
+    fn all_cpus_are_silence_and_a_captured_tree_misses_its_process() {
         let mut record = machine(8);
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.cpus_allowed = None;
-        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), Some("the CPUs that this process may use"));
     }
 }

@@ -4,18 +4,26 @@ use record::diagnosis::Finding;
 use record::units::figure;
 
 use super::timer_slack::gains;
-use super::{Case, Rule, at_most_warning, costs, finding, lines};
+use super::{Case, Rule, at_most_warning, costs, finding, inputs, lines};
 use crate::figures::{cpus_text, evidence, told};
+use crate::resources::WAKE_UP;
 
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
-pub const RULE: Rule = Rule { name: "idle-states", find };
+pub const RULE: Rule = Rule { name: "idle-states", resource: Some(WAKE_UP), missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    inputs::wakeup(case).or_else(|| {
+        let both = gains(case, "fifo", 0.0);
+        inputs::told(both, "real-time wake-up latency with idle states held off (needs root)")
+    })
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
 }
 
 fn one(case: &Case) -> Option<Finding> {
-    let gain = gains(case.record, "fifo", 0.0)?;
+    let gain = gains(case, "fifo", 0.0)?;
     let loss = costs(gain.loss)?;
     let mut seen = vec![
         evidence(gain.as_is, "a real-time thread wakes, in the median, after"),
@@ -44,22 +52,14 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured};
+    use crate::samples::{add_wakeups, found, machine, missing};
     use record::machine::IdleState;
-    use record::{Record, Where};
-
-    fn wakeup(record: &mut Record, policy: &str, setting: &str, ns: f64) {
-        for cpu in 0..2u32 {
-            let place = Where::new().with("cpu", cpu).with("policy", policy).with("setting", setting);
-            record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
-        }
-    }
 
     #[test]
     fn deep_sleep_is_found_in_real_time_threads() {
         let mut record = machine(2);
-        wakeup(&mut record, "fifo", "as-is", 60e3);
-        wakeup(&mut record, "fifo", "tuned", 5e3);
+        add_wakeups(&mut record, "fifo", "as-is", [60e3; 2]);
+        add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
         record.machine.idle_states = vec![IdleState { exit_ns: Some(133_000), ..IdleState::default() }];
         let finding = &found(&record, RULE)[0];
         assert!(finding.what.contains("55.0 µs"), "{finding:?}");
@@ -69,9 +69,11 @@ mod tests {
     #[test]
     fn when_waking_is_as_fast_or_was_not_measured_it_is_silent() {
         let mut record = machine(2);
-        assert_eq!(found(&record, RULE), []);
-        wakeup(&mut record, "fifo", "as-is", 5.05e3);
-        wakeup(&mut record, "fifo", "tuned", 5e3);
+        assert_eq!(missing(&record, RULE), Some("wake-up latency"));
+        add_wakeups(&mut record, "other", "as-is", [60e3; 2]);
+        assert!(missing(&record, RULE).is_some_and(|words| words.contains("real-time")));
+        add_wakeups(&mut record, "fifo", "as-is", [5.05e3; 2]);
+        add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
         assert_eq!(found(&record, RULE), []);
     }
 }

@@ -6,15 +6,25 @@ use record::diagnosis::Finding;
 use record::machine::MemoryDevice;
 use record::units::bytes;
 
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, by_model, inputs, lines};
 use crate::figures::{modelled, told};
 use crate::parts;
+use crate::resources::MEMORY_BANDWIDTH;
 
 /// Uneven memory between the channels of a node, or between nodes.
 ///
 /// Modelled: a program that uses all memory evenly is done when the fullest channel is, so that the share lost is
 /// 1 − mean ÷ maximum.
-pub const RULE: Rule = Rule { name: "memory-population", find };
+pub const RULE: Rule = Rule { name: "memory-population", resource: Some(MEMORY_BANDWIDTH), missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let devices = &case.record.machine.memory_devices;
+    let tells = |slot: &MemoryDevice| slot.channel.is_some() || slot.node.is_some();
+    inputs::devices(case).or_else(|| {
+        let words = "channels or nodes of memory devices";
+        inputs::told(devices.iter().find(|slot| tells(slot)), words)
+    })
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     let slots: Vec<&MemoryDevice> =
@@ -78,11 +88,10 @@ fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Findin
         place = Some(place.map_or_else(|| named.clone(), |place| format!("{place}, {named}")));
     }
     Some(Finding {
-        measured: false,
         place,
         evidence: vec![told(sizes.join(", "), "machine.memory_devices[].channel and .bytes")],
         remedy: lines(["put the same amount of memory, in equal devices, on every channel"]),
-        ..finding(&RULE, loss, what)
+        ..by_model(&RULE, loss, what)
     })
 }
 
@@ -97,30 +106,16 @@ fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
     let told_sizes: Vec<String> =
         nodes.iter().map(|(node, size)| format!("{node}: {}", bytes(*size))).collect();
     Some(Finding {
-        measured: false,
         evidence: vec![told(told_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
         remedy: lines(["put the same amount of memory on every node or package"]),
-        ..finding(&RULE, loss, "nodes or packages hold different amounts of memory")
+        ..by_model(&RULE, loss, "nodes or packages hold different amounts of memory")
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine};
-    use record::machine::MemoryDevice;
-
-    fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
-        MemoryDevice {
-            locator: Some(locator.to_owned()),
-            channel: Some(channel.to_owned()),
-            bytes: (gib > 0).then_some(gib << 30),
-            rated_mt_s: Some(2934),
-            configured_mt_s: Some(2933),
-            node: Some(0),
-            ..MemoryDevice::default()
-        }
-    }
+    use crate::samples::{device, found, machine, missing};
 
     #[test]
     fn empty_channels_are_found() {
@@ -155,6 +150,6 @@ mod tests {
         record.machine.memory_devices[3].channel = None;
         assert_eq!(found(&record, RULE), []);
         record.machine.memory_devices.clear();
-        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), Some(inputs::DEVICES));
     }
 }

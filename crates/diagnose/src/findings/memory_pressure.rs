@@ -3,11 +3,15 @@
 use record::diagnosis::Finding;
 use record::units::percent;
 
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, finding, inputs, lines};
 use crate::figures::{modelled, told};
 
 /// Pressure stall information for memory: the share of time in which some task waited.
-pub const RULE: Rule = Rule { name: "memory-pressure", find };
+pub const RULE: Rule = Rule { name: "memory-pressure", resource: None, missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    inputs::told(case.record.conditions.before.pressure.get("memory"), "memory pressure (PSI)")
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
@@ -33,12 +37,12 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine};
+    use crate::samples::{found, machine, missing};
 
     #[test]
     fn waiting_for_memory_is_found_and_hardly_any_is_not() {
         let mut record = machine(1);
-        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), Some("memory pressure (PSI)"));
         record.conditions.before.pressure.insert("memory".to_owned(), 0.004);
         assert_eq!(found(&record, RULE), []);
         record.conditions.before.pressure.insert("memory".to_owned(), 0.25);

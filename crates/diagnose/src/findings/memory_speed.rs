@@ -4,23 +4,35 @@ use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
 
-use super::{Case, Rule, finding, lines};
+use super::memory_mixed::{ROUNDING, slowest_rated};
+use super::{Case, Rule, by_model, inputs, lines};
 use crate::figures::{modelled, told};
 use crate::parts;
+use crate::resources::MEMORY_BANDWIDTH;
 
-/// Configured MT/s below rated MT/s, one finding for each group of devices that agree.
-pub const RULE: Rule = Rule { name: "memory-speed", find };
+/// Configured MT/s below rated MT/s, one finding for each group of devices that agree. Devices that a slower one beside
+/// them holds down are `memory-mixed`'s.
+pub const RULE: Rule = Rule { name: "memory-speed", resource: Some(MEMORY_BANDWIDTH), missing, find };
 
-/// Speeds are thirds of 100 MT/s, rounded one way by the firmware and the other way by the device: 2933 is 2934.
-const ROUNDING: u32 = 1;
+fn missing(case: &Case) -> Option<&'static str> {
+    let both = |device: &&record::machine::MemoryDevice| {
+        device.rated_mt_s.is_some() && device.configured_mt_s.is_some()
+    };
+    inputs::devices(case).or_else(|| {
+        let words = "rated and configured speed of memory devices";
+        inputs::told(parts::populated(&case.record.machine).find(both), words)
+    })
+}
 
 fn find(case: &Case) -> Vec<Finding> {
+    let slowest = slowest_rated(&case.record.machine);
     let mut groups: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
-    for (at, device) in case.record.machine.memory_devices.iter().enumerate() {
-        let populated = device.bytes.is_some_and(|bytes| bytes > 0) && !parts::is_flash(device);
-        if let (true, Some(rated), Some(configured)) = (populated, device.rated_mt_s, device.configured_mt_s)
+    for (at, device) in parts::populated(&case.record.machine).enumerate() {
+        if let (Some(rated), Some(configured)) = (device.rated_mt_s, device.configured_mt_s)
             && configured > 0
             && configured < rated.saturating_sub(ROUNDING)
+            // As fast as the slowest device allows.
+            && slowest.is_none_or(|slowest| configured.saturating_add(ROUNDING) < slowest)
         {
             let name = device.locator.clone().unwrap_or_else(|| format!("device {at}"));
             groups.entry((rated, configured)).or_default().push(name);
@@ -36,7 +48,6 @@ fn one((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let shown = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
     let more = count.checked_sub(5).map_or_else(String::new, |more| format!(" and {} more", more + 1));
     Some(Finding {
-        measured: false,
         place: Some(format!("{shown}{more}")),
         evidence: vec![
             told(format!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s"),
@@ -44,29 +55,16 @@ fn one((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
         ],
         remedy: lines([
             "in the firmware: memory speed to automatic or maximum performance, no power saving for memory",
-            "if it stays: the processor's limit, two devices on a channel, or a slower device beside them hold it down",
+            "if it stays: the processor's limit or two devices on a channel hold it down; fit fewer or faster ones",
         ]),
-        ..finding(&RULE, loss, format!("{count} memory {plural} at {configured} of {rated} MT/s"))
+        ..by_model(&RULE, loss, format!("{count} memory {plural} at {configured} of {rated} MT/s"))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine};
-    use record::machine::MemoryDevice;
-
-    fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
-        MemoryDevice {
-            locator: Some(locator.to_owned()),
-            channel: Some(channel.to_owned()),
-            bytes: (gib > 0).then_some(gib << 30),
-            rated_mt_s: Some(2934),
-            configured_mt_s: Some(2933),
-            node: Some(0),
-            ..MemoryDevice::default()
-        }
-    }
+    use crate::samples::{device, found, machine, missing};
 
     #[test]
     fn slow_devices_are_found_by_group() {
@@ -80,17 +78,37 @@ mod tests {
         assert_eq!(all[0].what, "6 memory devices run at 2100 of 2934 MT/s");
         assert_eq!(all[0].place.as_deref(), Some("DIMM0, DIMM1, DIMM2, DIMM3 and 2 more"));
         assert!(!all[0].measured);
+        assert_eq!(all[0].resource.as_deref(), Some("memory bandwidth"));
         record.machine.memory_devices[0].configured_mt_s = Some(1866);
         assert_eq!(found(&record, RULE).len(), 2);
     }
 
     #[test]
-    fn rounding_empty_slots_and_silence_are_no_slow_memory() {
+    fn devices_that_a_slower_one_holds_down_are_told_once() {
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![device("A", "A", 32), device("B", "B", 32)];
+        record.machine.memory_devices[0].rated_mt_s = Some(2400);
+        for device in &mut record.machine.memory_devices {
+            device.configured_mt_s = Some(2400);
+        }
+        assert_eq!(found(&record, RULE), []);
+        assert_eq!(found(&record, super::super::memory_mixed::RULE).len(), 1);
+    }
+
+    #[test]
+    fn rounding_and_empty_slots_are_no_slow_memory() {
         let mut record = machine(1);
         record.machine.memory_devices = vec![device("A", "A", 32), device("B", "B", 0)];
         record.machine.memory_devices[1].configured_mt_s = Some(1600);
         assert_eq!(found(&record, RULE), []);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let mut record = machine(1);
+        assert_eq!(missing(&record, RULE), Some(inputs::DEVICES));
+        record.machine.memory_devices = vec![device("A", "A", 32)];
         record.machine.memory_devices[0].configured_mt_s = None;
-        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));
     }
 }

@@ -1,40 +1,85 @@
 //! The rules that turn a record into findings, and the order in which findings are told. A new rule is one new file
 //! here and its line in [`RULES`].
 
+mod all_core_clock;
 mod bandwidth_below_parts;
+mod busy_stalled;
+mod cache_of_host;
 mod cache_smaller;
+mod clock_cause;
 mod clock_limit;
 mod clocksource;
+mod counter_not_invariant;
 mod cpu_quota;
 mod cpuset_smaller;
+mod huge_pages_refused;
 mod idle_states;
+mod inputs;
+mod memory_mixed;
 mod memory_population;
 mod memory_pressure;
 mod memory_speed;
+mod mitigations;
+mod numa_balancing;
+mod numa_distances;
+mod numa_off;
+mod numa_remote;
 mod offline_cpus;
 mod other_load;
+mod outlier_cores;
 mod page_walk;
+mod preemption;
+mod smt_yield;
 mod steal;
 mod stolen_below;
 mod stolen_os;
 mod swap;
+mod theft;
 mod throttled;
 mod timer_slack;
 mod vector_clock;
+mod virtual_topology;
 
-use record::diagnosis::{Confidence, Evidence, Finding, Severity};
+use std::collections::HashMap;
+
+use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::statistics::Verdict;
-use record::{Level, Record};
+use record::{Level, Measurement, Record};
 
 use crate::figures::{place, severity, share_of, told};
 
 /// What a rule sees.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Case<'a> {
     /// The record.
     pub record: &'a Record,
     /// The levels of the memory hierarchy found in it.
     pub levels: &'a [Level],
+    /// What the matrices of a machine with several nodes say.
+    pub numa: Option<&'a Numa>,
+    /// The measurements that have a figure, by metric: a record may hold tens of thousands, and most rules want a few.
+    figures: HashMap<&'a str, Vec<&'a Measurement>>,
+}
+
+impl<'a> Case<'a> {
+    /// A record with what was read out of it before.
+    pub fn new(record: &'a Record, levels: &'a [Level], numa: Option<&'a Numa>) -> Self {
+        let mut figures: HashMap<&str, Vec<&Measurement>> = HashMap::new();
+        for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
+            figures.entry(m.metric.as_str()).or_default().push(m);
+        }
+        Self { record, levels, numa, figures }
+    }
+
+    /// The measurements of one metric that have a figure.
+    pub fn of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a, '_> {
+        self.figures.get(metric).map_or(&[][..], Vec::as_slice).iter().copied()
+    }
+
+    /// Whether a metric was measured.
+    pub fn has(&self, metric: &str) -> bool {
+        self.figures.contains_key(metric)
+    }
 }
 
 /// One rule: it names what it looks for, and stays silent when its inputs are missing or its loss is not resolved.
@@ -42,25 +87,45 @@ pub struct Case<'a> {
 pub struct Rule {
     /// Its name, stable: findings carry it.
     pub name: &'static str,
-    /// What it finds.
+    /// The resource of which its findings take, as in `diagnosis.resources[].name`; `None` where they take CPU time or
+    /// something that is none of the resources.
+    pub resource: Option<&'static str>,
+    /// What the record does not hold and the rule needs, in a few words. `None` when it can look, and when this
+    /// machine cannot have what it looks for: siblings that no core has are not missing.
+    pub missing: fn(&Case) -> Option<&'static str>,
+    /// What it finds; called only when nothing is missing.
     pub find: fn(&Case) -> Vec<Finding>,
 }
 
 /// Every rule.
 pub const RULES: &[Rule] = &[
+    all_core_clock::RULE,
     bandwidth_below_parts::RULE,
+    busy_stalled::RULE,
+    cache_of_host::RULE,
     cache_smaller::RULE,
     clock_limit::RULE,
     clocksource::RULE,
+    counter_not_invariant::RULE,
     cpu_quota::RULE,
     cpuset_smaller::RULE,
+    huge_pages_refused::RULE,
     idle_states::RULE,
+    memory_mixed::RULE,
     memory_population::RULE,
     memory_pressure::RULE,
     memory_speed::RULE,
+    mitigations::RULE,
+    numa_balancing::RULE,
+    numa_distances::RULE,
+    numa_off::RULE,
+    numa_remote::RULE,
     offline_cpus::RULE,
     other_load::RULE,
+    outlier_cores::RULE,
     page_walk::RULE,
+    preemption::RULE,
+    smt_yield::RULE,
     steal::RULE,
     stolen_below::RULE,
     stolen_os::RULE,
@@ -68,14 +133,15 @@ pub const RULES: &[Rule] = &[
     throttled::RULE,
     timer_slack::RULE,
     vector_clock::RULE,
+    virtual_topology::RULE,
 ];
 
 /// The findings of all rules, the worst first; of those equally bad the largest loss, then by the rule's name.
-pub fn findings(record: &Record, levels: &[Level]) -> Vec<Finding> {
-    let case = Case { record, levels };
-    let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(&case)).collect();
+pub fn findings(case: &Case) -> Vec<Finding> {
+    let able = RULES.iter().filter(|rule| (rule.missing)(case).is_none());
+    let mut found: Vec<Finding> = able.flat_map(|rule| (rule.find)(case)).collect();
     for finding in &mut found {
-        weaken(record, finding);
+        weaken(case, finding);
     }
     found.sort_by(|a, b| {
         b.severity
@@ -86,19 +152,27 @@ pub fn findings(record: &Record, levels: &[Level]) -> Vec<Finding> {
     found
 }
 
+/// The rules that could not look, each with what it misses, in the order of [`RULES`].
+pub fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
+    let untold = |rule: &Rule| {
+        let missing = (rule.missing)(case)?;
+        Some(NotLookedFor { rule: rule.name.to_owned(), missing: missing.to_owned() })
+    };
+    RULES.iter().filter_map(untold).collect()
+}
+
 /// A finding that leans on a measurement which says of itself that it should not be leaned on is a note, and says so.
-fn weaken(record: &Record, finding: &mut Finding) {
-    let doubts: Vec<Evidence> = finding
-        .evidence
-        .iter()
-        .filter_map(|seen| {
-            let measurement =
-                record.measurements.iter().find(|m| m.doubt.is_some() && place(m) == seen.from)?;
-            Some(told(format!("in doubt: {}", measurement.doubt.as_deref()?), seen.from.clone()))
-        })
-        .collect();
+fn weaken(case: &Case, finding: &mut Finding) {
+    let doubt = |seen: &Evidence| {
+        let metric = seen.from.split(' ').next()?;
+        let doubtful = case.of(metric).filter(|m| m.doubt.is_some());
+        let measurement = doubtful.into_iter().find(|m| place(m) == seen.from)?;
+        Some(told(format!("in doubt: {}", measurement.doubt.as_deref()?), seen.from.clone()))
+    };
+    let doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
     if !doubts.is_empty() {
         finding.severity = Severity::Note;
+        finding.confidence = Confidence::Low;
         finding.evidence.extend(doubts);
     }
 }
@@ -113,11 +187,21 @@ fn finding(rule: &Rule, loss: Verdict, what: impl Into<String>) -> Finding {
         evidence: Vec::new(),
         loss,
         measured: true,
-        confidence: Confidence::Medium,
-        resource: None,
+        confidence: Confidence::High,
+        resource: rule.resource.map(str::to_owned),
         remedy: Vec::new(),
         undo: Vec::new(),
     }
+}
+
+/// A finding whose fact is read and whose loss follows from a model.
+fn by_model(rule: &Rule, loss: Verdict, what: impl Into<String>) -> Finding {
+    Finding { measured: false, confidence: Confidence::Medium, ..finding(rule, loss, what) }
+}
+
+/// A finding whose fact is read and whose loss nothing here tells, for the reason given.
+fn of_fact(rule: &Rule, severity: Severity, reason: impl Into<String>, what: impl Into<String>) -> Finding {
+    Finding { severity, ..by_model(rule, Verdict::NotMeasurable { reason: reason.into() }, what) }
 }
 
 /// The verdict when it says that something is lost.

@@ -4,13 +4,18 @@ use record::CpuList;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
 
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, by_model, inputs, lines};
 use crate::figures::{cpus_text, modelled, told, write_command};
 
 /// CPUs present that are not online.
-pub const RULE: Rule = Rule { name: "offline-cpus", find };
+pub const RULE: Rule = Rule { name: "offline-cpus", resource: None, missing, find };
 
 const SMT: &str = "/sys/devices/system/cpu/smt/control";
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let counts = &case.record.machine.counts;
+    inputs::told(counts.cpus_present.and(counts.cpus_online), "counts of CPUs present and online")
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
@@ -60,19 +65,18 @@ fn one(case: &Case) -> Option<Finding> {
     };
     Some(Finding {
         severity,
-        measured: false,
         place: cpus_text(&off),
         evidence: seen,
         remedy,
         undo,
-        ..finding(&RULE, loss, what)
+        ..by_model(&RULE, loss, what)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine};
+    use crate::samples::{found, machine, missing};
 
     fn with(offline: u32) -> record::Record {
         let mut record = machine(8);
@@ -110,6 +114,6 @@ mod tests {
         assert_eq!(found(&with(0), RULE), []);
         let mut record = with(2);
         record.machine.counts.cpus_present = None;
-        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), Some("counts of CPUs present and online"));
     }
 }

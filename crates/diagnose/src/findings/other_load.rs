@@ -1,52 +1,116 @@
 //! Work of others on the machine while it was measured.
 
-use record::diagnosis::{Finding, Severity};
-use record::units::significant;
+use record::diagnosis::{Evidence, Finding};
+use record::statistics::Verdict;
+use record::units::{percent, significant};
 
-use super::{Case, Rule, finding, lines};
-use crate::figures::{modelled, told};
+use super::{Case, Rule, by_model, inputs, lines};
+use crate::figures::{RESOLUTION, modelled, told, verdict};
 
-/// The load average when the run began: a whole CPU's worth or more of somebody else's work.
+/// CPU time that others used during the run; where the record does not tell that, the load average when it began.
 ///
-/// Modelled: n CPUs shared fairly by n threads and a load of L others leave the threads n ÷ (n + L) of the time.
-pub const RULE: Rule = Rule { name: "other-load", find };
+/// Modelled: n CPUs shared fairly by n threads and L others leave the threads n ÷ (n + L) of the time. Others that were
+/// held up by the measuring itself used less than they wanted, so L is at least what they used.
+pub const RULE: Rule = Rule { name: "other-load", resource: None, missing, find };
+
+/// Kinds of CPU time in which somebody works.
+const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
+
+/// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'.
+const LEAST_SECONDS: f64 = 1.0;
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let before = &case.record.conditions.before;
+    if case.record.measurements.is_empty() {
+        return Some("a run of measurements");
+    }
+    inputs::told(case.record.machine.counts.cpus_online, "the number of CPUs").or_else(|| {
+        let load = before.load.map(|load| load[0]);
+        inputs::told(used(case).or(load), "CPU time during the run, or the load average before it")
+    })
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
 }
 
+/// CPUs that others used on average during the run: all busy time less this process's own.
+fn used(case: &Case) -> Option<f64> {
+    let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref()?);
+    let seconds = after.uptime_seconds? - before.uptime_seconds?;
+    let own = after.own_cpu_seconds? - before.own_cpu_seconds?;
+    let mut busy = 0.0;
+    for kind in BUSY {
+        busy += after.cpu_seconds.get(kind)? - before.cpu_seconds.get(kind)?;
+    }
+    let used = (busy - own) / seconds;
+    (seconds >= LEAST_SECONDS && used.is_finite()).then(|| used.max(0.0))
+}
+
+/// The share lost to `load` others on `cpus` CPUs.
+fn share(load: f64, cpus: u32) -> f64 {
+    load / (load + f64::from(cpus))
+}
+
 fn one(case: &Case) -> Option<Finding> {
-    if case.record.measurements.is_empty() {
-        return None;
-    }
-    let [minute, ..] = case.record.conditions.before.load?;
+    let before = &case.record.conditions.before;
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
-    if minute < 1.0 {
-        return None;
-    }
-    let loss = modelled(minute / (minute + f64::from(cpus)))?;
-    let load = significant(minute);
-    let mut seen = vec![told(
-        format!("load average {load} over the last minute, {cpus} CPUs"),
-        "conditions.before.load",
-    )];
-    if let Some(pressure) = case.record.conditions.before.pressure.get("cpu") {
-        let says = format!("some task waited for a CPU {} of the time", record::units::percent(*pressure));
+    let average = before.load.map(|load| load[0]).filter(|load| load.is_finite() && *load >= 0.0);
+    let (loss, what, mut seen) = match used(case) {
+        Some(used) => during(used, average, cpus)?,
+        None => {
+            let load = average.filter(|load| *load >= 1.0)?;
+            let says = significant(load);
+            (
+                modelled(share(load, cpus))?,
+                format!("other work wanted {says} CPUs when the measuring began, of {cpus}"),
+                vec![told(
+                    format!("load average {says} over the last minute, {cpus} CPUs"),
+                    "conditions.before.load",
+                )],
+            )
+        }
+    };
+    if let Some(pressure) = before.pressure.get("cpu") {
+        let says = format!("some task waited for a CPU {} of the time before", percent(*pressure));
         seen.push(told(says, "conditions.before.pressure.cpu"));
     }
     Some(Finding {
-        severity: Severity::Warning,
-        measured: false,
         evidence: seen,
         remedy: lines(["who: top -b -n1 | head -20; measure again when it is gone"]),
-        ..finding(&RULE, loss, format!("other work wanted {load} CPUs when the measuring began, of {cpus}"))
+        ..by_model(&RULE, loss, what)
     })
+}
+
+fn during(used: f64, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
+    let least = share(used, cpus);
+    if least < RESOLUTION {
+        return None;
+    }
+    // What they wanted at most: what they wanted before, when nobody measured beside them.
+    let most = average.map_or(least, |average| share(average, cpus)).max(least);
+    let says = significant(used);
+    let mut seen = vec![told(
+        format!("others used {says} of {cpus} CPUs during the run"),
+        "conditions.after.cpu_seconds and .own_cpu_seconds",
+    )];
+    if let Some(average) = average {
+        let says = format!("load average {} over the minute before", significant(average));
+        seen.push(told(says, "conditions.before.load"));
+    }
+    Some((
+        verdict(least, (least, most)),
+        format!("other work used {says} of {cpus} CPUs while this was measured"),
+        seen,
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured};
+    use crate::figures::share_of;
+    use crate::samples::{found, machine, measured, missing};
+    use record::Snapshot;
 
     fn with(load: f64) -> record::Record {
         let mut record = machine(4);
@@ -55,17 +119,53 @@ mod tests {
         record
     }
 
-    #[test]
-    fn a_busy_machine_is_told() {
-        let finding = &found(&with(3.0), RULE)[0];
-        assert!((crate::figures::share_of(&finding.loss) - 3.0 / 7.0).abs() < 1e-9, "{finding:?}");
+    /// A run of 10 s in which all together used `busy` CPU seconds and this process `own`.
+    fn ran(record: &mut record::Record, busy: f64, own: f64) {
+        let at = |uptime: f64, user: f64, own: f64| Snapshot {
+            uptime_seconds: Some(uptime),
+            own_cpu_seconds: Some(own),
+            cpu_seconds: BUSY
+                .iter()
+                .map(|kind| ((*kind).to_owned(), 0.0))
+                .chain([("user".to_owned(), user)])
+                .collect(),
+            ..Snapshot::default()
+        };
+        let load = record.conditions.before.load;
+        record.conditions.before = Snapshot { load, ..at(100.0, 500.0, 0.0) };
+        record.conditions.after = Some(at(110.0, 500.0 + busy, own));
     }
 
     #[test]
-    fn an_idle_machine_or_an_inventory_alone_is_silence() {
+    fn a_machine_that_was_busy_before_is_told() {
+        let finding = &found(&with(3.0), RULE)[0];
+        assert!((share_of(&finding.loss) - 3.0 / 7.0).abs() < 1e-9, "{finding:?}");
+    }
+
+    #[test]
+    fn a_competitor_is_told_by_what_it_used_though_the_load_average_lags() {
+        let mut record = with(0.1);
+        ran(&mut record, 20.0, 10.0);
+        let finding = &found(&record, RULE)[0];
+        assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
+        assert!(finding.what.contains("used 1.00 of 4 CPUs"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_build_that_had_just_ended_is_no_competitor() {
+        let mut record = with(4.0);
+        ran(&mut record, 10.1, 10.0);
+        assert_eq!(found(&record, RULE), []);
+    }
+
+    #[test]
+    fn an_idle_machine_is_silence_and_an_inventory_misses_a_run() {
         assert_eq!(found(&with(0.4), RULE), []);
         let mut inventory = with(3.0);
         inventory.measurements.clear();
-        assert_eq!(found(&inventory, RULE), []);
+        assert_eq!(missing(&inventory, RULE), Some("a run of measurements"));
+        let mut untold = with(3.0);
+        untold.conditions.before.load = None;
+        assert!(missing(&untold, RULE).is_some_and(|words| words.starts_with("CPU time")));
     }
 }

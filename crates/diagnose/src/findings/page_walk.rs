@@ -4,14 +4,26 @@ use record::Better;
 use record::diagnosis::Finding;
 use record::units::bytes;
 
-use super::{Case, Rule, at_most_warning, costs, finding, is_virtual};
-use crate::figures::{evidence, loss, pasteable, told, write_command};
-use crate::resources::pages;
+use super::{Case, Rule, costs, finding, inputs, is_virtual};
+use crate::figures::{evidence, loss, pasteable, severity, told, write_command};
+use crate::resources::{MEMORY_LATENCY, Walk, beyond, pages};
 
-/// Load latency on 4 KiB against 2 MiB pages at the largest working set measured on both.
-pub const RULE: Rule = Rule { name: "page-walk", find };
+/// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
+/// beyond the caches.
+pub const RULE: Rule = Rule { name: "page-walk", resource: Some(MEMORY_LATENCY), missing, find };
 
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+fn missing(case: &Case) -> Option<&'static str> {
+    inputs::latency(case).or_else(|| {
+        let size = pages(case.record).and_then(|(small, _)| small.place.count("bytes"));
+        let Some(size) = size else {
+            return Some("load latency on 2 MiB and on 4 KiB pages");
+        };
+        (size < beyond(case.record, case.levels, Walk::Loads))
+            .then_some("load latency beyond the caches on both page sizes (linespeed run latency --full)")
+    })
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
@@ -30,25 +42,12 @@ fn one(case: &Case) -> Option<Finding> {
         evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
         evidence(huge, "on 2 MiB pages"),
     ];
-    let mut remedy = Vec::new();
-    let mut undo = Vec::new();
-    if let Some(old) = thp {
-        seen.push(told(format!("transparent huge pages: {old}"), "conditions.before.thp"));
-        if old == "never" {
-            remedy.push(write_command("madvise", ENABLED));
-        }
-        undo.extend(pasteable(old).map(|old| write_command(old, ENABLED)));
-        remedy.push(
-            "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1".to_owned(),
-        );
-        remedy.push(format!("for every program: {}", write_command("always", ENABLED)));
-    } else {
-        remedy.push("reserve pages for programs that ask for them: sudo sysctl vm.nr_hugepages=N".to_owned());
-        undo.push("sudo sysctl vm.nr_hugepages=0".to_owned());
-    }
+    seen.extend(thp.map(|thp| told(format!("transparent huge pages: {thp}"), "conditions.before.thp")));
     let nested = if is_virtual(case.record) { ", nested ones under the hypervisor" } else { "" };
+    let (remedy, undo) = remedy(thp);
     Some(Finding {
-        severity: at_most_warning(&loss),
+        // Only programs whose data are large and scattered feel it.
+        severity: severity(&loss).min(record::diagnosis::Severity::Warning),
         place: Some(format!("loads scattered over {size}")),
         evidence: seen,
         remedy,
@@ -57,10 +56,29 @@ fn one(case: &Case) -> Option<Finding> {
     })
 }
 
+/// How programs get larger pages, and the way back.
+pub(super) fn remedy(thp: Option<&str>) -> (Vec<String>, Vec<String>) {
+    let Some(old) = thp else {
+        return (
+            vec!["reserve pages for programs that ask for them: sudo sysctl vm.nr_hugepages=N".to_owned()],
+            vec!["sudo sysctl vm.nr_hugepages=0".to_owned()],
+        );
+    };
+    let mut remedy = Vec::new();
+    if old == "never" {
+        remedy.push(write_command("madvise", ENABLED));
+    }
+    remedy.push(
+        "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1".to_owned(),
+    );
+    remedy.push(format!("for every program: {}", write_command("always", ENABLED)));
+    (remedy, pasteable(old).map(|old| write_command(old, ENABLED)).into_iter().collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{add_curve, found, machine};
+    use crate::samples::{add_cache, add_curve, found, machine, missing};
     use record::Record;
 
     fn with(thp: Option<&str>, small: f64, huge: f64) -> Record {
@@ -92,8 +110,16 @@ mod tests {
     fn when_programs_have_large_pages_or_nothing_is_lost_it_is_silent() {
         assert_eq!(found(&with(Some("always"), 140.0, 100.0), RULE), []);
         assert_eq!(found(&with(Some("madvise"), 100.5, 100.0), RULE), []);
+    }
+
+    #[test]
+    fn one_page_size_or_a_working_set_within_the_caches_is_missing() {
         let mut record = with(Some("madvise"), 140.0, 100.0);
-        record.measurements.retain(|m| m.place.word("page") == Some("4KiB"));
+        add_cache(&mut record, 3, 1 << 30, 1);
+        assert!(missing(&record, RULE).is_some_and(|words| words.contains("beyond the caches")));
         assert_eq!(found(&record, RULE), []);
+        record.measurements.retain(|m| m.place.word("page") == Some("4KiB"));
+        assert_eq!(missing(&record, RULE), Some("load latency on 2 MiB and on 4 KiB pages"));
+        assert_eq!(missing(&machine(1), RULE), Some("load latency"));
     }
 }

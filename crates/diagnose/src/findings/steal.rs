@@ -3,11 +3,17 @@
 use record::diagnosis::Finding;
 use record::units::percent;
 
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, finding, inputs, lines};
 use crate::figures::{modelled, told};
 
 /// Steal during the run, by the kernel's account.
-pub const RULE: Rule = Rule { name: "steal", find };
+pub const RULE: Rule = Rule { name: "steal", resource: None, missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let after = case.record.conditions.after.as_ref();
+    inputs::told(after, inputs::AFTER)
+        .or_else(|| inputs::told(after.and_then(|after| after.steal_share), "steal (/proc/stat)"))
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
@@ -33,7 +39,7 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine};
+    use crate::samples::{found, machine, missing};
 
     fn with(share: Option<f64>) -> record::Record {
         let mut record = machine(1);
@@ -49,9 +55,9 @@ mod tests {
     #[test]
     fn hardly_any_or_an_unfinished_run_is_silence() {
         assert_eq!(found(&with(Some(0.004)), RULE), []);
-        assert_eq!(found(&with(None), RULE), []);
+        assert_eq!(missing(&with(None), RULE), Some("steal (/proc/stat)"));
         let mut record = machine(1);
         record.conditions.before.steal_share = Some(0.5);
-        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), Some(inputs::AFTER));
     }
 }

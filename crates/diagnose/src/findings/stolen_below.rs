@@ -1,72 +1,132 @@
 //! CPU time taken from below the kernel: by firmware, or by the hypervisor.
 
-use record::diagnosis::Finding;
-use record::units::percent;
+use record::diagnosis::{Finding, Severity};
+use record::units::{figure, percent};
 
-use super::stolen_os::worst;
-use super::{Case, Rule, finding, is_virtual, lines};
-use crate::figures::{cpus_text, share_of};
+use super::theft::{self, is_a_cap, ordinary_wakeup, worst};
+use super::{Case, Rule, finding, is_virtual, lines, of_fact};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, place, told};
 
-/// The share stolen with no interrupt or switch of this kernel behind it.
-pub const RULE: Rule = Rule { name: "stolen-below", find };
+/// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
+/// longer than a wake-up takes here.
+pub const RULE: Rule = Rule { name: "stolen-below", resource: None, missing: theft::missing, find };
+
+/// Where wake-ups were not measured: the kernel's default timer slack, which programs that sleep wait anyway.
+const SLACK_NS: f64 = 50e3;
 
 fn find(case: &Case) -> Vec<Finding> {
-    let Some(theft) = worst(case.record, "below") else {
-        return Vec::new();
-    };
-    let share = percent(share_of(&theft.loss));
-    let (who, remedy) = if is_virtual(case.record) {
-        (
-            "the hypervisor",
-            lines([
-                "none from inside: an instance type with CPUs of its own, or a dedicated host",
-                "on the host: pin the virtual CPUs, and count the runnable ones against the real ones",
-            ]),
-        )
+    share(case).or_else(|| gaps(case)).into_iter().collect()
+}
+
+/// Who it is, and what to do about it.
+fn who(case: &Case) -> (&'static str, Vec<String>) {
+    if is_virtual(case.record) {
+        let remedy = lines([
+            "none from inside: an instance type with CPUs of its own, or a dedicated host",
+            "on the host: pin the virtual CPUs, and count the runnable ones against the real ones",
+        ]);
+        ("the hypervisor", remedy)
     } else {
-        (
-            "the firmware",
-            lines([
-                "count system management interrupts: sudo turbostat --show CPU,SMI",
-                "in the firmware: no USB legacy support, no power capping, no memory error polling; a newer version",
-            ]),
-        )
-    };
-    vec![Finding {
+        let remedy = lines([
+            "count system management interrupts: sudo turbostat --show CPU,SMI",
+            "in the firmware: no USB legacy support, no power capping, no memory error polling; a newer version",
+        ]);
+        ("the firmware", remedy)
+    }
+}
+
+fn share(case: &Case) -> Option<Finding> {
+    let theft = worst(case, "below")?;
+    let (who, remedy) = who(case);
+    let mut seen = theft.evidence();
+    if is_virtual(case.record) {
+        if let Some(gap) = theft.gap.filter(|gap| is_a_cap(gap)) {
+            let says = "the gaps are alike and long, as a cap (credits, a quota of the host) makes them; \
+                        neighbours take what they happen to need";
+            seen.push(told(says, place(gap)));
+        }
+        let after = case.record.conditions.after.as_ref();
+        if let Some(steal) = after.and_then(|after| after.steal_share) {
+            let says = format!("the hypervisor itself admits {} of steal over the run", percent(steal));
+            seen.push(told(says, "conditions.after.steal_share"));
+        }
+    }
+    Some(Finding {
         place: cpus_text(&theft.cpus),
-        evidence: theft.evidence(),
+        evidence: seen,
         remedy,
-        ..finding(&RULE, theft.loss.clone(), format!("{who} takes {share} of a CPU"))
-    }]
+        ..finding(&RULE, theft.loss.clone(), format!("{who} takes {}", theft.says()))
+    })
+}
+
+/// Gaps that cost no throughput to speak of and that a program waits for all the same.
+fn gaps(case: &Case) -> Option<Finding> {
+    let usual = ordinary_wakeup(case).unwrap_or(SLACK_NS);
+    let below = case.of("stolen.gap").filter(|gap| is_at(gap, &[("cause", "below")]));
+    let long: Vec<_> = below.filter(|gap| gap.summary.max > usual).collect();
+    let gap = long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
+    let share = case.of("stolen.share").find(|share| share.place == gap.place)?;
+    let longest = figure(gap.summary.max, "ns");
+    let (who, remedy) = who(case);
+    let taken = percent(share.value());
+    Some(Finding {
+        place: cpus_text(&cpus_of(long.iter().copied())),
+        evidence: vec![
+            evidence(gap, &format!("{} gaps of up to {longest}, in the median", gap.summary.n)),
+            told(format!("together {taken} of the CPU's time"), place(share)),
+            told(format!("a sleeping thread wakes after {} anyway", figure(usual, "ns")), "wakeup.latency"),
+        ],
+        remedy,
+        ..of_fact(
+            &RULE,
+            Severity::Note,
+            "rare gaps cost no throughput; what waits for an answer waits for the gap",
+            format!("{who} stops a busy CPU for up to {longest} at a time, {taken} of its time"),
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured};
-    use record::{Record, Where};
-
-    fn with(cause: &str, shares: [f64; 2]) -> Record {
-        let mut record = machine(2);
-        for (cpu, share) in shares.into_iter().enumerate() {
-            let place = Where::new().with("cpu", cpu).with("cause", cause);
-            record.measurements.push(measured("stolen.share", place.clone(), share));
-            record.measurements.push(measured("stolen.gap", place, 4e6));
-        }
-        record
-    }
+    use crate::samples::{found, machine, measured, missing, stolen};
 
     #[test]
     fn firmware_and_hypervisor_are_told_apart() {
-        let mut record = with("below", [0.05, 0.02]);
+        let mut record = stolen("below", [0.05, 0.02]);
         assert!(found(&record, RULE)[0].what.starts_with("the firmware takes 5"));
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
-        assert!(found(&record, RULE)[0].what.starts_with("the hypervisor takes 5"));
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.what.starts_with("the hypervisor takes 5"));
+        assert!(!finding.evidence.iter().any(|seen| seen.says.contains("cap")), "{finding:?}");
     }
 
     #[test]
-    fn nothing_taken_is_silence() {
-        assert_eq!(found(&with("below", [0.0, 0.005]), RULE), []);
-        assert_eq!(found(&machine(2), RULE), []);
+    fn long_gaps_of_one_length_are_a_cap() {
+        let mut record = stolen("below", [0.5, 0.5]);
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        for m in record.measurements.iter_mut().filter(|m| m.metric == "stolen.gap") {
+            *m = measured("stolen.gap", m.place.clone(), 5e7);
+        }
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.evidence.iter().any(|seen| seen.says.contains("as a cap")), "{finding:?}");
+    }
+
+    #[test]
+    fn rare_long_gaps_are_a_note_without_a_loss() {
+        let finding = &found(&stolen("below", [0.0, 0.003]), RULE)[0];
+        assert_eq!((finding.severity, finding.place.as_deref()), (Severity::Note, Some("CPU 1")));
+        assert!(finding.what.contains("for up to 4.01 ms at a time, 0.3 %"), "{finding:?}");
+    }
+
+    #[test]
+    fn nothing_taken_or_gaps_shorter_than_a_wakeup_are_silence() {
+        assert_eq!(found(&stolen("below", [0.0, 0.0]), RULE), []);
+        let mut short = stolen("below", [0.0, 0.003]);
+        for m in short.measurements.iter_mut().filter(|m| m.metric == "stolen.gap") {
+            *m = measured("stolen.gap", m.place.clone(), 20e3);
+        }
+        assert_eq!(found(&short, RULE), []);
+        assert_eq!(missing(&machine(2), RULE), Some("stolen time"));
     }
 }

@@ -1,14 +1,18 @@
 //! Memory that had to be moved out to disk.
 
 use record::diagnosis::{Finding, Severity};
-use record::statistics::Verdict;
 use record::units::bytes;
 
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, inputs, lines, of_fact};
 use crate::figures::told;
 
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
-pub const RULE: Rule = Rule { name: "swap-in-use", find };
+pub const RULE: Rule = Rule { name: "swap-in-use", resource: None, missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let before = &case.record.conditions.before;
+    inputs::told(before.swap_used_bytes.map(|_| ()).or(before.swapped_pages.map(|_| ())), "swap in use")
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
@@ -42,21 +46,20 @@ fn one(case: &Case) -> Option<Finding> {
         let says = format!("{} of memory available", bytes(available));
         seen.push(told(says, "conditions.before.memory_available_bytes"));
     }
-    let reason = "what it costs depends on which pages a program comes back to".to_owned();
+    let reason = "what it costs depends on which pages a program comes back to";
     Some(Finding {
-        severity,
         evidence: seen,
         remedy: lines([
             "who: smem -rs swap | head, or grep VmSwap /proc/*/status | sort -k2 -n | tail; give it memory or less to do",
         ]),
-        ..finding(&RULE, Verdict::NotMeasurable { reason }, what)
+        ..of_fact(&RULE, severity, reason, what)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine};
+    use crate::samples::{found, machine, missing};
 
     fn with(moved: u64, used: u64) -> record::Record {
         let mut record = machine(1);
@@ -77,6 +80,6 @@ mod tests {
     #[test]
     fn swap_that_lies_still_is_silence() {
         assert_eq!(found(&with(0, 100 << 20), RULE), []);
-        assert_eq!(found(&machine(1), RULE), []);
+        assert_eq!(missing(&machine(1), RULE), Some("swap in use"));
     }
 }

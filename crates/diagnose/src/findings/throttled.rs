@@ -1,13 +1,23 @@
 //! Cores that lowered their clock for heat during the run.
 
 use record::diagnosis::{Finding, Severity};
-use record::statistics::Verdict;
 
-use super::{Case, Rule, finding, lines};
+use super::{Case, Rule, inputs, is_virtual, lines, of_fact};
 use crate::figures::told;
+use crate::resources::CORE;
 
 /// The kernel's count of throttling for heat, after against before.
-pub const RULE: Rule = Rule { name: "throttled", find };
+pub const RULE: Rule = Rule { name: "throttled", resource: Some(CORE), missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    // The host's thermometers are not a guest's.
+    if is_virtual(case.record) {
+        return None;
+    }
+    let conditions = &case.record.conditions;
+    inputs::told(conditions.before.throttled, "counts of throttling for heat")
+        .or_else(|| inputs::told(conditions.after.as_ref(), inputs::AFTER))
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
@@ -25,26 +35,25 @@ fn one(case: &Case) -> Option<Finding> {
             format!("conditions.after.temperatures.{sensor}"),
         ));
     }
-    let reason = "how long each time lasted is not told; the clocks measured show what was left".to_owned();
+    let reason = "how long each time lasted is not told; the clocks measured show what was left";
     Some(Finding {
-        severity: Severity::Warning,
         evidence: seen,
         remedy: lines([
             "look at fans, dust, airflow and thermal paste; in the firmware at the cooling profile",
         ]),
-        ..finding(&RULE, Verdict::NotMeasurable { reason }, format!("heat held the clock down {times} times"))
+        ..of_fact(&RULE, Severity::Warning, reason, format!("heat held the clock down {times} times"))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine};
+    use crate::samples::{found, machine, missing};
 
     #[test]
     fn heat_during_the_run_is_found_and_heat_before_is_not() {
         let mut record = machine(1);
-        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), Some("counts of throttling for heat"));
         record.conditions.before.throttled = Some(7);
         record.conditions.after = Some(record::Snapshot { throttled: Some(7), ..Default::default() });
         assert_eq!(found(&record, RULE), []);

@@ -1,30 +1,36 @@
 //! Wide vector work that pulls the core clock down.
 
-use record::Better;
+use std::collections::HashMap;
+
 use record::diagnosis::Finding;
 use record::units::figure;
+use record::{Better, Measurement};
 
-use super::{Case, Rule, at_most_warning, costs, finding};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, same_but, share_of};
+use super::{Case, Rule, at_most_warning, costs, finding, inputs};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, place_but, share_of};
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
-pub const RULE: Rule = Rule { name: "vector-clock", find };
+pub const RULE: Rule = Rule { name: "vector-clock", resource: None, missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    inputs::clock(case)
+}
 
 fn find(case: &Case) -> Vec<Finding> {
     ["512", "256"].into_iter().filter_map(|width| one(case, width)).collect()
 }
 
-fn one(case: &Case, width: &str) -> Option<Finding> {
-    let clocks = |vector: &str| {
-        let vector = vector.to_owned();
-        case.record.of("core.clock").filter(move |m| is_at(m, &[("vector", &vector)]))
-    };
+fn one(case: &Case, width: &'static str) -> Option<Finding> {
+    let clocks =
+        |vector: &'static str| case.of("core.clock").filter(move |m| is_at(m, &[("vector", vector)]));
+    let plain: HashMap<String, &Measurement> =
+        clocks("scalar").map(|m| (place_but(m, "vector"), m)).collect();
     // With all cores at work where that was measured: it is how such programs run.
     let active = if clocks(width).any(|m| is_at(m, &[("active", "all")])) { "all" } else { "one" };
     let mut pairs: Vec<_> = clocks(width)
         .filter(|m| is_at(m, &[("active", active)]))
         .filter_map(|wide| {
-            let plain = clocks("scalar").find(|plain| same_but(wide, plain, "vector"))?;
+            let plain = *plain.get(&place_but(wide, "vector"))?;
             Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
         })
         .collect();
@@ -55,7 +61,7 @@ fn one(case: &Case, width: &str) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured};
+    use crate::samples::{found, machine, measured, missing};
     use record::{Record, Where};
 
     fn with(vector: &str, hz: f64) -> Record {
@@ -78,6 +84,6 @@ mod tests {
     fn the_same_clock_or_no_wide_measurement_is_silence() {
         assert_eq!(found(&with("512", 2.99e9), RULE), []);
         assert_eq!(found(&with("neon", 1.0e9), RULE), []);
-        assert_eq!(found(&machine(1), RULE), []);
+        assert_eq!(missing(&machine(1), RULE), Some("the core clock"));
     }
 }

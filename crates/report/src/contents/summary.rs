@@ -259,6 +259,24 @@ pub fn unseen(record: &Record) -> Vec<Unseen> {
     groups
 }
 
+/// What no rule could look for, the rules of each missing input together: `numa-remote, numa-distances (…)`. Without a
+/// measurement nearly all miss theirs, which goes without saying.
+pub fn not_looked_for(record: &Record) -> Option<String> {
+    let untold = &record.diagnosis.not_looked_for;
+    if untold.is_empty() || record.measurements.is_empty() {
+        return None;
+    }
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for rule in untold {
+        match groups.iter_mut().find(|(missing, _)| *missing == rule.missing) {
+            Some((_, rules)) => rules.push(&rule.rule),
+            None => groups.push((&rule.missing, vec![&rule.rule])),
+        }
+    }
+    let told = groups.iter().map(|(missing, rules)| format!("{} (needs {missing})", rules.join(", ")));
+    Some(format!("not looked for: {}", told.collect::<Vec<_>>().join("; ")))
+}
+
 /// Where the noise stands: what happened during the samples, what is doubtful, and what else ran.
 pub fn noise(record: &Record) -> Vec<String> {
     let mut lines = Vec::new();

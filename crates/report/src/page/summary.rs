@@ -92,7 +92,7 @@ fn found(finding: &Finding) -> Markup {
                     }
                 }
                 @for undo in &finding.undo { (advice("Undo", undo)) }
-                p class="quiet" { "Rule: " (finding.rule) }
+                p class="quiet" { "Rule: " (finding.rule) ", " (finding.confidence.word()) " confidence" }
             }
         }
     }
@@ -135,6 +135,7 @@ pub fn unseen(record: &Record) -> Markup {
                 }
             }
         }
+        @if let Some(line) = summary::not_looked_for(record) { p class="quiet" { (prose(&line)) } }
     };
     section("unseen", "What could not be seen", inside)
 }

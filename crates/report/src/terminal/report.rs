@@ -119,7 +119,8 @@ fn advice(screen: &mut Screen, first: &str, text: &str) {
 
 fn unseen(screen: &mut Screen, record: &Record) {
     let unseen = summary::unseen(record);
-    if unseen.is_empty() {
+    let not_looked_for = summary::not_looked_for(record);
+    if unseen.is_empty() && not_looked_for.is_none() {
         return;
     }
     screen.heading("What could not be seen");
@@ -127,6 +128,9 @@ fn unseen(screen: &mut Screen, record: &Record) {
         let first = [Span::quiet(format!("  {:<10}  ", item.state.word()))];
         let remedy = item.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         screen.paragraph(&first, Tone::Plain, &format!("{}: {}{remedy}", item.what.join(", "), item.reason));
+    }
+    if let Some(line) = not_looked_for {
+        screen.paragraph(&[Span::plain("  ")], Tone::Quiet, &line);
     }
 }
 
@@ -161,7 +165,9 @@ fn evidence(screen: &mut Screen, record: &Record) {
     }
     screen.heading("Evidence");
     for (number, finding) in findings.iter().enumerate() {
-        screen.paragraph(&[Span::plain(format!("{:>3}. ", number + 1))], Tone::Strong, &finding.rule);
+        let first = [Span::plain(format!("{:>3}. ", number + 1))];
+        let sure = finding.confidence.word();
+        screen.paragraph(&first, Tone::Strong, &format!("{}, {sure} confidence", finding.rule));
         for evidence in &finding.evidence {
             let text = format!("{} ({})", evidence.says, evidence.from);
             screen.paragraph(&[Span::plain("     ")], Tone::Plain, &text);

@@ -1,0 +1,128 @@
+//! All cores at work together run slower than they were sold for.
+
+use record::diagnosis::{Confidence, Finding};
+use record::units::figure;
+
+use super::clock_cause::cause;
+use super::clock_limit::{Below, below};
+use super::{Case, Rule, finding, inputs, is_virtual, lines};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, middle, told};
+use crate::resources::CORE;
+
+/// All cores together against the base clock; where that is not told, against the clock of one core alone.
+pub const RULE: Rule = Rule { name: "all-core-clock", resource: Some(CORE), missing, find };
+
+/// What turbo gives up at most when all cores work, as a share of one core's clock, in published figures of servers: a
+/// tenth to a third. Between that and the base clock it is as it was sold.
+const TURBO: f64 = 1.0 / 3.0;
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let all = case.of("core.clock").find(|m| is_at(m, &[("active", "all"), ("vector", "scalar")]));
+    inputs::clock(case).or_else(|| inputs::told(all, "the clock of all cores together"))
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    below_base(case).or_else(|| below_one(case)).into_iter().collect()
+}
+
+fn below_base(case: &Case) -> Option<Finding> {
+    let of_all = case.record.machine.processor.base_hz;
+    let found = below(case, "all", |cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
+    let base = found.first()?.promised;
+    let told_base = told(
+        format!("its base clock is {}", figure(base, "Hz")),
+        "machine.cpus[].base_hz or machine.processor.base_hz",
+    );
+    let what =
+        |is: &str| format!("all cores together run at {is}, below the base clock of {}", figure(base, "Hz"));
+    one(case, &found, told_base, what)
+}
+
+fn below_one(case: &Case) -> Option<Finding> {
+    let machine = &case.record.machine;
+    if machine.processor.base_hz.or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
+        return None;
+    }
+    let alone = case.of("core.clock").filter(|m| is_at(m, &[("active", "one"), ("vector", "scalar")]));
+    let alone = middle(alone)?;
+    let mut found = below(case, "all", |_| Some(alone.value()));
+    found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
+    let what =
+        |is: &str| format!("all cores together run at {is}, one alone at {}", figure(alone.value(), "Hz"));
+    one(case, &found, evidence(alone, "a core alone runs at"), what)
+}
+
+fn one(
+    case: &Case,
+    found: &[Below],
+    against: record::diagnosis::Evidence,
+    what: impl Fn(&str) -> String,
+) -> Option<Finding> {
+    let Below { measured: worst, cpu, promised, loss } = found.first()?;
+    let mut seen = vec![evidence(worst, &format!("CPU {cpu} with all at work runs at")), against];
+    let hottest = case.record.conditions.before.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1));
+    if let Some((sensor, hottest)) = hottest {
+        let from = format!("conditions.before.temperatures.{sensor}");
+        seen.push(told(format!("hottest sensor {hottest:.0} °C"), from));
+    }
+    let cause = cause(case.record, *cpu, *promised);
+    let remedy = if cause.is_set {
+        seen.extend(cause.evidence);
+        cause.remedy
+    } else if is_virtual(case.record) {
+        lines([
+            "the host gives this machine less than a core; another instance type or a dedicated host gives it all",
+        ])
+    } else {
+        lines([
+            "look for heat and power limits: cooling, fans, the firmware's power profile, a power cap (sudo turbostat)",
+        ])
+    };
+    Some(Finding {
+        place: cpus_text(&cpus_of(found.iter().map(|found| found.measured))),
+        evidence: seen,
+        confidence: if cause.is_set { Confidence::High } else { Confidence::Medium },
+        remedy,
+        undo: cause.undo,
+        ..finding(&RULE, loss.clone(), what(&figure(worst.value(), "Hz")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured, missing};
+    use record::{Record, Where};
+
+    fn with(one: f64, all: f64, base: Option<u64>) -> Record {
+        let mut record = machine(1);
+        record.machine.processor.base_hz = base;
+        for (active, hz) in [("one", one), ("all", all)] {
+            let place = Where::new().with("cpu", 0u32).with("active", active).with("vector", "scalar");
+            record.measurements.push(measured("core.clock", place, hz));
+        }
+        record
+    }
+
+    #[test]
+    fn a_clock_below_base_is_found() {
+        let finding = &found(&with(3.9e9, 2.0e9, Some(2_500_000_000)), RULE)[0];
+        assert!(finding.what.contains("2.00 GHz, below the base clock of 2.50 GHz"), "{finding:?}");
+        assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 0.01);
+    }
+
+    #[test]
+    fn without_a_base_clock_half_of_one_core_is_found() {
+        let finding = &found(&with(4.0e9, 2.0e9, None), RULE)[0];
+        assert!(finding.what.ends_with("run at 2.00 GHz, one alone at 4.00 GHz"), "{finding:?}");
+    }
+
+    #[test]
+    fn turbo_steps_are_no_loss_and_an_unmeasured_clock_is_missing() {
+        assert_eq!(found(&with(3.9e9, 3.0e9, Some(2_500_000_000)), RULE), []);
+        assert_eq!(found(&with(3.9e9, 2.7e9, None), RULE), []);
+        let mut record = with(3.9e9, 3.0e9, None);
+        record.measurements.pop();
+        assert_eq!(missing(&record, RULE), Some("the clock of all cores together"));
+    }
+}

@@ -1,0 +1,175 @@
+//! CPUs that are busy and get little done: they wait for memory or for each other, which the CPU time does not show.
+
+use std::collections::BTreeMap;
+
+use record::diagnosis::{Confidence, Finding};
+use record::units::{percent, significant};
+use record::{Better, Measurement};
+
+use super::{Case, Rule, at_most_warning, costs, finding, lines, other_load, theft};
+use crate::figures::{RESOLUTION, evidence, loss, spread, verdict};
+
+/// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
+/// issue slots that waited.
+pub const RULE: Rule = Rule { name: "busy-stalled", resource: None, missing, find };
+
+/// The workload whose figures `linespeed stat` writes.
+const COMMAND: &str = "command";
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let words =
+        "instructions a cycle of a command, or at several thread counts (a PMU, linespeed stat or scale)";
+    (steps(case).is_empty() && slots(case, "backend-bound").is_none()).then_some(words)
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    let worst = steps(case).into_iter().filter_map(|step| of_step(case, step));
+    let worst =
+        worst.max_by(|a, b| crate::figures::share_of(&a.loss).total_cmp(&crate::figures::share_of(&b.loss)));
+    worst.into_iter().chain(of_command(case)).collect()
+}
+
+/// Workload, placement and source of instructions a cycle.
+type Work<'a> = (&'a str, &'a str, &'a str);
+
+/// The same work on one CPU and on the most CPUs that still have a core each.
+type Step<'a> = (&'a Measurement, &'a Measurement);
+
+fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
+    let cores =
+        case.record.machine.counts.cores.or(case.record.machine.counts.cpus_online).unwrap_or(u32::MAX);
+    let mut all: BTreeMap<Work, Vec<(u64, &Measurement)>> = BTreeMap::new();
+    for m in case.of("core.ipc").filter(|m| m.value() > 0.0) {
+        let Some(threads) = m.place.count("threads").filter(|threads| *threads <= u64::from(cores)) else {
+            continue;
+        };
+        let key = |key| m.place.word(key).unwrap_or("");
+        all.entry((key("workload"), key("placement"), key("source"))).or_default().push((threads, m));
+    }
+    all.into_values()
+        .filter_map(|steps| {
+            let one = steps.iter().find(|(threads, _)| *threads == 1)?;
+            let most =
+                steps.iter().max_by_key(|(threads, _)| *threads).filter(|(threads, _)| *threads > 1)?;
+            Some((one.1, most.1))
+        })
+        .collect()
+}
+
+fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
+    // Declared instructions over time count what others took as cycles of the work.
+    let declared = many.place.word("source") != Some("pmu");
+    if declared && (!(other_load::RULE.find)(case).is_empty() || theft::worst(case, "os").is_some()) {
+        return None;
+    }
+    let loss = costs(loss(&many.summary, &one.summary, Better::Higher))?;
+    let workload = many.place.word("workload").unwrap_or("the work");
+    let threads = many.place.count("threads").unwrap_or(0);
+    let (is, alone) = (significant(many.value()), significant(one.value()));
+    Some(Finding {
+        severity: at_most_warning(&loss),
+        confidence: if declared { Confidence::Medium } else { Confidence::High },
+        place: Some(format!("{workload} on {threads} threads")),
+        evidence: vec![
+            evidence(many, &format!("on {threads} threads, a core each:")),
+            evidence(one, "on one thread:"),
+        ],
+        remedy: lines([
+            "what they share is full: memory bandwidth, the last cache, the way between nodes; bind a process to each node, \
+             touch less memory, or use fewer threads",
+            "whether they wait for each other (locks, lines of memory): perf c2c record COMMAND; perf c2c report",
+        ]),
+        ..finding(
+            &RULE,
+            loss,
+            format!(
+                "{workload} is busy on {threads} CPUs but stalled: {is} instructions a cycle instead of {alone}"
+            ),
+        )
+    })
+}
+
+/// A category of a command's issue slots.
+fn slots<'a>(case: &Case<'a>, category: &str) -> Option<&'a Measurement> {
+    case.of("counter.share").find(|m| {
+        m.place.word("workload") == Some(COMMAND)
+            && m.place.word("category") == Some(category)
+            && m.place.get("threads").is_none()
+    })
+}
+
+fn of_command(case: &Case) -> Option<Finding> {
+    let waited = slots(case, "backend-bound")?;
+    // It is stalled when it waits more than it works.
+    let worked = slots(case, "retiring")?;
+    if spread(&waited.summary).0 <= spread(&worked.summary).1 {
+        return None;
+    }
+    let (low, high) = spread(&waited.summary);
+    let loss = costs(verdict(waited.value(), (low - RESOLUTION, high + RESOLUTION)))?;
+    let share = percent(waited.value());
+    let mut seen = vec![
+        evidence(waited, "issue slots that waited for memory or a unit:"),
+        evidence(worked, "issue slots that did work:"),
+    ];
+    let ipc = case.of("core.ipc").find(|m| m.place.word("workload") == Some(COMMAND));
+    seen.extend(ipc.map(|ipc| evidence(ipc, "instructions a cycle:")));
+    Some(Finding {
+        severity: at_most_warning(&loss),
+        place: Some("the command".to_owned()),
+        evidence: seen,
+        remedy: lines([
+            "keep together what is used together, touch less memory, use huge pages; perf mem record COMMAND tells where",
+        ]),
+        ..finding(&RULE, loss, format!("the command is busy but stalled: {share} of its issue slots waited"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured, missing};
+    use record::{Record, Where};
+
+    fn scaled(one: f64, many: f64) -> Record {
+        let mut record = machine(8);
+        record.machine.counts.cores = Some(8);
+        for (threads, ipc) in [(1u32, one), (4, (one + many) / 2.0), (8, many), (16, 0.1)] {
+            let place = Where::new()
+                .with("workload", "command")
+                .with("threads", threads)
+                .with("placement", "cores-first")
+                .with("source", "pmu");
+            record.measurements.push(measured("core.ipc", place, ipc));
+        }
+        record
+    }
+
+    #[test]
+    fn work_that_stalls_on_many_cores_is_found_with_its_loss() {
+        let finding = &found(&scaled(2.0, 0.5), RULE)[0];
+        assert!((crate::figures::share_of(&finding.loss) - 0.75).abs() < 0.01, "{finding:?}");
+        assert!(finding.what.contains("0.5 instructions a cycle instead of 2.00"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_command_that_waits_more_than_it_works_is_found() {
+        let slots = |waited: f64, worked: f64| {
+            let mut record = machine(1);
+            for (category, share) in [("backend-bound", waited), ("retiring", worked)] {
+                let place = Where::new().with("category", category).with("workload", COMMAND);
+                record.measurements.push(measured("counter.share", place, share));
+            }
+            record
+        };
+        let finding = &found(&slots(0.7, 0.2), RULE)[0];
+        assert!(finding.what.contains("70.0 % of its issue slots waited"), "{finding:?}");
+        assert_eq!(found(&slots(0.3, 0.6), RULE), []);
+    }
+
+    #[test]
+    fn work_that_keeps_its_pace_is_silence_and_no_counters_are_missing() {
+        assert_eq!(found(&scaled(2.0, 1.99), RULE), []);
+        assert!(missing(&machine(1), RULE).is_some_and(|words| words.starts_with("instructions a cycle")));
+    }
+}

@@ -1,0 +1,117 @@
+//! A virtual machine that is shown its host's last-level cache as if it were its own.
+
+use record::diagnosis::{Confidence, Finding, Severity};
+use record::machine::Cache;
+use record::units::{bytes, percent};
+
+use super::{Case, Rule, inputs, is_virtual, lines, of_fact};
+use crate::figures::told;
+use crate::levels::MUCH_SMALLER;
+
+/// The last-level cache that a virtual machine is shown, where all its CPUs share one whole cache: a host's cache comes in
+/// one piece, whatever part of its cores a guest has. What the curve shows to be missing is `cache-smaller`'s.
+pub const RULE: Rule = Rule { name: "cache-of-host", resource: None, missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    if !is_virtual(case.record) {
+        return None;
+    }
+    inputs::told(case.record.machine.caches.iter().find(|cache| cache.bytes.is_some()), "sizes of the caches")
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let machine = &case.record.machine;
+    if !is_virtual(case.record) {
+        return None;
+    }
+    let last: Vec<&Cache> = machine.data_caches(machine.last_level()).collect();
+    let online = machine.cpus.iter().filter(|cpu| cpu.online).count();
+    // Several caches may be as many host packages or clusters in whole; one that only one CPU has may be its own.
+    let [cache] = last[..] else { return None };
+    if cache.cpus.len() < 2 || cache.cpus.len() < online {
+        return None;
+    }
+    let size = cache.bytes.filter(|size| *size > 0)?;
+    let level = format!("L{}", cache.level);
+    let seen = case.levels.iter().find(|found| found.name == level).and_then(|found| found.measured_bytes);
+    let share = seen.map(|seen| seen as f64 / size as f64);
+    if share.is_some_and(|share| share < MUCH_SMALLER) {
+        return None;
+    }
+    let mut evidence = vec![told(
+        format!("{level} of {}, one for all {online} CPUs", bytes(size)),
+        "machine.caches[].bytes and .cpus",
+    )];
+    if let (Some(seen), Some(share)) = (seen, share) {
+        let says = format!(
+            "while this ran, the latency curve left it at {}, {}",
+            bytes(seen),
+            percent(share.min(1.0))
+        );
+        evidence.push(told(says, "diagnosis.levels[].measured_bytes"));
+    }
+    Some(Finding {
+        confidence: Confidence::Low,
+        place: Some(level.clone()),
+        evidence,
+        remedy: lines([
+            "size working sets by what is measured, and measure again at other times of the day",
+            "an instance type with the whole package to itself gets the whole cache",
+        ]),
+        ..of_fact(
+            &RULE,
+            Severity::Note,
+            "who shares it, and how much they take, is not seen from inside",
+            format!(
+                "the {} {level} that this virtual machine is shown is its host's, and others may share it",
+                bytes(size)
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{add_cache, add_curve, found, machine, missing, sizes, steps};
+    use record::Record;
+
+    fn guest(seen_mib: u64) -> Record {
+        let mut record = machine(2);
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        add_cache(&mut record, 1, 32 << 10, 1);
+        add_cache(&mut record, 3, 32 << 20, 2);
+        let curve = [(32 << 10, 1.2), (seen_mib << 20, 15.0), (u64::MAX, 150.0)];
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 << 10, 256 << 20), &curve));
+        record
+    }
+
+    #[test]
+    fn a_cache_shown_whole_is_a_note() {
+        let finding = &found(&guest(24), RULE)[0];
+        assert_eq!((finding.severity, finding.confidence), (Severity::Note, Confidence::Low));
+        assert!(finding.what.starts_with("the 32 MiB L3 that"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_cache_of_which_little_is_left_is_told_by_the_other_rule() {
+        assert_eq!(found(&guest(4), RULE), []);
+        assert_eq!(found(&guest(4), super::super::cache_smaller::RULE).len(), 1);
+    }
+
+    #[test]
+    fn real_machines_own_caches_and_untold_ones_are_silence() {
+        let mut real = guest(24);
+        real.machine.virtualization.hypervisor = Some("none".to_owned());
+        assert_eq!(found(&real, RULE), []);
+        let mut own = guest(24);
+        own.machine.caches[1].cpus = (0..1).collect();
+        assert_eq!(found(&own, RULE), []);
+        own.machine.caches.clear();
+        assert_eq!(missing(&own, RULE), Some("sizes of the caches"));
+    }
+}

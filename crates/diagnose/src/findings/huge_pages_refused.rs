@@ -1,0 +1,151 @@
+//! Huge pages that this machine or this process does not get: every large working set is walked for.
+
+use record::diagnosis::{Evidence, Finding};
+use record::units::{bytes, figure};
+use record::{Level, Measurement, State};
+
+use super::page_walk::remedy;
+use super::{Case, Rule, by_model, inputs, is_virtual};
+use crate::figures::{evidence, is_at, severity, told, verdict};
+use crate::resources::{MEMORY_LATENCY, Walk, beyond};
+
+/// Transparent huge pages switched off, or refused to the measurement, so that nothing could be measured on 2 MiB pages.
+///
+/// Modelled: a walk from a large working set reads one entry of the page table from the last cache, and under a
+/// hypervisor, whose table is walked too, one more there. Half and twice of it are the ends of the interval: entries of
+/// smaller sets lie nearer, those of larger ones in memory.
+pub const RULE: Rule = Rule { name: "huge-pages-refused", resource: Some(MEMORY_LATENCY), missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    // What was measured on both sizes needs no model.
+    if on(case, "2MiB").next().is_some() {
+        return None;
+    }
+    let thp = case.record.conditions.before.thp.as_deref();
+    if thp.is_none() && on(case, "4KiB").next().is_none() {
+        return Some("whether huge pages are to be had");
+    }
+    inputs::latency(case)
+}
+
+fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
+    case.of("load.latency").filter(move |m| is_at(m, &[("page", page)])).collect::<Vec<_>>().into_iter()
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+/// What says that they are refused.
+fn refused(case: &Case) -> Option<Evidence> {
+    let thp = case.record.conditions.before.thp.as_deref();
+    if thp == Some("never") {
+        return Some(told("transparent huge pages: never", "conditions.before.thp"));
+    }
+    let said = case.record.coverage.iter().find(|coverage| {
+        coverage.what == "latency 2MiB" && matches!(coverage.state, State::Impossible | State::Degraded)
+    })?;
+    let reason = said.reason.as_deref().unwrap_or("not to be had");
+    Some(told(format!("2 MiB pages: {reason}"), "coverage[] latency 2MiB"))
+}
+
+/// The last cache before memory.
+fn last_cache(levels: &[Level]) -> Option<&Level> {
+    match levels {
+        [.., last, memory] if memory.name == "memory" => Some(last),
+        _ => None,
+    }
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    if on(case, "2MiB").next().is_some() {
+        return None;
+    }
+    let why = refused(case)?;
+    let least = beyond(case.record, case.levels, Walk::Loads);
+    let largest = on(case, "4KiB")
+        .filter(|m| m.place.count("bytes").is_some_and(|size| size >= least))
+        .max_by_key(|m| m.place.count("bytes"))?;
+    let cache = last_cache(case.levels)?;
+    let reads = if is_virtual(case.record) { 2.0 } else { 1.0 };
+    let share = reads * cache.latency_ns / largest.value();
+    let loss = verdict(share, (share / 2.0, (share * 2.0).min(1.0)));
+    let size = largest.place.count("bytes").map_or_else(String::new, bytes);
+    let thp = case.record.conditions.before.thp.as_deref();
+    let (remedy, undo) = remedy(thp);
+    let prctl =
+        "or the process that started this one refused them (PR_SET_THP_DISABLE): start it another way";
+    let remedy = match thp {
+        Some("never") | None => remedy,
+        Some(_) => vec![prctl.to_owned()],
+    };
+    let undo = if thp == Some("never") { undo } else { Vec::new() };
+    Some(Finding {
+        severity: severity(&loss).min(record::diagnosis::Severity::Warning),
+        place: Some(format!("loads scattered over {size}")),
+        evidence: vec![
+            why,
+            evidence(largest, &format!("a load from {size} on 4 KiB pages takes")),
+            told(
+                format!(
+                    "a walk reads {reads:.0} × from {}, {} each",
+                    cache.name,
+                    figure(cache.latency_ns, "ns")
+                ),
+                "diagnosis.levels[].latency_ns",
+            ),
+        ],
+        remedy,
+        undo,
+        ..by_model(&RULE, loss, "huge pages are refused, so that large working sets wait for page walks")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{add_cache, add_curve, found, machine, missing, sizes, steps};
+    use record::{Coverage, Record};
+
+    fn with(thp: &str) -> Record {
+        let mut record = machine(1);
+        record.conditions.before.thp = Some(thp.to_owned());
+        for (level, bytes) in [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)] {
+            add_cache(&mut record, level, bytes, 1);
+        }
+        let curve = [(32 << 10, 1.2), (1 << 20, 4.0), (32 << 20, 15.0), (u64::MAX, 150.0)];
+        add_curve(&mut record, "4KiB", &steps(&sizes(4 << 10, 512 << 20), &curve));
+        record
+    }
+
+    #[test]
+    fn pages_switched_off_are_found_with_a_modelled_loss() {
+        let finding = &found(&with("never"), RULE)[0];
+        assert!((crate::figures::share_of(&finding.loss) - 0.1).abs() < 0.005, "{finding:?}");
+        assert!(!finding.measured && finding.remedy[0].starts_with("echo madvise"), "{finding:?}");
+        let mut guest = with("never");
+        guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        assert!((crate::figures::share_of(&found(&guest, RULE)[0].loss) - 0.2).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_process_that_is_refused_them_is_told_of_its_parent() {
+        let mut record = with("always");
+        assert_eq!(found(&record, RULE), [], "nothing says that they are refused");
+        record.coverage.push(Coverage::impossible("latency 2MiB", "the kernel gave 4 KiB pages"));
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.remedy[0].contains("PR_SET_THP_DISABLE") && finding.undo.is_empty(), "{finding:?}");
+    }
+
+    #[test]
+    fn where_both_sizes_were_measured_nothing_is_modelled() {
+        let mut record = with("never");
+        add_curve(&mut record, "2MiB", &[(512 << 20, 130.0)]);
+        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), None);
+        assert_eq!(missing(&machine(1), RULE), Some("whether huge pages are to be had"));
+        let mut inventory = machine(1);
+        inventory.conditions.before.thp = Some("never".to_owned());
+        assert_eq!(missing(&inventory, RULE), Some("load latency"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Memory devices of different speeds side by side: the fast ones wait for the slow ones.
+
+use std::collections::BTreeMap;
+
+use record::Machine;
+use record::diagnosis::Finding;
+
+use super::{Case, Rule, by_model, inputs, lines};
+use crate::figures::{modelled, told};
+use crate::parts;
+use crate::resources::MEMORY_BANDWIDTH;
+
+/// Devices rated, or configured, for different speeds.
+///
+/// Modelled: memory is interleaved evenly over its channels, so that all are as fast as the slowest:
+/// 1 − slowest ÷ mean.
+pub const RULE: Rule = Rule { name: "memory-mixed", resource: Some(MEMORY_BANDWIDTH), missing, find };
+
+/// Speeds are thirds of 100 MT/s, rounded one way by the firmware and the other way by the device: 2933 is 2934.
+pub(super) const ROUNDING: u32 = 1;
+
+fn missing(case: &Case) -> Option<&'static str> {
+    inputs::devices(case).or_else(|| {
+        let mut devices = parts::populated(&case.record.machine);
+        let speed = devices.find(|device| device.rated_mt_s.or(device.configured_mt_s).is_some());
+        inputs::told(speed, "rated and configured speed of memory devices")
+    })
+}
+
+/// The rated speed of the slowest device with memory, MT/s; `None` unless all tell theirs and they differ.
+pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
+    let rated: Option<Vec<u32>> = parts::populated(machine).map(|device| device.rated_mt_s).collect();
+    let rated = rated?;
+    let (slowest, fastest) = (*rated.iter().min()?, *rated.iter().max()?);
+    (slowest > 0 && slowest.saturating_add(ROUNDING) < fastest).then_some(slowest)
+}
+
+/// How many devices have each speed.
+fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
+    let mut speeds = BTreeMap::new();
+    for speed in of.filter(|speed| *speed > 0) {
+        // What differs by rounding alone is one speed.
+        let known = speeds.range(speed.saturating_sub(ROUNDING)..=speed.saturating_add(ROUNDING)).next();
+        let speed = known.map_or(speed, |(known, _)| *known);
+        *speeds.entry(speed).or_insert(0usize) += 1;
+    }
+    speeds
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    let devices = || parts::populated(&case.record.machine);
+    let rated = speeds(devices().filter_map(|device| device.rated_mt_s));
+    let configured = speeds(devices().filter_map(|device| device.configured_mt_s));
+    // What they run at is the fact; what they could run at the reason, where all run alike.
+    let (speeds, how, from) = if configured.len() > 1 {
+        (configured, "run at", "machine.memory_devices[].configured_mt_s")
+    } else {
+        let held = slowest_rated(&case.record.machine)
+            .zip(configured.keys().next())
+            .is_none_or(|(slowest, configured)| *configured <= slowest.saturating_add(ROUNDING));
+        if !held {
+            return Vec::new();
+        }
+        (rated, "are rated for", "machine.memory_devices[].rated_mt_s")
+    };
+    one(&speeds, how, from).into_iter().collect()
+}
+
+fn one(speeds: &BTreeMap<u32, usize>, how: &str, from: &str) -> Option<Finding> {
+    let slowest = f64::from(*speeds.keys().next()?);
+    let count: usize = speeds.values().sum();
+    let mean =
+        speeds.iter().map(|(speed, count)| f64::from(*speed) * *count as f64).sum::<f64>() / count as f64;
+    let loss = modelled(1.0 - slowest / mean)?;
+    let groups: Vec<String> =
+        speeds.iter().map(|(speed, count)| format!("{count} at {speed} MT/s")).collect();
+    Some(Finding {
+        evidence: vec![told(format!("{count} devices: {}", groups.join(", ")), from)],
+        remedy: lines([
+            "fit devices of one kind and speed on all channels; the slowest sets the speed of all",
+        ]),
+        ..by_model(
+            &RULE,
+            loss,
+            format!("memory devices {how} different speeds, {slowest:.0} MT/s the slowest"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{device, found, machine, missing};
+
+    fn with(speeds: &[(u32, u32)]) -> record::Record {
+        let mut record = machine(1);
+        for (at, (rated, configured)) in speeds.iter().enumerate() {
+            let mut device = device(&format!("DIMM{at}"), &format!("{at}"), 16);
+            (device.rated_mt_s, device.configured_mt_s) = (Some(*rated), Some(*configured));
+            record.machine.memory_devices.push(device);
+        }
+        record
+    }
+
+    #[test]
+    fn one_slow_device_among_fast_ones_is_found() {
+        let finding = &found(&with(&[(3200, 2400), (3200, 2400), (3200, 2400), (2400, 2400)]), RULE)[0];
+        assert_eq!(finding.evidence[0].says, "4 devices: 1 at 2400 MT/s, 3 at 3200 MT/s");
+        assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
+        let run = &found(&with(&[(3200, 3200), (3200, 2666)]), RULE)[0];
+        assert!(run.what.contains("run at different speeds"), "{run:?}");
+    }
+
+    #[test]
+    fn speeds_that_differ_by_rounding_are_one() {
+        assert_eq!(found(&with(&[(2934, 2933), (2933, 2933)]), RULE), []);
+        // All are held down alike, by something else than the slowest of them.
+        assert_eq!(found(&with(&[(3200, 3200), (3200, 3200)]), RULE), []);
+    }
+
+    #[test]
+    fn without_speeds_it_says_what_is_missing() {
+        let mut record = with(&[(3200, 3200)]);
+        record.machine.memory_devices[0].rated_mt_s = None;
+        record.machine.memory_devices[0].configured_mt_s = None;
+        assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));
+        record.machine.memory_devices.clear();
+        assert_eq!(missing(&record, RULE), Some(inputs::DEVICES));
+    }
+}

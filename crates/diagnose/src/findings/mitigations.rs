@@ -1,0 +1,128 @@
+//! Mitigations of processor flaws that lengthen each way into the kernel and back.
+
+use record::diagnosis::{Confidence, Finding, Severity};
+use record::units::figure;
+
+use super::{Case, Rule, by_model, inputs};
+use crate::figures::{RESOLUTION, evidence, middle, spread, told, verdict};
+
+/// The cost of a system call, where mitigations on its way are active.
+///
+/// Modelled: against 50 to 150 ns for a system call without page-table isolation by published figures.
+pub const RULE: Rule = Rule { name: "mitigations", resource: None, missing, find };
+
+/// Published system calls without the mitigations below, ns.
+const WITHOUT_NS: (f64, f64) = (50.0, 150.0);
+
+/// Words of the kernel's reports (arch/x86/kernel/cpu/bugs.c, arch/arm64/kernel/proton-pack.c) that stand for work on
+/// each entry or exit: page tables switched, speculation barriers, buffers and branch history cleared, guarded returns.
+const ON_THE_WAY: [&str; 9] = [
+    "PTI",
+    "IBRS",
+    "Clear CPU buffers",
+    "Clear buffers",
+    "untrained return thunk",
+    "Safe RET",
+    "Stuffing",
+    "Retpoline",
+    "Clear BHB",
+];
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let told = &case.record.machine.kernel.mitigations;
+    if told.is_empty() {
+        return Some("the kernel's report of mitigations");
+    }
+    inputs::metric(case, "cost.syscall", "the cost of a system call")
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+/// Whether a report says that something is done on each way into the kernel.
+fn is_on_the_way(report: &str) -> bool {
+    // Enhanced IBRS is set once at boot.
+    let report = report.replace("Enhanced / Automatic IBRS", "").replace("Enhanced IBRS", "");
+    let report = report.replace("PBRSB-eIBRS", "");
+    report.starts_with("Mitigation") && ON_THE_WAY.iter().any(|word| report.contains(word))
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let call = middle(case.of("cost.syscall"))?;
+    let active: Vec<_> =
+        case.record.machine.kernel.mitigations.iter().filter(|(_, report)| is_on_the_way(report)).collect();
+    let (low, high) = spread(&call.summary);
+    if active.is_empty() || low <= WITHOUT_NS.1 * (1.0 + RESOLUTION) {
+        return None;
+    }
+    let usual = (WITHOUT_NS.0 * WITHOUT_NS.1).sqrt();
+    let loss = verdict(1.0 - usual / call.value(), (1.0 - WITHOUT_NS.1 / low, 1.0 - WITHOUT_NS.0 / high));
+    let mut seen = vec![evidence(call, "a system call that does nothing takes")];
+    seen.extend(active.iter().map(|(flaw, report)| {
+        told(format!("{flaw}: {report}"), format!("machine.kernel.mitigations.{flaw}"))
+    }));
+    let names: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
+    Some(Finding {
+        // Only programs that call the kernel often feel it, and it was chosen for safety.
+        severity: Severity::Note,
+        confidence: Confidence::Low,
+        evidence: seen,
+        remedy: vec![
+            "call the kernel less: larger reads and writes, io_uring, batches".to_owned(),
+            "newer processors need fewer of them; only where no foreign code ever runs: mitigations=off on the kernel's \
+             command line"
+                .to_owned(),
+        ],
+        undo: vec!["take mitigations=off off the kernel's command line again and boot".to_owned()],
+        ..by_model(
+            &RULE,
+            loss,
+            format!("a system call takes {}, with mitigations on its way: {}", figure(call.value(), "ns"), names.join(", ")),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured, missing};
+    use record::{Record, Where};
+
+    fn with(flaw: &str, report: &str, ns: f64) -> Record {
+        let mut record = machine(1);
+        record.machine.kernel.mitigations.insert(flaw.to_owned(), report.to_owned());
+        record.measurements.push(measured("cost.syscall", Where::new().with("cpu", 0u32), ns));
+        record
+    }
+
+    #[test]
+    fn isolated_page_tables_are_found_with_what_a_call_costs() {
+        let finding = &found(&with("meltdown", "Mitigation: PTI", 400.0), RULE)[0];
+        assert!(finding.what.ends_with("on its way: meltdown"), "{finding:?}");
+        assert_eq!((finding.severity, finding.measured), (Severity::Note, false));
+        let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
+        assert!(interval.0 < share && share < interval.1, "{finding:?}");
+    }
+
+    #[test]
+    fn quick_calls_and_mitigations_off_the_way_are_silence() {
+        assert_eq!(found(&with("meltdown", "Mitigation: PTI", 140.0), RULE), []);
+        assert_eq!(
+            found(&with("spectre_v2", "Mitigation: Enhanced / Automatic IBRS; IBPB", 400.0), RULE),
+            []
+        );
+        assert_eq!(
+            found(&with("mds", "Vulnerable: Clear CPU buffers attempted, no microcode", 400.0), RULE),
+            []
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        assert_eq!(missing(&machine(1), RULE), Some("the kernel's report of mitigations"));
+        let mut record = with("mds", "Not affected", 90.0);
+        record.measurements.clear();
+        assert_eq!(missing(&record, RULE), Some("the cost of a system call"));
+    }
+}

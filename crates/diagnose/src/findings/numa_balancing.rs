@@ -1,0 +1,55 @@
+//! The kernel's own placement of memory while programs run: it takes pages away to see who comes back for them.
+
+use record::diagnosis::{Finding, Severity};
+
+use super::numa_remote::has_nodes;
+use super::{Case, Rule, inputs, lines, of_fact};
+use crate::figures::told;
+
+/// Automatic NUMA balancing switched on, on a machine of several nodes.
+pub const RULE: Rule = Rule { name: "numa-balancing", resource: None, missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    if !has_nodes(case) {
+        return None;
+    }
+    inputs::told(case.record.conditions.before.numa_balancing, "the setting of automatic NUMA balancing")
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    let setting = case.record.conditions.before.numa_balancing.filter(|setting| *setting > 0);
+    let Some(setting) = setting.filter(|_| has_nodes(case)) else {
+        return Vec::new();
+    };
+    vec![Finding {
+        evidence: vec![told(format!("numa_balancing {setting}"), "conditions.before.numa_balancing")],
+        remedy: lines(["for programs that are bound to their nodes: sudo sysctl kernel.numa_balancing=0"]),
+        undo: vec![format!("sudo sysctl kernel.numa_balancing={setting}")],
+        ..of_fact(
+            &RULE,
+            Severity::Note,
+            "it helps programs that ignore nodes and only costs those that are bound: page faults and moved pages",
+            "the kernel moves memory between nodes by itself (automatic NUMA balancing)",
+        )
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, missing, nodes};
+
+    #[test]
+    fn it_is_a_note_where_there_are_nodes_to_move_between() {
+        let mut record = nodes(2, |_, _| 10, |_, _| 100.0);
+        assert_eq!(missing(&record, RULE), Some("the setting of automatic NUMA balancing"));
+        record.conditions.before.numa_balancing = Some(1);
+        assert_eq!(found(&record, RULE)[0].undo, ["sudo sysctl kernel.numa_balancing=1"]);
+        record.conditions.before.numa_balancing = Some(0);
+        assert_eq!(found(&record, RULE), []);
+        let mut one = machine(2);
+        assert_eq!(missing(&one, RULE), None);
+        one.conditions.before.numa_balancing = Some(1);
+        assert_eq!(found(&one, RULE), []);
+    }
+}

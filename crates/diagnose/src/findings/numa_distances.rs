@@ -1,0 +1,92 @@
+//! Firmware whose table of distances contradicts what was measured: programs and the kernel place memory by it.
+
+use record::diagnosis::{Finding, Severity};
+use record::statistics::Verdict;
+
+use super::numa_remote::{has_nodes, missing as matrix};
+use super::{Case, Rule, finding, lines};
+use crate::figures::{severity, told};
+use crate::resources::MEMORY_LATENCY;
+
+/// The firmware's distances against the measured latencies.
+pub const RULE: Rule = Rule { name: "numa-distances", resource: Some(MEMORY_LATENCY), missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    if !has_nodes(case) {
+        return None;
+    }
+    let untold = case.record.machine.nodes.iter().all(|node| node.distances.is_empty());
+    matrix(case).or(untold.then_some("the firmware's distances between nodes"))
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    case.numa.and_then(one).into_iter().collect()
+}
+
+fn one(numa: &record::diagnosis::Numa) -> Option<Finding> {
+    let first = numa.distance_mismatches.first()?;
+    let loss = numa.distance_loss.clone().unwrap_or_else(|| Verdict::NotMeasurable {
+        reason: "the pairs differ within what is known of each".to_owned(),
+    });
+    let mut seen: Vec<_> = numa
+        .distance_mismatches
+        .iter()
+        .map(|says| told(says.clone(), "diagnosis.numa.distance_mismatches"))
+        .collect();
+    if let Some(agreement) = numa.distance_agreement {
+        let says = format!("rank correlation of distances and latencies {agreement:.2}");
+        seen.push(told(says, "diagnosis.numa.distance_agreement"));
+    }
+    let wrong = first.trim_end_matches('.');
+    Some(Finding {
+        severity: severity(&loss).max(Severity::Warning),
+        evidence: seen,
+        remedy: lines([
+            "place memory by what was measured, not by what numactl -H shows: numactl --cpunodebind=N --membind=M COMMAND",
+            "a newer firmware; in virtual machines the hypervisor's own table (QEMU: -numa dist)",
+        ]),
+        ..finding(&RULE, loss, format!("the firmware's distances are wrong: {wrong}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::share_of;
+    use crate::samples::{found, machine, missing, nodes};
+
+    /// Four nodes of which 0 and 2 are told as neighbours, and 0 and 1 are.
+    fn lying() -> record::Record {
+        let near = |a: u32, b: u32| a / 2 == b / 2;
+        let distance = move |a: u32, b: u32| match (a == b, near(a, b)) {
+            (true, _) => 10,
+            (false, true) => 28,
+            (false, false) => 16,
+        };
+        nodes(4, distance, move |a, b| match (a == b, near(a, b)) {
+            (true, _) => 100.0,
+            (false, true) => 150.0,
+            (false, false) => 250.0,
+        })
+    }
+
+    #[test]
+    fn a_table_that_lies_is_found_with_what_following_it_costs() {
+        let finding = &found(&lying(), RULE)[0];
+        assert!(finding.what.contains("the first is the slower"), "{finding:?}");
+        assert!((share_of(&finding.loss) - 0.4).abs() < 0.01, "{finding:?}");
+        assert_eq!(finding.severity, Severity::Serious);
+    }
+
+    #[test]
+    fn a_table_that_ranks_as_measured_is_silence() {
+        let honest = nodes(2, |a, b| if a == b { 10 } else { 21 }, |a, b| if a == b { 100.0 } else { 150.0 });
+        assert_eq!(found(&honest, RULE), []);
+        assert_eq!(missing(&machine(2), RULE), None);
+        let mut untold = honest;
+        for node in &mut untold.machine.nodes {
+            node.distances.clear();
+        }
+        assert_eq!(missing(&untold, RULE), Some("the firmware's distances between nodes"));
+    }
+}

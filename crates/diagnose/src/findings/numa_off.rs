@@ -1,0 +1,93 @@
+//! Several packages shown as one node: memory is interleaved over them, and nobody can stay near their own.
+
+use record::diagnosis::Finding;
+use record::units::percent;
+
+use super::{Case, Rule, at_most_warning, by_model, inputs, is_virtual, lines};
+use crate::figures::{told, verdict};
+use crate::resources::MEMORY_LATENCY;
+
+/// One node and two packages or more, on a real machine.
+///
+/// Modelled: of p packages, (p − 1) ÷ p of the accesses go to another one, at 1.5 to 1.8 times the local latency by
+/// published figures of two Xeon packages; with nodes a program could have all of them local.
+pub const RULE: Rule = Rule { name: "numa-off", resource: Some(MEMORY_LATENCY), missing, find };
+
+/// Latency to another package over the local one: the least and the most published for two packages.
+const REMOTE: (f64, f64) = (1.5, 1.8);
+
+fn missing(case: &Case) -> Option<&'static str> {
+    if is_virtual(case.record) {
+        return None;
+    }
+    let counts = &case.record.machine.counts;
+    inputs::told(counts.packages.and(counts.nodes), "counts of packages and nodes")
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let machine = &case.record.machine;
+    let packages = machine.counts.packages.filter(|packages| *packages > 1)?;
+    if machine.counts.nodes != Some(1) || is_virtual(case.record) {
+        return None;
+    }
+    let remote = 1.0 - 1.0 / f64::from(packages);
+    let share = |factor: f64| 1.0 - 1.0 / (1.0 + remote * (factor - 1.0));
+    let loss = verdict(share((REMOTE.0 + REMOTE.1) / 2.0), (share(REMOTE.0), share(REMOTE.1)));
+    let mut seen = vec![told(format!("{packages} packages, one node"), "machine.counts.packages and .nodes")];
+    let option = machine.kernel.options.iter().find(|option| *option == "numa=off");
+    let (who, remedy) = match option {
+        Some(_) => {
+            seen.push(told("numa=off on the kernel's command line", "machine.kernel.options"));
+            ("on the kernel's command line", "take numa=off off the kernel's command line and boot")
+        }
+        None => (
+            "in the firmware",
+            "in the firmware: NUMA on, which is memory (node) interleaving off; then one process a node",
+        ),
+    };
+    Some(Finding {
+        severity: at_most_warning(&loss),
+        evidence: seen,
+        remedy: lines([remedy]),
+        ..by_model(
+            &RULE,
+            loss,
+            format!("NUMA is off {who}: {} of all accesses go to another package", percent(remote)),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, missing};
+
+    #[test]
+    fn two_packages_in_one_node_are_found() {
+        let mut record = machine(8);
+        record.machine.counts.packages = Some(2);
+        assert_eq!(missing(&record, RULE), Some("counts of packages and nodes"));
+        record.machine.counts.nodes = Some(1);
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.what.starts_with("NUMA is off in the firmware: 50.0 %"), "{finding:?}");
+        let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
+        assert!((share - 0.245).abs() < 0.001 && interval.0 < share && share < interval.1, "{finding:?}");
+        record.machine.kernel.options.push("numa=off".to_owned());
+        assert!(found(&record, RULE)[0].remedy[0].starts_with("take numa=off"));
+    }
+
+    #[test]
+    fn a_node_a_package_one_package_or_a_guest_are_silence() {
+        let mut record = machine(8);
+        record.machine.counts.packages = Some(2);
+        record.machine.counts.nodes = Some(2);
+        assert_eq!(found(&record, RULE), []);
+        record.machine.counts.nodes = Some(1);
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        assert_eq!(found(&record, RULE), []);
+    }
+}

@@ -1,0 +1,138 @@
+//! Cores that run slower than the others of their kind while all do the same.
+
+use std::collections::{BTreeMap, HashMap};
+
+use record::Measurement;
+use record::diagnosis::Finding;
+use record::machine::Cpu;
+use record::statistics::{MAD_SCALE, Verdict};
+use record::units::figure;
+
+use super::{Case, Rule, costs, finding, inputs, lines};
+use crate::figures::{
+    RESOLUTION, cpus_of, cpus_text, evidence, is_at, median, share_of, spread, told, verdict,
+};
+
+/// The clock of each CPU with all at work against the median of those of its kind.
+///
+/// A CPU is slower when its whole interval is, by more than the CPUs of its kind scatter among each other.
+pub const RULE: Rule = Rule { name: "outlier-cores", resource: None, missing, find };
+
+/// Of fewer CPUs none is the odd one.
+const FEWEST: usize = 3;
+
+fn missing(case: &Case) -> Option<&'static str> {
+    if case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() < FEWEST {
+        return None;
+    }
+    let all = clocks(case);
+    inputs::clock(case).or((all.len() < FEWEST).then_some("the clock of all cores together"))
+}
+
+fn clocks<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
+    case.of("core.clock").filter(|m| is_at(m, &[("active", "all"), ("vector", "scalar")])).collect()
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    let known: HashMap<u64, &Cpu> =
+        case.record.machine.cpus.iter().map(|cpu| (u64::from(cpu.id), cpu)).collect();
+    // Cores that promise different clocks are told apart by their promise.
+    let mut kinds: BTreeMap<(Option<&str>, Option<u64>), Vec<&Measurement>> = BTreeMap::new();
+    for m in clocks(case).into_iter().filter(|m| m.value().is_finite() && m.value() > 0.0) {
+        let cpu = m.place.count("cpu").and_then(|cpu| known.get(&cpu));
+        let kind = cpu.map_or((None, None), |cpu| (cpu.kind.as_deref(), cpu.max_hz));
+        kinds.entry(kind).or_default().push(m);
+    }
+    kinds.values().filter(|clocks| clocks.len() >= FEWEST).filter_map(|clocks| one(clocks)).collect()
+}
+
+fn one(clocks: &[&Measurement]) -> Option<Finding> {
+    let usual = median(clocks.iter().map(|m| m.value()))?;
+    let scatter = median(clocks.iter().map(|m| (m.value() - usual).abs()))? * MAD_SCALE;
+    let mut slow: Vec<(&Measurement, Verdict)> = clocks
+        .iter()
+        .filter(|m| usual - m.value() > 4.0 * scatter)
+        .filter_map(|m| {
+            let (low, high) = spread(&m.summary);
+            let interval = (1.0 - high / usual - RESOLUTION, 1.0 - low / usual + RESOLUTION);
+            Some((*m, costs(verdict(1.0 - m.value() / usual, interval))?))
+        })
+        .collect();
+    slow.sort_by(|a, b| share_of(&b.1).total_cmp(&share_of(&a.1)));
+    let (worst, loss) = slow.first()?.clone();
+    let (is, others) = (figure(worst.value(), "Hz"), figure(usual, "Hz"));
+    let count = slow.len();
+    let what = if count == 1 {
+        format!("one core of {} runs at {is} where the others run at {others}", clocks.len())
+    } else {
+        format!(
+            "{count} of {} CPUs run at {is} or little more where the others run at {others}",
+            clocks.len()
+        )
+    };
+    Some(Finding {
+        place: cpus_text(&cpus_of(slow.iter().map(|slow| slow.0))),
+        evidence: vec![
+            evidence(worst, "the slowest runs at"),
+            told(
+                format!(
+                    "the median of {} CPUs is {others}, their scatter {}",
+                    clocks.len(),
+                    figure(scatter, "Hz")
+                ),
+                "core.clock active=all vector=scalar",
+            ),
+        ],
+        remedy: lines([
+            "work that is divided evenly waits for the slowest: keep it off these CPUs with taskset -c LIST COMMAND, or \
+             divide it in small pieces",
+            "settings of their own: grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq; else heat at these \
+             cores, or a bad part",
+        ]),
+        ..finding(&RULE, loss, what)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured, missing};
+    use record::{Record, Where};
+
+    fn with(clocks: &[f64]) -> Record {
+        let mut record = machine(clocks.len() as u32);
+        for (cpu, hz) in clocks.iter().enumerate() {
+            let place = Where::new().with("cpu", cpu).with("active", "all").with("vector", "scalar");
+            record.measurements.push(measured("core.clock", place, *hz));
+        }
+        record
+    }
+
+    #[test]
+    fn one_slow_core_is_found() {
+        let finding = &found(&with(&[3.6e9, 3.61e9, 2.4e9, 3.6e9, 3.59e9]), RULE)[0];
+        assert_eq!(finding.place.as_deref(), Some("CPU 2"));
+        assert!((share_of(&finding.loss) - 1.0 / 3.0).abs() < 0.01, "{finding:?}");
+    }
+
+    #[test]
+    fn cores_of_another_kind_are_no_outliers() {
+        let mut record = with(&[5.0e9, 5.0e9, 5.0e9, 5.0e9, 3.8e9, 3.8e9, 3.8e9, 3.8e9]);
+        assert_eq!(found(&record, RULE).len(), 0, "half and half is no outlier");
+        let mut one = with(&[5.0e9, 5.0e9, 5.0e9, 5.0e9, 3.8e9]);
+        assert_eq!(found(&one, RULE).len(), 1);
+        for record in [&mut record, &mut one] {
+            for cpu in &mut record.machine.cpus[4..] {
+                cpu.kind = Some("efficiency".to_owned());
+            }
+            assert_eq!(found(record, RULE), []);
+        }
+    }
+
+    #[test]
+    fn cores_that_scatter_have_no_outlier_and_unmeasured_ones_are_missing() {
+        assert_eq!(found(&with(&[3.6e9, 3.3e9, 3.0e9, 3.4e9, 2.9e9]), RULE), []);
+        assert_eq!(missing(&machine(4), RULE), Some("the core clock"));
+        assert_eq!(missing(&machine(2), RULE), None, "of two none is the odd one");
+    }
+}

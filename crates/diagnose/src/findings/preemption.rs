@@ -1,0 +1,125 @@
+//! A kernel that lets threads finish what they do in it before a more urgent one runs, where answers must be quick.
+
+use record::diagnosis::{Confidence, Finding, Severity};
+use record::units::figure;
+
+use super::{Case, Rule, by_model, inputs};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, told, verdict};
+use crate::resources::WAKE_UP;
+
+/// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
+///
+/// Modelled: with full preemption the 99th percentile stays near the median, so that 1 − median ÷ 99th percentile of a
+/// rare wake-up is lost.
+pub const RULE: Rule = Rule { name: "preemption", resource: Some(WAKE_UP), missing, find };
+
+/// A tail this many times the median is one: the published tails of kernels with full preemption stay within it.
+const TAIL: f64 = 4.0;
+
+fn missing(case: &Case) -> Option<&'static str> {
+    inputs::told(case.record.machine.kernel.preemption.as_ref(), "the kernel's preemption model")
+        .or_else(|| inputs::wakeup(case))
+        .or_else(|| inputs::told(worst(case), "tails of real-time wake-ups (needs root)"))
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+/// The real-time wake-ups with the longest 99th percentile, tuned where that was measured, with that percentile.
+fn worst<'a>(case: &Case<'a>) -> Option<(&'a record::Measurement, f64)> {
+    let at = |setting: &'static str| {
+        case.of("wakeup.latency")
+            .filter(move |m| is_at(m, &[("policy", "fifo"), ("setting", setting)]))
+            .filter(|m| m.place.switch("corrected") != Some(true) && m.value() > 0.0)
+            .filter_map(|m| Some((m, m.summary.p99.filter(|p99| p99.is_finite())?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    at("tuned").or_else(|| at("as-is"))
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let kernel = &case.record.machine.kernel;
+    let model = kernel.preemption.as_deref().filter(|model| matches!(*model, "none" | "voluntary"))?;
+    let (wakeups, p99) = worst(case)?;
+    let median = wakeups.value();
+    if p99 < TAIL * median {
+        return None;
+    }
+    // What firmware or a hypervisor takes is not the kernel's.
+    let below = case.of("stolen.gap").filter(|gap| is_at(gap, &[("cause", "below")]));
+    if below.map(|gap| gap.summary.max).fold(0.0, f64::max) >= p99 - median {
+        return None;
+    }
+    let share = 1.0 - median / p99;
+    let mut seen = vec![
+        evidence(wakeups, "a real-time thread wakes, in the median, after"),
+        told(format!("one in a hundred after {} or more", figure(p99, "ns")), crate::figures::place(wakeups)),
+        told(format!("preemption {model}"), "machine.kernel.preemption"),
+    ];
+    seen.extend(kernel.hz.map(|hz| told(format!("{hz} timer interrupts a second"), "machine.kernel.hz")));
+    Some(Finding {
+        severity: Severity::Note,
+        confidence: Confidence::Low,
+        place: cpus_text(&cpus_of([wakeups])),
+        evidence: seen,
+        remedy: vec![
+            "where the kernel can choose (PREEMPT_DYNAMIC): echo full | sudo tee /sys/kernel/debug/sched/preempt"
+                .to_owned(),
+            "for good: preempt=full on the kernel's command line, or a PREEMPT_RT kernel for bounds below 100 µs"
+                .to_owned(),
+        ],
+        undo: vec![format!("echo {model} | sudo tee /sys/kernel/debug/sched/preempt")],
+        ..by_model(
+            &RULE,
+            verdict(share, (share, share)),
+            format!("one real-time wake-up in a hundred waits {} on a kernel of preemption {model}", figure(p99, "ns")),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{add_wakeups, found, machine, missing};
+    use record::Record;
+
+    fn with(model: &str, p99: f64) -> Record {
+        let mut record = machine(2);
+        record.machine.kernel.preemption = Some(model.to_owned());
+        add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
+        for m in &mut record.measurements {
+            m.summary.p99 = Some(p99);
+        }
+        record
+    }
+
+    #[test]
+    fn a_long_tail_without_preemption_is_a_note() {
+        let finding = &found(&with("voluntary", 200e3), RULE)[0];
+        assert_eq!(finding.severity, Severity::Note);
+        assert!(finding.what.contains("waits 200 µs"), "{finding:?}");
+        assert_eq!(finding.undo, ["echo voluntary | sudo tee /sys/kernel/debug/sched/preempt"]);
+    }
+
+    #[test]
+    fn full_preemption_short_tails_and_tails_from_below_are_silence() {
+        assert_eq!(found(&with("full", 200e3), RULE), []);
+        assert_eq!(found(&with("none", 12e3), RULE), []);
+        let mut below = with("none", 200e3);
+        below.measurements.extend(crate::samples::stolen("below", [0.01, 0.01]).measurements);
+        assert_eq!(found(&below, RULE), []);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        assert_eq!(missing(&machine(1), RULE), Some("the kernel's preemption model"));
+        let mut record = with("none", 200e3);
+        for m in &mut record.measurements {
+            m.summary.p99 = None;
+        }
+        assert_eq!(missing(&record, RULE), Some("tails of real-time wake-ups (needs root)"));
+        record.measurements.clear();
+        assert_eq!(missing(&record, RULE), Some("wake-up latency"));
+    }
+}

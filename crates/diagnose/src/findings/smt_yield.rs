@@ -1,0 +1,143 @@
+//! What siblings are worth: the kernel counts each as a CPU.
+
+use record::Measurement;
+use record::diagnosis::{Finding, Severity};
+use record::statistics::Verdict;
+use record::units::{percent, significant};
+
+use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines};
+use crate::figures::{RESOLUTION, evidence, median, share_of, spread, verdict, write_command};
+
+/// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
+/// capacity should be counted in cores, and much more that it should be counted in CPUs.
+pub const RULE: Rule = Rule { name: "smt-yield", resource: None, missing, find };
+
+/// A sibling is worth little below this share of a core, and much above the other: a quarter to each side of a half.
+const LITTLE: f64 = 0.25;
+const MUCH: f64 = 0.75;
+
+const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
+
+/// Siblings a core that this process may use, the most of any core.
+fn siblings(case: &Case) -> usize {
+    let of = |cpu: &record::machine::Cpu| cpu.siblings.len();
+    case.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).map(of).max().unwrap_or(0)
+}
+
+fn missing(case: &Case) -> Option<&'static str> {
+    if siblings(case) < 2 && !case.has("smt.yield") {
+        return None;
+    }
+    inputs::metric(case, "smt.yield", "the yield of siblings (linespeed run smt-yield)")
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    let yields: Vec<&Measurement> = case.of("smt.yield").filter(|m| m.value() > 0.0).collect();
+    if let Some(finding) = harmful(&yields) {
+        return vec![finding];
+    }
+    worth(&yields, siblings(case).max(2) as f64).into_iter().collect()
+}
+
+/// Work that all siblings together do slower than one.
+fn harmful(yields: &[&Measurement]) -> Option<Finding> {
+    let losses = yields.iter().filter_map(|m| {
+        let (low, high) = spread(&m.summary);
+        let loss = verdict(1.0 - m.value(), (1.0 - high - RESOLUTION, 1.0 - low + RESOLUTION));
+        Some((*m, costs(loss)?))
+    });
+    let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
+    let workload = worst.place.word("workload").unwrap_or("some work");
+    Some(Finding {
+        severity: at_most_warning(&loss),
+        place: Some(workload.to_owned()),
+        evidence: vec![evidence(worst, "all siblings of a core against one alone:")],
+        remedy: vec![
+            "one thread a core for such work: OMP_PLACES=cores, or taskset -c with one CPU of each core"
+                .to_owned(),
+            format!("for the whole machine: {}", write_command("off", CONTROL)),
+        ],
+        undo: vec![write_command("on", CONTROL)],
+        ..finding(&RULE, loss, format!("a second thread on a core makes {workload} slower than one alone"))
+    })
+}
+
+/// Siblings that are worth much less or much more than half a core.
+fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
+    let usual = median(yields.iter().map(|m| m.value()))?;
+    let each = (usual - 1.0) / (siblings - 1.0);
+    let shown = || {
+        yields.iter().map(|m| {
+            let workload = m.place.word("workload").unwrap_or("work");
+            evidence(m, &format!("{workload}: all siblings of a core against one alone"))
+        })
+    };
+    let share = percent(each.max(0.0));
+    let reason = "how many CPUs are counted costs no speed; what is planned by the count does";
+    let (what, remedy) = if each < LITTLE {
+        (
+            format!(
+                "a sibling adds {share} of a core: capacity is {} times the cores, not {siblings:.0}",
+                significant(usual)
+            ),
+            lines(["count cores, not CPUs, when sizing; one thread a core where each must be fast"]),
+        )
+    } else if each > MUCH {
+        (
+            format!(
+                "a sibling is worth {share} of a core: work that leaves siblings idle leaves them unused"
+            ),
+            lines(["use all CPUs: a thread on each sibling"]),
+        )
+    } else {
+        return None;
+    };
+    Some(Finding {
+        severity: Severity::Note,
+        evidence: shown().collect(),
+        remedy,
+        ..by_model(&RULE, Verdict::NotMeasurable { reason: reason.to_owned() }, what)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, measured, missing};
+    use record::{Record, Where};
+
+    fn with(yields: &[(&str, f64)]) -> Record {
+        let mut record = machine(4);
+        for cpu in &mut record.machine.cpus {
+            let first = cpu.id / 2 * 2;
+            cpu.siblings = (first..first + 2).collect();
+        }
+        for (workload, value) in yields {
+            let place = Where::new().with("workload", *workload).with("core", 0u32);
+            record.measurements.push(measured("smt.yield", place, *value));
+        }
+        record
+    }
+
+    #[test]
+    fn work_that_siblings_slow_down_is_found_with_its_loss() {
+        let finding = &found(&with(&[("primes", 1.3), ("flops", 0.8)]), RULE)[0];
+        assert!((share_of(&finding.loss) - 0.2).abs() < 0.01, "{finding:?}");
+        assert_eq!(finding.undo, [write_command("on", CONTROL)]);
+    }
+
+    #[test]
+    fn thirteen_percent_is_little_and_nine_tenths_much() {
+        let little = &found(&with(&[("openssl", 1.13)]), RULE)[0];
+        assert!(little.what.starts_with("a sibling adds 13.0 % of a core: capacity is 1.13"), "{little:?}");
+        let much = &found(&with(&[("wait", 1.9)]), RULE)[0];
+        assert!(much.what.starts_with("a sibling is worth 90.0 %"), "{much:?}");
+    }
+
+    #[test]
+    fn half_a_core_is_silence_and_an_unmeasured_yield_is_missing() {
+        assert_eq!(found(&with(&[("primes", 1.5)]), RULE), []);
+        assert_eq!(missing(&with(&[]), RULE), Some("the yield of siblings (linespeed run smt-yield)"));
+        assert_eq!(missing(&machine(2), RULE), None, "cores without siblings miss nothing");
+    }
+}

@@ -1,0 +1,92 @@
+//! Time that others took from a thread that never stops: what the rules about it share.
+
+use record::diagnosis::Evidence;
+use record::statistics::Verdict;
+use record::units::{figure, percent};
+use record::{CpuList, Measurement};
+
+use super::{Case, inputs};
+use crate::figures::{RESOLUTION, cpus_of, evidence, is_at, median, place, share_of, spread, told, verdict};
+
+/// What is missing to tell whose the stolen time is.
+pub(super) fn missing(case: &Case) -> Option<&'static str> {
+    inputs::stolen(case).or_else(|| {
+        let told = case.of("stolen.share").find(|m| m.place.word("cause").is_some());
+        inputs::told(told, "whose the stolen time is (/proc/interrupts)")
+    })
+}
+
+/// The CPU that loses most, and all that lose.
+pub(super) struct Theft<'a> {
+    /// The share of the CPU that loses most.
+    pub worst: &'a Measurement,
+    /// Its gaps.
+    pub gap: Option<&'a Measurement>,
+    /// The loss on that CPU.
+    pub loss: Verdict,
+    /// The CPUs that lose more than can be missed.
+    pub cpus: CpuList,
+    /// The share taken of all CPUs together, and how many they are.
+    pub of_all: (f64, usize),
+}
+
+impl Theft<'_> {
+    /// `6.00 % of CPU 1's time, 3.00 % of all 2 CPUs'`.
+    pub fn says(&self) -> String {
+        let cpu = self.worst.place.count("cpu").map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+        let worst = format!("{} of {cpu}'s time", percent(share_of(&self.loss)));
+        match self.of_all {
+            (share, count) if count > 1 => format!("{worst}, {} of all {count} CPUs'", percent(share)),
+            _ => worst,
+        }
+    }
+
+    /// The share on the worst CPU, the gaps there, and the share of all CPUs.
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let share = percent(self.worst.value());
+        let mut seen = vec![told(format!("{share} of the worst CPU's time"), place(self.worst))];
+        if let Some(gap) = self.gap {
+            let longest = figure(gap.summary.max, "ns");
+            seen.push(evidence(gap, &format!("gaps last up to {longest}, in the median")));
+        }
+        if self.of_all.1 > 1 {
+            let says = format!("{} on average over {} CPUs", percent(self.of_all.0), self.of_all.1);
+            seen.push(told(says, "stolen.share"));
+        }
+        seen
+    }
+}
+
+/// The worst theft with this cause, where any CPU loses more than [`RESOLUTION`].
+pub(super) fn worst<'a>(case: &Case<'a>, cause: &str) -> Option<Theft<'a>> {
+    let of_cause = case.of("stolen.share").filter(|m| is_at(m, &[("cause", cause)]));
+    let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
+    let losses: Vec<(&Measurement, Verdict)> = all
+        .iter()
+        .filter(|m| spread(&m.summary).0 >= RESOLUTION)
+        .map(|m| (*m, verdict(m.value(), spread(&m.summary))))
+        .filter(|(_, loss)| matches!(loss, Verdict::Costs { .. }))
+        .collect();
+    let cpus = cpus_of(losses.iter().map(|(m, _)| *m));
+    let (worst, loss) = losses.into_iter().max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
+    let mean = all.iter().map(|m| m.value()).sum::<f64>() / all.len() as f64;
+    let gap = case.of("stolen.gap").find(|gap| gap.place == worst.place);
+    Some(Theft { worst, gap, loss, cpus, of_all: (mean, all.len()) })
+}
+
+/// Whether gaps are all about as long as each other and long: the mark of a cap that stops a virtual CPU when its
+/// share of a period is spent, where neighbours take what they happen to need.
+pub(super) fn is_a_cap(gap: &Measurement) -> bool {
+    let long = gap.summary.p95.unwrap_or(gap.summary.max);
+    // Periods of caps are 10 to 100 ms, so that what is left of them is longer than a scheduler's turn of a few ms.
+    gap.value() >= 5e6 && long <= gap.value() * 1.5
+}
+
+/// The median of wake-ups of ordinary threads as the machine is, ns: what a program that sleeps waits anyway.
+pub(super) fn ordinary_wakeup(case: &Case) -> Option<f64> {
+    let as_is = case
+        .of("wakeup.latency")
+        .filter(|m| is_at(m, &[("policy", "other"), ("setting", "as-is")]))
+        .filter(|m| m.place.switch("corrected") != Some(true));
+    median(as_is.map(Measurement::value))
+}

@@ -1,0 +1,63 @@
+//! A virtual machine whose CPUs are all shown as packages of one core: what they share is hidden from the scheduler.
+
+use record::diagnosis::{Finding, Severity};
+
+use super::{Case, Rule, inputs, is_virtual, lines, of_fact};
+use crate::figures::told;
+
+/// As many packages as CPUs under a hypervisor.
+pub const RULE: Rule = Rule { name: "virtual-topology", resource: None, missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    if !is_virtual(case.record) {
+        return None;
+    }
+    let counts = &case.record.machine.counts;
+    inputs::told(counts.packages.and(counts.cpus_online), "counts of packages and CPUs")
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    let counts = &case.record.machine.counts;
+    let (Some(packages), Some(cpus)) = (counts.packages, counts.cpus_online) else {
+        return Vec::new();
+    };
+    if !is_virtual(case.record) || cpus < 2 || packages != cpus {
+        return Vec::new();
+    }
+    vec![Finding {
+        evidence: vec![told(
+            format!("{packages} packages for {cpus} CPUs"),
+            "machine.counts.packages and .cpus_online",
+        )],
+        remedy: lines([
+            "in the hypervisor: one socket with all cores (QEMU: -smp cpus=N,sockets=1; libvirt: <topology>), with \
+             siblings as threads where the virtual CPUs are pinned to them",
+        ]),
+        ..of_fact(
+            &RULE,
+            Severity::Note,
+            "threads that share data may be placed far apart, and licences by the socket count each CPU; what that costs \
+             depends on the program",
+            format!("all {cpus} CPUs are shown as packages of one core: what they share is hidden"),
+        )
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{found, machine, missing};
+
+    #[test]
+    fn single_core_sockets_are_found_under_a_hypervisor_only() {
+        let mut record = machine(4);
+        record.machine.counts.packages = Some(4);
+        assert_eq!(found(&record, RULE), []);
+        record.machine.virtualization.hypervisor = Some("vmware".to_owned());
+        assert!(found(&record, RULE)[0].what.starts_with("all 4 CPUs"));
+        record.machine.counts.packages = Some(2);
+        assert_eq!(found(&record, RULE), []);
+        record.machine.counts.packages = None;
+        assert_eq!(missing(&record, RULE), Some("counts of packages and CPUs"));
+    }
+}
