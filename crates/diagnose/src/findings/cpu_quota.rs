@@ -5,9 +5,10 @@ use record::units::{percent, significant};
 
 use super::{Case, Rule, by_model, inputs, lines, theft};
 use crate::figures::{modelled, told};
+use crate::resources::CORE;
 
 /// The quota against the CPUs allowed.
-pub const RULE: Rule = Rule { name: "cpu-quota", resource: None, missing, find };
+pub const RULE: Rule = Rule { name: "cpu-quota", resource: Some(CORE), missing, find };
 
 fn missing(case: &Case) -> Option<&'static str> {
     // No quota is none, not a quota that is not told.

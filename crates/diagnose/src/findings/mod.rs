@@ -22,8 +22,8 @@ mod memory_speed;
 mod mitigations;
 mod numa_balancing;
 mod numa_distances;
+mod numa_latency;
 mod numa_off;
-mod numa_remote;
 mod offline_cpus;
 mod other_load;
 mod outlier_cores;
@@ -118,8 +118,8 @@ pub const RULES: &[Rule] = &[
     mitigations::RULE,
     numa_balancing::RULE,
     numa_distances::RULE,
+    numa_latency::RULE,
     numa_off::RULE,
-    numa_remote::RULE,
     offline_cpus::RULE,
     other_load::RULE,
     outlier_cores::RULE,

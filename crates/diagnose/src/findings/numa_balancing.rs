@@ -2,7 +2,7 @@
 
 use record::diagnosis::{Finding, Severity};
 
-use super::numa_remote::has_nodes;
+use super::numa_latency::has_nodes;
 use super::{Case, Rule, inputs, lines, of_fact};
 use crate::figures::told;
 

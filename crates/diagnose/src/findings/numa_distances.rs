@@ -3,7 +3,7 @@
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
 
-use super::numa_remote::{has_nodes, missing as matrix};
+use super::numa_latency::{has_nodes, missing as matrix};
 use super::{Case, Rule, finding, lines};
 use crate::figures::{severity, told};
 use crate::resources::MEMORY_LATENCY;

@@ -5,9 +5,10 @@ use record::units::percent;
 
 use super::{Case, Rule, finding, inputs, lines};
 use crate::figures::{modelled, told};
+use crate::resources::CORE;
 
 /// Steal during the run, by the kernel's account.
-pub const RULE: Rule = Rule { name: "steal", resource: None, missing, find };
+pub const RULE: Rule = Rule { name: "steal", resource: Some(CORE), missing, find };
 
 fn missing(case: &Case) -> Option<&'static str> {
     let after = case.record.conditions.after.as_ref();

@@ -6,10 +6,11 @@ use record::units::{figure, percent};
 use super::theft::{self, is_a_cap, ordinary_wakeup, worst};
 use super::{Case, Rule, finding, is_virtual, lines, of_fact};
 use crate::figures::{cpus_of, cpus_text, evidence, is_at, place, told};
+use crate::resources::CORE;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than a wake-up takes here.
-pub const RULE: Rule = Rule { name: "stolen-below", resource: None, missing: theft::missing, find };
+pub const RULE: Rule = Rule { name: "stolen-below", resource: Some(CORE), missing: theft::missing, find };
 
 /// Where wake-ups were not measured: the kernel's default timer slack, which programs that sleep wait anyway.
 const SLACK_NS: f64 = 50e3;

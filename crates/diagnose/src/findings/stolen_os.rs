@@ -5,11 +5,12 @@ use record::diagnosis::Finding;
 use super::theft::worst;
 use super::{Case, Rule, cpu_quota, finding, lines, theft};
 use crate::figures::{cpus_text, share_of};
+use crate::resources::CORE;
 
 /// The share stolen by the operating system.
 ///
 /// What a quota of this cgroup explains is `cpu-quota`'s: with all CPUs at work each is stopped for 1 − quota ÷ CPUs.
-pub const RULE: Rule = Rule { name: "stolen-os", resource: None, missing: theft::missing, find };
+pub const RULE: Rule = Rule { name: "stolen-os", resource: Some(CORE), missing: theft::missing, find };
 
 /// A share by up to this factor above the quota's is still the quota's: stops come in whole periods.
 const OF_QUOTA: f64 = 1.25;

@@ -190,7 +190,7 @@ fn every_finding_says_how_sure_it_is_and_of_which_resource_it_takes() {
     assert_eq!(
         told,
         [
-            ("stolen-os", Confidence::High, None),
+            ("stolen-os", Confidence::High, Some("core")),
             ("memory-speed", Confidence::Medium, Some("memory bandwidth"))
         ]
     );

@@ -259,7 +259,7 @@ pub fn unseen(record: &Record) -> Vec<Unseen> {
     groups
 }
 
-/// What no rule could look for, the rules of each missing input together: `numa-remote, numa-distances (…)`. Without a
+/// What no rule could look for, the rules of each missing input together: `numa-latency, numa-distances (…)`. Without a
 /// measurement nearly all miss theirs, which goes without saying.
 pub fn not_looked_for(record: &Record) -> Option<String> {
     let untold = &record.diagnosis.not_looked_for;

@@ -11,7 +11,7 @@ use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 /// Latency and bandwidth over all pairs of nodes against those of each node's own memory.
 ///
 /// The matrix is measured; that accesses spread evenly over all nodes is the model.
-pub const RULE: Rule = Rule { name: "numa-remote", resource: Some(MEMORY_LATENCY), missing, find };
+pub const RULE: Rule = Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), missing, find };
 
 /// Whether the machine has more than one node.
 pub(super) fn has_nodes(case: &Case) -> bool {
