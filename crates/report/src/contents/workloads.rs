@@ -40,7 +40,11 @@ fn alone(record: &Record) -> Table {
     let mut table = Table::new("Workloads on one CPU", Some("core.ipc"), &heads);
     let mut names: Vec<&str> = Vec::new();
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
-    let one = |m: &Measurement| matches!(m.place.count("threads"), None | Some(1));
+    // What names neither may have run on any CPUs, as a command does.
+    let one = |m: &Measurement| match m.place.count("threads") {
+        Some(threads) => threads == 1,
+        None => m.place.get("cpu").is_some(),
+    };
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && one(m)) {
         let Some(name) = m.place.word("workload") else { continue };
         let counted = m.place.word("source") == Some("pmu");
@@ -126,6 +130,9 @@ mod tests {
         record.measurements.push(m);
         let place = Where::new().with("workload", "nop").with("threads", 2u32).with("source", "pmu");
         record.measurements.push(Measurement::new("core.ipc", place, vec![9.0; 6]));
+        // A command may have run on all of them.
+        let place = Where::new().with("workload", "command");
+        record.measurements.push(Measurement::new("workload.time", place, vec![2.0; 6]));
         let table = alone(&record);
         assert_eq!(table.rows, [["nop", "12.0 G/s", "12.0 G/s", "3.98", "4.00", "nops"].map(str::to_owned)]);
     }
