@@ -4,6 +4,7 @@
 //! A new rule is one new file in `findings/` and its line in [`findings::RULES`].
 
 pub mod bound;
+pub mod comparison;
 pub mod curve;
 mod distances;
 pub mod figures;

@@ -9,6 +9,7 @@ mod options;
 mod output;
 mod progress;
 mod signals;
+mod sources;
 
 use std::process::ExitCode;
 

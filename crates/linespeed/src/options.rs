@@ -50,6 +50,9 @@ pub enum Command {
     Plan(Plan),
     /// A record again, on the terminal or as a page
     Show(Show),
+    /// Records side by side: what differs, by how much, and which differences explain it
+    #[command(after_help = COMPARE_HELP)]
+    Compare(Compare),
     /// What a metric, a measurement or a word means: how it is measured, what is usual, what moves it
     Explain {
         /// A metric (load.latency), a measurement (wakeup) or a word (governor); without: all of them
@@ -246,6 +249,28 @@ pub struct Show {
     pub html: bool,
     #[command(flatten)]
     pub forms: WakeupForms,
+}
+
+const COMPARE_HELP: &str = "\
+The first record is the baseline, unless --baseline says otherwise. --json and --csv hold every figure that two records \
+share; the terminal and the page sum them up over CPUs and working sets.";
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Records that linespeed wrote; . is the newest of this machine, reference:NAME a machine that ships with linespeed,
+    /// - standard input
+    #[arg(value_name = "RECORD", required = true)]
+    pub records: Vec<String>,
+    /// Which of them the others are held against, counted from 1
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
+    pub baseline: usize,
+    /// As a page (HTML), to --output or standard output
+    #[arg(long)]
+    pub html: bool,
+    /// As comma-separated values, a line a figure and record
+    #[arg(long, conflicts_with_all = ["html", "json"])]
+    pub csv: bool,
 }
 
 /// Wake-up latency as cyclictest prints it.

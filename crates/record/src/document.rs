@@ -173,7 +173,7 @@ impl Record {
     }
 }
 
-/// As JSON, indented, with a newline at the end.
+/// A value as JSON, indented, with a newline at the end, and nothing in it that a terminal would act on.
 pub(crate) fn safe_json(value: &impl Serialize) -> String {
     // Maps have text keys and numbers are finite or null, so this cannot fail; an empty object would say so.
     let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| "{}".to_owned());

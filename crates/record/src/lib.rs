@@ -3,6 +3,7 @@
 //!
 //! A record is one JSON file. A figure that the machine does not tell is `None` (absent in JSON), never 0.
 
+pub mod comparison;
 pub mod conditions;
 pub mod coverage;
 pub mod cpu_list;
@@ -18,6 +19,7 @@ pub mod statistics;
 pub mod units;
 pub mod words;
 
+pub use comparison::Comparison;
 pub use conditions::{Conditions, Snapshot};
 pub use coverage::{Coverage, State};
 pub use cpu_list::CpuList;

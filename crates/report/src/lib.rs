@@ -7,6 +7,7 @@
 
 mod chart;
 mod contents;
+pub mod csv;
 pub mod cyclictest;
 mod notes;
 pub mod page;

@@ -11,6 +11,18 @@ pub struct Column {
     pub optional: bool,
 }
 
+/// How a row is set off from the others, beside what it says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weight {
+    /// Not at all.
+    #[default]
+    Plain,
+    /// It tells of a loss.
+    Worse,
+    /// It tells of a gain.
+    Better,
+}
+
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
@@ -26,6 +38,8 @@ pub struct Table {
     pub notes: Vec<String>,
     /// What is to be known of the whole table, below it.
     pub remarks: Vec<String>,
+    /// How each row is set off; rows beyond its end are plain.
+    pub weights: Vec<Weight>,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
     /// Those of the row that is being made.
@@ -56,6 +70,17 @@ impl Table {
         self.pending.sort_unstable();
         self.pending.dedup();
         self.references.push(std::mem::take(&mut self.pending));
+    }
+
+    /// Sets off the row that is added next.
+    pub fn weigh_row(&mut self, weight: Weight) {
+        self.weights.resize(self.rows.len(), Weight::Plain);
+        self.weights.push(weight);
+    }
+
+    /// How a row is set off.
+    pub fn weight(&self, row: usize) -> Weight {
+        self.weights.get(row).copied().unwrap_or_default()
     }
 
     /// Whether it has nothing to say.

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod compare;
 mod definitions;
 mod explain;
 mod inspect;
@@ -29,6 +30,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(Command::Stat(stat)) => stat::run(options, stat),
         Some(Command::Plan(plan)) => plan::run(options, plan),
         Some(Command::Show(show)) => show::run(options, show),
+        Some(Command::Compare(compare)) => compare::run(options, compare),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
         Some(Command::Schema) => {
             let schema = serde_json::to_string_pretty(&Record::json_schema()).unwrap_or_default();

@@ -1,18 +1,15 @@
 //! `linespeed show`: a record again.
 
-use std::path::Path;
-
-use record::Record;
 use report::terminal;
 
 use super::{output_file, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Options, Show};
-use crate::{files, output};
+use crate::{files, output, sources};
 
 /// Prints a record, or writes it as a page.
 pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
-    let mut record = read(&show.record)?;
+    let mut record = sources::file(&show.record)?;
     // Findings follow from the figures: an older record gets the rules of this version.
     record.diagnosis = diagnose::diagnose(&record);
     let text = if show.html {
@@ -43,15 +40,4 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
         None => output::print(&text)?,
     }
     Ok(super::run::found_code(&options.measuring, &record))
-}
-
-/// Reads a record from a file, or from standard input.
-pub(super) fn read(path: &Path) -> Result<Record, Failure> {
-    if path.file_name().is_some_and(|name| name == crate::ceilings::NAME) {
-        let why = "is not a record: it holds the ceilings of this machine, which linespeed stat reads; the records lie \
-                   beside it";
-        return Err(Failure::Input { path: path.to_owned(), why: why.to_owned() });
-    }
-    let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
-    Record::read(from).map_err(|error| Failure::Input { path: path.to_owned(), why: error.to_string() })
 }

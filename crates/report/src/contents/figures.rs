@@ -8,7 +8,8 @@ pub fn figure(m: &Measurement, value: f64) -> String {
     figure_of(&m.metric, &m.unit, value)
 }
 
-fn figure_of(metric: &str, unit: &str, value: f64) -> String {
+/// A value of a metric with its unit.
+pub fn figure_of(metric: &str, unit: &str, value: f64) -> String {
     match unit {
         "ratio" if metric.ends_with(".share") => units::percent(value),
         "ratio" if value.is_finite() => format!("{}×", units::significant(value)),

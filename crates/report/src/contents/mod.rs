@@ -2,6 +2,7 @@
 //! record. The strings in it are the machine's own; whoever prints them makes them safe.
 
 pub mod blocks;
+pub mod compare;
 pub mod conditions;
 pub mod core_to_core;
 pub mod counters;

@@ -12,7 +12,7 @@ use crate::chart::{Chart, svg};
 use crate::contents::blocks::{Block, Part, Room, blocks};
 use crate::contents::details::generic;
 use crate::contents::{Section, conditions as condition_contents, inventory as inventory_contents};
-use crate::table::Table;
+use crate::table::{Table, Weight};
 use crate::text::{keep_units, plural};
 
 /// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
@@ -63,7 +63,8 @@ fn figure_section(record: &Record, id: &str, block: &Block) -> Markup {
     section(id, &block.title, inside)
 }
 
-fn facts(section: &Section) -> Markup {
+/// Facts, one a line.
+pub fn facts(section: &Section) -> Markup {
     html! { dl { @for fact in &section.facts { div { dt { (fact.key) } dd { (keep_units(&fact.value)) } } } } }
 }
 
@@ -124,8 +125,8 @@ pub fn table(table: &Table) -> Markup {
                     tr { @for column in &table.columns { th scope="col" class=[class(column.figures, "")] { (column.head) } } }
                 }
                 tbody {
-                    @for row in &table.rows {
-                        tr {
+                    @for (number, row) in table.rows.iter().enumerate() {
+                        tr class=[weight(table.weight(number))] {
                             @for (cell, column) in row.iter().zip(&table.columns) {
                                 td class=[class(column.figures, cell)] { (cell) }
                             }
@@ -140,6 +141,14 @@ pub fn table(table: &Table) -> Markup {
         @for remark in &table.remarks {
             p class="quiet what" { (remark) }
         }
+    }
+}
+
+fn weight(weight: Weight) -> Option<&'static str> {
+    match weight {
+        Weight::Plain => None,
+        Weight::Worse => Some("worse"),
+        Weight::Better => Some("better"),
     }
 }
 

@@ -3,13 +3,14 @@
 
 mod bars;
 mod command;
+mod compare;
 mod figures;
 mod ladder;
 mod shape;
 mod summary;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use record::Record;
+use record::{Comparison, Record, Tool};
 
 use crate::text::{clean_page, keep_units};
 
@@ -22,6 +23,31 @@ const POLICY: &str =
 /// The whole page.
 pub fn html(record: &Record) -> String {
     let name = record.machine.hostname.as_deref().filter(|name| !name.is_empty()).unwrap_or("a machine");
+    let body = html! {
+        (summary::header(record))
+        (command::verdict(record))
+        (summary::resources(record))
+        (summary::findings(record))
+        (summary::unseen(record))
+        (summary::noise(record))
+        (figures::sections(record))
+        (shape::section(&record.machine))
+        (figures::inventory(record))
+        (figures::conditions(record))
+        (figures::coverage(record))
+        (figures::all(record))
+        (figures::words(record))
+    };
+    page(name, &record.tool, &body)
+}
+
+/// Records side by side as a page.
+pub fn comparison(comparison: &Comparison) -> String {
+    page(&crate::contents::compare::title(comparison), &comparison.tool, &compare::body(comparison))
+}
+
+/// A page around its contents.
+fn page(name: &str, tool: &Tool, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -35,22 +61,8 @@ pub fn html(record: &Record) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                main {
-                    (summary::header(record))
-                    (command::verdict(record))
-                    (summary::resources(record))
-                    (summary::findings(record))
-                    (summary::unseen(record))
-                    (summary::noise(record))
-                    (figures::sections(record))
-                    (shape::section(&record.machine))
-                    (figures::inventory(record))
-                    (figures::conditions(record))
-                    (figures::coverage(record))
-                    (figures::all(record))
-                    (figures::words(record))
-                }
-                footer { "Made by " (record.tool.name) " " (record.tool.version) ". One file: it loads nothing." }
+                main { (body) }
+                footer { "Made by " (tool.name) " " (tool.version) ". One file: it loads nothing." }
             }
         }
     };

@@ -1,6 +1,7 @@
 //! A record as text for a terminal. No line is wider than asked, no colour carries a meaning alone, and nothing
 //! that the machine says can act on the terminal.
 
+mod compare;
 mod ladder;
 mod listing;
 pub(crate) mod paint;
@@ -12,7 +13,7 @@ pub(crate) mod stat;
 mod tree;
 
 use record::words::Word;
-use record::{Machine, Record};
+use record::{Comparison, Machine, Record};
 
 use crate::contents::inventory;
 use crate::text::{clean, width};
@@ -50,6 +51,13 @@ pub fn safe(text: &str) -> String {
 pub fn report(record: &Record, style: &Style) -> String {
     let mut screen = Screen::new(style);
     report::write(&mut screen, record);
+    screen.finish()
+}
+
+/// Records side by side: `linespeed compare`.
+pub fn comparison(comparison: &Comparison, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    compare::write(&mut screen, comparison);
     screen.finish()
 }
 

@@ -16,6 +16,8 @@ pub enum Tone {
     Warning,
     /// Costs much.
     Serious,
+    /// Gains speed.
+    Better,
     /// A line of a chart, by its number.
     Series(usize),
 }
@@ -29,6 +31,7 @@ impl Tone {
             Tone::Quiet => "2",
             Tone::Warning => "33",
             Tone::Serious => "1;31",
+            Tone::Better => "32",
             Tone::Series(number) => ["36", "33", "35", "32", "34", "31"][number % 6],
         }
     }

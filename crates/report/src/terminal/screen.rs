@@ -1,7 +1,7 @@
 //! A column of lines of which none is wider than asked.
 
 use super::paint::{Span, Tone, render};
-use crate::table::Table;
+use crate::table::{Table, Weight};
 use crate::text::{clean, cut, pad_left, pad_right, width, wrap};
 
 /// Spaces between the columns of a table.
@@ -156,8 +156,13 @@ impl Screen {
         if let Some(widths) = widths {
             let head: Vec<String> = shown.columns.iter().map(|column| clean(&column.head)).collect();
             self.table_row(&shown, &head, &widths, indent, Tone::Quiet);
-            for row in &shown.rows {
-                self.table_row(&shown, row, &widths, indent, Tone::Plain);
+            for (number, row) in shown.rows.iter().enumerate() {
+                let tone = match shown.weight(number) {
+                    Weight::Plain => Tone::Plain,
+                    Weight::Worse => Tone::Warning,
+                    Weight::Better => Tone::Better,
+                };
+                self.table_row(&shown, row, &widths, indent, tone);
             }
         } else {
             for row in &table.rows {

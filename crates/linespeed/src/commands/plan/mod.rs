@@ -100,7 +100,7 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
 
 /// A record, with where it lies.
 fn of_record(path: &Path) -> Result<(Record, Vec<String>), Failure> {
-    let record = super::show::read(path)?;
+    let record = crate::sources::file(path)?;
     let says = format!("{}, of {}", crate::failure::shown(path), day(&record));
     Ok((record, vec![says]))
 }

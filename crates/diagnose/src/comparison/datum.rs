@@ -1,0 +1,194 @@
+//! One figure of one record, as a comparison needs it: its value, what it was taken from, and what stands against it.
+
+use record::statistics::{Summary, median_of_sorted};
+use record::{Key, Measurement};
+
+use super::method;
+use super::ratio;
+use crate::figures::place;
+
+/// Measurements from which their medians are the samples: below, the samples themselves are taken together.
+const MANY: usize = 5;
+
+/// One figure.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Datum {
+    /// The median.
+    pub value: f64,
+    /// The samples behind it, or the medians over places, up to [`ratio::MOST`]; of more the interval is kept instead.
+    pub samples: Vec<f64>,
+    /// The interval of the median, where it is known otherwise than by the samples.
+    pub interval: Option<(f64, f64)>,
+    /// How many samples.
+    pub n: u64,
+    /// What it was taken from, where that is more than one figure.
+    pub over: Option<String>,
+    /// Its place in the record.
+    pub from: String,
+    /// Why it should not be leaned on.
+    pub doubt: Option<String>,
+    /// How another tool measured it; `None` for linespeed's own way, or one that is defined alike.
+    pub method: Option<String>,
+    /// Unit.
+    pub unit: String,
+    /// Why it is comparable with nothing.
+    pub unfit: Option<String>,
+    /// Working set relative to the last-level caches, where that decides what was measured.
+    pub size: Option<Size>,
+    /// Whether it is a share of time taken.
+    share: bool,
+}
+
+/// Where a working set lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Within the last-level caches.
+    Cached,
+    /// Partly in them: under twice their size.
+    Between,
+    /// In memory.
+    Memory,
+}
+
+impl Size {
+    /// Where a working set of so many bytes lies with so large caches; `None` where either is unknown.
+    pub fn of(bytes: u64, caches: u64) -> Option<Self> {
+        (bytes > 0 && caches > 0).then(|| match bytes as f64 / caches as f64 {
+            share if share <= 1.0 => Size::Cached,
+            share if share < 2.0 => Size::Between,
+            _ => Size::Memory,
+        })
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Size::Cached => "within the caches",
+            Size::Between => "partly in the caches",
+            Size::Memory => "beyond the caches",
+        }
+    }
+}
+
+impl Datum {
+    /// One measurement.
+    pub fn of(m: &Measurement) -> Self {
+        let few = m.samples.len() <= ratio::MOST;
+        let samples =
+            if few { m.samples.iter().copied().filter(|v| v.is_finite()).collect() } else { Vec::new() };
+        Self {
+            value: m.value(),
+            n: m.summary.n,
+            interval: m.summary.interval.filter(|_| samples.is_empty()),
+            samples,
+            over: None,
+            from: place(m),
+            doubt: m.doubt.clone(),
+            method: m.method.as_deref().and_then(|method| method::foreign(&m.metric, method)),
+            unit: m.unit.clone(),
+            unfit: method::unfit(m),
+            size: None,
+            share: is_share(&m.metric, &m.unit),
+        }
+    }
+
+    /// Several measurements of the same thing at different places; `what` is what they are of: `CPUs`. `None` for none.
+    pub fn over(all: &[&Measurement], what: &str) -> Option<Self> {
+        let (first, rest) = all.split_first()?;
+        let mut datum = Self::of(first);
+        if rest.is_empty() {
+            return Some(datum);
+        }
+        let medians: Vec<f64> = all.iter().map(|m| m.value()).filter(|v| v.is_finite()).collect();
+        let pooled: Vec<f64> = if all.len() < MANY && all.iter().all(|m| !m.samples.is_empty()) {
+            all.iter().flat_map(|m| m.samples.iter().copied()).filter(|v| v.is_finite()).collect()
+        } else {
+            medians.clone()
+        };
+        let mut sorted = medians;
+        sorted.sort_by(f64::total_cmp);
+        if sorted.is_empty() {
+            return None;
+        }
+        datum.value = median_of_sorted(&sorted);
+        datum.n = pooled.len() as u64;
+        let few = pooled.len() <= ratio::MOST;
+        datum.interval = if few { None } else { Summary::of(&pooled).interval };
+        datum.samples = if few { pooled } else { Vec::new() };
+        datum.over = Some(format!("median of {} {what}", all.len()));
+        let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
+        datum.doubt = (doubtful * 2 > all.len()).then(|| format!("{doubtful} of {} are in doubt", all.len()));
+        if let Some(other) = all.iter().find(|m| m.method != first.method) {
+            datum.unfit = Some(format!(
+                "measured in two ways in one record ({} and {})",
+                method::words(first.method.as_deref()),
+                method::words(other.method.as_deref())
+            ));
+        }
+        Some(datum)
+    }
+
+    /// A figure that follows from others, with a standard deviation on the scale of logarithms where it is known.
+    pub fn derived(value: f64, deviation: Option<f64>, unit: &str, from: impl Into<String>) -> Self {
+        Self {
+            value,
+            interval: deviation.map(|deviation| ratio::around(value, deviation)),
+            n: if deviation.is_some() { 2 } else { 1 },
+            unit: unit.to_owned(),
+            from: from.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Samples alone.
+    #[cfg(test)]
+    pub fn of_samples(samples: Vec<f64>) -> Self {
+        let summary = Summary::of(&samples);
+        Self { value: summary.median, n: summary.n, interval: summary.interval, samples, ..Self::default() }
+    }
+
+    /// The same over a number of equal parts.
+    pub fn per(&self, parts: f64) -> Self {
+        let mut datum = self.clone();
+        datum.value /= parts;
+        datum.samples.iter_mut().for_each(|sample| *sample /= parts);
+        datum.interval = datum.interval.map(|(low, high)| (low / parts, high / parts));
+        datum
+    }
+
+    /// Whether it is a share of time taken.
+    pub fn is_share(&self) -> bool {
+        self.share && (0.0..1.0).contains(&self.value)
+    }
+
+    /// What a share leaves.
+    pub fn complement(&self) -> Self {
+        let mut datum = self.clone();
+        datum.value = 1.0 - datum.value;
+        datum.samples.iter_mut().for_each(|sample| *sample = 1.0 - *sample);
+        datum.interval = datum.interval.map(|(low, high)| (1.0 - high, 1.0 - low));
+        datum
+    }
+
+    /// The 95 % interval of the median, by order statistics where nothing else is known.
+    pub fn own_interval(&self) -> Option<(f64, f64)> {
+        self.interval.or_else(|| Summary::of(&self.samples).interval)
+    }
+
+    /// Whether there is a figure.
+    pub fn is_some(&self) -> bool {
+        self.value.is_finite() && self.n > 0
+    }
+}
+
+fn is_share(metric: &str, unit: &str) -> bool {
+    unit == "ratio" && metric.ends_with(".share") && metric != "counter.share"
+}
+
+/// A key of a place as text for a row's name.
+pub fn key_text(key: &Key) -> String {
+    match key {
+        Key::Switch(value) => if *value { "yes" } else { "no" }.to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,495 @@
+//! The figures of one record that people read first: each resource and workload once, summed up over CPUs, pairs of
+//! CPUs and working sets, so that machines of other shapes have the same rows.
+
+use std::collections::{BTreeMap, HashMap};
+
+use record::{Level, Measurement, Record, Where, metrics};
+
+use super::datum::{Datum, Size, key_text};
+use super::ratio;
+use crate::figures::median;
+
+/// Keys that name a place on one machine and not what was measured there.
+const ON_MACHINE: &[&str] =
+    &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
+/// Workloads of no more than so many thread counts have a row for each.
+const FEW_STEPS: usize = 4;
+/// Operations of bandwidth that also stand per core, CPU and package.
+const DIVIDED: &[&str] = &["read", "triad"];
+
+/// What belongs together, in the order in which it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// Clock and instructions a cycle.
+    Core,
+    /// Work with a known amount.
+    Workloads,
+    /// Load latency by level.
+    Latency,
+    /// Own and other nodes' memory.
+    Numa,
+    /// Bandwidth.
+    Bandwidth,
+    /// From CPU to CPU.
+    CoreToCore,
+    /// Wake-up latency.
+    Wakeup,
+    /// Time taken by others.
+    Stolen,
+    /// Small costs.
+    Costs,
+    /// Anything else.
+    Others,
+}
+
+impl Group {
+    /// The words for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Group::Core => "core",
+            Group::Workloads => "workloads",
+            Group::Latency => "memory latency",
+            Group::Numa => "nodes",
+            Group::Bandwidth => "memory bandwidth",
+            Group::CoreToCore => "from CPU to CPU",
+            Group::Wakeup => "wake-up",
+            Group::Stolen => "taken time",
+            Group::Costs => "small costs",
+            Group::Others => "others",
+        }
+    }
+}
+
+/// Which row a figure belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Group.
+    pub group: Group,
+    /// The metric.
+    pub metric: String,
+    /// Order within the metric.
+    pub order: u32,
+    /// What it is, in words; with the metric it is unique.
+    pub what: String,
+    /// What would have to be alike for two rows to be the same one; rows alike in this alone are refused with a reason.
+    pub loosely: String,
+}
+
+/// A row of one record.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The figure.
+    pub datum: Datum,
+    /// The place without what names a place on one machine.
+    pub place: Where,
+    /// Cores, CPUs and packages that made it together, where it may be divided by them.
+    pub parts: Option<Parts>,
+}
+
+/// What a throughput may be divided by; 0 where it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Physical cores.
+    pub cores: u32,
+    /// CPUs.
+    pub cpus: u32,
+    /// Packages.
+    pub packages: u32,
+}
+
+/// The rows of one record.
+pub type Digest = BTreeMap<Key, Entry>;
+
+/// The rows of a record. `levels` are those of its latency curve.
+pub fn digest(record: &Record, levels: &[Level]) -> Digest {
+    let mut builder = Builder::new(record);
+    for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
+        builder.take(m);
+    }
+    let mut digest = builder.finish();
+    super::levels::rows(record, levels, &mut digest);
+    super::nodes::rows(record, &mut digest);
+    if record.machine.virtualization.emulated == Some(true) {
+        for entry in digest.values_mut() {
+            entry.datum.unfit = Some("an emulated machine's times are no speeds".to_owned());
+        }
+    }
+    digest
+}
+
+/// Adds a row that follows from others.
+pub fn put(digest: &mut Digest, group: Group, metric: &str, order: u32, what: &str, datum: Datum) {
+    if datum.is_some() {
+        let key =
+            Key { group, metric: metric.to_owned(), order, what: what.to_owned(), loosely: what.to_owned() };
+        digest.insert(key, Entry { datum, place: Where::new(), parts: None });
+    }
+}
+
+struct Builder<'a> {
+    record: &'a Record,
+    /// CPUs of the largest step of each workload.
+    most_threads: HashMap<&'a str, u64>,
+    /// Thread counts of each workload.
+    steps: HashMap<&'a str, Vec<u64>>,
+    /// Largest size of each workload that has sizes.
+    largest: HashMap<&'a str, u64>,
+    most_bandwidth: u64,
+    package: Option<u64>,
+    rows: BTreeMap<Key, (Where, Vec<&'a Measurement>)>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(record: &'a Record) -> Self {
+        let mut new = Self {
+            record,
+            most_threads: HashMap::new(),
+            steps: HashMap::new(),
+            largest: HashMap::new(),
+            most_bandwidth: 0,
+            package: None,
+            rows: BTreeMap::new(),
+        };
+        for m in &record.measurements {
+            let threads = m.place.count("threads");
+            match (m.metric.as_str(), m.place.word("workload")) {
+                ("workload.throughput" | "workload.time", Some(workload)) => {
+                    let steps = new.steps.entry(workload).or_default();
+                    let threads = threads.unwrap_or(1);
+                    if steps.len() <= FEW_STEPS && !steps.contains(&threads) {
+                        steps.push(threads);
+                    }
+                    let most = new.most_threads.entry(workload).or_default();
+                    *most = threads.max(*most);
+                    if let Some(bytes) = m.place.count("bytes") {
+                        let largest = new.largest.entry(workload).or_default();
+                        *largest = bytes.max(*largest);
+                    }
+                }
+                ("memory.bandwidth", _) => new.most_bandwidth = new.most_bandwidth.max(threads.unwrap_or(1)),
+                _ => {}
+            }
+        }
+        let counts = &record.machine.counts;
+        new.package = match (counts.packages, counts.cpus_online.or(counts.cpus_allowed)) {
+            (Some(packages), Some(cpus)) if packages > 1 => Some(u64::from(cpus / packages)),
+            _ => None,
+        };
+        new
+    }
+
+    fn take(&mut self, m: &'a Measurement) {
+        let metric = m.metric.as_str();
+        match metric {
+            // Curves and matrices have rows of their own.
+            "load.latency"
+            | "load.latency_cycles"
+            | "numa.latency"
+            | "numa.bandwidth"
+            | "stream.ns_per_element"
+            | "counter.count"
+            | "counter.share"
+            | "workload.cpu_time" => return,
+            "memory.loaded_latency" | "load.parallelism" => return,
+            _ => {}
+        }
+        let (group, order, mut what) = match metric {
+            "core.clock" => {
+                let active = match m.place.word("active") {
+                    Some("one") => "one core",
+                    Some("all") => "all cores",
+                    _ => "",
+                };
+                let vector = m.place.word("vector").unwrap_or("scalar");
+                let vector = if vector == "scalar" { String::new() } else { format!("{vector}-bit vectors") };
+                (Group::Core, u32::from(active == "all cores"), listed(&["clock", active, &vector]))
+            }
+            "core.ipc" => {
+                let Some(row) = self.ipc(m) else { return };
+                row
+            }
+            "workload.throughput" | "workload.time" => {
+                let Some(row) = self.workload(m) else { return };
+                row
+            }
+            "smt.yield" => {
+                let workload = m.place.word("workload").unwrap_or("");
+                (Group::Workloads, 40, format!("siblings of {workload}: together over one alone"))
+            }
+            "memory.bandwidth" => {
+                if m.place.word("bytes_counted") == Some("bus") && m.place.word("op") == Some("read") {
+                    return;
+                }
+                self.bandwidth(m)
+            }
+            "core_to_core.latency" => {
+                let class = m.detail.get("class").and_then(|class| class.as_str());
+                let Some(class) = class.or(m.place.word("class")) else { return };
+                (Group::CoreToCore, class_order(class), class.to_owned())
+            }
+            _ if metric.starts_with("wakeup.") => (Group::Wakeup, 0, wakeup(m)),
+            "stolen.share" | "stolen.gap" => {
+                let by = match m.place.word("cause") {
+                    Some("os") => "by the kernel and others",
+                    Some("below") => "from below the kernel",
+                    Some(other) => other,
+                    None => "in all",
+                };
+                let what = if metric == "stolen.share" { "share of time taken" } else { "a gap" };
+                (Group::Stolen, u32::from(m.place.get("cause").is_some()), listed(&[what, by]))
+            }
+            _ if metric.starts_with("cost.") => {
+                let mut what = metric["cost.".len()..].replace('_', " ");
+                let (own, other) = (m.place.count("cpu"), m.place.count("to_cpu"));
+                if let (Some(own), Some(other)) = (own, other) {
+                    what.push_str(if own == other { ", one CPU" } else { ", two CPUs" });
+                }
+                if let Some(page) = m.place.word("page") {
+                    what.push_str(&format!(", {page} page"));
+                }
+                (Group::Costs, 0, what)
+            }
+            _ => (Group::Others, 0, metric.to_owned()),
+        };
+        let place = shared(&m.place);
+        if group == Group::Others {
+            let keys: Vec<String> =
+                place.0.iter().map(|(name, value)| format!("{name} {}", key_text(value))).collect();
+            what = listed(&[&what, &keys.join(", ")]);
+        }
+        let loosely = loosely(m);
+        let key = Key { group, metric: m.metric.clone(), order, what, loosely };
+        self.rows.entry(key).or_insert_with(|| (place, Vec::new())).1.push(m);
+    }
+
+    /// Instructions a cycle: of one thread. Declared ones, which need no counter, before counted ones.
+    fn ipc(&self, m: &Measurement) -> Option<(Group, u32, String)> {
+        let workload = m.place.word("workload").unwrap_or("any");
+        if m.place.count("threads").is_some_and(|threads| threads > 1) {
+            return None;
+        }
+        Some((Group::Core, 10, format!("instructions a cycle, {workload}")))
+    }
+
+    fn workload(&self, m: &Measurement) -> Option<(Group, u32, String)> {
+        let workload = m.place.word("workload")?;
+        if let (Some(bytes), Some(largest)) = (m.place.count("bytes"), self.largest.get(workload))
+            && bytes != *largest
+        {
+            return None;
+        }
+        let threads = m.place.count("threads").unwrap_or(1);
+        let most = self.most_threads.get(workload).copied().unwrap_or(1);
+        let counts = &self.record.machine.counts;
+        let all = counts.cpus_allowed.or(counts.cpus_online).map(u64::from);
+        let time = if m.metric == "workload.time" { "time of " } else { "" };
+        let size = m
+            .place
+            .count("bytes")
+            .map_or(String::new(), |bytes| format!(" ({})", record::units::bytes(bytes)));
+        let name = format!("{time}{workload}{size}");
+        if threads == 1 {
+            return Some((Group::Workloads, 0, format!("{name}, one thread")));
+        }
+        if threads == most && all.is_none_or(|all| threads >= all) {
+            return Some((Group::Workloads, 30, format!("{name}, all CPUs")));
+        }
+        // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
+        let few = self.steps.get(workload).is_some_and(|steps| steps.len() <= FEW_STEPS);
+        few.then(|| {
+            let placement = m.place.word("placement").unwrap_or("");
+            let name = format!("{name}, {threads} threads");
+            (Group::Workloads, 1 + u32::try_from(threads.min(9999)).unwrap_or(0), listed(&[&name, placement]))
+        })
+    }
+
+    fn bandwidth(&self, m: &Measurement) -> (Group, u32, String) {
+        let op = m.place.word("op").unwrap_or("");
+        let threads = m.place.count("threads").unwrap_or(1);
+        let (order, by) = match threads {
+            threads if threads == self.most_bandwidth && threads > 1 => (2, "all CPUs".to_owned()),
+            1 => (0, "one thread".to_owned()),
+            threads if Some(threads) == self.package => (1, "one package".to_owned()),
+            threads => (3, format!("{threads} threads")),
+        };
+        let stores = match m.place.word("stores") {
+            Some("streaming") => "streaming stores",
+            _ => "",
+        };
+        let counted = match m.place.word("bytes_counted") {
+            Some("bus") => "with write-allocates",
+            _ => "",
+        };
+        (Group::Bandwidth, order, listed(&[op, &by, stores, counted]))
+    }
+
+    fn finish(mut self) -> Digest {
+        let caches = self.record.machine.last_level_bytes();
+        let mut digest = Digest::new();
+        for (key, (place, mut all)) in std::mem::take(&mut self.rows) {
+            let what = match key.metric.as_str() {
+                "core.ipc" => {
+                    // The program's own counts before those of the whole system, declared ones before counted ones.
+                    let rank = |m: &&Measurement| {
+                        let scope = m.place.word("scope").is_some_and(|scope| scope.starts_with("system"));
+                        (scope, m.place.word("source") == Some("pmu"))
+                    };
+                    let best = all.iter().map(rank).min();
+                    all.retain(|m| Some(rank(m)) == best);
+                    "CPUs"
+                }
+                "core_to_core.latency" => "pairs of CPUs",
+                "smt.yield" => "cores",
+                // Figures over all CPUs stand for those of each.
+                metric if metric.starts_with("wakeup.") => {
+                    if all.iter().any(|m| m.place.get("cpu").is_none()) {
+                        all.retain(|m| m.place.get("cpu").is_none());
+                    }
+                    "CPUs"
+                }
+                _ => "CPUs",
+            };
+            let Some(mut datum) = Datum::over(&all, what) else { continue };
+            let first = all[0];
+            if let Some(bytes) = first.detail.get("array_bytes").and_then(|bytes| bytes.as_u64()) {
+                let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);
+                datum.size = Size::of(bytes.saturating_mul(arrays), caches);
+            }
+            let parts = parts(&key, first, self.record);
+            digest.insert(key, Entry { datum, place, parts });
+        }
+        efficiency(&mut digest);
+        self.loaded(&mut digest);
+        digest
+    }
+
+    /// Memory-level parallelism at its best, and latency under load.
+    fn loaded(&self, digest: &mut Digest) {
+        let best = self.record.of("load.parallelism").filter(|m| m.value().is_finite());
+        if let Some(best) = best.max_by(|a, b| a.value().total_cmp(&b.value())) {
+            let chains = best.place.count("chains").unwrap_or(0);
+            let mut datum = Datum::of(best);
+            datum.over = Some(format!("{chains} chains"));
+            put(digest, Group::Latency, "load.parallelism", 50, "loads in flight at most", datum);
+        }
+        let Some(curve) = self.record.of("memory.loaded_latency").next() else { return };
+        for (order, key, what) in [
+            (60, "ns_at_half_of_peak", "latency at half of peak bandwidth"),
+            (61, "ns_at_80_percent_of_peak", "latency at 80 % of peak bandwidth"),
+        ] {
+            if let Some(ns) = curve.detail.get(key).and_then(|ns| ns.as_f64()) {
+                let mut datum = Datum::derived(ns, None, "ns", format!("memory.loaded_latency detail.{key}"));
+                datum.over = Some("from a curve".to_owned());
+                put(digest, Group::Latency, "memory.loaded_latency", order, what, datum);
+            }
+        }
+    }
+}
+
+/// Throughput of all CPUs over that of as many single threads.
+fn efficiency(digest: &mut Digest) {
+    let mut found = Vec::new();
+    for (key, entry) in digest.iter().filter(|(key, _)| key.metric == "workload.throughput") {
+        let Some(name) = key.what.strip_suffix(", all CPUs") else { continue };
+        let one = Key { order: 0, what: format!("{name}, one thread"), ..key.clone() };
+        // Keys of one and of all threads differ in nothing else that decides.
+        let one = digest.get(&one).or_else(|| {
+            digest.iter().find(|(k, _)| k.metric == key.metric && k.what == one.what).map(|(_, entry)| entry)
+        });
+        let (Some(one), Some(threads)) =
+            (one, entry.parts.map(|parts| f64::from(parts.cpus)).filter(|n| *n > 1.0))
+        else {
+            continue;
+        };
+        let value = entry.datum.value / (one.datum.value * threads);
+        let deviation =
+            ratio::deviation(&one.datum).zip(ratio::deviation(&entry.datum)).map(|(one, all)| one.hypot(all));
+        let mut datum = Datum::derived(value, deviation, "ratio", entry.datum.from.clone());
+        datum.over = Some(format!("{threads} threads against one"));
+        datum.doubt = entry.datum.doubt.clone().or_else(|| one.datum.doubt.clone());
+        datum.method = entry.datum.method.clone();
+        found.push((format!("{name}, efficiency on all CPUs"), datum));
+    }
+    for (what, datum) in found {
+        put(digest, Group::Workloads, "workload.throughput", 35, &what, datum);
+    }
+}
+
+/// What a throughput of many threads may be divided by.
+fn parts(key: &Key, m: &Measurement, record: &Record) -> Option<Parts> {
+    let divided = match key.metric.as_str() {
+        "workload.throughput" => key.what.ends_with(", all CPUs"),
+        "memory.bandwidth" => {
+            key.what.contains("all CPUs")
+                && m.place.word("op").is_some_and(|op| DIVIDED.contains(&op))
+                && m.place.word("bytes_counted") != Some("bus")
+        }
+        _ => false,
+    };
+    let threads = u32::try_from(m.place.count("threads")?).ok().filter(|_| divided)?;
+    let counts = &record.machine.counts;
+    let whole = counts.cpus_online.is_none_or(|cpus| cpus == threads);
+    Some(Parts {
+        cpus: threads,
+        cores: counts.cores.map_or(0, |cores| cores.min(threads)),
+        packages: if whole { counts.packages.unwrap_or(0) } else { 0 },
+    })
+}
+
+/// A place without what names a place on one machine.
+fn shared(place: &Where) -> Where {
+    Where(
+        place
+            .0
+            .iter()
+            .filter(|(name, _)| !ON_MACHINE.contains(&name.as_str()))
+            .map(|(n, v)| (n.clone(), v.clone()))
+            .collect(),
+    )
+}
+
+/// What two figures must have in common to be taken for the same thing measured in two ways.
+fn loosely(m: &Measurement) -> String {
+    let main = ["workload", "op", "cause", "active"];
+    let words: Vec<String> = main.iter().filter_map(|key| m.place.get(key).map(key_text)).collect();
+    words.join(" ")
+}
+
+fn wakeup(m: &Measurement) -> String {
+    let figure = match m.metric.as_str() {
+        "wakeup.latency" => "median",
+        "wakeup.minimum" => "minimum",
+        "wakeup.average" => "average",
+        "wakeup.maximum" => "maximum",
+        other => other,
+    };
+    let setting = match m.place.word("setting") {
+        Some("as-is") | None => "",
+        Some(other) => other,
+    };
+    let policy = match m.place.word("policy") {
+        Some("other") | None => "",
+        Some(other) => other,
+    };
+    let corrected = if m.place.switch("corrected") == Some(true) { "missed periods counted" } else { "" };
+    listed(&[figure, policy, setting, corrected])
+}
+
+fn class_order(class: &str) -> u32 {
+    let kinds = ["siblings", "cluster", "cache", "die", "node", "package", "other package"];
+    kinds.iter().position(|kind| class.starts_with(kind)).map_or(kinds.len() as u32, |at| at as u32)
+}
+
+fn listed(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(", ")
+}
+
+/// The direction of a row: a metric's own, but of an efficiency more is better.
+pub fn better(key: &Key) -> Option<record::Better> {
+    metrics::find(&key.metric).and_then(|metric| metric.better)
+}
+
+/// The median of the values of some rows.
+pub fn median_of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<f64> {
+    median(entries.map(|entry| entry.datum.value))
+}

@@ -1,0 +1,121 @@
+//! Load latency level by level: L1, L2, L3 and memory, wherever these end on each machine.
+
+use record::statistics::median_of_sorted;
+use record::{Level, Measurement, Record};
+
+use super::datum::{Datum, Size};
+use super::digest::{Digest, Group, put};
+
+/// Working sets of a level whose latency lies this near to the level's are its plateau.
+const ON_PLATEAU: f64 = 0.08;
+/// Working sets from which their medians are samples.
+const ENOUGH: usize = 5;
+
+/// Adds the rows of a record's latency curve, or of its single points where it has no curve.
+pub fn rows(record: &Record, levels: &[Level], digest: &mut Digest) {
+    let points: Vec<&Measurement> = record
+        .of("load.latency")
+        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.place.count("bytes").is_some())
+        .collect();
+    if levels.is_empty() {
+        single(record, &points, digest);
+        return;
+    }
+    let mut from = 0;
+    for (order, level) in levels.iter().enumerate() {
+        let order = order as u32 * 2;
+        let to = level.measured_bytes.unwrap_or(u64::MAX);
+        let datum = plateau(&points, level, from, to);
+        put(digest, Group::Latency, "load.latency", order, &format!("load from {}", level.name), datum);
+        if let Some(cycles) = level.latency_cycles.filter(|_| level.name != "memory") {
+            let datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {}", level.name));
+            put(
+                digest,
+                Group::Latency,
+                "load.latency_cycles",
+                order + 1,
+                &format!("load from {}, cycles", level.name),
+                datum,
+            );
+        }
+        if let Some(bytes) = level.measured_bytes {
+            from = bytes;
+        }
+    }
+    walks(record, levels, &points, digest);
+}
+
+/// A level's latency with the working sets on its plateau as samples.
+fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum {
+    let on: Vec<&Measurement> = points
+        .iter()
+        .filter(|m| m.place.count("bytes").is_some_and(|bytes| bytes > from && bytes <= to))
+        .filter(|m| (m.value() / level.latency_ns - 1.0).abs() <= ON_PLATEAU)
+        .copied()
+        .collect();
+    let mut values: Vec<f64> = on.iter().map(|m| m.value()).collect();
+    values.sort_by(f64::total_cmp);
+    let mut datum = match on.first() {
+        Some(first) if on.len() >= ENOUGH => {
+            let mut datum = Datum::over(&on, "working sets").unwrap_or_else(|| Datum::of(first));
+            datum.value = median_of_sorted(&values);
+            datum
+        }
+        Some(first) => {
+            let near = on.iter().min_by(|a, b| {
+                let off = |m: &Measurement| (m.value() - level.latency_ns).abs();
+                off(a).total_cmp(&off(b))
+            });
+            Datum::of(near.unwrap_or(first))
+        }
+        None => Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name)),
+    };
+    // A clock that moved during the curve is told by the row of the clock.
+    datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);
+    datum
+}
+
+/// Memory on base pages: what page walks add.
+fn walks(record: &Record, levels: &[Level], points: &[&Measurement], digest: &mut Digest) {
+    let caches = record.machine.last_level_bytes();
+    let Some(memory) = levels.iter().find(|level| level.name == "memory") else { return };
+    let from = levels.iter().filter_map(|level| level.measured_bytes).max().unwrap_or(0).max(caches);
+    for (order, page) in [(40, "4KiB"), (41, "64KiB")] {
+        let on = |page: &str, m: &Measurement| m.place.word("page") == Some(page);
+        let beyond =
+            |m: &Measurement| m.place.count("bytes").is_some_and(|bytes| bytes >= from.saturating_mul(2));
+        let of_page: Vec<&Measurement> =
+            points.iter().filter(|m| on(page, m) && beyond(m)).copied().collect();
+        let huge = points.iter().any(|m| !on(page, m) && beyond(m));
+        if huge && let Some(datum) = Datum::over(&of_page, "working sets") {
+            let what = format!("load from {} on {page} pages", memory.name);
+            put(digest, Group::Latency, "load.latency", order, &what, datum);
+        }
+    }
+}
+
+/// Points without a curve: each size has its row, its own node's memory; where it lies with this machine's caches decides
+/// what it may be compared with.
+fn single(record: &Record, points: &[&Measurement], digest: &mut Digest) {
+    let nodes = super::nodes::Nodes::of(record);
+    let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.place.count("bytes")).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    for (order, bytes) in sizes.into_iter().enumerate() {
+        let here = |m: &&&Measurement| m.place.count("bytes") == Some(bytes);
+        let of = |own: bool| -> Vec<&Measurement> {
+            points.iter().filter(here).filter(|m| nodes.is_own(m) != Some(!own)).copied().collect()
+        };
+        for (number, (own, words)) in [(true, ""), (false, ", other nodes' memory")].into_iter().enumerate() {
+            let mut all = of(own);
+            if !own {
+                all.retain(|m| nodes.is_own(m) == Some(false));
+            }
+            if let Some(mut datum) = Datum::over(&all, "places") {
+                datum.size = Size::of(bytes, nodes.cache_bytes());
+                let what = format!("load from {}{words}", record::units::bytes(bytes));
+                put(digest, Group::Latency, "load.latency", (order * 2 + number) as u32, &what, datum);
+            }
+        }
+    }
+}

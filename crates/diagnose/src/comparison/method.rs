@@ -1,0 +1,67 @@
+//! Which ways of measuring give the same figure, and which figures are comparable with none.
+
+use record::Measurement;
+
+/// Tools whose figure is by its definition the one that linespeed measures under the same name. Matched on the
+/// beginning of the method, in lower case.
+const ALIKE: &[(&str, &str)] = &[
+    // linespeed prints cyclictest's own line: absolute timers, one thread a CPU.
+    ("wakeup.", "cyclictest"),
+    // The metric is lmbench's figure.
+    ("stream.ns_per_element", "lmbench stream"),
+    ("stream.ns_per_element", "stream"),
+    ("memory.bandwidth", "stream"),
+    // Time on the wall and counts of hardware are the same whoever reads them.
+    ("workload.time", "time"),
+    ("workload.time", "perf stat"),
+    ("core.ipc", "perf stat"),
+    ("counter.", "perf stat"),
+];
+
+/// The method where it is another than linespeed's own or one that is defined alike.
+pub fn foreign(metric: &str, method: &str) -> Option<String> {
+    let name = method.trim().to_lowercase();
+    let alike = ALIKE.iter().any(|(prefix, tool)| metric.starts_with(prefix) && name.starts_with(tool));
+    (!alike && !name.is_empty()).then(|| method.trim().to_owned())
+}
+
+/// A method in words.
+pub fn words(method: Option<&str>) -> String {
+    method.map_or("linespeed's own way".to_owned(), str::to_owned)
+}
+
+/// Why a figure is comparable with no other.
+pub fn unfit(m: &Measurement) -> Option<String> {
+    let whole = m.place.word("scope").is_some_and(|scope| scope.starts_with("system"));
+    let of_program = m.place.get("workload").is_some() || m.metric == "core.ipc";
+    (whole && of_program).then(|| {
+        "counted over the whole system (-a): what else ran, and every idle CPU, is in it, so it is not the program's".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+
+    #[test]
+    fn tools_that_measure_the_same_thing_are_told_from_those_that_do_not() {
+        assert_eq!(foreign("wakeup.average", "cyclictest"), None);
+        assert_eq!(foreign("memory.bandwidth", "STREAM 5.10"), None);
+        assert_eq!(foreign("load.latency", "Intel MLC").as_deref(), Some("Intel MLC"));
+        assert_eq!(
+            foreign("load.latency", "lmbench lat_mem_rd -t").as_deref(),
+            Some("lmbench lat_mem_rd -t")
+        );
+    }
+
+    #[test]
+    fn counts_of_the_whole_system_are_not_the_programs() {
+        let ipc = |scope: &str| {
+            let place = Where::new().with("workload", "7^999999").with("source", "pmu").with("scope", scope);
+            unfit(&Measurement::new("core.ipc", place, vec![0.92]))
+        };
+        assert!(ipc("system").is_some_and(|why| why.contains("whole system")));
+        assert_eq!(ipc("process"), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! Records side by side: what differs, by how much, which differences explain it, and what each would do with another's
+//! best setting. Pure functions of records.
+
+mod datum;
+mod digest;
+mod facts;
+mod levels;
+mod method;
+mod nodes;
+mod ratio;
+mod table;
+
+use std::collections::HashMap;
+
+use record::comparison::{COMPARISON_VERSION, Comparison, Relation, Subject};
+use record::document::Tool;
+use record::{Ended, Machine, Record};
+
+use digest::Digest;
+
+/// One record that is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// What it is called; where several would be called alike, a number is added.
+    pub name: &'a str,
+    /// Where it came from.
+    pub source: &'a str,
+    /// The record.
+    pub record: &'a Record,
+}
+
+/// How much is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What people read: figures summed up.
+    Summary,
+    /// Every figure that two records share as well.
+    All,
+}
+
+/// What is known of one side: its record's meaning, looked up once.
+pub(crate) struct Known<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) digest: Digest,
+}
+
+/// Holds records against the one with index `baseline` (the last, where there is none of that number).
+pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
+    let baseline = baseline.min(sides.len().saturating_sub(1));
+    let subjects = subjects(sides);
+    let known: Vec<Known> = sides
+        .iter()
+        .map(|side| {
+            let levels = crate::levels::levels(side.record);
+            Known { record: side.record, digest: digest::digest(side.record, &levels) }
+        })
+        .collect();
+    let facts: Vec<Vec<facts::Fact>> = sides.iter().map(|side| facts::facts(side.record)).collect();
+    let (rows, refused) = table::rows(&known, baseline);
+    let figures = if extent == Extent::All { table::figures(&known, baseline) } else { Vec::new() };
+    let relation = relation(sides, &subjects);
+    let mut comparison = Comparison {
+        comparison: COMPARISON_VERSION,
+        tool,
+        subjects,
+        baseline,
+        relation,
+        differences: facts::differences(&facts),
+        rows,
+        figures,
+        refused,
+        explanations: Vec::new(),
+        what_if: Vec::new(),
+        orders: Vec::new(),
+        notes: Vec::new(),
+    };
+    comparison.notes = notes(&comparison);
+    comparison
+}
+
+/// Names that no two share, and what is to be known of each.
+fn subjects(sides: &[Side]) -> Vec<Subject> {
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    let mut first_of: HashMap<(&str, usize, Option<&str>), Vec<usize>> = HashMap::new();
+    let mut all = Vec::with_capacity(sides.len());
+    for (index, side) in sides.iter().enumerate() {
+        let record = side.record;
+        let plain = if side.name.trim().is_empty() { "record" } else { side.name.trim() };
+        let count = taken.entry(plain.to_owned()).or_insert(0);
+        *count += 1;
+        let name = if *count == 1 { plain.to_owned() } else { format!("{plain} ({count})") };
+        // Only records of one time, host and length can be the same.
+        let alike = (record.started.as_str(), record.measurements.len(), record.machine.hostname.as_deref());
+        let earlier = first_of.entry(alike).or_default();
+        let same_as = earlier.iter().copied().find(|earlier| sides[*earlier].record == record);
+        if same_as.is_none() {
+            earlier.push(index);
+        }
+        all.push(Subject {
+            name,
+            source: side.source.to_owned(),
+            started: record.started.clone(),
+            machine: machine_words(&record.machine),
+            figures: u32::try_from(record.measurements.len()).unwrap_or(u32::MAX),
+            same_as,
+            notes: subject_notes(record),
+        });
+    }
+    all
+}
+
+/// What a machine is, in a few words.
+fn machine_words(machine: &Machine) -> String {
+    let counts = &machine.counts;
+    let processor = machine.processor.model_name.as_ref().or(machine.processor.firmware_name.as_ref());
+    let design = machine.processor.microarchitecture.as_ref().or(machine.processor.vendor.as_ref());
+    let count = |n: Option<u32>, one: &str| {
+        n.map(|n| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") })
+    };
+    let hypervisor = machine.virtualization.hypervisor.as_deref().filter(|name| *name != "none");
+    let parts = [
+        processor.or(design).cloned(),
+        count(counts.packages, "package"),
+        count(counts.cores, "core"),
+        count(counts.cpus_online, "CPU"),
+        count(counts.nodes.filter(|nodes| *nodes > 1), "node"),
+        machine.memory_bytes.map(record::units::bytes),
+        hypervisor.map(|name| format!("under {name}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn subject_notes(record: &Record) -> Vec<String> {
+    let mut notes = Vec::new();
+    if record.machine.virtualization.emulated == Some(true) {
+        notes.push("emulated: its times are no speeds".to_owned());
+    }
+    match &record.ended {
+        Ended::Complete => {}
+        Ended::Interrupted { signal } => notes.push(format!("ended early, by signal {signal}")),
+        Ended::Failed { reason } => notes.push(format!("ended early: {reason}")),
+    }
+    if record.import.is_some() {
+        notes.push("made from other tools' output".to_owned());
+    }
+    if record.measurements.is_empty() {
+        notes.push("holds an inventory and no figures".to_owned());
+    }
+    notes
+}
+
+fn relation(sides: &[Side], subjects: &[Subject]) -> Relation {
+    if subjects.len() > 1 && subjects.iter().skip(1).all(|subject| subject.same_as == Some(0)) {
+        return Relation::SameRecord;
+    }
+    let identity = |side: &Side| {
+        let machine = &side.record.machine;
+        let p = &machine.processor;
+        let host = machine.hostname.clone().filter(|name| !name.is_empty())?;
+        let processor = (p.vendor.clone(), p.model_name.clone(), p.family, p.model, p.implementer);
+        Some((
+            host,
+            machine.architecture.clone(),
+            machine.system.vendor.clone(),
+            machine.system.product.clone(),
+            processor,
+        ))
+    };
+    let first = sides.first().and_then(identity);
+    if first.is_some() && sides.iter().all(|side| identity(side) == first) {
+        Relation::SameMachine
+    } else {
+        Relation::Machines
+    }
+}
+
+fn notes(comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    match comparison.relation {
+        Relation::SameRecord => notes.push("These are the very same record: nothing differs.".to_owned()),
+        Relation::SameMachine => {
+            notes.push("These are records of one machine: what differs is what changed.".to_owned());
+        }
+        Relation::Machines => {}
+    }
+    if comparison.relation != Relation::SameRecord {
+        for (index, subject) in comparison.subjects.iter().enumerate() {
+            if let Some(same) = subject.same_as.and_then(|same| comparison.subjects.get(same)) {
+                notes.push(format!(
+                    "{} is the very same record as {}.",
+                    comparison.subjects[index].name, same.name
+                ));
+            }
+        }
+    }
+    if comparison.rows.is_empty() {
+        let without: Vec<&str> =
+            comparison.subjects.iter().filter(|s| s.figures == 0).map(|s| s.name.as_str()).collect();
+        notes.push(if !comparison.refused.is_empty() {
+            "No figure that they share is comparable; why stands below.".to_owned()
+        } else if without.is_empty() {
+            "They share no metric: only the inventories can be compared.".to_owned()
+        } else {
+            "Not more than one of them holds figures: only the inventories can be compared.".to_owned()
+        });
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests;

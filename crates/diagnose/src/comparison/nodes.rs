@@ -1,0 +1,222 @@
+//! What nodes cost, from matrices or from single figures that name a CPU and a node: own memory, other nodes' memory, and
+//! what a program sees that ignores nodes.
+
+use std::collections::HashMap;
+
+use record::{Measurement, Record};
+
+use super::datum::Datum;
+use super::digest::{Digest, Group, put};
+
+/// Which node a CPU is on, as far as a record tells.
+pub struct Nodes<'a> {
+    record: &'a Record,
+    of_cpu: HashMap<u32, u32>,
+}
+
+impl<'a> Nodes<'a> {
+    /// Of a record.
+    pub fn of(record: &'a Record) -> Self {
+        let machine = &record.machine;
+        let mut of_cpu: HashMap<u32, u32> =
+            machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
+        for node in &machine.nodes {
+            for cpu in node.cpus.iter() {
+                of_cpu.entry(cpu).or_insert(node.id);
+            }
+        }
+        Self { record, of_cpu }
+    }
+
+    /// Whether a figure is of the CPU's own node's memory; `None` where the record does not tell.
+    pub fn is_own(&self, m: &Measurement) -> Option<bool> {
+        if let Some(word) = m.place.word("node") {
+            return match word {
+                "local" | "own" => Some(true),
+                "remote" | "other" => Some(false),
+                _ => None,
+            };
+        }
+        let node = u32::try_from(m.place.count("node")?).ok()?;
+        let cpu = m.place.count("cpu").and_then(|cpu| u32::try_from(cpu).ok())?;
+        self.of_cpu.get(&cpu).map(|own| *own == node)
+    }
+
+    /// Nodes with memory; 1 where the record tells of none.
+    pub fn count(&self) -> u32 {
+        let machine = &self.record.machine;
+        let with_memory = machine.nodes.iter().filter(|node| node.bytes != Some(0)).count() as u32;
+        let told = machine.counts.nodes.unwrap_or(0);
+        let packages = if with_memory.max(told) == 0 { machine.counts.packages.unwrap_or(1) } else { 1 };
+        with_memory.max(told).max(packages).max(1)
+    }
+
+    /// Share of accesses that are remote for a program that ignores nodes.
+    pub fn remote_share(&self) -> f64 {
+        let nodes = f64::from(self.count());
+        (nodes - 1.0) / nodes
+    }
+
+    /// Bytes of the last-level cache that one CPU has.
+    pub fn cache_bytes(&self) -> u64 {
+        let machine = &self.record.machine;
+        machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max().unwrap_or(0)
+    }
+}
+
+/// Latency of a record's memory by where it lies.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// What was timed, in words: `load latency`, `lmbench copy`.
+    pub what: String,
+    /// Unit of the figures.
+    pub unit: String,
+    /// Own node's memory.
+    pub own: Datum,
+    /// Other nodes' memory; absent on one node, or where it was not measured.
+    pub other: Option<Datum>,
+    /// Share of accesses that go to other nodes in a program that ignores nodes.
+    pub remote_share: f64,
+    /// Nodes.
+    pub nodes: u32,
+    /// Whether the own node was taken to be the fastest, because the record does not tell which CPU is on which node.
+    pub guessed: bool,
+}
+
+impl Reach {
+    /// Other nodes' memory over the own node's.
+    pub fn factor(&self) -> f64 {
+        self.other.as_ref().map_or(1.0, |other| other.value / self.own.value)
+    }
+
+    /// What a program sees that ignores nodes, over what it would see on its own node's memory.
+    pub fn ignoring(&self) -> f64 {
+        1.0 + self.remote_share * (self.factor() - 1.0)
+    }
+
+    /// What a program sees that ignores nodes.
+    pub fn average(&self) -> f64 {
+        self.own.value * self.ignoring()
+    }
+}
+
+/// How a record's memory answers: by the node matrix, by single loads of large working sets, or by lmbench's loops, the
+/// best known first.
+pub fn reaches(record: &Record) -> Vec<Reach> {
+    let nodes = Nodes::of(record);
+    let mut all = Vec::new();
+    let matrix: Vec<&Measurement> = usable(record, "numa.latency").collect();
+    let own: Vec<&Measurement> =
+        matrix.iter().filter(|m| m.place.get("from") == m.place.get("to")).copied().collect();
+    let other: Vec<&Measurement> =
+        matrix.iter().filter(|m| m.place.get("from") != m.place.get("to")).copied().collect();
+    if let Some(datum) = Datum::over(&own, "nodes") {
+        let told = crate::numa::numa(record);
+        all.push(Reach {
+            what: "load latency".to_owned(),
+            unit: "ns".to_owned(),
+            own: datum,
+            other: Datum::over(&other, "pairs of nodes"),
+            remote_share: told.as_ref().map_or_else(|| nodes.remote_share(), |numa| numa.remote_share),
+            nodes: told.map_or_else(|| nodes.count(), |numa| numa.nodes),
+            guessed: false,
+        });
+    }
+    let large = usable(record, "load.latency").filter_map(|m| m.place.count("bytes")).max();
+    let points: Vec<&Measurement> = usable(record, "load.latency")
+        .filter(|m| m.place.count("bytes") == large && m.place.get("node").is_some())
+        .collect();
+    if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
+        all.extend(reach(&nodes, &points, format!("load latency, {}", record::units::bytes(bytes))));
+    }
+    for op in ["copy", "triad", "scale", "add"] {
+        let of_op: Vec<&Measurement> =
+            usable(record, "stream.ns_per_element").filter(|m| m.place.word("op") == Some(op)).collect();
+        all.extend(reach(&nodes, &of_op, format!("lmbench {op}, an element")));
+    }
+    let plain: Vec<&Measurement> =
+        usable(record, "stream.ns_per_element").filter(|m| m.place.get("op").is_none()).collect();
+    all.extend(reach(&nodes, &plain, "lmbench stream, an element".to_owned()));
+    all
+}
+
+fn usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
+    record.of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
+}
+
+fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
+    let mut own: Vec<&Measurement> = Vec::new();
+    let mut other: Vec<&Measurement> = Vec::new();
+    let mut guessed = false;
+    let told = all.iter().any(|m| nodes.is_own(m).is_some());
+    if told {
+        own.extend(all.iter().filter(|m| nodes.is_own(m) == Some(true)));
+        other.extend(all.iter().filter(|m| nodes.is_own(m) == Some(false)));
+    } else if nodes.count() > 1 && all.len() > 1 {
+        // Nothing says which node is the CPU's own: of one CPU's figures the least is.
+        guessed = true;
+        let mut by_cpu: HashMap<Option<u64>, Vec<&Measurement>> = HashMap::new();
+        for m in all {
+            by_cpu.entry(m.place.count("cpu")).or_default().push(m);
+        }
+        for mut of_cpu in by_cpu.into_values() {
+            of_cpu.sort_by(|a, b| a.value().total_cmp(&b.value()));
+            own.extend(&of_cpu[..1]);
+            other.extend(&of_cpu[1..]);
+        }
+    } else {
+        own.extend(all);
+    }
+    let own = Datum::over(&own, "places")?;
+    let unit = own.unit.clone();
+    Some(Reach {
+        what,
+        unit,
+        own,
+        other: Datum::over(&other, "places"),
+        remote_share: nodes.remote_share(),
+        nodes: nodes.count(),
+        guessed,
+    })
+}
+
+/// Adds the rows about nodes.
+pub fn rows(record: &Record, digest: &mut Digest) {
+    for (number, reach) in reaches(record).into_iter().enumerate() {
+        // A curve's own level says it already.
+        let order = number as u32 * 10;
+        let metric = match reach.what.as_str() {
+            "load latency" => "numa.latency",
+            what if what.starts_with("load latency") => continue,
+            _ => "stream.ns_per_element",
+        };
+        let what = &reach.what;
+        let ignoring = reach.other.as_ref().map(|other| {
+            let mut datum = Datum::derived(reach.average(), None, &reach.unit, reach.own.from.clone());
+            datum.over = Some(format!("{:.0} % of accesses remote", reach.remote_share * 100.0));
+            datum.method = reach.own.method.clone().or_else(|| other.method.clone());
+            datum
+        });
+        put(digest, Group::Numa, metric, order, &format!("{what}, own node"), reach.own);
+        if let Some(other) = reach.other {
+            put(digest, Group::Numa, metric, order + 1, &format!("{what}, other nodes"), other);
+        }
+        if let Some(ignoring) = ignoring {
+            put(digest, Group::Numa, metric, order + 2, &format!("{what}, ignoring nodes"), ignoring);
+        }
+    }
+    let cells = |same: bool| -> Vec<&Measurement> {
+        record
+            .of("numa.bandwidth")
+            .filter(|m| m.summary.n > 0 && (m.place.get("from") == m.place.get("to")) == same)
+            .filter(|m| m.place.word("op").is_none_or(|op| op == "read"))
+            .collect()
+    };
+    for (order, same, what) in
+        [(100, true, "read bandwidth, own node"), (101, false, "read bandwidth, other nodes")]
+    {
+        if let Some(datum) = Datum::over(&cells(same), "pairs of nodes") {
+            put(digest, Group::Numa, "numa.bandwidth", order, what, datum);
+        }
+    }
+}

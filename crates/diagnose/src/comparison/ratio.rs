@@ -1,0 +1,359 @@
+//! The ratio of two medians with its interval by the bootstrap, and what can be said of the difference.
+//!
+//! The bootstrap is exact: the chance of each median that resampling could draw is computed from the binomial and
+//! multinomial distributions, which is where a simulation with ever more draws would end. So there is no seed, and the
+//! same records always give the same interval.
+
+use std::sync::OnceLock;
+
+use record::Better;
+use record::statistics::Verdict;
+
+use super::datum::Datum;
+use crate::figures::RESOLUTION;
+
+/// Samples up to which the bootstrap is computed; beyond, intervals of medians by order statistics are as narrow as it.
+pub const MOST: usize = 24;
+/// Samples below which there is no interval: the design of a measurement asks for at least so many.
+const LEAST: usize = 5;
+/// Chances below this do not reach the 2.5 % tails.
+const NEGLIGIBLE: f64 = 1e-7;
+/// Where an interval that holds 1 reaches further than this share, noise hides what people would care about.
+const NOISY: f64 = 0.1;
+/// The z of 95 %.
+const Z: f64 = 1.959_964;
+
+/// A ratio and what can be said of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compared {
+    /// This figure over the baseline's.
+    pub ratio: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+    /// What can be said of the difference; absent for a figure without a better direction.
+    pub verdict: Option<Verdict>,
+    /// Whether this one is the slower; absent where no difference is resolved.
+    pub slower: Option<bool>,
+}
+
+/// Holds one figure against the baseline's.
+pub fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Compared {
+    // Of a share of time that is taken, what is left decides: 0.2 % against 0.1 % is not half the speed.
+    let (this, base, better) = if this.is_share() && base.is_share() {
+        (&this.complement(), &base.complement(), better.map(|_| Better::Higher))
+    } else {
+        (this, base, better)
+    };
+    if !(this.value > 0.0 && base.value > 0.0 && this.value.is_finite() && base.value.is_finite()) {
+        let reason = "a figure that is 0 has no ratio".to_owned();
+        let verdict = better.map(|_| Verdict::NotMeasurable { reason });
+        return Compared { verdict, ..Compared::default() };
+    }
+    let ratio = this.value / base.value;
+    let interval = interval(this, base);
+    let Some(better) = better else {
+        return Compared { ratio: Some(ratio), interval, ..Compared::default() };
+    };
+    let (verdict, slower) = judge(ratio, interval, better, this, base);
+    Compared { ratio: Some(ratio), interval, verdict: Some(verdict), slower }
+}
+
+fn judge(
+    ratio: f64,
+    interval: Option<(f64, f64)>,
+    better: Better,
+    this: &Datum,
+    base: &Datum,
+) -> (Verdict, Option<bool>) {
+    let Some((low, high)) = interval else {
+        if this.n <= 1 || base.n <= 1 {
+            let reason =
+                if this.n <= 1 && base.n <= 1 { "one figure each" } else { "one side is one figure" };
+            return (Verdict::NotMeasurable { reason: format!("{reason}: no interval") }, None);
+        }
+        let fewest = this.n.min(base.n);
+        return (
+            Verdict::TooNoisy { rounds_needed: Some((LEAST as u64).saturating_sub(fewest).max(1)) },
+            None,
+        );
+    };
+    // Speeds: above 1 this one is the faster.
+    let speed = |ratio: f64| if better == Better::Higher { ratio } else { 1.0 / ratio };
+    let (slow, fast) = if better == Better::Higher { (low, high) } else { (1.0 / high, 1.0 / low) };
+    let speed = speed(ratio);
+    if fast < 1.0 - RESOLUTION || slow > 1.0 + RESOLUTION {
+        let slower = speed < 1.0;
+        // The share that the slower one loses.
+        let (share, least, most) = if slower {
+            (1.0 - speed, 1.0 - fast, 1.0 - slow)
+        } else {
+            (1.0 - 1.0 / speed, 1.0 - 1.0 / slow, 1.0 - 1.0 / fast)
+        };
+        return (Verdict::Costs { share, interval: (least, most) }, Some(slower));
+    }
+    let reach = (1.0 - slow).max(1.0 - 1.0 / fast).max(RESOLUTION);
+    if reach <= NOISY {
+        return (Verdict::NotResolved { smaller_than: reach }, None);
+    }
+    // Intervals narrow with the root of the number of samples.
+    let more = (reach / NOISY).powi(2) * this.n.min(base.n) as f64 - this.n.min(base.n) as f64;
+    let rounds_needed = (more.is_finite() && (1.0..1e6).contains(&more)).then_some(more.ceil() as u64);
+    (Verdict::TooNoisy { rounds_needed }, None)
+}
+
+/// The 95 % interval of the ratio; `None` where a side has too few samples and no interval of its own.
+fn interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
+    let exact = |datum: &Datum| datum.interval.is_none() && (LEAST..=MOST).contains(&datum.samples.len());
+    if exact(this) && exact(base) {
+        return bootstrap(&medians(&this.samples)?, &medians(&base.samples)?);
+    }
+    // Distributions and long lists: both medians' own intervals, joined on the scale of logarithms.
+    let half = |datum: &Datum| {
+        let (low, high) = datum.own_interval()?;
+        (low > 0.0 && high >= low)
+            .then(|| ((datum.value / low).ln().max(0.0), (high / datum.value).ln().max(0.0)))
+    };
+    let ((a_below, a_above), (b_below, b_above)) = (half(this)?, half(base)?);
+    let ratio = (this.value / base.value).ln();
+    let low = (ratio - a_below.hypot(b_above)).exp();
+    let high = (ratio + a_above.hypot(b_below)).exp();
+    (low.is_finite() && high.is_finite()).then_some((low, high))
+}
+
+/// Medians that resampling may draw, ascending, each with its chance.
+type Medians = Vec<(f64, f64)>;
+
+/// The medians of samples under resampling; `None` where a sample is no positive number.
+fn medians(samples: &[f64]) -> Option<Medians> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    if !(sorted.first().is_some_and(|least| *least > 0.0)
+        && sorted.last().is_some_and(|most| most.is_finite()))
+    {
+        return None;
+    }
+    let mut medians: Medians = chances(sorted.len())
+        .iter()
+        .map(|(low, high, chance)| ((sorted[usize::from(*low)] + sorted[usize::from(*high)]) / 2.0, *chance))
+        .collect();
+    medians.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Some(medians)
+}
+
+/// For `n` samples in ascending order: the chance that the two middle values of a resample (one for odd n) are these two.
+fn chances(n: usize) -> &'static [(u8, u8, f64)] {
+    static KNOWN: [OnceLock<Vec<(u8, u8, f64)>>; MOST + 1] = [const { OnceLock::new() }; MOST + 1];
+    KNOWN[n.min(MOST)].get_or_init(|| draw(n.min(MOST)))
+}
+
+fn draw(n: usize) -> Vec<(u8, u8, f64)> {
+    let count = n as f64;
+    // The chance that at least `least` of n draws are among the first k.
+    let at_least = |least: usize, k: usize| -> f64 {
+        let p = k as f64 / count;
+        (least..=n)
+            .map(|hits| choose(n, hits) * p.powi(hits as i32) * (1.0 - p).powi((n - hits) as i32))
+            .sum()
+    };
+    let mut all = Vec::new();
+    let middle = n / 2;
+    if n % 2 == 1 {
+        for i in 0..n {
+            all.push((i as u8, i as u8, at_least(middle + 1, i + 1) - at_least(middle + 1, i)));
+        }
+    } else {
+        let power = |k: usize| (k as f64 / count).powi(middle as i32);
+        for i in 0..n {
+            // The lower half ends at i, and the upper begins at a later j.
+            let lower = choose(n, middle) * (power(i + 1) - power(i));
+            let mut apart = 0.0;
+            for j in i + 1..n {
+                let chance = lower * (power(n - j) - power(n - j - 1));
+                apart += chance;
+                all.push((i as u8, j as u8, chance));
+            }
+            let ends_here = at_least(middle, i + 1) - at_least(middle, i);
+            all.push((i as u8, i as u8, ends_here - apart));
+        }
+    }
+    all.retain(|(_, _, chance)| *chance > NEGLIGIBLE);
+    all
+}
+
+fn choose(n: usize, k: usize) -> f64 {
+    (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
+}
+
+/// The 2.5 % and 97.5 % points of the ratio of two independent medians.
+fn bootstrap(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
+    let (this_least, this_most) = (this.first()?.0, this.last()?.0);
+    let (base_least, base_most) = (base.first()?.0, base.last()?.0);
+    let ends = ((this_least / base_most).ln(), (this_most / base_least).ln());
+    let whole: f64 = this.iter().map(|m| m.1).sum::<f64>() * base.iter().map(|m| m.1).sum::<f64>();
+    // How likely the ratio is at most e^log: both lists ascend, so one walk does.
+    let at_most = |log: f64| -> f64 {
+        let ratio = log.exp();
+        let (mut at, mut below, mut sum) = (0, 0.0, 0.0);
+        for (base, chance) in base {
+            while at < this.len() && this[at].0 <= base * ratio * (1.0 + 1e-12) {
+                below += this[at].1;
+                at += 1;
+            }
+            sum += chance * below;
+        }
+        sum / whole
+    };
+    let point = |share: f64| {
+        let (mut low, mut high) = ends;
+        if at_most(low) >= share {
+            return low;
+        }
+        for _ in 0..60 {
+            if high - low < 1e-7 {
+                break;
+            }
+            let middle = (low + high) / 2.0;
+            if at_most(middle) >= share { high = middle } else { low = middle }
+        }
+        high
+    };
+    let (low, high) = (point(0.025).exp(), point(0.975).exp());
+    (low.is_finite() && high.is_finite()).then_some((low, high))
+}
+
+/// The half width of a median's interval on the scale of logarithms as a standard deviation, for figures made of several.
+pub fn deviation(datum: &Datum) -> Option<f64> {
+    let (low, high) = datum.own_interval()?;
+    (low > 0.0).then(|| (high / low).ln() / (2.0 * Z)).filter(|deviation| deviation.is_finite())
+}
+
+/// An interval around a value from a standard deviation on the scale of logarithms.
+pub fn around(value: f64, deviation: f64) -> (f64, f64) {
+    (value * (-Z * deviation).exp(), value * (Z * deviation).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(samples: &[f64]) -> Datum {
+        Datum::of_samples(samples.to_vec())
+    }
+
+    #[test]
+    fn chances_are_those_of_resampling() {
+        for n in LEAST..=MOST {
+            let sum: f64 = chances(n).iter().map(|(_, _, chance)| chance).sum();
+            assert!((sum - 1.0).abs() < 1e-4, "{n}: {sum}");
+        }
+        // By hand for n = 5: the median is the least sample when at least 3 of 5 draws hit it.
+        let least = 10.0 * 0.2f64.powi(3) * 0.8f64.powi(2) + 5.0 * 0.2f64.powi(4) * 0.8 + 0.2f64.powi(5);
+        assert!((chances(5)[0].2 - least).abs() < 1e-12);
+    }
+
+    #[test]
+    fn exact_chances_agree_with_drawing() {
+        // A simple generator; 40,000 resamples of 6 and 9 samples.
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut random = move |n: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) as usize % n
+        };
+        for samples in
+            [vec![1.0, 2.0, 4.0, 7.0, 11.0, 16.0], vec![1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 9.0, 12.0, 20.0]]
+        {
+            let n = samples.len();
+            let mut drawn: Vec<f64> = (0..40_000)
+                .map(|_| {
+                    let mut one: Vec<f64> = (0..n).map(|_| samples[random(n)]).collect();
+                    one.sort_by(f64::total_cmp);
+                    record::statistics::median_of_sorted(&one)
+                })
+                .collect();
+            drawn.sort_by(f64::total_cmp);
+            let exact = medians(&samples).unwrap();
+            for share in [0.1, 0.25, 0.5, 0.75, 0.9] {
+                let value = drawn[(drawn.len() as f64 * share) as usize];
+                let below: f64 = exact.iter().filter(|m| m.0 < value - 1e-9).map(|m| m.1).sum();
+                let up_to: f64 = exact.iter().filter(|m| m.0 <= value + 1e-9).map(|m| m.1).sum();
+                assert!(below - 0.01 <= share && share <= up_to + 0.01, "{n} {share}: {below} {up_to}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clear_difference_costs_the_slower_one_whichever_it_is() {
+        let (slow, fast) =
+            (of(&[200.0, 201.0, 199.0, 200.5, 200.0, 199.5]), of(&[100.0, 100.2, 99.9, 100.0, 100.1, 99.8]));
+        let one = compare(&slow, &fast, Some(Better::Lower));
+        assert_eq!(one.slower, Some(true));
+        let Some(Verdict::Costs { share, interval }) = one.verdict else { panic!("{one:?}") };
+        assert!(
+            (share - 0.5).abs() < 0.01 && interval.0 < share && share < interval.1,
+            "{share} {interval:?}"
+        );
+        let other = compare(&fast, &slow, Some(Better::Lower));
+        assert_eq!(other.slower, Some(false));
+        let Some(Verdict::Costs { share, .. }) = other.verdict else { panic!("{other:?}") };
+        assert!((share - 0.5).abs() < 0.01);
+        assert_eq!(compare(&fast, &slow, Some(Better::Higher)).slower, Some(true));
+        assert_eq!(compare(&fast, &slow, None).verdict, None);
+    }
+
+    #[test]
+    fn what_may_be_noise_is_no_difference() {
+        let a = of(&[100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.2]);
+        let b = of(&[100.4, 101.2, 99.2, 100.6, 99.9, 100.1, 100.0]);
+        let said = compare(&a, &b, Some(Better::Higher));
+        assert!(
+            matches!(said.verdict, Some(Verdict::NotResolved { smaller_than }) if smaller_than < 0.03),
+            "{said:?}"
+        );
+        assert_eq!(said.slower, None);
+        let wild = of(&[50.0, 100.0, 180.0, 60.0, 140.0, 99.0]);
+        let said = compare(&wild, &b, Some(Better::Higher));
+        assert!(matches!(said.verdict, Some(Verdict::TooNoisy { .. })), "{said:?}");
+    }
+
+    #[test]
+    fn one_figure_each_has_a_ratio_and_no_interval() {
+        let said = compare(&of(&[55.0]), &of(&[11.0]), Some(Better::Lower));
+        assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
+        assert_eq!(
+            said.verdict,
+            Some(Verdict::NotMeasurable { reason: "one figure each: no interval".to_owned() })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_holds_the_ratio_and_turns_with_it(
+            a in proptest::collection::vec(1e-3f64..1e6, 1..60),
+            b in proptest::collection::vec(1e-3f64..1e6, 1..60),
+        ) {
+            let (a, b) = (of(&a), of(&b));
+            let one = compare(&a, &b, Some(Better::Lower));
+            let other = compare(&b, &a, Some(Better::Lower));
+            let ratio = one.ratio.unwrap();
+            prop_assert!((ratio * other.ratio.unwrap() - 1.0).abs() < 1e-9);
+            prop_assert_eq!(one.interval.is_some(), other.interval.is_some());
+            if let (Some((low, high)), Some((low_back, high_back))) = (one.interval, other.interval) {
+                prop_assert!(low <= ratio * 1.001 && ratio <= high * 1.001, "{low} {ratio} {high}");
+                prop_assert!(low > 0.0 && high.is_finite() && low_back > 0.0 && high_back.is_finite());
+            }
+            // No difference whose interval holds 1 has a slower side.
+            if let (Some(_), Some((low, high))) = (one.slower, one.interval) {
+                prop_assert!(low > 1.0 || high < 1.0);
+            }
+            prop_assert_eq!(one.slower.is_some(), matches!(one.verdict, Some(Verdict::Costs { .. })));
+        }
+
+        #[test]
+        fn no_value_panics(a in proptest::collection::vec(any::<f64>(), 0..20), b in proptest::collection::vec(any::<f64>(), 0..20)) {
+            let _ = compare(&of(&a), &of(&b), Some(Better::Higher));
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The figures of several records side by side, and those that are refused.
+
+use std::collections::{BTreeMap, HashMap};
+
+use record::Better;
+use record::comparison::{Cell, Per, Refusal, Row};
+
+use super::Known;
+use super::datum::Datum;
+use super::digest::{Entry, Key, better};
+use super::method;
+use super::ratio;
+
+/// Why one figure cannot be held against another; `None` where it can.
+fn refusal(this: &Datum, base: &Datum) -> Option<String> {
+    if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
+        return Some(why.clone());
+    }
+    if this.unit != base.unit {
+        return Some(format!("other units: {} against {}", unit(&base.unit), unit(&this.unit)));
+    }
+    if this.method != base.method {
+        let words = |datum: &Datum| method::words(datum.method.as_deref());
+        return Some(format!("measured in other ways: {} against {}", words(base), words(this)));
+    }
+    match (this.size, base.size) {
+        (Some(this), Some(base)) if this != base => Some(format!(
+            "working sets of another size relative to the caches: {} against {}",
+            base.words(),
+            this.words()
+        )),
+        _ => None,
+    }
+}
+
+fn unit(unit: &str) -> &str {
+    if unit.is_empty() { "none" } else { unit }
+}
+
+/// What is refused, by reason.
+#[derive(Default)]
+struct Refused(BTreeMap<String, Refusal>);
+
+impl Refused {
+    fn add(&mut self, why: &str, metric: &str, example: &str, subjects: &[usize]) {
+        let entry = self.0.entry(why.to_owned()).or_insert_with(|| Refusal {
+            why: why.to_owned(),
+            metrics: Vec::new(),
+            figures: 0,
+            subjects: Vec::new(),
+            example: example.to_owned(),
+        });
+        entry.figures += 1;
+        if !entry.metrics.iter().any(|known| known == metric) {
+            entry.metrics.push(metric.to_owned());
+        }
+        for subject in subjects {
+            if let Err(at) = entry.subjects.binary_search(subject) {
+                entry.subjects.insert(at, *subject);
+            }
+        }
+    }
+}
+
+/// The rows that at least two subjects have, and what is refused.
+pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
+    let mut all: BTreeMap<&Key, Vec<Option<&Entry>>> = BTreeMap::new();
+    // Rows that only one record has, by what they have in common with others.
+    for (index, side) in known.iter().enumerate() {
+        for (key, entry) in &side.digest {
+            all.entry(key).or_insert_with(|| vec![None; known.len()])[index] = Some(entry);
+        }
+    }
+    let mut rows = Vec::new();
+    let mut refused = Refused::default();
+    let mut alone: HashMap<(&str, &str), Vec<(&Key, usize)>> = HashMap::new();
+    for (key, entries) in &all {
+        let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
+        let (Some((first, entry)), second) = (having.next(), having.next()) else { continue };
+        if second.is_none() {
+            alone.entry((&key.metric, &key.loosely)).or_default().push((key, first));
+            if known.len() > 1
+                && let Some(why) = &entry.datum.unfit
+            {
+                refused.add(why, &key.metric, &entry.datum.from, &[first]);
+            }
+            continue;
+        }
+        let cells = cells(key, entries, baseline, None, &mut refused);
+        if cells.iter().filter(|cell| cell.value.is_some()).count() < 2 {
+            continue;
+        }
+        let row = |per, cells| Row {
+            group: key.group.word().to_owned(),
+            what: key.what.clone(),
+            metric: key.metric.clone(),
+            unit: entry.datum.unit.clone(),
+            better: better(key).or_else(|| key.what.contains("efficiency").then_some(Better::Higher)),
+            place: entry.place.clone(),
+            per,
+            cells,
+        };
+        rows.push(row(None, cells));
+        for per in [Per::Core, Per::Cpu, Per::Package] {
+            if let Some(cells) = divided(key, entries, baseline, per, &mut Refused::default()) {
+                rows.push(row(Some(per), cells));
+            }
+        }
+    }
+    differing(&alone, &mut refused);
+    let mut refused: Vec<Refusal> = refused.0.into_values().collect();
+    refused.sort_by(|a, b| b.figures.cmp(&a.figures));
+    (rows, refused)
+}
+
+/// Rows that two records have in two ways: bytes counted otherwise, another setting.
+fn differing(alone: &HashMap<(&str, &str), Vec<(&Key, usize)>>, refused: &mut Refused) {
+    let mut found: Vec<(&Key, &Key, usize, usize)> = Vec::new();
+    for rows in alone.values() {
+        let Some((first, of)) = rows.first() else { continue };
+        if first.loosely.is_empty() || first.loosely == first.what {
+            continue;
+        }
+        if let Some((other, other_of)) = rows.iter().find(|(_, index)| index != of) {
+            found.push((first, other, *of, *other_of));
+        }
+    }
+    found.sort();
+    for (first, other, a, b) in found {
+        let why = format!("measured as other things: “{}” against “{}”", first.what, other.what);
+        refused.add(&why, &first.metric, &first.what, &[a.min(b), a.max(b)]);
+    }
+}
+
+fn cells(
+    key: &Key,
+    entries: &[Option<&Entry>],
+    baseline: usize,
+    per: Option<Per>,
+    refused: &mut Refused,
+) -> Vec<Cell> {
+    let datum = |entry: &Entry| match per {
+        None => Some(entry.datum.clone()),
+        Some(per) => {
+            let parts = entry.parts?;
+            let parts = match per {
+                Per::Core => parts.cores,
+                Per::Cpu => parts.cpus,
+                Per::Package => parts.packages,
+            };
+            (parts > 0).then(|| entry.datum.per(f64::from(parts)))
+        }
+    };
+    let base = entries[baseline].and_then(datum);
+    let direction = better(key);
+    entries
+        .iter()
+        .enumerate()
+        .map(|(index, entry)| {
+            let Some(this) = entry.and_then(datum) else { return Cell::default() };
+            let mut cell = Cell {
+                value: Some(this.value),
+                over: this.over.clone(),
+                from: Some(this.from.clone()),
+                doubt: this.doubt.clone(),
+                ..Cell::default()
+            };
+            if index == baseline {
+                if let Some(why) = &this.unfit {
+                    cell = Cell { doubt: Some(why.clone()), ..Cell::default() };
+                    let others: Vec<usize> = vec![index];
+                    refused.add(why, &key.metric, &this.from, &others);
+                }
+                return cell;
+            }
+            let Some(base) = &base else { return cell };
+            if let Some(why) = refusal(&this, base) {
+                let of =
+                    if this.unfit.is_some() || base.unfit.is_none() { vec![index] } else { vec![baseline] };
+                refused.add(&why, &key.metric, &this.from, &of);
+                return Cell { doubt: Some(why), ..Cell::default() };
+            }
+            let compared = ratio::compare(&this, base, direction);
+            cell.ratio = compared.ratio;
+            cell.interval = compared.interval;
+            cell.verdict = compared.verdict;
+            cell.slower = compared.slower;
+            cell
+        })
+        .collect()
+}
+
+/// The same divided by cores, CPUs or packages; `None` where nothing new would be told.
+fn divided(
+    key: &Key,
+    entries: &[Option<&Entry>],
+    baseline: usize,
+    per: Per,
+    refused: &mut Refused,
+) -> Option<Vec<Cell>> {
+    let parts: Vec<_> = entries.iter().flatten().map(|entry| entry.parts).collect();
+    let known: Vec<_> = parts.iter().flatten().collect();
+    if known.len() < 2 {
+        return None;
+    }
+    let number = |parts: &super::digest::Parts| match per {
+        Per::Core => parts.cores,
+        Per::Cpu => parts.cpus,
+        Per::Package => parts.packages,
+    };
+    // The same number everywhere gives the same ratios.
+    let first = number(known[0]);
+    if known.iter().all(|parts| number(parts) == first) {
+        return None;
+    }
+    if per == Per::Cpu && known.iter().all(|parts| parts.cores == parts.cpus) {
+        return None;
+    }
+    let cells = cells(key, entries, baseline, Some(per), refused);
+    (cells.iter().filter(|cell| cell.value.is_some()).count() >= 2).then_some(cells)
+}
+
+/// Every figure that at least two subjects have at the very same place.
+pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
+    let mut order: Vec<String> = Vec::new();
+    let mut all: HashMap<String, Vec<Option<&record::Measurement>>> = HashMap::new();
+    for (index, side) in known.iter().enumerate() {
+        for m in side.record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
+            let key = format!("{} {}", m.metric, crate::figures::place_but(m, ""));
+            let row = all.entry(key).or_insert_with_key(|key| {
+                order.push(key.clone());
+                vec![None; known.len()]
+            });
+            row[index].get_or_insert(m);
+        }
+    }
+    let emulated: Vec<bool> =
+        known.iter().map(|side| side.record.machine.virtualization.emulated == Some(true)).collect();
+    let mut rows = Vec::new();
+    for key in order {
+        let Some(entries) = all.remove(&key) else { continue };
+        let Some(first) = entries.iter().flatten().next() else { continue };
+        if entries.iter().flatten().count() < 2 {
+            continue;
+        }
+        let key = Key {
+            group: super::digest::Group::Others,
+            metric: first.metric.clone(),
+            order: 0,
+            what: String::new(),
+            loosely: String::new(),
+        };
+        let made: Vec<Option<Entry>> = entries
+            .iter()
+            .enumerate()
+            .map(|(index, m)| {
+                m.map(|m| {
+                    let mut datum = Datum::of(m);
+                    if emulated[index] {
+                        datum.unfit = Some("an emulated machine's times are no speeds".to_owned());
+                    }
+                    Entry { datum, place: m.place.clone(), parts: None }
+                })
+            })
+            .collect();
+        let borrowed: Vec<Option<&Entry>> = made.iter().map(Option::as_ref).collect();
+        rows.push(Row {
+            group: "figures".to_owned(),
+            what: crate::figures::place(first),
+            metric: first.metric.clone(),
+            unit: first.unit.clone(),
+            better: first.better,
+            place: first.place.clone(),
+            per: None,
+            cells: cells(&key, &borrowed, baseline, None, &mut Refused::default()),
+        });
+    }
+    rows
+}

@@ -1,0 +1,220 @@
+//! What an argument of `compare` stands for: a record's file, `.` for this machine's newest record, or `reference:NAME`.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use record::Record;
+
+use crate::failure::Failure;
+use crate::files;
+
+/// What begins the name of a reference machine.
+const REFERENCE: &str = "reference:";
+/// Records of the state folder that are looked at for the newest of this machine.
+const MOST_LOOKED_AT: usize = 200;
+/// Names that are told when one is not known.
+const MOST_NAMES: usize = 8;
+
+/// A record and what it is called.
+pub struct Source {
+    /// Short: the file's name without its ending, `this machine`, the reference's name.
+    pub name: String,
+    /// Where it came from, in full.
+    pub from: String,
+    /// The record.
+    pub record: Record,
+}
+
+/// Reads every argument, several at a time where there are several CPUs. The first that cannot be read is told.
+pub fn read_all(arguments: &[String]) -> Result<Vec<Source>, Failure> {
+    let next = AtomicUsize::new(0);
+    let workers =
+        std::thread::available_parallelism().map_or(1, usize::from).min(arguments.len()).clamp(1, 16);
+    let work = || {
+        let mut mine = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(argument) = arguments.get(at) else { return mine };
+            mine.push((at, read(argument)));
+        }
+    };
+    let mut all: Vec<(usize, Result<Source, Failure>)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        for other in others {
+            match other.join() {
+                Ok(done) => all.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
+    });
+    all.sort_by_key(|(at, _)| *at);
+    let mut sources = all.into_iter().map(|(_, source)| source).collect::<Result<Vec<Source>, Failure>>()?;
+    tell_apart(&mut sources, arguments);
+    Ok(sources)
+}
+
+/// The record that an argument stands for.
+pub fn read(argument: &str) -> Result<Source, Failure> {
+    if argument == "." {
+        return this_machine();
+    }
+    if let Some(name) = argument.strip_prefix(REFERENCE) {
+        return Ok(Source { name: name.to_owned(), from: argument.to_owned(), record: reference(name)? });
+    }
+    let path = Path::new(argument);
+    let record = file(path)?;
+    let stem = path.file_stem().filter(|_| argument != "-").map(|stem| stem.to_string_lossy().into_owned());
+    Ok(Source {
+        name: stem.unwrap_or_else(|| "standard input".to_owned()),
+        from: argument.to_owned(),
+        record,
+    })
+}
+
+/// A record's file; `-` is standard input.
+pub fn file(path: &Path) -> Result<Record, Failure> {
+    if path.file_name().is_some_and(|name| name == crate::ceilings::NAME) {
+        let why = "is not a record: it holds the ceilings of this machine, which linespeed stat reads; the records lie \
+                   beside it";
+        return Err(Failure::Input { path: path.to_owned(), why: why.to_owned() });
+    }
+    let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
+    Record::read(from).map_err(|error| Failure::Input { path: path.to_owned(), why: error.to_string() })
+}
+
+/// A reference machine's record.
+fn reference(name: &str) -> Result<Record, Failure> {
+    Err(Failure::Usage(unknown_reference(name, &[])))
+}
+
+/// Says that there is no such reference machine, and which there are.
+fn unknown_reference(name: &str, names: &[&str]) -> String {
+    let words = format!("there is no reference machine {name:?}");
+    if names.is_empty() {
+        return format!("{words}: this linespeed ships with none; name a record's file");
+    }
+    match record::words::nearest_of(name, names.iter().copied()) {
+        Some(near) => format!("{words}; did you mean {REFERENCE}{near}?"),
+        None => {
+            let more = if names.len() > MOST_NAMES { ", …" } else { "" };
+            let some = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+            format!("{words}; there are {some}{more} (linespeed reference lists them)")
+        }
+    }
+}
+
+/// The newest record of this machine in the state folder: of a run of everything where there is one.
+fn this_machine() -> Result<Source, Failure> {
+    let folder = files::state_folder()?;
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    newest(&folder, host.trim()).ok_or_else(|| {
+        Failure::Cannot(format!(
+            "there is no record of this machine in {}: run linespeed first, or name a record's file",
+            crate::failure::shown(&folder)
+        ))
+    })
+}
+
+fn newest(folder: &Path, host: &str) -> Option<Source> {
+    let mut paths: Vec<(std::time::SystemTime, PathBuf)> = std::fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .filter(|path| path.file_name().is_none_or(|name| name != crate::ceilings::NAME))
+        .filter_map(|path| {
+            Some((std::fs::metadata(&path).ok().filter(|d| d.is_file())?.modified().ok()?, path))
+        })
+        .collect();
+    paths.sort_by(|a, b| b.cmp(a));
+    let mut partial = None;
+    for (_, path) in paths.into_iter().take(MOST_LOOKED_AT) {
+        let Ok(record) = Record::read(&path) else { continue };
+        if record.machine.hostname.as_deref().unwrap_or_default() != host || record.measurements.is_empty() {
+            continue;
+        }
+        // A run of one measurement, or of a command, is not what the machine is like.
+        let whole = record.of("core.clock").next().is_some() && record.of("load.latency").next().is_some();
+        let source =
+            Source { name: "this machine".to_owned(), from: path.to_string_lossy().into_owned(), record };
+        if whole {
+            return Some(source);
+        }
+        partial.get_or_insert(source);
+    }
+    partial
+}
+
+/// Records whose files are called alike are called by their folders, too.
+fn tell_apart(sources: &mut [Source], arguments: &[String]) {
+    let mut count: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+    for source in sources.iter() {
+        *count.entry(source.name.clone()).or_insert(0) += 1;
+    }
+    for (source, argument) in sources.iter_mut().zip(arguments) {
+        let folder = Path::new(argument).parent().and_then(Path::file_name);
+        if let (true, Some(folder)) = (count.get(&source.name).is_some_and(|n| *n > 1), folder) {
+            source.name = format!("{}/{}", folder.to_string_lossy(), source.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Measurement, Where};
+
+    fn record(host: &str, metrics: &[&'static str], started: &str) -> Record {
+        let mut record = Record::new("0", started.to_owned(), Vec::new());
+        record.machine.hostname = Some(host.to_owned());
+        for metric in metrics {
+            record.measurements.push(Measurement::new(metric, Where::new(), vec![1e9]));
+        }
+        record
+    }
+
+    #[test]
+    fn a_run_of_everything_stands_for_this_machine_before_a_part_and_others_never() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let write = |name: &str, record: &Record| std::fs::write(place(name), record.to_json()).unwrap();
+        assert!(newest(folder.path(), "here").is_none());
+        write("there.json", &record("there", &["core.clock", "load.latency"], "x"));
+        std::fs::write(place("broken.json"), "{").unwrap();
+        std::fs::write(place("ceilings.json"), "{}").unwrap();
+        assert!(newest(folder.path(), "here").is_none());
+        write("whole.json", &record("here", &["core.clock", "load.latency"], "whole"));
+        write("part.json", &record("here", &["cost.syscall"], "part"));
+        assert_eq!(newest(folder.path(), "here").unwrap().record.started, "whole");
+        std::fs::remove_file(place("whole.json")).unwrap();
+        assert_eq!(newest(folder.path(), "here").unwrap().record.started, "part");
+    }
+
+    #[test]
+    fn a_mistyped_reference_says_what_was_meant() {
+        let names = ["kunpeng-920-4826", "hygon-5280", "cloud-server-1"];
+        assert!(
+            unknown_reference("kunpeng-920-4862", &names)
+                .ends_with("did you mean reference:kunpeng-920-4826?")
+        );
+        assert!(unknown_reference("zzz", &names).contains("hygon-5280"));
+        assert!(unknown_reference("zzz", &[]).contains("ships with none"));
+    }
+
+    #[test]
+    fn files_of_one_name_are_told_apart_by_their_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arguments = Vec::new();
+        for host in ["db1", "db2"] {
+            std::fs::create_dir(folder.path().join(host)).unwrap();
+            let path = folder.path().join(host).join("record.json");
+            std::fs::write(&path, record(host, &[], "t").to_json()).unwrap();
+            arguments.push(path.to_string_lossy().into_owned());
+        }
+        let names: Vec<String> =
+            read_all(&arguments).unwrap().into_iter().map(|source| source.name).collect();
+        assert_eq!(names, ["db1/record", "db2/record"]);
+    }
+}

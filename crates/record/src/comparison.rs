@@ -1,0 +1,336 @@
+//! What a comparison of records says: the types only; the figures come from the `diagnose` crate, which computes them
+//! from the records alone.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::diagnosis::Evidence;
+use crate::document::Tool;
+use crate::measurement::Where;
+use crate::metrics::Better;
+use crate::statistics::Verdict;
+
+/// The version of a comparison's form.
+pub const COMPARISON_VERSION: u32 = 1;
+
+/// Two or more records side by side. One of them is the baseline, which all others are held against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// [`COMPARISON_VERSION`] of the program that made it.
+    pub comparison: u32,
+    /// The program that made it.
+    pub tool: Tool,
+    /// What is compared, in the order in which it was named.
+    pub subjects: Vec<Subject>,
+    /// The baseline's index in `subjects`.
+    pub baseline: usize,
+    /// How the subjects belong together.
+    pub relation: Relation,
+    /// What differs in the inventory and the conditions, hardware first.
+    pub differences: Vec<Difference>,
+    /// The figures that people read first: each resource and workload once, summed up over CPUs, pairs and working sets.
+    pub rows: Vec<Row>,
+    /// Every figure that at least two subjects have at the same place, one by one.
+    pub figures: Vec<Row>,
+    /// Figures that are not comparable, grouped by their reason.
+    pub refused: Vec<Refusal>,
+    /// Which differences explain the results, an entry a result and subject.
+    pub explanations: Vec<Explanation>,
+    /// What each would do with another's best setting.
+    pub what_if: Vec<WhatIf>,
+    /// The subjects by each result, the best first; only with three and more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<Order>,
+    /// What is to be known of the whole, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One of the records.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Subject {
+    /// What it is called here: short, and no two alike.
+    pub name: String,
+    /// Where it came from: a file, `reference:NAME`.
+    pub source: String,
+    /// When it was measured, RFC 3339 in UTC.
+    pub started: String,
+    /// What the machine is, in a few words.
+    pub machine: String,
+    /// Figures in it.
+    pub figures: u32,
+    /// Index of an earlier subject that is the very same record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<usize>,
+    /// What is to be known of it: emulated, ended early, imported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// How the subjects belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relation {
+    /// All are the very same record.
+    SameRecord,
+    /// All are of one machine, at different times: same host name, system and processor.
+    SameMachine,
+    /// They are of different machines, or nothing says that they are of one.
+    Machines,
+}
+
+/// One fact of the inventory or the conditions in which the subjects differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// What kind of fact.
+    pub kind: FactKind,
+    /// The fact in words: `Highest clock`.
+    pub what: String,
+    /// Its place in a record: `machine.processor.max_hz`.
+    pub from: String,
+    /// What each subject says of it, in their order; `null` where the record does not tell.
+    pub values: Vec<Option<String>>,
+}
+
+/// What kind of fact differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FactKind {
+    /// What the machine is built of.
+    Hardware,
+    /// What is installed and how the machine is set up.
+    Setting,
+    /// The state that it happened to be in.
+    State,
+}
+
+/// One figure of each subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// What belongs together: `core`, `workloads`, `memory latency`…
+    pub group: String,
+    /// What the figure is, in words: `triad, all CPUs`.
+    pub what: String,
+    /// The metric.
+    pub metric: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// Which direction is better; absent where neither is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+    /// The place that all share; what differs between machines (CPU numbers) is left out where it was summed over.
+    #[serde(rename = "where")]
+    pub place: Where,
+    /// What the figure was divided by, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<Per>,
+    /// Each subject's figure, in their order.
+    pub cells: Vec<Cell>,
+}
+
+/// What a throughput is divided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// A physical core.
+    Core,
+    /// A CPU (hardware thread).
+    Cpu,
+    /// A package (socket).
+    Package,
+}
+
+impl Per {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Per::Core => "core",
+            Per::Cpu => "CPU",
+            Per::Package => "package",
+        }
+    }
+}
+
+/// One subject's figure, held against the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Cell {
+    /// The median; absent where the record has none, or none that is comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// This figure over the baseline's; absent for the baseline itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// 95 % interval of the ratio by the bootstrap; absent where a side is one figure only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// What can be said of the difference; `costs` is what the slower side loses against the faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Whether this subject is the slower of the two; absent where no difference is resolved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slower: Option<bool>,
+    /// What the figure was taken from, where that is more than one: `median of 72 CPUs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// Its place in the record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Why it should not be leaned on, or cannot be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+}
+
+/// Figures that are not comparable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    /// Why, one sentence.
+    pub why: String,
+    /// The metrics, each once.
+    pub metrics: Vec<String>,
+    /// How many figures.
+    pub figures: u32,
+    /// The subjects of which they are, by index.
+    pub subjects: Vec<usize>,
+    /// One of them, by its place.
+    pub example: String,
+}
+
+/// What explains that one subject's result differs from the baseline's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Explanation {
+    /// The result in words.
+    pub result: String,
+    /// The subject, by index.
+    pub subject: usize,
+    /// How much faster the subject is than the baseline: 2 is twice as fast, 0.5 half as fast.
+    pub speed: f64,
+    /// The answer in a sentence or two.
+    pub says: String,
+    /// Whether the causes multiply up to the speed (with what is unexplained); otherwise they stand beside each other.
+    pub adds_up: bool,
+    /// The causes: those that make the slower one slower first, each kind in the order of its effect.
+    pub causes: Vec<Cause>,
+    /// What the causes leave, as a factor on the speed like theirs; absent where they do not add up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unexplained: Option<f64>,
+    /// What else one might think of, and whether these figures carry it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+}
+
+/// One cause and its effect on the result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// The cause in a few words: `memory latency`.
+    pub name: String,
+    /// With figures, one sentence.
+    pub says: String,
+    /// Its effect on the subject's speed against the baseline's: 0.8 makes it a fifth slower, 1.2 a fifth faster.
+    pub factor: f64,
+    /// Whether it speaks for the slower one: it would make it the faster.
+    pub despite: bool,
+    /// Whether the effect was measured; otherwise it is modelled.
+    pub measured: bool,
+    /// The figures behind it, the baseline's first.
+    pub evidence: Vec<Evidence>,
+    /// What it consists of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Cause>,
+}
+
+/// Something that one might hold to be the reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Claim {
+    /// What it would be: `bigger caches`.
+    pub claim: String,
+    /// Whether the figures carry it.
+    pub support: Support,
+    /// Why, with figures, one sentence.
+    pub why: String,
+}
+
+/// Whether figures carry a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Support {
+    /// They do.
+    Supported,
+    /// They point the other way.
+    Contradicted,
+    /// They say nothing of it, or too little.
+    NotSupported,
+}
+
+impl Support {
+    /// The words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Support::Supported => "supported by these figures",
+            Support::Contradicted => "contradicted by these figures",
+            Support::NotSupported => "not supported by these figures",
+        }
+    }
+}
+
+/// What a subject would do with another's best setting; always modelled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WhatIf {
+    /// The subject, by index.
+    pub subject: usize,
+    /// The setting: `memory devices`.
+    pub setting: String,
+    /// What it is now.
+    pub now: String,
+    /// What it would be.
+    pub then: String,
+    /// What it acts on: `memory bandwidth`.
+    pub acts_on: String,
+    /// Its speed then over its speed now, at most where `at_most`.
+    pub gain: f64,
+    /// Whether the gain is an upper bound.
+    pub at_most: bool,
+    /// What follows, one or two sentences.
+    pub says: String,
+    /// The figures behind it.
+    pub evidence: Vec<Evidence>,
+}
+
+/// The subjects by one result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Order {
+    /// The result in words.
+    pub result: String,
+    /// The metric.
+    pub metric: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// Subjects and their figures, the best first; those without one are left out.
+    pub ranks: Vec<Rank>,
+    /// What follows, one sentence.
+    pub says: String,
+}
+
+/// One place in an order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rank {
+    /// The subject, by index.
+    pub subject: usize,
+    /// Its figure.
+    pub value: f64,
+    /// Whether it lies far from the others: beyond 3.5 scaled median absolute deviations, and in the worse direction.
+    pub outlier: bool,
+}
+
+impl Comparison {
+    /// As JSON, indented, with a newline at the end, and nothing in it that a terminal would act on.
+    pub fn to_json(&self) -> String {
+        crate::document::safe_json(self)
+    }
+
+    /// The JSON Schema of a comparison.
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(Comparison).to_value()
+    }
+}

@@ -1,0 +1,213 @@
+//! Figures of several records side by side: a column each for a few, the spread for many.
+
+use record::comparison::{Cell, Row};
+use record::statistics::Verdict;
+use record::{Better, Comparison, units};
+
+use super::{COLUMNS, name};
+use crate::contents::figures::{figure_of, range};
+use crate::contents::{Block, Part};
+use crate::table::{Table, Weight};
+
+/// A block a group of figures.
+pub fn blocks(c: &Comparison) -> Vec<Block> {
+    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in &c.rows {
+        match groups.last_mut() {
+            Some((group, rows)) if *group == row.group => rows.push(row),
+            _ => groups.push((&row.group, vec![row])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(group, rows)| {
+            let mut title = group.to_owned();
+            if let Some(first) = title.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+            let table = match c.subjects.len() {
+                2 => pair(c, &title, &rows),
+                count if count <= COLUMNS => few(c, &title, &rows),
+                _ => many(c, &title, &rows),
+            };
+            let mut block = Block::new(&title, None);
+            block.parts.push(Part::Table(table));
+            block
+        })
+        .collect()
+}
+
+fn label(row: &Row) -> String {
+    row.per.map_or_else(|| row.what.clone(), |per| format!("- per {}", per.word()))
+}
+
+fn value(row: &Row, cell: &Cell) -> String {
+    cell.value.map_or("-".to_owned(), |value| figure_of(&row.metric, &row.unit, value))
+}
+
+fn times(ratio: f64) -> String {
+    format!("{}×", units::significant(ratio))
+}
+
+/// How heavily a row weighs: only a difference that is resolved is set off.
+fn weight<'a>(cells: impl Iterator<Item = &'a Cell>) -> Weight {
+    let mut weight = Weight::Plain;
+    for cell in cells {
+        match cell.slower {
+            Some(true) => return Weight::Worse,
+            Some(false) => weight = Weight::Better,
+            None => {}
+        }
+    }
+    weight
+}
+
+/// Notes of a row: what stands against its figures.
+fn notes(table: &mut Table, row: &Row) {
+    for cell in &row.cells {
+        if let Some(doubt) = &cell.doubt {
+            let brief = match doubt.split_once(':') {
+                Some(("too noisy", _)) => "too noisy to lean on",
+                _ => doubt,
+            };
+            table.note_row(brief);
+        }
+    }
+}
+
+/// Heads that are names of records: their own signs are no marks of a column.
+fn head(mark: &str, name: &str) -> String {
+    format!("{mark}{}", name.trim_start_matches(['#', '?']))
+}
+
+/// Two records: both figures, their ratio with its interval, and what can be said of it.
+fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
+    let (base, other) = (c.baseline, 1 - c.baseline);
+    let heads = [
+        "figure".to_owned(),
+        head("#", name(c, base)),
+        head("#", name(c, other)),
+        "#ratio".to_owned(),
+        "?#95 % interval".to_owned(),
+        "verdict".to_owned(),
+    ];
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new(title, None, &heads);
+    for row in rows {
+        let (Some(here), Some(there)) = (row.cells.get(base), row.cells.get(other)) else { continue };
+        notes(&mut table, row);
+        table.weigh_row(weight([there].into_iter()));
+        table.row(vec![
+            label(row),
+            value(row, here),
+            value(row, there),
+            there.ratio.map_or(String::new(), times),
+            there.interval.map_or(String::new(), |(low, high)| range(&times(low), &times(high))),
+            verdict(row, there, name(c, base), name(c, other)),
+        ]);
+    }
+    table.finished()
+}
+
+/// What can be said of a difference.
+fn verdict(row: &Row, cell: &Cell, base: &str, other: &str) -> String {
+    match (&cell.verdict, cell.slower) {
+        (Some(Verdict::Costs { share, interval }), Some(slower)) => {
+            let loser = if slower { other } else { base };
+            let between = range(&percent(interval.0), &percent(interval.1));
+            format!("{loser} loses {} [{between}]", percent(*share))
+        }
+        (Some(Verdict::Costs { share, .. }), None) => format!("{} lost", percent(*share)),
+        (Some(Verdict::NotResolved { smaller_than }), _) => {
+            format!("no difference resolved (smaller than {})", percent(*smaller_than))
+        }
+        (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _) => {
+            format!("too noisy to tell ({more} more samples would do)")
+        }
+        (Some(Verdict::TooNoisy { rounds_needed: None }), _) => "too noisy to tell".to_owned(),
+        (Some(Verdict::NotMeasurable { reason }), _) => reason.clone(),
+        (None, _) if row.better.is_none() && cell.ratio.is_some() => "neither is better".to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+/// A few records: a column each, with the ratio to the baseline.
+fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
+    let mut heads = vec!["figure".to_owned(), head("#", name(c, c.baseline))];
+    let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
+    for other in &others {
+        heads.push(head("#", name(c, *other)));
+        heads.push("#ratio".to_owned());
+    }
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new(title, None, &heads);
+    let mut signs = false;
+    for row in rows {
+        notes(&mut table, row);
+        let mut cells =
+            vec![label(row), row.cells.get(c.baseline).map_or(String::new(), |cell| value(row, cell))];
+        for other in &others {
+            let Some(cell) = row.cells.get(*other) else { continue };
+            cells.push(value(row, cell));
+            cells.push(cell.ratio.map_or(String::new(), |ratio| {
+                signs |= cell.slower.is_some();
+                format!("{}{}", times(ratio), sign(cell))
+            }));
+        }
+        table.weigh_row(weight(others.iter().filter_map(|other| row.cells.get(*other))));
+        table.row(cells);
+    }
+    if signs {
+        table.note(
+            "▲ faster and ▼ slower than the baseline, beyond noise; without a sign no difference is resolved",
+        );
+    }
+    table.finished()
+}
+
+fn sign(cell: &Cell) -> &'static str {
+    match cell.slower {
+        Some(true) => " ▼",
+        Some(false) => " ▲",
+        None => "  ",
+    }
+}
+
+/// Many records: where the baseline stands among them.
+fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
+    let heads =
+        ["figure", &head("#", name(c, c.baseline)), "#median", "#best", "?by", "#worst", "by", "#▲", "#▼"];
+    let mut table = Table::new(title, None, &heads);
+    for row in rows {
+        let mut all: Vec<(f64, usize)> = row
+            .cells
+            .iter()
+            .enumerate()
+            .filter_map(|(index, cell)| Some((cell.value.filter(|value| value.is_finite())?, index)))
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let values: Vec<f64> = all.iter().map(|(value, _)| *value).collect();
+        let (Some(least), Some(most)) = (all.first(), all.last()) else { continue };
+        let (best, worst) = if row.better == Some(Better::Higher) { (most, least) } else { (least, most) };
+        let told = |value: f64| figure_of(&row.metric, &row.unit, value);
+        let count = |slower| row.cells.iter().filter(|cell| cell.slower == Some(slower)).count();
+        table.row(vec![
+            label(row),
+            row.cells.get(c.baseline).map_or(String::new(), |cell| value(row, cell)),
+            told(record::statistics::median_of_sorted(&values)),
+            told(best.0),
+            name(c, best.1).to_owned(),
+            told(worst.0),
+            name(c, worst.1).to_owned(),
+            count(false).to_string(),
+            count(true).to_string(),
+        ]);
+    }
+    table.note("▲ and ▼: how many are faster and slower than the baseline, beyond noise");
+    table.finished()
+}

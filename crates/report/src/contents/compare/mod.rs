@@ -1,0 +1,192 @@
+//! What a comparison says, once, whatever it is printed on.
+
+mod figures;
+mod why;
+
+use record::Comparison;
+use record::comparison::{FactKind, Relation};
+
+use super::{Block, Part, Section};
+use crate::table::Table;
+use crate::text::plural;
+
+/// Subjects that have a column of their own.
+pub const COLUMNS: usize = 4;
+/// Subjects that are told one by one at the top.
+const MOST_SUBJECTS: usize = 12;
+/// Values of one fact that are told where there are more subjects than columns.
+const MOST_VALUES: usize = 4;
+/// Reasons for which figures are refused that are told.
+const MOST_REFUSALS: usize = 12;
+/// Names that stand for a longer list.
+const MOST_NAMES: usize = 3;
+
+/// The page's name and the first line.
+pub fn title(c: &Comparison) -> String {
+    let base = name(c, c.baseline);
+    let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
+    match c.relation {
+        Relation::SameRecord => format!("{base}, twice"),
+        _ if others.len() <= MOST_NAMES => format!("{} against {base}", names(c, &others)),
+        _ => format!("{} against {base}", plural(others.len(), "record")),
+    }
+}
+
+/// A subject's name.
+pub fn name(c: &Comparison, index: usize) -> &str {
+    c.subjects.get(index).map_or("", |subject| subject.name.as_str())
+}
+
+/// Subjects' names with commas; of many the first few.
+pub fn names(c: &Comparison, all: &[usize]) -> String {
+    let mut said: Vec<&str> = all.iter().take(MOST_NAMES).map(|index| name(c, *index)).collect();
+    let more = all.len().saturating_sub(MOST_NAMES);
+    let more_said = format!("{more} more");
+    if more > 0 {
+        said.push(&more_said);
+    }
+    match said.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The subjects: what each is and when it was measured.
+pub fn subjects(c: &Comparison) -> Section {
+    let mut section = Section::new("");
+    let shown = c.subjects.len() <= MOST_SUBJECTS;
+    for (index, subject) in c.subjects.iter().enumerate() {
+        if !shown && index != c.baseline {
+            continue;
+        }
+        let role = if index == c.baseline { " (baseline)" } else { "" };
+        let mut parts = vec![subject.machine.clone()];
+        if !subject.started.is_empty() {
+            parts.push(format!("measured {}", subject.started.replace('T', " ").trim_end_matches('Z')));
+        }
+        if subject.name == "this machine" {
+            parts.push(subject.source.clone());
+        }
+        parts.extend(subject.notes.iter().cloned());
+        parts.retain(|part| !part.is_empty());
+        section.add(format!("{}{role}", subject.name), parts.join("; "));
+    }
+    if !shown {
+        let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
+        section.add(plural(others.len(), "other"), names(c, &others));
+    }
+    section
+}
+
+/// Everything below the top.
+pub fn blocks(c: &Comparison) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    blocks.extend(why::orders(c));
+    blocks.extend(why::explanations(c));
+    blocks.extend(why::what_if(c));
+    blocks.extend(differences(c));
+    blocks.extend(figures::blocks(c));
+    blocks.extend(refused(c));
+    blocks
+}
+
+/// What differs in the inventory.
+fn differences(c: &Comparison) -> Option<Block> {
+    let title = if c.relation == Relation::SameMachine { "What changed" } else { "What differs" };
+    let mut block = Block::new(title, None);
+    if c.differences.is_empty() {
+        if c.subjects.len() > 1 && c.relation != Relation::SameRecord {
+            block
+                .parts
+                .push(Part::Says("Nothing in the inventory and the settings that both tell.".to_owned()));
+            return Some(block);
+        }
+        return None;
+    }
+    for (kind, title) in [
+        (FactKind::Hardware, "Hardware"),
+        (FactKind::Setting, "Software and settings"),
+        (FactKind::State, "State while it was measured"),
+    ] {
+        let of_kind: Vec<_> = c.differences.iter().filter(|difference| difference.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let few = c.subjects.len() <= COLUMNS;
+        let mut heads = vec![title];
+        if few {
+            heads.extend(c.subjects.iter().map(|subject| subject.name.as_str()));
+        } else {
+            heads.push("what they say");
+        }
+        // A name that begins like a mark of a column is not one.
+        let heads: Vec<String> =
+            heads.iter().map(|head| head.trim_start_matches(['#', '?']).to_owned()).collect();
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        let mut table = Table::new(title, None, &heads);
+        for difference in of_kind {
+            let mut cells = vec![difference.what.clone()];
+            if few {
+                cells.extend(
+                    difference.values.iter().map(|value| value.clone().unwrap_or_else(|| "-".to_owned())),
+                );
+            } else {
+                cells.push(grouped(c, &difference.values));
+            }
+            table.row(cells);
+        }
+        block.parts.push(Part::Table(table.finished()));
+    }
+    Some(block)
+}
+
+/// Values of many subjects: each with how many say so, the rarest with names.
+fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
+    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+    let mut at: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
+    for (index, value) in values.iter().enumerate() {
+        let Some(value) = value.as_deref() else { continue };
+        let slot = *at.entry(value).or_insert_with(|| {
+            groups.push((value, Vec::new()));
+            groups.len() - 1
+        });
+        groups[slot].1.push(index);
+    }
+    groups.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
+    let more = groups.len().saturating_sub(MOST_VALUES);
+    let mut said: Vec<String> = groups
+        .iter()
+        .take(MOST_VALUES)
+        .map(|(value, of)| match of.len() {
+            count if count <= MOST_NAMES => format!("{value} ({})", names(c, of)),
+            count => format!("{value} ({count} of {})", values.len()),
+        })
+        .collect();
+    if more > 0 {
+        said.push(format!("{more} others"));
+    }
+    said.join("; ")
+}
+
+/// What is not comparable, and why.
+fn refused(c: &Comparison) -> Option<Block> {
+    if c.refused.is_empty() {
+        return None;
+    }
+    let mut block = Block::new("Not comparable", None);
+    let mut table = Table::new("Not comparable", None, &["why", "#figures", "of", "?records"]);
+    for refusal in c.refused.iter().take(MOST_REFUSALS) {
+        table.row(vec![
+            refusal.why.clone(),
+            refusal.figures.to_string(),
+            refusal.metrics.join(", "),
+            names(c, &refusal.subjects),
+        ]);
+    }
+    if c.refused.len() > MOST_REFUSALS {
+        table.note(&format!("{} more reasons stand in the JSON", c.refused.len() - MOST_REFUSALS));
+    }
+    block.parts.push(Part::Table(table.finished()));
+    Some(block)
+}

@@ -1,0 +1,137 @@
+//! Which differences explain the results, what each would do with another's best setting, and who stands where.
+
+use record::comparison::{Cause, Explanation};
+use record::{Comparison, units};
+
+use super::{MOST_NAMES, name, names};
+use crate::contents::figures::figure_of;
+use crate::contents::{Block, Part, Section};
+use crate::table::Table;
+
+/// Explanations that are told; the rest stands in the JSON.
+const MOST: usize = 8;
+/// What-ifs that are told.
+const MOST_WHAT_IF: usize = 12;
+/// Orders that are told.
+const MOST_ORDERS: usize = 12;
+/// Places of an order that are told from either end.
+const MOST_RANKS: usize = 8;
+
+fn times(factor: f64) -> String {
+    format!("{}×", units::significant(factor))
+}
+
+/// Why the results differ.
+pub fn explanations(c: &Comparison) -> Option<Block> {
+    if c.explanations.is_empty() {
+        return None;
+    }
+    let mut block = Block::new("What explains it", None);
+    for explanation in c.explanations.iter().take(MOST) {
+        block.parts.push(Part::Says(explanation.says.clone()));
+        if !explanation.causes.is_empty() {
+            block.parts.push(Part::Table(causes(c, explanation)));
+        }
+        if !explanation.claims.is_empty() {
+            let mut claims = Section::new("Claims");
+            for claim in &explanation.claims {
+                claims.add(claim.claim.clone(), format!("{}: {}", claim.support.words(), claim.why));
+            }
+            block.parts.push(Part::Facts(claims));
+        }
+    }
+    if c.explanations.len() > MOST {
+        let more = c.explanations.len() - MOST;
+        block.parts.push(Part::Says(format!("{more} more explanations stand in the JSON.")));
+    }
+    Some(block)
+}
+
+fn causes(c: &Comparison, explanation: &Explanation) -> Table {
+    let title = format!("{}: {}", explanation.result, name(c, explanation.subject));
+    let mut table = Table::new(&title, None, &["cause", "#effect", "how", "figures"]);
+    fn add(table: &mut Table, cause: &Cause, depth: usize) {
+        let how = if cause.measured { "measured" } else { "modelled" };
+        let how = if cause.despite { format!("{how}, despite") } else { how.to_owned() };
+        let name = if depth > 0 { format!("- {}", cause.name) } else { cause.name.clone() };
+        table.row(vec![name, times(cause.factor), how, cause.says.clone()]);
+        for part in &cause.parts {
+            add(table, part, depth + 1);
+        }
+    }
+    for cause in &explanation.causes {
+        add(&mut table, cause, 0);
+    }
+    if let Some(left) = explanation.unexplained.filter(|_| explanation.adds_up) {
+        table.row(vec!["not explained".to_owned(), times(left), String::new(), String::new()]);
+    }
+    if explanation.causes.iter().any(|cause| cause.despite) {
+        table.note("despite: it speaks for the slower one, which is slower all the same");
+    }
+    table.finished()
+}
+
+/// What each would do with another's best setting.
+pub fn what_if(c: &Comparison) -> Option<Block> {
+    if c.what_if.is_empty() {
+        return None;
+    }
+    let mut block = Block::new("With the other's best setting (modelled)", None);
+    let mut table = Table::new(
+        "What if",
+        None,
+        &["record", "setting", "now", "then", "acts on", "#speed", "?what follows"],
+    );
+    for what in c.what_if.iter().take(MOST_WHAT_IF) {
+        table.row(vec![
+            name(c, what.subject).to_owned(),
+            what.setting.clone(),
+            what.now.clone(),
+            what.then.clone(),
+            what.acts_on.clone(),
+            format!("{}{}", if what.at_most { "at most " } else { "" }, times(what.gain)),
+            what.says.clone(),
+        ]);
+    }
+    if c.what_if.len() > MOST_WHAT_IF {
+        table.note(&format!("{} more stand in the JSON", c.what_if.len() - MOST_WHAT_IF));
+    }
+    block.parts.push(Part::Table(table.finished()));
+    Some(block)
+}
+
+/// Who stands where.
+pub fn orders(c: &Comparison) -> Option<Block> {
+    if c.orders.is_empty() {
+        return None;
+    }
+    let mut block = Block::new("In order, the best first", None);
+    let mut section = Section::new("Orders");
+    for order in c.orders.iter().take(MOST_ORDERS) {
+        let told = |rank: &record::comparison::Rank| {
+            let figure = figure_of(&order.metric, &order.unit, rank.value);
+            format!("{} ({figure})", name(c, rank.subject))
+        };
+        let count = order.ranks.len();
+        let mut said: Vec<String> = Vec::new();
+        if count <= MOST_RANKS {
+            said.extend(order.ranks.iter().map(told));
+        } else {
+            said.extend(order.ranks.iter().take(MOST_NAMES).map(told));
+            said.push(format!("… {} more …", count - 2 * MOST_NAMES));
+            said.extend(order.ranks.iter().skip(count - MOST_NAMES).map(told));
+        }
+        let outliers: Vec<usize> =
+            order.ranks.iter().filter(|rank| rank.outlier).map(|rank| rank.subject).collect();
+        let mut text = said.join(", ");
+        if !outliers.is_empty() {
+            text.push_str(&format!("; far from the others: {}", names(c, &outliers)));
+        }
+        section.add(order.result.clone(), text);
+    }
+    if c.orders.len() > MOST_ORDERS {
+        section.add("more", format!("{} more stand in the JSON", c.orders.len() - MOST_ORDERS));
+    }
+    block.parts.push(Part::Facts(section));
+    Some(block)
+}

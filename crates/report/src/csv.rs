@@ -1,0 +1,80 @@
+//! A comparison as comma-separated values (RFC 4180): a line a figure and record.
+
+use record::Comparison;
+use record::comparison::Row;
+use record::statistics::Verdict;
+
+/// The columns.
+const HEAD: &str = "kind,group,figure,metric,unit,better,per,record,value,ratio,ratio_low,ratio_high,verdict,share,slower,from,doubt";
+
+/// Every row of a comparison, first those that sum up and then every figure; numbers as the record has them.
+pub fn comparison(c: &Comparison) -> String {
+    let mut text = format!("{HEAD}\r\n");
+    for (kind, rows) in [("row", &c.rows), ("figure", &c.figures)] {
+        for row in rows {
+            write(&mut text, c, kind, row);
+        }
+    }
+    text
+}
+
+fn write(text: &mut String, c: &Comparison, kind: &str, row: &Row) {
+    let number =
+        |value: Option<f64>| value.filter(|v| v.is_finite()).map_or(String::new(), |v| v.to_string());
+    let better = match row.better {
+        Some(record::Better::Higher) => "higher",
+        Some(record::Better::Lower) => "lower",
+        None => "",
+    };
+    for (index, cell) in
+        row.cells.iter().enumerate().filter(|(_, cell)| cell.value.is_some() || cell.doubt.is_some())
+    {
+        let (verdict, share) = match &cell.verdict {
+            Some(Verdict::Costs { share, .. }) => ("costs", Some(*share)),
+            Some(Verdict::NotResolved { smaller_than }) => ("not-resolved", Some(*smaller_than)),
+            Some(Verdict::TooNoisy { .. }) => ("too-noisy", None),
+            Some(Verdict::NotMeasurable { .. }) => ("not-measurable", None),
+            None => ("", None),
+        };
+        let fields = [
+            kind.to_owned(),
+            field(&row.group),
+            field(&row.what),
+            field(&row.metric),
+            field(&row.unit),
+            better.to_owned(),
+            row.per.map_or("", |per| per.word()).to_owned(),
+            field(c.subjects.get(index).map_or("", |subject| subject.name.as_str())),
+            number(cell.value),
+            number(cell.ratio),
+            number(cell.interval.map(|interval| interval.0)),
+            number(cell.interval.map(|interval| interval.1)),
+            verdict.to_owned(),
+            number(share),
+            cell.slower.map_or(String::new(), |slower| slower.to_string()),
+            field(cell.from.as_deref().unwrap_or("")),
+            field(cell.doubt.as_deref().unwrap_or("")),
+        ];
+        text.push_str(&fields.join(","));
+        text.push_str("\r\n");
+    }
+}
+
+/// A field: quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it.
+fn field(text: &str) -> String {
+    let clean = crate::text::clean(text);
+    let formula = clean.starts_with(['=', '+', '-', '@']);
+    let clean = if formula { format!("'{clean}") } else { clean };
+    if clean.contains([',', '"']) { format!("\"{}\"", clean.replace('"', "\"\"")) } else { clean }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn fields_keep_their_column_and_are_no_formulas() {
+        assert_eq!(super::field("a,b"), "\"a,b\"");
+        assert_eq!(super::field("say \"x\""), "\"say \"\"x\"\"\"");
+        assert_eq!(super::field("=cmd()"), "'=cmd()");
+        assert_eq!(super::field("a\nb"), "a b");
+    }
+}

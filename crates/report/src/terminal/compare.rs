@@ -1,0 +1,41 @@
+//! A comparison on the terminal.
+
+use record::Comparison;
+
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::contents::{Part, compare};
+use crate::text::{clean, width};
+
+/// Writes everything.
+pub fn write(screen: &mut Screen, c: &Comparison) {
+    screen.paragraph(&[], Tone::Strong, &compare::title(c));
+    let subjects = compare::subjects(c);
+    pairs(screen, &subjects.facts);
+    for note in &c.notes {
+        screen.blank();
+        screen.paragraph(&[], Tone::Plain, note);
+    }
+    for block in compare::blocks(c) {
+        screen.heading(&block.title);
+        for (number, part) in block.parts.iter().enumerate() {
+            if number > 0 {
+                screen.blank();
+            }
+            match part {
+                Part::Table(table) => screen.table(table, 2),
+                Part::Facts(section) => pairs(screen, &section.facts),
+                Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
+                // A comparison has no charts.
+                Part::Chart(_) | Part::Heat(_) | Part::Condensed { .. } => {}
+            }
+        }
+    }
+}
+
+fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
+    let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0).clamp(8, 32);
+    for fact in facts {
+        screen.pair(&format!("  {}", fact.key), &fact.value, at);
+    }
+}
