@@ -113,7 +113,14 @@ impl Datum {
         datum.value = median_of_sorted(&sorted);
         datum.n = pooled.len() as u64;
         let few = pooled.len() <= ratio::MOST;
-        datum.interval = if few { None } else { Summary::of(&pooled).interval };
+        let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.summary.interval).collect();
+        datum.interval = match (few, own.len() == all.len() && all.len() < MANY && pooled.len() == all.len())
+        {
+            // Too few medians for an interval of their own: as wide as those of all together.
+            (_, true) => own.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
+            (true, false) => None,
+            (false, false) => Summary::of(&pooled).interval,
+        };
         datum.samples = if few { pooled } else { Vec::new() };
         datum.over = Some(format!("median of {} {what}", all.len()));
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();

@@ -7,13 +7,14 @@ use record::{Level, Measurement, Record, Where, metrics};
 
 use super::datum::{Datum, Size, key_text};
 use super::ratio;
-use crate::figures::median;
 
 /// Keys that name a place on one machine and not what was measured there.
 const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
 /// Workloads of no more than so many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
+/// Operations of bandwidth that have a row.
+const TOLD: &[&str] = &["read", "write", "copy", "triad"];
 /// Operations of bandwidth that also stand per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
@@ -135,6 +136,8 @@ struct Builder<'a> {
     /// Largest size of each workload that has sizes.
     largest: HashMap<&'a str, u64>,
     most_bandwidth: u64,
+    /// Whether bandwidth is there as STREAM counts bytes.
+    streamed: bool,
     package: Option<u64>,
     rows: BTreeMap<Key, (Where, Vec<&'a Measurement>)>,
 }
@@ -147,6 +150,7 @@ impl<'a> Builder<'a> {
             steps: HashMap::new(),
             largest: HashMap::new(),
             most_bandwidth: 0,
+            streamed: false,
             package: None,
             rows: BTreeMap::new(),
         };
@@ -166,7 +170,10 @@ impl<'a> Builder<'a> {
                         *largest = bytes.max(*largest);
                     }
                 }
-                ("memory.bandwidth", _) => new.most_bandwidth = new.most_bandwidth.max(threads.unwrap_or(1)),
+                ("memory.bandwidth", _) => {
+                    new.most_bandwidth = new.most_bandwidth.max(threads.unwrap_or(1));
+                    new.streamed |= m.place.word("bytes_counted") != Some("bus");
+                }
                 _ => {}
             }
         }
@@ -217,7 +224,9 @@ impl<'a> Builder<'a> {
                 (Group::Workloads, 40, format!("siblings of {workload}: together over one alone"))
             }
             "memory.bandwidth" => {
-                if m.place.word("bytes_counted") == Some("bus") && m.place.word("op") == Some("read") {
+                // The others, and bytes with write-allocates, are among the figures one by one.
+                let told = m.place.word("op").is_none_or(|op| TOLD.contains(&op));
+                if !told || self.streamed && m.place.word("bytes_counted") == Some("bus") {
                     return;
                 }
                 self.bandwidth(m)
@@ -227,6 +236,8 @@ impl<'a> Builder<'a> {
                 let Some(class) = class.or(m.place.word("class")) else { return };
                 (Group::CoreToCore, class_order(class), class.to_owned())
             }
+            // Corrected for missed periods they differ in their tails, which the figures one by one have.
+            _ if metric.starts_with("wakeup.") && m.place.switch("corrected") == Some(true) => return,
             _ if metric.starts_with("wakeup.") => (Group::Wakeup, 0, wakeup(m)),
             "stolen.share" | "stolen.gap" => {
                 let by = match m.place.word("cause") {
@@ -471,8 +482,7 @@ fn wakeup(m: &Measurement) -> String {
         Some("other") | None => "",
         Some(other) => other,
     };
-    let corrected = if m.place.switch("corrected") == Some(true) { "missed periods counted" } else { "" };
-    listed(&[figure, policy, setting, corrected])
+    listed(&[figure, policy, setting])
 }
 
 fn class_order(class: &str) -> u32 {
@@ -487,9 +497,4 @@ fn listed(parts: &[&str]) -> String {
 /// The direction of a row: a metric's own, but of an efficiency more is better.
 pub fn better(key: &Key) -> Option<record::Better> {
     metrics::find(&key.metric).and_then(|metric| metric.better)
-}
-
-/// The median of the values of some rows.
-pub fn median_of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Option<f64> {
-    median(entries.map(|entry| entry.datum.value))
 }

@@ -69,7 +69,7 @@ fn judge(
         if this.n <= 1 || base.n <= 1 {
             let reason =
                 if this.n <= 1 && base.n <= 1 { "one figure each" } else { "one side is one figure" };
-            return (Verdict::NotMeasurable { reason: format!("{reason}: no interval") }, None);
+            return (Verdict::NotMeasurable { reason: reason.to_owned() }, None);
         }
         let fewest = this.n.min(base.n);
         return (
@@ -322,10 +322,7 @@ mod tests {
     fn one_figure_each_has_a_ratio_and_no_interval() {
         let said = compare(&of(&[55.0]), &of(&[11.0]), Some(Better::Lower));
         assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
-        assert_eq!(
-            said.verdict,
-            Some(Verdict::NotMeasurable { reason: "one figure each: no interval".to_owned() })
-        );
+        assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "one figure each".to_owned() }));
     }
 
     proptest! {

@@ -89,7 +89,7 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         head("#", name(c, other)),
         "#ratio".to_owned(),
         "?#95 % interval".to_owned(),
-        "verdict".to_owned(),
+        "difference".to_owned(),
     ];
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = Table::new(title, None, &heads);
@@ -112,19 +112,15 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
 /// What can be said of a difference.
 fn verdict(row: &Row, cell: &Cell, base: &str, other: &str) -> String {
     match (&cell.verdict, cell.slower) {
-        (Some(Verdict::Costs { share, interval }), Some(slower)) => {
-            let loser = if slower { other } else { base };
-            let between = range(&percent(interval.0), &percent(interval.1));
-            format!("{loser} loses {} [{between}]", percent(*share))
+        (Some(Verdict::Costs { share, .. }), Some(slower)) => {
+            format!("{} loses {}", if slower { other } else { base }, percent(*share))
         }
         (Some(Verdict::Costs { share, .. }), None) => format!("{} lost", percent(*share)),
         (Some(Verdict::NotResolved { smaller_than }), _) => {
-            format!("no difference resolved (smaller than {})", percent(*smaller_than))
+            format!("none resolved (< {})", percent(*smaller_than))
         }
-        (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _) => {
-            format!("too noisy to tell ({more} more samples would do)")
-        }
-        (Some(Verdict::TooNoisy { rounds_needed: None }), _) => "too noisy to tell".to_owned(),
+        (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _) => format!("too noisy (+{more} samples)"),
+        (Some(Verdict::TooNoisy { rounds_needed: None }), _) => "too noisy".to_owned(),
         (Some(Verdict::NotMeasurable { reason }), _) => reason.clone(),
         (None, _) if row.better.is_none() && cell.ratio.is_some() => "neither is better".to_owned(),
         (None, _) => String::new(),

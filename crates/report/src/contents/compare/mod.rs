@@ -82,6 +82,9 @@ pub fn subjects(c: &Comparison) -> Section {
 /// Everything below the top.
 pub fn blocks(c: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
+    if c.relation == Relation::SameRecord {
+        return blocks;
+    }
     blocks.extend(why::orders(c));
     blocks.extend(why::explanations(c));
     blocks.extend(why::what_if(c));
