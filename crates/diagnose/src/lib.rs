@@ -10,6 +10,7 @@ mod distances;
 pub mod figures;
 pub mod findings;
 pub mod ladders;
+pub mod layers;
 pub mod levels;
 pub mod numa;
 pub mod parts;
@@ -18,6 +19,7 @@ pub mod resources;
 #[cfg(test)]
 mod samples;
 pub mod scaling;
+pub mod siblings;
 mod usl;
 
 use record::{Diagnosis, Record};
@@ -40,6 +42,8 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         levels,
         numa,
         scaling: scaling::scaling(record),
+        siblings: siblings::siblings(record),
+        layers: layers::layers(record),
         bound: bound::bound(record),
     }
 }

@@ -32,6 +32,12 @@ pub struct Diagnosis {
     /// How each workload scales, one entry a workload and placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<Scaling>,
+    /// What siblings add to each workload that was run with and without them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub siblings: Vec<SiblingsAdd>,
+    /// What each layer of the machine adds to the time of one routine, the fastest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
     /// What a command was bound by; only in records of `linespeed stat`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
@@ -135,6 +141,53 @@ pub struct Step {
     pub speedup: f64,
     /// Speed-up over threads: 1 is linear.
     pub efficiency: f64,
+}
+
+/// What a figure rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Both sides were measured.
+    Measured,
+    /// One side follows from a smaller step, if the rest is like it.
+    Extrapolated,
+}
+
+/// What siblings add to the throughput of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SiblingsAdd {
+    /// The workload.
+    pub workload: String,
+    /// Its block size, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Throughput of all CPUs over that of one thread a core, less one (0.13 is 13 % more).
+    pub adds: f64,
+    /// Whether the step of one thread a core was measured.
+    pub basis: Basis,
+    /// The figures in a sentence.
+    pub says: String,
+}
+
+/// One layer of the machine in which a routine was timed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Layer {
+    /// `kernel`, `user`, `guest kernel`, `guest user`.
+    pub layer: String,
+    /// What the routine was bound to, where that is told: `none`, `cpu 3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<String>,
+    /// `on` or `off`, where that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts: Option<String>,
+    /// Time of a pass, in the measurement's unit.
+    pub time: f64,
+    /// How much longer than the fastest layer (0.12 is 12 %).
+    pub over: f64,
+    /// The same in words.
+    pub says: String,
+    /// The measurement.
+    pub from: String,
 }
 
 /// What a command was bound by.

@@ -51,6 +51,11 @@ pub fn ladders(grounds: Grounds, resources: &mut [Resource]) -> Vec<Ladder> {
             _ => continue,
         };
         let ladder = steps.end(delivered_is);
+        let figures =
+            [ladder.ceiling, ladder.delivered, ladder.unexplained, ladder.delivered / ladder.ceiling];
+        if figures.iter().any(|figure| !figure.is_finite()) {
+            continue;
+        }
         resource.ceiling = Some(ladder.ceiling);
         resource.delivered = ladder.delivered;
         if resource.meaning.contains(AGAINST) {

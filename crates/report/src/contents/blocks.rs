@@ -2,7 +2,7 @@
 
 use record::Record;
 
-use super::{Section, core_to_core, counters, curves, details, numa, scaling, workloads};
+use super::{Section, core_to_core, counters, curves, details, layers, numa, scaling, workloads};
 use crate::chart::Chart;
 use crate::chart::heat::Heat;
 use crate::table::Table;
@@ -76,6 +76,8 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks.extend(core_to_core::block(record));
     blocks.extend(workloads::blocks(record).into_iter().map(Block::of));
     blocks.extend(scaling::blocks(record, room));
+    blocks.extend(layers::siblings(record));
+    blocks.extend(layers::layers(record));
     blocks.extend(counters::tables(record, room.rows).into_iter().map(Block::of));
     blocks.extend(details::others(record, room.rows).into_iter().filter(|t| !t.is_empty()).map(Block::of));
     blocks.extend(charts.into_iter().map(|(metric, chart)| Block {

@@ -11,6 +11,7 @@ pub mod details;
 pub mod figures;
 pub mod inventory;
 pub mod ladder;
+pub mod layers;
 pub mod memory;
 pub mod numa;
 pub mod placement;

@@ -1,0 +1,73 @@
+//! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
+//! interrupts or without.
+
+use record::Record;
+use record::diagnosis::Layer;
+use record::units::percent;
+
+use crate::figures::place;
+
+/// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against.
+/// Layers timed in different units are not held against each other: none then.
+pub fn layers(record: &Record) -> Vec<Layer> {
+    let mut timed: Vec<_> = record.of("layer.time").filter(|m| m.value() > 0.0).collect();
+    timed.sort_by(|a, b| a.value().total_cmp(&b.value()));
+    let Some(fastest) = timed.first().copied() else { return Vec::new() };
+    if timed.iter().any(|m| m.unit != fastest.unit || m.method != fastest.method) {
+        return Vec::new();
+    }
+    timed
+        .iter()
+        .filter_map(|m| {
+            let over = m.value() / fastest.value() - 1.0;
+            over.is_finite().then(|| Layer {
+                layer: m.place.word("layer").unwrap_or("?").to_owned(),
+                bound: m.place.get("bound").map(ToString::to_string),
+                interrupts: m.place.word("interrupts").map(str::to_owned),
+                time: m.value(),
+                over,
+                says: if over > 0.0 {
+                    format!("{} longer than the fastest", percent(over))
+                } else {
+                    "the fastest: line speed".to_owned()
+                },
+                from: place(m),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::machine;
+    use record::{Measurement, Where};
+
+    fn timed(record: &mut Record, layer: &str, interrupts: &str, ticks: f64) {
+        let place = Where::new().with("layer", layer).with("interrupts", interrupts);
+        record.measurements.push(Measurement::new("layer.time", place, vec![ticks]));
+    }
+
+    #[test]
+    fn each_layer_is_held_against_the_fastest() {
+        let mut record = machine(4);
+        timed(&mut record, "guest user", "on", 1_502_607_961.0);
+        timed(&mut record, "kernel", "off", 1_345_530_254.0);
+        timed(&mut record, "kernel", "on", 1_508_746_974.0);
+        let found = layers(&record);
+        let over: Vec<(&str, f64)> =
+            found.iter().map(|layer| (layer.layer.as_str(), (layer.over * 1e4).round() / 100.0)).collect();
+        assert_eq!(over, [("kernel", 0.0), ("guest user", 11.67), ("kernel", 12.13)]);
+        assert_eq!(found[0].says, "the fastest: line speed");
+    }
+
+    #[test]
+    fn unlike_units_are_held_against_nothing() {
+        let mut record = machine(4);
+        timed(&mut record, "kernel", "off", 1.3e9);
+        timed(&mut record, "user", "on", 0.6);
+        record.measurements[1].unit = "s".to_owned();
+        assert_eq!(layers(&record), []);
+        assert_eq!(layers(&machine(1)), []);
+    }
+}

@@ -1,0 +1,124 @@
+//! What siblings add to a workload's throughput, from steps of threads alone: also where nobody measured a step of
+//! exactly one thread a core.
+
+use std::collections::BTreeMap;
+
+use record::diagnosis::{Basis, SiblingsAdd};
+use record::units::{figure, percent, significant};
+use record::{Measurement, Record};
+
+/// Workloads that are looked at.
+const MOST: usize = 64;
+
+/// One entry a workload (and block size, where it has one), of machines whose cores have siblings.
+pub fn siblings(record: &Record) -> Vec<SiblingsAdd> {
+    let counts = &record.machine.counts;
+    let (Some(cores), Some(cpus)) = (counts.cores, counts.cpus_online) else { return Vec::new() };
+    if cores == 0 || cpus <= cores {
+        return Vec::new();
+    }
+    let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
+    for m in record.of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m)) {
+        let (Some(workload), Some(threads)) = (m.place.word("workload"), m.place.count("threads")) else {
+            continue;
+        };
+        if threads > 0 && (steps.len() < MOST || steps.contains_key(&(workload, m.place.count("bytes")))) {
+            steps.entry((workload, m.place.count("bytes"))).or_default().insert(threads, m);
+        }
+    }
+    steps.into_iter().filter_map(|(name, steps)| one(name, &steps, cores.into(), cpus.into())).collect()
+}
+
+/// Whether the system placed the threads, or cores were filled before siblings: only then is a step of as many threads as
+/// cores one of a thread a core.
+fn unplaced(m: &Measurement) -> bool {
+    matches!(m.place.word("placement"), None | Some("cores-first"))
+}
+
+fn one(
+    (workload, bytes): (&str, Option<u64>),
+    steps: &BTreeMap<u64, &Measurement>,
+    cores: u64,
+    cpus: u64,
+) -> Option<SiblingsAdd> {
+    let all = steps.get(&cpus)?.value();
+    let (threads, least) = steps.range(1..=cores).next_back().map(|(threads, m)| (*threads, m.value()))?;
+    let basis = if threads == cores { Basis::Measured } else { Basis::Extrapolated };
+    let alone = least * cores as f64 / threads as f64;
+    let adds = all / alone - 1.0;
+    if !adds.is_finite() {
+        return None;
+    }
+    let work = steps.get(&cpus).map_or("", |m| m.unit.as_str());
+    let rate = |value: f64| figure(value, work);
+    let what = match adds {
+        adds if adds >= 0.0 => format!("siblings add {}", percent(adds)),
+        adds => format!("with siblings at work it is {} less", percent(-adds)),
+    };
+    let each = cpus as f64 / cores as f64;
+    let says = match basis {
+        Basis::Measured => format!(
+            "{what}: all {cpus} CPUs do {}, one thread on each of {cores} cores {}",
+            rate(all),
+            rate(alone)
+        ),
+        Basis::Extrapolated => format!(
+            "{what}, if {cores} cores are as fast each as the {threads} measured: all {cpus} CPUs do {}, {cores} such \
+             cores {}",
+            rate(all),
+            rate(alone)
+        ),
+    };
+    let worth = significant(adds / (each - 1.0));
+    Some(SiblingsAdd {
+        workload: workload.to_owned(),
+        bytes,
+        adds,
+        basis,
+        says: format!("{says}. A sibling is worth {worth} of a core"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::machine;
+    use record::Where;
+
+    /// The published openssl figures (aes-256-ige, blocks of 8 KiB, kB/s) of machines of so many cores and CPUs.
+    fn openssl(cores: u32, cpus: u32, figures: &[(u32, f64)]) -> Record {
+        let mut record = machine(1);
+        record.machine.counts.cores = Some(cores);
+        record.machine.counts.cpus_online = Some(cpus);
+        for (threads, rate) in figures {
+            let place =
+                Where::new().with("workload", "openssl").with("bytes", 8192u64).with("threads", *threads);
+            record.measurements.push(Measurement::new("workload.throughput", place, vec![rate * 1e3]));
+        }
+        record
+    }
+
+    #[test]
+    fn a_step_of_a_thread_a_core_tells_what_siblings_add() {
+        let found = siblings(&openssl(32, 64, &[(1, 79555.24), (32, 2550723.93), (64, 2884302.17)]));
+        assert_eq!(found[0].basis, Basis::Measured);
+        assert!((found[0].adds - 0.1308).abs() < 1e-4, "{found:?}");
+        assert!(found[0].says.starts_with("siblings add 13.1 %: all 64 CPUs"), "{found:?}");
+    }
+
+    #[test]
+    fn without_such_a_step_the_condition_is_said() {
+        let found = siblings(&openssl(52, 104, &[(1, 89101.65), (32, 2680422.40), (104, 5247858.60)]));
+        assert_eq!(found[0].basis, Basis::Extrapolated);
+        assert!((found[0].adds - 0.2048).abs() < 1e-3, "{found:?}");
+        assert!(found[0].says.contains("if 52 cores are as fast each as the 32 measured"), "{found:?}");
+    }
+
+    #[test]
+    fn without_siblings_or_steps_nothing_is_said() {
+        assert_eq!(siblings(&openssl(96, 96, &[(1, 143196.16), (96, 13751432.53)])), []);
+        assert_eq!(siblings(&openssl(32, 64, &[(64, 2884302.17)])), []);
+        assert_eq!(siblings(&openssl(32, 64, &[(32, 2550723.93)])), []);
+        assert_eq!(siblings(&machine(4)), []);
+    }
+}

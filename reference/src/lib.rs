@@ -1,0 +1,126 @@
+//! Reference machines: published tool output and figures, one text a machine in `machines/`, which `linespeed import`'s
+//! readers turn into a record that says of each figure where it stood.
+//!
+//! A new machine is one new text and its line in [`MACHINES`].
+
+use std::fmt;
+
+use record::Record;
+use transcript::{Refusal, Split, Transcript};
+
+/// What begins the name of a reference machine where a record's file may stand, too.
+pub const PREFIX: &str = "reference:";
+
+/// One reference machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Its name, as in `reference:NAME`.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub title: &'static str,
+    /// The published output and figures.
+    pub text: &'static str,
+    /// When the figures were published, RFC 3339.
+    published: &'static str,
+}
+
+macro_rules! machine {
+    ($name:literal, $published:literal, $title:literal) => {
+        Machine {
+            name: $name,
+            title: $title,
+            text: include_str!(concat!("../machines/", $name, ".txt")),
+            published: $published,
+        }
+    };
+}
+
+/// Every reference machine.
+pub const MACHINES: &[Machine] = &[
+    machine!("hygon-5280", "2021-06-18T00:00:00Z", "2 × Hygon C86 5280, 32 cores, 64 CPUs, 4 nodes"),
+    machine!("hygon-7280", "2021-06-18T00:00:00Z", "2 × Hygon C86 7280, 64 cores, 8 nodes"),
+    machine!(
+        "hygon-7280-interleaved",
+        "2021-06-18T00:00:00Z",
+        "the same with the dies of a package interleaved, 2 nodes"
+    ),
+    machine!(
+        "xeon-8269cy",
+        "2021-06-18T00:00:00Z",
+        "2 × Xeon Platinum 8269CY, 52 cores, 104 CPUs, NUMA off in the firmware"
+    ),
+    machine!(
+        "xeon-8269cy-numa",
+        "2021-06-18T00:00:00Z",
+        "2 × Xeon Platinum 8269CY, 52 cores, 104 CPUs, 2 nodes"
+    ),
+    machine!("xeon-e5-2682-v4", "2021-06-18T00:00:00Z", "2 × Xeon E5-2682 v4, 32 cores, 64 CPUs, 2 nodes"),
+    machine!("xeon-8163", "2021-06-18T00:00:00Z", "Xeon Platinum 8163"),
+    machine!("kunpeng-920-4826", "2021-06-18T00:00:00Z", "2 × Kunpeng 920-4826, 96 cores, 4 nodes"),
+    machine!("phytium-ft-2500", "2021-06-18T00:00:00Z", "2 × Phytium FT-2500, 128 cores, 16 nodes"),
+    machine!("epyc-7h12", "2021-06-18T00:00:00Z", "EPYC 7H12, in a virtual machine"),
+    machine!("cloud-server-1", "2020-01-01T00:00:00Z", "cloud server, 4 CPUs of Broadwell under KVM"),
+    machine!(
+        "cloud-server-2",
+        "2020-01-01T00:00:00Z",
+        "cloud server, 2 CPUs of Ivy Bridge under KVM, an old region"
+    ),
+    machine!("cloud-server-3", "2020-01-01T00:00:00Z", "cloud server, 1 CPU of Skylake under KVM"),
+    machine!(
+        "cloud-server-4",
+        "2020-01-01T00:00:00Z",
+        "cloud server, 1 CPU of Sandy Bridge under Xen, a new region"
+    ),
+    machine!(
+        "i7-6500u",
+        "2020-01-01T00:00:00Z",
+        "Core i7-6500U: one routine in user program, kernel and guest"
+    ),
+    machine!("load-generator-72", "2022-03-15T00:00:00Z", "load generator, 2 packages, 72 cores"),
+    machine!(
+        "load-generator-196",
+        "2022-03-15T00:00:00Z",
+        "load generator, 4 packages, 196 cores, no faster than the one of 72"
+    ),
+];
+
+/// The machine of this name, with or without `reference:` before it.
+pub fn find(name: &str) -> Option<&'static Machine> {
+    let name = name.strip_prefix(PREFIX).unwrap_or(name);
+    MACHINES.iter().find(|machine| machine.name == name)
+}
+
+/// Why a text that ships with linespeed made no record; a test holds that it does not happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The import refused it.
+    Refused(Refusal),
+    /// It is of so many machines.
+    Machines(usize),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Refused(refusal) => write!(f, "{refusal}"),
+            Trouble::Machines(count) => write!(f, "the text is of {count} machines"),
+        }
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+impl Machine {
+    /// The record, without a diagnosis. `version` is the program's.
+    pub fn record(&self, version: &str) -> Result<Record, Trouble> {
+        let mut transcript = Transcript::new(Split::Files);
+        let name = format!("{PREFIX}{}", self.name);
+        transcript.read(&name, self.text.as_bytes()).map_err(|_| Trouble::Machines(0))?;
+        let mut machines = transcript.finish().map_err(Trouble::Refused)?;
+        let (Some(imported), true) = (machines.pop(), machines.is_empty()) else {
+            return Err(Trouble::Machines(machines.len() + 1));
+        };
+        let command = vec!["linespeed".to_owned(), "reference".to_owned(), self.name.to_owned()];
+        Ok(imported.into_record(Record::new(version, self.published.to_owned(), command)))
+    }
+}
