@@ -288,3 +288,6 @@ fn unknown(record: &Record, ground: &Ground, costs: &Costs, siblings: Option<&Si
     }
     all
 }
+
+#[cfg(test)]
+mod tests;

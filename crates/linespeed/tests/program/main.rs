@@ -7,6 +7,7 @@ mod inspect;
 mod limited;
 mod offline;
 mod output;
+mod plan;
 mod records;
 mod scale;
 mod scale_words;

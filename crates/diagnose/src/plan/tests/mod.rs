@@ -1,0 +1,412 @@
+//! Plans for machines of many shapes.
+
+mod published;
+
+use proptest::prelude::*;
+use record::machine::{Cache, CacheKind, Cpu, Node};
+use record::plan::{Plan, Policy, Purpose};
+use record::{CpuList, Measurement, Record, Where};
+
+use super::{TOOLS, Wish, plan};
+use crate::samples::{machine, measured};
+
+/// `nodes` of `cores` cores of `threads` siblings each, numbered as Linux does: all first siblings before the second ones.
+fn many(nodes: u32, cores: u32, threads: u32) -> Record {
+    let mut record = machine(0);
+    let all = nodes * cores;
+    for id in 0..all * threads {
+        let core = id % all;
+        record.machine.cpus.push(Cpu {
+            id,
+            online: true,
+            allowed: true,
+            core: Some(core),
+            node: Some(core / cores),
+            package: Some(core / cores),
+            siblings: (0..threads).map(|thread| core + thread * all).collect(),
+            ..Cpu::default()
+        });
+    }
+    for id in 0..nodes {
+        let on_node = |cpu: &&Cpu| cpu.node == Some(id);
+        let cpus = record.machine.cpus.iter().filter(on_node).map(|cpu| cpu.id).collect();
+        let distances = (0..nodes).map(|to| if to == id { 10 } else { 20 }).collect();
+        let bytes = Some(64 << 30);
+        record.machine.nodes.push(Node { id, cpus, bytes, distances, allowed: true, ..Node::default() });
+    }
+    let counts = &mut record.machine.counts;
+    (counts.cpus_online, counts.cpus_present) = (Some(all * threads), Some(all * threads));
+    (counts.cores, counts.nodes) = (Some(all), Some(nodes));
+    record
+}
+
+fn latency(record: &mut Record, ns: impl Fn(u32, u32) -> f64) {
+    let nodes: Vec<u32> = record.machine.nodes.iter().map(|node| node.id).collect();
+    for from in &nodes {
+        for to in &nodes {
+            let place = Where::new().with("from", *from).with("to", *to);
+            record.measurements.push(measured("numa.latency", place, ns(*from, *to)));
+        }
+    }
+}
+
+fn single(metric: &'static str, place: Where, value: f64) -> Measurement {
+    Measurement::new(metric, place, vec![value])
+}
+
+fn default(record: &Record) -> Plan {
+    plan(record, &Wish::default()).unwrap()
+}
+
+fn with(record: &Record, processes: u32) -> Plan {
+    plan(record, &Wish { processes: Some(processes), ..Wish::default() }).unwrap()
+}
+
+fn pasted<'a>(plan: &'a Plan, tool: &str) -> Vec<&'a str> {
+    let of_tool = plan.pastes.iter().filter(|paste| paste.tool == tool);
+    of_tool.flat_map(|paste| &paste.pieces).flat_map(|piece| &piece.lines).map(String::as_str).collect()
+}
+
+fn says(sentences: &[String], words: &str) -> bool {
+    sentences.iter().any(|sentence| sentence.contains(words))
+}
+
+#[test]
+fn one_node_of_two_cpus_needs_no_lines() {
+    let mut record = many(1, 2, 1);
+    record.measurements.push(measured(
+        "numa.latency",
+        Where::new().with("from", 0u32).with("to", 0u32),
+        90.0,
+    ));
+    let plan = default(&record);
+    assert!(plan.summary.contains("there is one node, so binding gains nothing"), "{}", plan.summary);
+    assert_eq!((plan.pastes.len(), plan.gains.len(), plan.cautions.len()), (0, 0, 0), "{plan:?}");
+    assert_eq!((plan.processes[0].threads, plan.processes[0].memory.len()), (Some(2), 0));
+    let two = with(&record, 2);
+    assert_eq!(pasted(&two, "taskset"), ["taskset -c 0 COMMAND", "taskset -c 1 COMMAND"]);
+    assert!(!pasted(&two, "docker")[0].contains("mems"), "{two:?}");
+}
+
+#[test]
+fn the_gain_has_the_interval_of_its_figures() {
+    let mut record = many(2, 4, 1);
+    latency(&mut record, |from, to| if from == to { 100.0 } else { 150.0 });
+    for (from, to, rate) in [(0u32, 0u32, 4e10), (0, 1, 2e10), (1, 0, 2e10), (1, 1, 4e10)] {
+        let place = Where::new().with("from", from).with("to", to).with("op", "read").with("threads", 4u32);
+        record.measurements.push(measured("numa.bandwidth", place, rate));
+    }
+    let plan = default(&record);
+    let factors: Vec<f64> = plan.gains.iter().map(|gain| gain.factor).collect();
+    assert!((factors[0] - 1.25).abs() < 1e-6 && (factors[1] - 1.5).abs() < 1e-6, "{factors:?}");
+    let (low, high) = plan.gains[0].interval.unwrap();
+    assert!(low < 1.25 && 1.25 < high && high - low < 0.02, "{low} {high}");
+    record.conditions.before.numa_balancing = Some(1);
+    assert!(says(&default(&record).cautions, "NUMA balancing is on"));
+}
+
+#[test]
+fn nodes_without_figures_are_planned_and_the_gain_is_said_to_be_unknown() {
+    let plan = default(&many(2, 4, 1));
+    assert_eq!((plan.processes.len(), plan.gains.len()), (2, 0));
+    assert!(says(&plan.unknown, "linespeed run numa"), "{:?}", plan.unknown);
+    assert!(plan.summary.ends_with("its node's memory."), "{}", plan.summary);
+}
+
+#[test]
+fn memory_without_cpus_and_cpus_without_memory_are_told() {
+    let mut record = many(3, 2, 1);
+    record.machine.cpus.retain(|cpu| cpu.node != Some(2));
+    record.machine.nodes[2].cpus = CpuList::new();
+    let memory_only = default(&record);
+    assert_eq!(memory_only.processes.len(), 2);
+    assert!(
+        says(&memory_only.cautions, "Node 2 has memory (64 GiB) and no usable CPU"),
+        "{:?}",
+        memory_only.cautions
+    );
+    let mut record = many(3, 2, 1);
+    record.machine.nodes[1].bytes = Some(0);
+    record.machine.nodes[1].distances = vec![30, 10, 20];
+    let without = default(&record);
+    assert_eq!(without.processes[1].memory.to_string(), "2");
+    assert_eq!(pasted(&without, "numactl")[1], "numactl --cpunodebind=1 --membind=2 COMMAND");
+    assert!(says(&without.cautions, "the nearest, of node 2"), "{:?}", without.cautions);
+}
+
+#[test]
+fn only_what_is_allowed_is_planned_on() {
+    let mut record = many(2, 4, 1);
+    for cpu in &mut record.machine.cpus {
+        cpu.allowed = cpu.id < 3;
+        cpu.online = cpu.id != 7;
+    }
+    record.machine.nodes[1].allowed = false;
+    let plan = default(&record);
+    assert_eq!(plan.cpus().to_string(), "0-2");
+    assert!(plan.processes.iter().all(|process| process.memory.is_empty()), "{:?}", plan.processes);
+    assert!(says(&plan.cautions, "CPUs 3-6 are left out") && says(&plan.cautions, "CPUs 7 are offline"));
+    let wish = Wish { cpus: Some("2-3".parse().unwrap()), ..Wish::default() };
+    assert!(super::plan(&record, &wish).unwrap_err().starts_with("--cpus 2-3: CPU 3 cannot be used"));
+}
+
+#[test]
+fn a_quota_decides_the_threads() {
+    let mut record = many(2, 8, 1);
+    record.machine.limits.cpu_quota = Some(2.5);
+    let plan = default(&record);
+    assert_eq!(plan.processes.len(), 1);
+    assert_eq!((plan.processes[0].threads, plan.processes[0].cpus.len()), (Some(2), 2));
+    assert!(says(&plan.cautions, "allows 2.50 CPUs"), "{:?}", plan.cautions);
+    record.machine.limits.cpu_quota = Some(12.0);
+    let plan = default(&record);
+    assert_eq!(plan.processes.iter().map(|p| p.threads).collect::<Vec<_>>(), [Some(6), Some(6)]);
+    for quota in [16.0, 100.0, f64::NAN, -1.0] {
+        record.machine.limits.cpu_quota = Some(quota);
+        assert!(!says(&default(&record).cautions, "allows"), "{quota}");
+    }
+}
+
+#[test]
+fn isolated_cpus_are_left_out_unless_they_are_named() {
+    let mut record = many(1, 8, 1);
+    record.machine.kernel.isolated = "4-7".parse().unwrap();
+    let plan = default(&record);
+    assert_eq!(plan.cpus().to_string(), "0-3");
+    assert!(says(&plan.cautions, "CPUs 4-7 are isolated at boot and left out"));
+    let wish = Wish { cpus: Some("4-5".parse().unwrap()), ..Wish::default() };
+    assert!(says(&super::plan(&record, &wish).unwrap().cautions, "does not spread threads"));
+}
+
+#[test]
+fn cores_of_two_kinds_are_told_apart() {
+    let mut record = many(1, 4, 1);
+    for cpu in &mut record.machine.cpus {
+        let fast = cpu.id < 2;
+        cpu.kind = Some(if fast { "performance" } else { "efficiency" }.to_owned());
+        cpu.max_hz = Some(if fast { 5_000_000_000 } else { 3_000_000_000 });
+    }
+    let plan = default(&record);
+    assert!(
+        says(&plan.cautions, "performance cores on CPUs 0-1, efficiency cores on CPUs 2-3"),
+        "{:?}",
+        plan.cautions
+    );
+}
+
+fn smt_yield(record: &mut Record, workload: &str, value: f64) {
+    let place = Where::new().with("workload", workload).with("core", 0u32);
+    record.measurements.push(measured("smt.yield", place, value));
+}
+
+#[test]
+fn siblings_are_used_when_they_are_worth_it() {
+    let mut record = many(1, 4, 2);
+    let unknown = default(&record);
+    let siblings = unknown.siblings.as_ref().unwrap();
+    assert!(siblings.used && !siblings.measured && siblings.one_a_core.to_string() == "0-3", "{siblings:?}");
+    assert!(says(&unknown.unknown, "linespeed run smt-yield"));
+    smt_yield(&mut record, "primes", 1.3);
+    assert!(default(&record).siblings.unwrap().used);
+    smt_yield(&mut record, "nop", 0.9);
+    smt_yield(&mut record, "flops", 0.95);
+    let none = default(&record);
+    let siblings = none.siblings.as_ref().unwrap();
+    assert!(!siblings.used && siblings.why.contains("takes 5.00 %"), "{}", siblings.why);
+    assert_eq!((none.processes[0].threads, none.cpus().to_string().as_str()), (Some(4), "0-3"));
+    assert_eq!(pasted(&none, "taskset"), ["taskset -c 0-3 COMMAND"]);
+    // Of programs that wait for memory the others say nothing.
+    smt_yield(&mut record, "memory-bound", 1.9);
+    let memory = Wish { purpose: Purpose::Memory, ..Wish::default() };
+    assert!(super::plan(&record, &memory).unwrap().siblings.unwrap().used);
+    let mut within = many(1, 4, 2);
+    smt_yield(&mut within, "primes", 1.0);
+    let siblings = default(&within).siblings.unwrap();
+    assert!(!siblings.used && siblings.why.contains("nothing that is clearly above"), "{}", siblings.why);
+}
+
+#[test]
+fn for_latency_a_core_of_each_node_is_kept_for_interrupts() {
+    let record = many(2, 4, 2);
+    let latency = Wish { purpose: Purpose::Latency, ..Wish::default() };
+    let plan = super::plan(&record, &latency).unwrap();
+    assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["1-3", "5-7"]);
+    let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
+    assert!(interrupts.says.starts_with("CPUs 0,4,8,12 are kept"), "{}", interrupts.says);
+    assert!(
+        interrupts.commands[0].contains("IRQBALANCE_BANNED_CPULIST=1-3,5-7,9-11,13-15 "),
+        "{interrupts:?}"
+    );
+    assert!(!interrupts.undo.is_empty() && !plan.siblings.unwrap().used);
+    // On few cores there is none to spare.
+    let few = super::plan(&many(1, 2, 1), &latency).unwrap();
+    assert_eq!(few.cpus().to_string(), "0-1");
+    assert!(says(&few.cautions, "too few cores"));
+}
+
+/// Gives each run of `size` CPUs a last-level cache.
+fn caches(record: &mut Record, size: u32) {
+    let count = record.machine.cpus.len() as u32;
+    for first in (0..count).step_by(size as usize) {
+        record.machine.caches.push(Cache {
+            level: 3,
+            kind: CacheKind::Unified,
+            bytes: Some(16 << 20),
+            line: Some(64),
+            ways: None,
+            cpus: (first..first + size).collect(),
+        });
+    }
+}
+
+#[test]
+fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
+    let mut record = many(2, 8, 1);
+    caches(&mut record, 4);
+    for (to, ns) in [(1u32, 25.0), (2, 25.0), (5, 90.0), (9, 200.0)] {
+        let place = Where::new().with("from", 0u32).with("to", to).with("home", "from");
+        record.measurements.push(measured("core_to_core.latency", place, ns));
+    }
+    let caches = default(&record).caches.unwrap();
+    assert_eq!(caches.domains.len(), 4);
+    assert!(
+        caches.says.contains("--processes 4") && caches.says.contains("25.0 ns within one and in 90.0 ns"),
+        "{caches:?}"
+    );
+    let four = with(&record, 4);
+    assert_eq!(
+        four.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(),
+        ["0-3", "4-7", "8-11", "12-15"]
+    );
+    assert!(four.caches.unwrap().says.starts_with("Each process lies within one L3"));
+    assert_eq!(pasted(&with(&record, 4), "numactl")[1], "numactl --physcpubind=4-7 --membind=0 COMMAND");
+    // One cache a node is no level of its own, and neither is one a core.
+    for size in [8, 1] {
+        record.machine.caches.clear();
+        self::caches(&mut record, size);
+        assert!(default(&record).caches.is_none(), "{size}");
+    }
+}
+
+#[test]
+fn threads_decide_the_processes() {
+    let record = many(4, 8, 1);
+    let threads =
+        |threads| super::plan(&record, &Wish { threads: Some(threads), ..Wish::default() }).unwrap();
+    assert_eq!(threads(4).processes.len(), 8);
+    assert_eq!(threads(8).processes.len(), 4);
+    // More than a node has: over two.
+    let wide = threads(16);
+    assert_eq!(wide.processes.iter().map(|p| p.nodes.to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);
+    let one = threads(32);
+    assert_eq!((one.processes.len(), one.processes[0].policy), (1, Policy::Interleave));
+    assert_eq!(pasted(&one, "numactl"), ["numactl --interleave=0-3 COMMAND"]);
+    assert!(says(&threads(64).cautions, "64 threads share 32 CPUs"));
+    // One process that fits on a node stays there.
+    let wish = Wish { processes: Some(1), threads: Some(6), ..Wish::default() };
+    let small = super::plan(&record, &wish).unwrap();
+    assert_eq!(
+        (small.processes[0].cpus.to_string().as_str(), small.processes[0].policy),
+        ("0-5", Policy::Bind)
+    );
+}
+
+#[test]
+fn numbers_that_cannot_be_are_refused() {
+    let record = many(2, 2, 1);
+    for processes in [0, 5, u32::MAX] {
+        let wish = Wish { processes: Some(processes), ..Wish::default() };
+        let why = plan(&record, &wish).unwrap_err();
+        assert!(why.contains("write 1 to 4"), "{why}");
+    }
+    assert!(
+        plan(&Record::new("0", String::new(), Vec::new()), &Wish::default())
+            .unwrap_err()
+            .contains("tells neither")
+    );
+}
+
+#[test]
+fn three_processes_on_two_nodes_are_uneven_and_say_so() {
+    let plan = with(&many(2, 4, 1), 3);
+    assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["0-1", "2-3", "4-7"]);
+    assert!(says(&plan.cautions, "2 or 4 processes would be even"), "{:?}", plan.cautions);
+}
+
+#[test]
+fn huge_pages_are_advised_where_they_were_worth_something() {
+    let mut record = many(1, 2, 1);
+    record.conditions.before.thp = Some("never".to_owned());
+    record.machine.caches.push(Cache {
+        level: 2,
+        kind: CacheKind::Unified,
+        bytes: Some(1 << 20),
+        line: Some(64),
+        ways: None,
+        cpus: "0-1".parse().unwrap(),
+    });
+    crate::samples::add_curve(&mut record, "4KiB", &[(1 << 20, 5.0), (1 << 29, 140.0)]);
+    crate::samples::add_curve(&mut record, "2MiB", &[(1 << 20, 5.0), (1 << 29, 100.0)]);
+    let pages =
+        |record: &Record| default(record).advice.into_iter().find(|advice| advice.about == "huge pages");
+    let advice = pages(&record).unwrap();
+    assert!(advice.says.contains("28.6 % less time") && advice.commands.len() == 2, "{advice:?}");
+    assert_eq!(advice.undo.len(), 1);
+    record.conditions.before.thp = Some("always".to_owned());
+    assert!(pages(&record).unwrap().commands.is_empty());
+    record.conditions.before.thp = Some("$(reboot)".to_owned());
+    assert!(pages(&record).unwrap().commands.iter().all(|line| !line.contains("reboot")));
+}
+
+proptest! {
+    #[test]
+    fn any_machine_gives_processes_apart_on_usable_cpus_or_a_sentence(
+        nodes in 1u32..5, cores in 1u32..6, siblings in 1u32..3, domain in 1u32..5,
+        processes in proptest::option::of(0u32..12), threads in proptest::option::of(1u32..20),
+        forbidden in proptest::collection::vec(0u32..40, 0..20),
+        offline in proptest::collection::vec(0u32..40, 0..5),
+        memory in proptest::collection::vec(proptest::option::of(0u64..1 << 40), 0..5),
+        purpose in 0u8..3, quota in proptest::option::of(proptest::num::f64::ANY),
+        cells in proptest::collection::vec((0u32..6, 0u32..6, proptest::num::f64::ANY), 0..20),
+    ) {
+        let mut record = many(nodes, cores, siblings);
+        caches(&mut record, domain);
+        for cpu in &mut record.machine.cpus {
+            cpu.allowed = !forbidden.contains(&cpu.id);
+            cpu.online = !offline.contains(&cpu.id);
+        }
+        for (node, bytes) in record.machine.nodes.iter_mut().zip(memory) {
+            node.bytes = bytes.map(|bytes| if bytes < 1 << 30 { 0 } else { bytes });
+        }
+        record.machine.limits.cpu_quota = quota;
+        for (from, to, value) in cells {
+            let place = Where::new().with("from", from).with("to", to);
+            record.measurements.push(single("numa.latency", place.clone(), value));
+            record.measurements.push(single("numa.bandwidth", place, value.abs()));
+        }
+        let purpose = [Purpose::Throughput, Purpose::Memory, Purpose::Latency][usize::from(purpose)];
+        let allowed = record.machine.allowed_cpus();
+        match plan(&record, &Wish { processes, threads, purpose, cpus: None }) {
+            Err(why) => prop_assert!(why.len() > 10),
+            Ok(plan) => {
+                let mut seen = CpuList::new();
+                for process in &plan.processes {
+                    prop_assert!(!process.cpus.is_empty() && process.threads.is_some_and(|threads| threads > 0));
+                    prop_assert!(seen.intersection(&process.cpus).is_empty(), "{:?}", plan.processes);
+                    seen = seen.union(&process.cpus);
+                }
+                prop_assert!(allowed.is_empty() || seen.is_subset(&allowed));
+                if let Some(processes) = processes {
+                    prop_assert_eq!(plan.processes.len(), processes as usize);
+                }
+                prop_assert!(plan.gains.iter().all(|gain| gain.factor.is_finite() && gain.factor > 1.0));
+                for paste in &plan.pastes {
+                    prop_assert!(TOOLS.contains(&paste.tool.as_str()));
+                    let lines = paste.pieces.iter().flat_map(|piece| &piece.lines);
+                    // A list that is empty would bind to nothing.
+                    prop_assert!(lines.clone().all(|line| !line.ends_with('=') && !line.contains("= ")), "{paste:?}");
+                }
+            }
+        }
+    }
+}

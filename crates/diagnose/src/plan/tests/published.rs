@@ -1,0 +1,104 @@
+//! Published machines with their published figures.
+
+use record::{Record, Where};
+
+use super::{default, many, pasted, says, single, with};
+
+/// What an article tells of a machine of four packages and 196 CPUs: time per element, local and remote.
+fn fan_noise(cpus: u32, packages: u32, local: f64, remote: f64) -> Record {
+    let mut record = Record::new("0.0.0", String::new(), Vec::new());
+    record.machine.counts.packages = Some(packages);
+    record.machine.counts.cpus_online = Some(cpus);
+    for (node, ns) in [(0u32, local), (1, remote)] {
+        let place = Where::new().with("op", "copy").with("cpu", 0u32).with("node", node);
+        record.measurements.push(single("stream.ns_per_element", place, ns));
+    }
+    record
+}
+
+#[test]
+fn four_packages_whose_remote_memory_is_slow_get_four_processes() {
+    let plan = default(&fan_noise(196, 4, 1.2, 1.85));
+    assert!(plan.summary.starts_with("Four processes, one a node, each with 49 threads"), "{}", plan.summary);
+    // A quarter of the accesses at 1.2 ns and the rest at 1.85, against all at 1.2.
+    let gain = &plan.gains[0];
+    assert!((gain.factor - (0.25 * 1.2 + 0.75 * 1.85) / 1.2).abs() < 1e-9, "{gain:?}");
+    assert_eq!(gain.interval, None);
+    assert!(gain.why.contains("75.0 %") && gain.why.contains("no interval"), "{}", gain.why);
+    assert_eq!(pasted(&plan, "numactl")[3], "numactl --cpunodebind=3 --membind=3 COMMAND");
+    assert!(pasted(&plan, "taskset")[1].contains("/sys/devices/system/node/node1/cpulist"));
+    assert!(
+        says(&plan.cautions, "one a package is assumed") && says(&plan.unknown, "Which CPUs each node has")
+    );
+    let smaller = default(&fan_noise(72, 2, 1.1, 1.4));
+    assert!((smaller.gains[0].factor - (1.1 + 1.4) / 2.0 / 1.1).abs() < 1e-9);
+}
+
+#[test]
+fn words_for_local_and_remote_are_understood_too() {
+    let mut record = fan_noise(196, 4, 1.2, 1.85);
+    for (m, word) in record.measurements.iter_mut().zip(["local", "remote"]) {
+        m.place = Where::new().with("op", "copy").with("node", word);
+    }
+    assert!((default(&record).gains[0].factor - 1.40625).abs() < 1e-9);
+    // Neither told: the faster is the own node's.
+    for m in &mut record.measurements {
+        m.place = Where::new().with("op", "copy");
+    }
+    assert!((default(&record).gains[0].factor - 1.40625).abs() < 1e-9);
+}
+
+#[test]
+fn a_column_of_published_latencies_stands_for_the_machine() {
+    // Hygon 5280: distances and lat_mem_rd at 64 MB as published, two packages of 16 cores with two siblings each.
+    let distances = [[10, 16, 28, 22], [16, 10, 22, 28], [28, 22, 10, 16], [22, 28, 16, 10]];
+    let mut record = many(4, 8, 2);
+    for (node, row) in record.machine.nodes.iter_mut().zip(distances) {
+        node.distances = row.to_vec();
+    }
+    for (node, ns) in (0u32..).zip([102.574, 160.989, 286.850, 231.197]) {
+        let place = Where::new().with("cpu", 0u32).with("node", node).with("bytes", 64u64 << 20);
+        record.measurements.push(single("load.latency", place, ns));
+    }
+    for (threads, rate) in [(32u32, 2550723.93e3), (64, 2884302.17e3)] {
+        let place =
+            Where::new().with("workload", "aes-256-ige").with("bytes", 8192u32).with("threads", threads);
+        record.measurements.push(single("workload.throughput", place, rate));
+    }
+    let plan = default(&record);
+    let mean = (102.574 + 160.989 + 286.850 + 231.197) / 4.0;
+    assert!((plan.gains[0].factor - mean / 102.574).abs() < 1e-9, "{:?}", plan.gains);
+    let siblings = plan.siblings.as_ref().unwrap();
+    assert!(siblings.used && siblings.measured && siblings.why.contains("adds 13.1 %"), "{}", siblings.why);
+    assert_eq!(plan.processes[1].cpus.to_string(), "8-15,40-47");
+    // Two processes take the packages, as the distances tell them.
+    let two = with(&record, 2);
+    assert_eq!(two.processes.iter().map(|p| p.memory.to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);
+    assert!(two.gains[0].factor < plan.gains[0].factor && two.gains[0].factor > 1.3);
+}
+
+#[test]
+fn sixteen_nodes_in_two_packages_group_by_package() {
+    // Phytium FT-2500: the first row of its distances, continued alike.
+    let near = [10, 20, 40, 30, 20, 30, 50, 40];
+    let mut record = many(16, 8, 1);
+    for node in &mut record.machine.nodes {
+        let id = node.id;
+        node.distances =
+            (0..16).map(|to| if to / 8 == id / 8 { near[(to ^ id) as usize % 8] } else { 100 }).collect();
+    }
+    // Copy per element, cpu 7 to its own node and to the other package.
+    for (node, ns) in [(0u32, 2.84), (10, 8.80)] {
+        let place = Where::new().with("op", "copy").with("cpu", 7u32).with("node", node);
+        record.measurements.push(single("stream.ns_per_element", place, ns));
+    }
+    let all = default(&record);
+    assert_eq!(all.processes.len(), 16);
+    assert_eq!(pasted(&all, "numactl").len(), 16);
+    let two = with(&record, 2);
+    assert_eq!(two.processes.iter().map(|p| p.nodes.to_string()).collect::<Vec<_>>(), ["0-7", "8-15"]);
+    assert!(all.gains[0].factor > two.gains[0].factor, "{:?} {:?}", all.gains, two.gains);
+    let three = with(&record, 3);
+    assert_eq!(three.processes.iter().map(|p| p.nodes.len()).sum::<usize>(), 16);
+    assert!(says(&three.cautions, "not equal"), "{:?}", three.cautions);
+}
