@@ -96,7 +96,7 @@ impl MlcReader {
         sink.figure(m, line);
     }
 
-    /// `Numa node	     0	     1`, `Memory node`, `Socket`, `Writer Numa Node     0	     1`
+    /// `Numa node         0         1`, `Memory node`, `Socket`, `Writer Numa Node     0         1`
     fn head(&mut self, text: &str) -> bool {
         let labels = [
             "Writer Numa Node",
@@ -122,7 +122,7 @@ impl MlcReader {
         let Some(from) = words.next().and_then(numbers::whole) else { return false };
         let cells: Vec<&str> = words.take(MOST_NODES).collect();
         let figure = |cell: &&str| matches!(*cell, "-" | "N/A") || numbers::decimal(cell).is_some();
-        if cells.is_empty() || cells.len() != self.columns.len() || !cells.iter().all(|cell| figure(&cell)) {
+        if cells.is_empty() || cells.len() != self.columns.len() || !cells.iter().all(figure) {
             return false;
         }
         for (to, cell) in self.columns.clone().into_iter().zip(cells) {
@@ -155,7 +155,7 @@ impl MlcReader {
         true
     }
 
-    /// `ALL Reads        :	225097.1`
+    /// `ALL Reads        :    225097.1`
     fn peak(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
         let Some((front, value)) = text.rsplit_once(':') else { return false };
         let Some(value) = numbers::shifted(value, 6) else { return false };
@@ -173,7 +173,7 @@ impl MlcReader {
         true
     }
 
-    /// ` 00000	261.50	 225452.5`: delay, ns, MB/s.
+    /// ` 00000    261.50     225452.5`: delay, ns, MB/s.
     fn loaded(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
         let words: Vec<&str> = text.split_whitespace().take(4).collect();
         let [delay, ns, rate] = words[..] else { return false };
@@ -190,7 +190,7 @@ impl MlcReader {
         true
     }
 
-    /// `Local Socket L2->L2 HIT  latency	51.6`
+    /// `Local Socket L2->L2 HIT  latency    51.6`
     fn local(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
         let Some(rest) = text.strip_prefix("Local Socket L2->L2 ") else { return false };
         let words: Vec<&str> = rest.split_whitespace().take(4).collect();
@@ -208,7 +208,7 @@ impl MlcReader {
     }
 }
 
-/// `Each iteration took 250.3 core clocks (	78.2	ns)`
+/// `Each iteration took 250.3 core clocks (    78.2    ns)`
 fn iteration(text: &str) -> Option<f64> {
     let rest = text.strip_prefix("Each iteration took ")?;
     let (_, inner) = rest.split_once('(')?;

@@ -1,10 +1,13 @@
 //! The tools whose output is known. A new one is one new file here and its line in [`TOOLS`].
 
+mod cyclictest;
 mod lmbench;
 mod mlc;
 mod openssl;
 mod perf_stat;
+mod published;
 mod stream;
+mod sysbench;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -75,4 +78,7 @@ pub const TOOLS: &[&dyn Tool] = &[
     &stream::McCalpin,
     &mlc::Mlc,
     &openssl::OpensslSpeed,
+    &cyclictest::Cyclictest,
+    &sysbench::Sysbench,
+    &published::Published,
 ];

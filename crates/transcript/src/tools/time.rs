@@ -46,7 +46,7 @@ fn parts(text: &str) -> Vec<(Part, f64)> {
     let first = text.bytes().next().unwrap_or(b' ');
     let mut words = text.split_whitespace();
     match first {
-        // bash, ksh, POSIX: `real	0m39.763s`, `real 2,57`.
+        // bash, ksh, POSIX: `real    0m39.763s`, `real 2,57`.
         b'r' | b'u' | b's' => {
             let (Some(label), Some(value)) = (words.next(), words.next()) else { return Vec::new() };
             // fish: `usr time    0.92 millis`
@@ -103,7 +103,7 @@ fn one_line(text: &str) -> Option<Vec<(Part, f64)>> {
             (Part::Real, clock(elapsed)?),
         ]);
     }
-    // csh: `0.000u 0.001s 0:00.00 0.0%	0+0k 0+0io 0pf+0w`
+    // csh: `0.000u 0.001s 0:00.00 0.0%    0+0k 0+0io 0pf+0w`
     if let Some(user) = words.first()?.strip_suffix('u') {
         let system = words.get(1)?.strip_suffix('s')?;
         let share = words.get(3)?;

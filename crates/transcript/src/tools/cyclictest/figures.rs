@@ -1,0 +1,294 @@
+//! What cyclictest told, as figures of a record.
+
+use std::collections::BTreeMap;
+
+use record::{Bucket, Measurement, Summary, Where};
+
+use super::ByThread;
+use super::options::Options;
+use crate::held::Held;
+use crate::sink::Sink;
+
+/// Different latencies of one thread that are kept; further ones are counted as overflow.
+const MOST_LATENCIES: usize = 1_000_000;
+
+/// One thread's line.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    pub number: u32,
+    pub tid: u64,
+    pub priority: Option<u64>,
+    /// Microseconds.
+    pub interval: Option<u64>,
+    pub cycles: u64,
+    pub min: u64,
+    pub act: Option<u64>,
+    pub average: f64,
+    pub max: u64,
+    /// The CPU, where the output itself tells it.
+    pub cpu: Option<u32>,
+    pub line: Held,
+}
+
+/// Latencies and how often each came, in the unit that was printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distribution {
+    counts: BTreeMap<u64, u64>,
+    /// Longer than the histogram is.
+    pub overflow: u64,
+}
+
+impl Distribution {
+    /// Adds `count` times a latency.
+    pub fn add(&mut self, latency: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        if self.counts.len() >= MOST_LATENCIES && !self.counts.contains_key(&latency) {
+            self.overflow = self.overflow.saturating_add(count);
+        } else {
+            let slot = self.counts.entry(latency).or_default();
+            *slot = slot.saturating_add(count);
+        }
+    }
+
+    /// Those that are not overflow.
+    pub fn inside(&self) -> u64 {
+        self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// The latency of a share, by the nearest rank; `None` when it lies in the overflow.
+    fn at(&self, share: f64) -> Option<u64> {
+        let all = self.inside().saturating_add(self.overflow);
+        let rank = ((share * all as f64).ceil() as u64).max(1);
+        let mut passed = 0u64;
+        self.counts.iter().find_map(|(latency, count)| {
+            passed = passed.saturating_add(*count);
+            (passed >= rank).then_some(*latency)
+        })
+    }
+
+    /// Median absolute deviation × 1.4826, in the printed unit.
+    fn mad(&self, median: u64) -> Option<f64> {
+        let mut deviations = Distribution { overflow: self.overflow, ..Self::default() };
+        for (latency, count) in &self.counts {
+            deviations.add(latency.abs_diff(median), *count);
+        }
+        Some(deviations.at(0.5)? as f64 * record::statistics::MAD_SCALE)
+    }
+}
+
+/// The histogram's table.
+#[derive(Debug, Default)]
+pub struct Histogram {
+    pub columns: Vec<Distribution>,
+    pub totals: Vec<u64>,
+    pub minima: Vec<u64>,
+    pub averages: Vec<u64>,
+    pub maxima: Vec<u64>,
+    pub overflows: Vec<u64>,
+    pub line: Option<Held>,
+}
+
+/// Everything of one output.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub options: Options,
+    pub dma_latency: Option<u64>,
+    pub policy: Option<String>,
+    pub load: Option<String>,
+    pub threads: BTreeMap<u32, Thread>,
+    pub distributions: BTreeMap<u32, Distribution>,
+    pub histogram: Histogram,
+    pub wake_ups: ByThread,
+    pub wake_up_line: Option<Held>,
+}
+
+impl Seen {
+    /// Everything as measurements.
+    pub fn into_sink(mut self, sink: &mut Sink) {
+        self.unfold_histogram();
+        for (thread, (_, distribution)) in std::mem::take(&mut self.wake_ups) {
+            self.distributions.insert(thread, distribution);
+        }
+        let bound = |thread: &Thread| thread.cpu.or(self.options.cpu(thread.number));
+        // Threads that may run anywhere have no place of their own: they are told together, by their priority.
+        let mut groups: Vec<(Option<u32>, Vec<&Thread>)> = Vec::new();
+        for thread in self.threads.values() {
+            let cpu = bound(thread);
+            match groups.iter_mut().find(|(known, of)| {
+                cpu.is_none()
+                    && known.is_none()
+                    && of.first().is_some_and(|first| first.priority == thread.priority)
+            }) {
+                Some((_, of)) => of.push(thread),
+                None => groups.push((cpu, vec![thread])),
+            }
+        }
+        for (cpu, of) in &groups {
+            self.lines(*cpu, of, sink);
+        }
+        for (number, distribution) in &self.distributions {
+            self.distribution(*number, distribution, sink);
+        }
+    }
+
+    /// The table's columns as threads and their distributions.
+    fn unfold_histogram(&mut self) {
+        let histogram = std::mem::take(&mut self.histogram);
+        let Some(line) = &histogram.line else { return };
+        let summed = usize::from(self.options.summed);
+        let threads = match histogram.minima.len() {
+            0 => histogram.columns.len().saturating_sub(summed),
+            told => told,
+        };
+        for (at, mut column) in histogram.columns.into_iter().take(threads).enumerate() {
+            let number = at as u32;
+            column.overflow =
+                column.overflow.saturating_add(histogram.overflows.get(at).copied().unwrap_or(0));
+            let told = histogram.minima.get(at).zip(histogram.averages.get(at)).zip(histogram.maxima.get(at));
+            if let Some(((min, average), max)) = told {
+                let cycles = column.inside().saturating_add(column.overflow);
+                let (min, average, max, line) = (*min, *average as f64, *max, line.clone());
+                let thread = Thread { number, cycles, min, max, average, line, ..Thread::default() };
+                self.threads.entry(number).or_insert(thread);
+            }
+            self.distributions.insert(number, column);
+        }
+    }
+
+    /// Nanoseconds of a printed unit.
+    fn unit(&self) -> f64 {
+        if self.options.nanoseconds { 1.0 } else { 1000.0 }
+    }
+
+    fn place(&self, cpu: Option<u32>, priority: Option<u64>) -> Where {
+        let mut place = Where::new();
+        if let Some(cpu) = cpu {
+            place = place.with("cpu", cpu);
+        }
+        let by_priority = match priority {
+            Some(0) => Some("other"),
+            Some(_) => Some("fifo"),
+            None => None,
+        };
+        // A thread of priority 0 runs as an ordinary one, whatever was asked for.
+        let policy = match priority {
+            Some(0) => {
+                self.policy.as_deref().filter(|policy| !matches!(*policy, "fifo" | "rr")).or(by_priority)
+            }
+            _ => self.policy.as_deref().or(self.options.policy()).or(by_priority),
+        };
+        if let Some(policy) = policy {
+            place = place.with("policy", policy);
+            let real_time = matches!(policy, "fifo" | "rr");
+            if self.dma_latency == Some(0) {
+                place = place.with("setting", if real_time { "tuned" } else { "awake" });
+            }
+        }
+        match priority.or(self.options.priority) {
+            Some(priority) => place.with("priority", priority),
+            None => place,
+        }
+    }
+
+    fn detailed(&self, mut m: Measurement) -> Measurement {
+        if let Some(us) = self.dma_latency {
+            m = m.with_detail("dma_latency_us", us);
+        }
+        if let Some(load) = &self.load {
+            m = m.with_detail("loadavg", load.as_str());
+        }
+        m
+    }
+
+    /// The minimum, average and maximum of threads that share a place.
+    fn lines(&self, cpu: Option<u32>, of: &[&Thread], sink: &mut Sink) {
+        let Some(first) = of.first() else { return };
+        let ran: Vec<&&Thread> = of.iter().filter(|thread| thread.cycles > 0).collect();
+        let cycles: f64 = ran.iter().map(|thread| thread.cycles as f64).sum();
+        if ran.is_empty() || cycles <= 0.0 {
+            let why = "no cycle had ended, so its minimum, average and maximum are none".to_owned();
+            sink.withhold("wakeup.average", why, first.line.line());
+            return;
+        }
+        let unit = self.unit();
+        let min = ran.iter().map(|thread| thread.min).min().unwrap_or(0) as f64;
+        let max = ran.iter().map(|thread| thread.max).max().unwrap_or(0) as f64;
+        let average = match ran[..] {
+            [one] => one.average,
+            _ => ran.iter().map(|thread| thread.average * thread.cycles as f64).sum::<f64>() / cycles,
+        };
+        for (metric, value) in [("wakeup.minimum", min), ("wakeup.average", average), ("wakeup.maximum", max)]
+        {
+            let place = self.place(cpu, first.priority);
+            let mut m = Measurement::exact(metric, place, vec![value * unit]).with_detail("cycles", cycles);
+            if let Some(interval) = first.interval {
+                m = m.with_detail("interval_us", interval);
+            }
+            if ran.len() > 1 {
+                m = m.with_detail("threads", ran.len());
+            } else if let Some(act) = first.act {
+                m = m.with_detail("act_ns", act as f64 * unit);
+            }
+            sink.figure(self.detailed(m), first.line.line());
+        }
+    }
+
+    /// The distribution of one thread, with a real median.
+    fn distribution(&self, number: u32, of: &Distribution, sink: &mut Sink) {
+        let thread = self.threads.get(&number);
+        let line = thread.map(|thread| &thread.line).or(self.wake_up_line.as_ref());
+        let none = Held::default();
+        let line = line.or(self.histogram.line.as_ref()).unwrap_or(&none);
+        let n = of.inside().saturating_add(of.overflow);
+        let Some(median) = of.at(0.5) else {
+            if n > 0 {
+                let why = format!(
+                    "{} of {n} wake-ups took longer than the histogram is, the middle one too",
+                    of.overflow
+                );
+                sink.withhold("wakeup.latency", why, line.line());
+            }
+            return;
+        };
+        let unit = self.unit();
+        let ns = |value: u64| value as f64 * unit;
+        let at = |share: f64, least: u64| (n >= least).then(|| of.at(share).map(ns)).flatten();
+        let (low, high) = (of.counts.keys().next().copied(), of.counts.keys().next_back().copied());
+        let summary = Summary {
+            n,
+            min: ns(thread.map(|thread| thread.min).or(low).unwrap_or(median)),
+            median: ns(median),
+            mad: of.mad(median).unwrap_or(0.0) * unit,
+            max: ns(thread.map(|thread| thread.max).or(high).unwrap_or(median)),
+            interval: None,
+            p95: at(0.95, 20),
+            p99: at(0.99, 100),
+            p999: at(0.999, 1000),
+            mean: thread.map(|thread| thread.average * unit),
+            variation: None,
+        };
+        let cpu = thread.and_then(|thread| thread.cpu).or(self.options.cpu(number));
+        let place = self.place(cpu, thread.and_then(|thread| thread.priority)).with("corrected", false);
+        let mut m = Measurement { summary, ..Measurement::exact("wakeup.latency", place, Vec::new()) };
+        // What was printed is cut to whole units.
+        let bucket = |(latency, count): (&u64, &u64)| Bucket {
+            from: ns(*latency),
+            to: ns(latency + 1),
+            count: *count,
+        };
+        m.distribution = of.counts.iter().map(bucket).collect();
+        m = m.with_detail("resolution_ns", unit);
+        if of.overflow > 0 {
+            m = m.with_detail("overflow", of.overflow);
+        }
+        if cpu.is_none() && self.distributions.len() > 1 {
+            m = m.with_detail("thread", number);
+        }
+        if let Some(interval) = thread.and_then(|thread| thread.interval) {
+            m = m.with_detail("interval_us", interval);
+        }
+        sink.figure(self.detailed(m), line.line());
+    }
+}

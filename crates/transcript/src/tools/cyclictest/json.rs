@@ -1,0 +1,53 @@
+//! cyclictest's `--json`.
+
+use serde_json::Value;
+
+use super::figures::{Distribution, Seen, Thread};
+use super::options::Options;
+use crate::held::Held;
+use crate::numbers;
+use crate::sink::Sink;
+
+/// Reads a whole file. One that is cut or damaged gives nothing but the note that it is so.
+pub fn read(text: &str, line: &Held, seen: &mut Seen, sink: &mut Sink) {
+    let Ok(file) = serde_json::from_str::<Value>(text) else {
+        sink.withhold("wakeup.latency", "the JSON file is cut off or damaged".to_owned(), line.line());
+        return;
+    };
+    // The colon within the key is rt-tests' own.
+    let word = |key: &str| file.get(key).or_else(|| file.get(format!("{key}:"))).and_then(Value::as_str);
+    if let Some(command) = word("cmdline") {
+        seen.options = Options::read(command);
+    }
+    if let Some(version) = word("rt_test_version") {
+        sink.version(version);
+    }
+    if file.get("resolution_in_ns").and_then(Value::as_u64) == Some(1) {
+        seen.options.nanoseconds = true;
+    }
+    let Some(threads) = file.get("thread").and_then(Value::as_object) else { return };
+    for (number, told) in threads {
+        let Some(number) = number.parse().ok().filter(|number: &u32| *number < 65536) else { continue };
+        let whole = |key: &str| told.get(key).and_then(Value::as_u64);
+        let average = told.get("avg").and_then(Value::as_f64);
+        let (Some(cycles), Some(min), Some(max), Some(average)) =
+            (whole("cycles"), whole("min"), whole("max"), average)
+        else {
+            continue;
+        };
+        let cpu = whole("cpu").and_then(|cpu| u32::try_from(cpu).ok());
+        let line = line.clone();
+        let thread = Thread { number, cycles, min, max, average, cpu, line, ..Thread::default() };
+        let mut distribution = Distribution::default();
+        for (latency, count) in told.get("histogram").and_then(Value::as_object).into_iter().flatten() {
+            if let (Some(latency), Some(count)) = (numbers::whole(latency), count.as_u64()) {
+                distribution.add(latency, count);
+            }
+        }
+        distribution.overflow = cycles.saturating_sub(distribution.inside());
+        if distribution.inside() > 0 {
+            seen.distributions.insert(number, distribution);
+        }
+        seen.threads.insert(number, thread);
+    }
+}

@@ -1,0 +1,248 @@
+//! cyclictest: its lines for each thread, each wake-up (`-v`), the histogram (`-h`, `-H`) and JSON (`--json`), of all
+//! versions of rt-tests.
+//!
+//! Whether CPUs were kept awake decides what may be compared. cyclictest says that it set `/dev/cpu_dma_latency` to 0: real-time
+//! threads, which have no timer slack, then ran under what linespeed calls `tuned`. Ordinary threads kept their slack
+//! of 50 µs: that is neither `tuned` nor `as-is`, and is called `awake`.
+
+mod figures;
+mod json;
+mod options;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use self::figures::{Distribution, Seen, Thread};
+use self::options::Options;
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::held::Held;
+use crate::numbers;
+use crate::sink::Sink;
+
+/// cyclictest.
+#[derive(Debug)]
+pub struct Cyclictest;
+
+/// Most columns of a histogram: threads.
+const MOST_THREADS: usize = 8192;
+/// Most bytes of a JSON file that are kept.
+const MOST_JSON: usize = 64 << 20;
+
+const LATENCY: &str = "/dev/cpu_dma_latency set to ";
+
+impl Tool for Cyclictest {
+    fn name(&self) -> &'static str {
+        "cyclictest"
+    }
+
+    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
+        let text = line.text.trim();
+        let own = command.is_some_and(|command| command.text.contains("cyclictest"));
+        text.starts_with("T:") && (thread(line).is_some() || is_cut(text))
+            || text.starts_with('#') && (text.contains(LATENCY) || text == "# Histogram")
+            || text.starts_with("policy: ") && text.contains("loadavg:")
+            || text.starts_with("\"cmdline:\"") && text.contains("cyclictest")
+            || own
+                && (text == "{"
+                    || text.starts_with("WARN: ")
+                    || text.starts_with("Max CPUs =")
+                    || wake_up(text).is_some())
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        let options = command.map(|command| Options::read(&command.text)).unwrap_or_default();
+        let seen = Seen { options, ..Seen::default() };
+        Box::new(CyclicReader { seen, ..CyclicReader::default() })
+    }
+}
+
+/// `T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11 Avg:   11 Max:   21205`
+fn thread(line: Line) -> Option<Thread> {
+    let rest = line.text.trim().strip_prefix("T:")?;
+    let mut thread = Thread { line: Held::from(line), ..Thread::default() };
+    let (number, rest) = rest.split_once('(')?;
+    let (tid, rest) = rest.split_once(')')?;
+    thread.number = u32::try_from(numbers::whole(number)?).ok()?;
+    thread.tid = numbers::whole(tid)?;
+    let value = |label: &str| {
+        let (_, after) = rest.split_once(label)?;
+        numbers::whole(after.split_whitespace().next()?)
+    };
+    thread.priority = Some(value("P:")?);
+    thread.interval = value("I:");
+    thread.cycles = value("C:")?;
+    thread.min = value("Min:")?;
+    thread.act = value("Act:");
+    thread.average = value("Avg:")? as f64;
+    thread.max = value("Max:")?;
+    Some(thread)
+}
+
+/// Whether a thread's line was broken before its end.
+fn is_cut(text: &str) -> bool {
+    text.starts_with("T:") && text.contains(") P:") && !text.contains("Max:")
+}
+
+/// `       0:       4:      66`: thread, cycle, latency.
+fn wake_up(text: &str) -> Option<(u32, u64, u64)> {
+    let mut fields = text.split(':').map(numbers::whole);
+    let (thread, cycle, latency) = (fields.next()??, fields.next()??, fields.next()??);
+    fields.next().is_none().then_some((u32::try_from(thread).ok()?, cycle, latency))
+}
+
+#[derive(Default)]
+struct CyclicReader {
+    seen: Seen,
+    in_histogram: bool,
+    /// A JSON file so far, and how deep in braces it is.
+    json: Option<(String, i64, Held)>,
+}
+
+impl CyclicReader {
+    /// A line of a JSON file.
+    fn json(&mut self, line: Line) -> Fit {
+        let Some((text, depth, _)) = &mut self.json else { return Fit::Between };
+        if *depth <= 0 {
+            return Fit::Over;
+        }
+        if text.len() + line.text.len() > MOST_JSON {
+            *depth = 0;
+            text.clear();
+            return Fit::Over;
+        }
+        // Its words hold no braces but those of the command line, where cyclictest has none.
+        *depth += line.text.matches('{').count() as i64 - line.text.matches('}').count() as i64;
+        text.push_str(line.text);
+        text.push('\n');
+        Fit::Taken
+    }
+
+    /// `# Min Latencies: 00062 00055`
+    fn totals(&mut self, text: &str) -> bool {
+        let Some((label, rest)) = text.trim_start_matches(['#', ' ']).split_once(':') else { return false };
+        let values: Option<Vec<u64>> =
+            rest.split_whitespace().take(MOST_THREADS).map(numbers::whole).collect();
+        let histogram = &mut self.seen.histogram;
+        match (label, values) {
+            ("Total", Some(values)) => histogram.totals = values,
+            ("Min Latencies", Some(values)) => histogram.minima = values,
+            ("Avg Latencies", Some(values)) => histogram.averages = values,
+            ("Max Latencies", Some(values)) => histogram.maxima = values,
+            ("Histogram Overflows", Some(values)) => histogram.overflows = values,
+            ("Histogram Overflow at cycle number", _) => {}
+            (label, _) => return label.starts_with("Thread ") && !histogram.totals.is_empty(),
+        }
+        true
+    }
+
+    /// `000058 000003    000004`
+    fn row(&mut self, line: Line) -> bool {
+        let mut words = line.text.split_whitespace();
+        let Some(first) = words.next().filter(|word| word.len() >= 6) else { return false };
+        let counts: Option<Vec<u64>> = words.take(MOST_THREADS).map(numbers::whole).collect();
+        let (Some(latency), Some(counts)) = (numbers::whole(first), counts) else { return false };
+        let histogram = &mut self.seen.histogram;
+        if counts.is_empty() || !histogram.columns.is_empty() && histogram.columns.len() != counts.len() {
+            return false;
+        }
+        histogram.columns.resize_with(counts.len(), Distribution::default);
+        histogram.line.get_or_insert_with(|| Held::from(line));
+        for (column, count) in histogram.columns.iter_mut().zip(counts) {
+            column.add(latency, count);
+        }
+        true
+    }
+
+    /// Whether figures were read, so that what begins another output is one.
+    fn begun(&self) -> bool {
+        !self.seen.threads.is_empty()
+            || !self.seen.histogram.columns.is_empty()
+            || !self.seen.wake_ups.is_empty()
+    }
+}
+
+impl Reader for CyclicReader {
+    fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if self.json.is_some() {
+            return self.json(line);
+        }
+        if text.is_empty() {
+            return Fit::Between;
+        }
+        if !self.begun() && (text == "{" || text.starts_with("\"cmdline:\"")) {
+            if text == "{" {
+                self.json = Some(("{\n".to_owned(), 1, Held::from(line)));
+                return Fit::Taken;
+            }
+            // Its first lines stood outside of what opens an output.
+            self.json = Some(("{".to_owned(), 1, Held::from(line)));
+            return self.json(line);
+        }
+        if is_cut(text) {
+            return Fit::Unfinished;
+        }
+        if let Some(thread) = thread(line) {
+            // Lines are printed again as time goes on; a count that falls is another run's.
+            if self
+                .seen
+                .threads
+                .get(&thread.number)
+                .is_some_and(|known| thread.cycles < known.cycles || thread.tid != known.tid)
+            {
+                return Fit::Over;
+            }
+            if self.seen.threads.len() < MOST_THREADS {
+                self.seen.threads.insert(thread.number, thread);
+            }
+            return Fit::Taken;
+        }
+        if let Some((_, value)) = text.split_once(LATENCY).filter(|_| text.starts_with('#')) {
+            if self.begun() || self.seen.dma_latency.is_some() {
+                return Fit::Over;
+            }
+            self.seen.dma_latency = numbers::whole(value.trim_end_matches("us"));
+            return Fit::Taken;
+        }
+        if let Some(rest) = text.strip_prefix("policy: ").filter(|text| text.contains("loadavg:")) {
+            let (policy, load) = rest.split_once(':').unwrap_or((rest, ""));
+            self.seen.policy = Some(policy.split('/').next().unwrap_or(policy).trim().to_owned());
+            self.seen.load = load.split_once("loadavg:").map(|(_, load)| load.trim().to_owned());
+            return Fit::Taken;
+        }
+        if text == "# Histogram" {
+            if !self.seen.histogram.columns.is_empty() {
+                return Fit::Over;
+            }
+            self.in_histogram = true;
+            return Fit::Taken;
+        }
+        if self.in_histogram && (self.row(line) || text.starts_with('#') && self.totals(text)) {
+            return Fit::Taken;
+        }
+        if let Some((thread, cycle, latency)) = wake_up(text) {
+            let (last, distribution) = self.seen.wake_ups.entry(thread).or_default();
+            if *last > cycle && cycle == 0 {
+                return Fit::Over;
+            }
+            *last = cycle;
+            distribution.add(latency, 1);
+            self.seen.wake_up_line.get_or_insert_with(|| Held::from(line));
+            return Fit::Taken;
+        }
+        let known = ["WARN: ", "Max CPUs =", "Online CPUs =", "Thread ", "# Thread ", "INFO: "];
+        if known.iter().any(|start| text.starts_with(start)) { Fit::Taken } else { Fit::Between }
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        if let Some((text, _, line)) = self.json.take() {
+            json::read(&text, &line, &mut self.seen, sink);
+        }
+        std::mem::take(&mut self.seen).into_sink(sink);
+    }
+}
+
+/// Latencies of each thread, by its number.
+type ByThread = BTreeMap<u32, (u64, Distribution)>;

@@ -1,0 +1,109 @@
+//! Real outputs, and what must come of them.
+
+use proptest::prelude::*;
+
+use crate::tools::testing::{damaged, figures, import, the};
+
+const SERVER: &str = include_str!("../../../tests/texts/cyclictest-server.txt");
+const BOUND: &str = include_str!("../../../tests/texts/cyclictest-bound.txt");
+const HISTOGRAM: &str = include_str!("../../../tests/texts/cyclictest-histogram.txt");
+const SUMMED: &str = include_str!("../../../tests/texts/cyclictest-histogram-summed.txt");
+const VERBOSE: &str = include_str!("../../../tests/texts/cyclictest-verbose.txt");
+const JSON: &str = include_str!("../../../tests/texts/cyclictest.json");
+const ALL: &[&str] = &[SERVER, BOUND, HISTOGRAM, SUMMED, VERBOSE, JSON];
+
+#[test]
+fn an_ordinary_thread_kept_awake_is_neither_tuned_nor_as_is() {
+    let told = import(SERVER);
+    assert_eq!(
+        figures(&told),
+        [
+            "wakeup.minimum policy=other priority=0 setting=awake: 5000",
+            "wakeup.average policy=other priority=0 setting=awake: 11000",
+            "wakeup.maximum policy=other priority=0 setting=awake: 21205000",
+        ]
+    );
+    let average = the(&told, "wakeup.average policy=other priority=0 setting=awake");
+    assert_eq!(average.detail["dma_latency_us"].as_u64(), Some(0));
+    assert_eq!(average.detail["cycles"].as_f64(), Some(299848.0));
+    assert_eq!(average.detail["loadavg"].as_str(), Some("0.00 0.04 0.69 1/235 9864"));
+    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+}
+
+#[test]
+fn bound_real_time_threads_have_their_cpus() {
+    let told = import(BOUND);
+    let all = figures(&told);
+    assert_eq!(all.len(), 6, "{all:#?}");
+    assert_eq!(all[1], "wakeup.average cpu=0 policy=fifo priority=80 setting=tuned: 15000");
+    assert_eq!(all[5], "wakeup.maximum cpu=1 policy=fifo priority=80 setting=tuned: 1008000");
+}
+
+#[test]
+fn a_histogram_gives_the_median_that_no_line_tells() {
+    let told = import(HISTOGRAM);
+    let m = the(&told, "wakeup.latency cpu=1 policy=other setting=awake corrected=false");
+    assert_eq!((m.summary.n, m.summary.min, m.summary.max), (300, 64_000.0, 3_968_000.0));
+    assert_eq!((m.summary.median, m.summary.mean), (72_000.0, Some(168_000.0)));
+    assert_eq!(m.distribution.iter().map(|bucket| bucket.count).sum::<u64>(), 291);
+    let first = the(&told, "wakeup.latency cpu=0 policy=other setting=awake corrected=false");
+    assert_eq!((first.summary.n, first.detail["overflow"].as_u64()), (300, Some(18)));
+    assert_eq!(the(&told, "wakeup.maximum cpu=0 policy=other setting=awake").value(), 17_398_000.0);
+    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+}
+
+#[test]
+fn the_column_of_all_threads_is_no_thread_and_an_overflowing_median_is_none() {
+    let told = import(SUMMED);
+    assert!(
+        !figures(&told).iter().any(|figure| figure.starts_with("wakeup.latency")),
+        "{:#?}",
+        figures(&told)
+    );
+    assert_eq!(told.import.withheld.len(), 2, "{:?}", told.import.withheld);
+    // Threads that are not bound are told together.
+    assert_eq!(the(&told, "wakeup.minimum policy=other setting=awake").value(), 20_000.0);
+    assert_eq!(the(&told, "wakeup.maximum policy=other setting=awake").value(), 21_978_000.0);
+}
+
+#[test]
+fn each_wake_up_counts() {
+    let told = import(VERBOSE);
+    let latencies: Vec<u64> =
+        told.measurements.iter().filter(|m| m.metric == "wakeup.latency").map(|m| m.summary.n).collect();
+    assert_eq!(latencies, [5, 5]);
+    assert_eq!(told.measurements[0].summary.median, 65_000.0);
+    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+}
+
+#[test]
+fn json_carries_the_decimals_of_its_average() {
+    let told = import(JSON);
+    assert_eq!(the(&told, "wakeup.average cpu=0 policy=other").value(), 72_590.0);
+    assert_eq!(the(&told, "wakeup.maximum cpu=1 policy=other").value(), 82_000.0);
+    assert_eq!(told.import.outputs[0].version.as_deref(), Some("2.40"));
+    let cut = import(&format!("$ cyclictest --json=-\n{}", &JSON[..JSON.len() / 2]));
+    assert!(cut.measurements.is_empty() && cut.import.withheld.len() == 1);
+}
+
+#[test]
+fn the_last_line_of_a_thread_counts_and_another_run_is_another_output() {
+    let line = |cycles: u32, average: u32| {
+        format!("T: 0 ( 9136) P:80 I:1000 C:{cycles:7} Min:      5 Act:   11 Avg:{average:5} Max:   21205\n")
+    };
+    let told = import(&format!("{}{}", line(100, 11), line(200, 12)));
+    assert_eq!(the(&told, "wakeup.average policy=fifo priority=80").value(), 12_000.0);
+    let told = import(&format!("{}{}", line(200, 12), line(100, 11)));
+    assert_eq!(told.import.outputs.len(), 2);
+    let told = import("T: 0 ( 9136) P:80 I:1000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       0\n");
+    assert!(told.measurements.is_empty() && told.import.withheld.len() == 1);
+    let told = import("T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11\nAvg:   11 Max:   21205\n");
+    assert_eq!(told.measurements.len(), 3, "a line that mail broke");
+}
+
+proptest! {
+    #[test]
+    fn no_damaged_output_panics(which in 0..ALL.len(), at in 0usize..6000, cut in 0usize..60, with in "\\PC{0,12}") {
+        let _ = import(&damaged(ALL[which], at, cut, &with));
+    }
+}

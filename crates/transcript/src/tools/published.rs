@@ -1,0 +1,415 @@
+//! Figures that articles print as tables or in prose, written down one a line: what reference machines are made of. The
+//! form is described in `docs/published.md`.
+
+use record::metrics::Metric;
+use record::{Key, Machine, Measurement, Where, metrics, units};
+use serde_json::Value;
+
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::held::Held;
+use crate::numbers;
+use crate::sink::Sink;
+
+/// A list of published figures.
+#[derive(Debug)]
+pub struct Published;
+
+const HEAD: &str = "published figures:";
+
+impl Tool for Published {
+    fn name(&self) -> &'static str {
+        "published figures"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        line.text.trim_start().starts_with(HEAD)
+    }
+
+    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(PublishedReader::default())
+    }
+}
+
+#[derive(Default)]
+struct PublishedReader {
+    source: Option<String>,
+    /// Inventory facts, with their paths.
+    facts: Vec<(Vec<String>, Value, Held)>,
+}
+
+impl Reader for PublishedReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if let Some(source) = text.strip_prefix(HEAD) {
+            if self.source.is_some() {
+                return Fit::Over;
+            }
+            self.source = Some(source.trim().to_owned());
+            return Fit::Taken;
+        }
+        if text.is_empty() {
+            return Fit::Between;
+        }
+        if text.starts_with('#') {
+            return Fit::Taken;
+        }
+        if let Some(says) = text.strip_prefix("contradiction:") {
+            let origins = vec![sink.origin(line)];
+            sink.contradict(says.trim().to_owned(), origins);
+            return Fit::Taken;
+        }
+        if let Some(fact) = text.strip_prefix("machine.") {
+            match self::fact(fact) {
+                Ok((path, value)) => self.facts.push((path, value, line.into())),
+                Err(why) => sink.withhold(
+                    &format!("machine.{}", fact.split([' ', '=']).next().unwrap_or_default()),
+                    why,
+                    line,
+                ),
+            }
+            return Fit::Taken;
+        }
+        let name = text.split_whitespace().next().unwrap_or_default();
+        let Some(metric) = metrics::find(name) else {
+            // A name like a metric's is one that was mistyped; anything else is not ours.
+            if name.contains('.') && name.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b)) {
+                let near = record::words::nearest_of(name, metrics::METRICS.iter().map(|metric| metric.name));
+                let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+                sink.withhold(name, format!("there is no metric {name}{hint}"), line);
+                return Fit::Taken;
+            }
+            return Fit::Between;
+        };
+        match figure(metric, &text[name.len()..]) {
+            Ok(mut m) => {
+                if let Some(source) = self.source.as_ref().filter(|source| !source.is_empty()) {
+                    m = m.with_detail("published_in", source.as_str());
+                }
+                sink.figure(m, line);
+            }
+            Err(why) => sink.withhold(name, why, line),
+        }
+        Fit::Taken
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        if self.facts.is_empty() {
+            return;
+        }
+        let Ok(mut machine) = serde_json::to_value(&sink.draft.machine) else { return };
+        for (path, value, line) in &self.facts {
+            set(&mut machine, path, value.clone());
+            sink.told(&format!("machine.{}", path.join(".")), line.line());
+        }
+        // Each fact was tried alone; together they can only fail by a list that one makes and another enters.
+        match serde_json::from_value::<Machine>(machine) {
+            Ok(machine) => sink.draft.machine = machine,
+            Err(error) => {
+                if let Some((_, _, line)) = self.facts.last() {
+                    sink.withhold("machine", format!("the facts do not fit together: {error}"), line.line());
+                }
+            }
+        }
+    }
+}
+
+/// `counts.packages = 2` as a path and its value, proven to be a part of an inventory.
+fn fact(text: &str) -> Result<(Vec<String>, Value), String> {
+    let (path, value) =
+        text.split_once('=').ok_or("write machine.PATH = VALUE, as in machine.counts.packages = 2")?;
+    let path: Vec<String> = path.trim().split('.').map(str::to_owned).collect();
+    let value = value.trim();
+    let last = path.last().map_or("", String::as_str);
+    let parsed = if last.ends_with("_hz") && last != "current_hz" {
+        let (number, unit) =
+            quantity(value).ok_or_else(|| format!("{value:?} is not a clock; write 2.5 GHz"))?;
+        let hertz = scaled(number, unit, "Hz").ok_or_else(|| format!("{unit:?} is no unit of a clock"))?;
+        Value::from(hertz.max(0.0).round() as u64)
+    } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
+        Value::from(units::parse_bytes(value)?)
+    } else {
+        serde_json::from_str(value).unwrap_or_else(|_| Value::from(value))
+    };
+    if parsed.as_u64() == Some(0) {
+        return Err("0 cannot be".to_owned());
+    }
+    let mut whole = serde_json::to_value(Machine::default()).map_err(|error| error.to_string())?;
+    if !set(&mut whole, &path, parsed.clone()) {
+        return Err(format!("{} has no such path", path.join(".")));
+    }
+    let machine: Machine =
+        serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
+    let back = serde_json::to_value(machine).map_err(|error| error.to_string())?;
+    // What is no part of an inventory does not come back.
+    let kept = path.iter().try_fold(&back, |value, key| match value {
+        Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+        value => value.get(key),
+    });
+    match kept {
+        Some(_) => Ok((path, parsed)),
+        None => Err(format!("an inventory has no {}; `linespeed schema` prints what it has", path.join("."))),
+    }
+}
+
+/// Most entries of a list that facts may make one by one.
+const MOST_ENTRIES: usize = 4096;
+
+/// Puts a value at a path; lists grow by one at most. Whether it could be done.
+fn set(value: &mut Value, path: &[String], new: Value) -> bool {
+    let Some((key, rest)) = path.split_first() else {
+        *value = new;
+        return true;
+    };
+    match value {
+        Value::Array(list) => {
+            let Some(at) = key.parse::<usize>().ok().filter(|at| *at <= list.len() && *at < MOST_ENTRIES)
+            else {
+                return false;
+            };
+            if at == list.len() {
+                list.push(Value::Object(serde_json::Map::new()));
+            }
+            set(&mut list[at], rest, new)
+        }
+        Value::Object(object) => set(object.entry(key.as_str()).or_insert(Value::Null), rest, new),
+        Value::Null if key.parse::<usize>().is_err() => {
+            *value = Value::Object(serde_json::Map::new());
+            set(value, path, new)
+        }
+        _ => false,
+    }
+}
+
+/// The rest of a figure's line: `117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd"`.
+fn figure(metric: &'static Metric, rest: &str) -> Result<Measurement, String> {
+    let words = words(rest)?;
+    let mut words = words.iter();
+    let number = words.next().ok_or("the value is missing")?;
+    let unit = words.next().ok_or("the unit is missing")?;
+    let bare = numbers::plain(number).or_else(|| numbers::whole(number).map(|value| value as f64));
+    let exact = bare.ok_or_else(|| format!("{number:?} is not a number"))?;
+    let (value, work) = convert(exact, number, unit, metric)
+        .ok_or_else(|| format!("{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit))?;
+    let mut place = Where::new();
+    let mut m = Measurement::exact(metric.name, Where::new(), vec![value]);
+    if let Some(work) = work {
+        m = m.with_detail("work", work);
+    }
+    for word in words {
+        let (key, value) =
+            word.split_once('=').ok_or_else(|| format!("{word:?} is no key=value; quote what has blanks"))?;
+        match key {
+            "method" => m.method = Some(value.to_owned()),
+            "doubt" => m.doubt = Some(value.to_owned()),
+            "note" | "work" => m = m.with_detail(key, value),
+            key if metric.keys.contains(&key) => place = place.with(key, place_of(key, value)?),
+            key => {
+                let keys = metric.keys.join(", ");
+                return Err(format!("{} has no key {key}; it has {keys}, method, note, doubt", metric.name));
+            }
+        }
+    }
+    m.place = place;
+    Ok(m)
+}
+
+/// A key's value: a number, a size, a switch or a word, as records of measured figures have it.
+fn place_of(key: &str, value: &str) -> Result<Key, String> {
+    if key == "bytes" {
+        return Ok(Key::Count(units::parse_bytes(value)?));
+    }
+    if key == "bandwidth" {
+        let (number, unit) =
+            quantity(value).ok_or_else(|| format!("{value:?} is no bandwidth; write 2867.2MB/s"))?;
+        let rate = scaled(number, unit, "B/s").ok_or_else(|| format!("{unit:?} is no unit of bandwidth"))?;
+        return Ok(Key::Number(rate));
+    }
+    // Lists of CPUs are words, even of one CPU; so are names of pages and workloads.
+    if matches!(key, "cpus" | "page" | "workload" | "event" | "thread") {
+        return Ok(Key::Word(value.to_owned()));
+    }
+    Ok(match value {
+        "true" => Key::Switch(true),
+        "false" => Key::Switch(false),
+        _ => match (value.parse::<u64>(), numbers::plain(value)) {
+            (Ok(count), _) => Key::Count(count),
+            (_, Some(number)) => Key::Number(number),
+            _ => Key::Word(value.to_owned()),
+        },
+    })
+}
+
+/// `2.5GHz`, `2.5 GHz` as a number's text and its unit.
+fn quantity(text: &str) -> Option<(&str, &str)> {
+    let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')))?;
+    let (number, unit) = text.split_at(split);
+    (!number.is_empty()).then_some((number, unit.trim()))
+}
+
+/// A value in the metric's unit, and what a unit of work is where the unit told it.
+fn convert<'a>(value: f64, number: &str, unit: &'a str, metric: &Metric) -> Option<(f64, Option<&'a str>)> {
+    if metric.unit == "work/s" {
+        if let Some(rate) = scaled(number, unit, "B/s") {
+            return Some((rate, Some("B")));
+        }
+        return match unit.rsplit_once('/') {
+            Some((work, "s")) => Some((value, Some(work).filter(|work| !work.is_empty() && *work != "work"))),
+            Some((work, "min")) => Some((value / 60.0, Some(work).filter(|work| !work.is_empty()))),
+            // New orders a minute of TPC-C.
+            None if unit == "tpmC" => Some((value / 60.0, Some("new orders"))),
+            _ => None,
+        };
+    }
+    scaled(number, unit, metric.unit).map(|value| (value, None))
+}
+
+/// Units by what they are multiples of: a power of ten, or a factor.
+fn scaled(number: &str, unit: &str, into: &str) -> Option<f64> {
+    let plain = |exponent: i32| match numbers::whole(number) {
+        Some(_) if number.contains(',') => numbers::shifted(&number.replace(',', ""), exponent),
+        _ => numbers::plain(number).and_then(|_| format!("{number}e{exponent}").parse().ok()),
+    };
+    let times = |factor: f64| plain(0).map(|value: f64| value * factor);
+    match (into, unit) {
+        (into, unit) if into == unit => plain(0),
+        ("Hz", "kHz") | ("B/s", "kB/s" | "KB/s") | ("ns", "us" | "µs") => plain(3),
+        ("Hz", "MHz") | ("B/s", "MB/s") | ("ns", "ms") => plain(6),
+        ("Hz", "GHz") | ("B/s", "GB/s") | ("ns", "s") => plain(9),
+        ("B/s", "TB/s") => plain(12),
+        ("B/s", "KiB/s") => times(1024.0),
+        ("B/s", "MiB/s") => times(1_048_576.0),
+        ("B/s", "GiB/s") => times(1_073_741_824.0),
+        ("s", "ms") => plain(-3),
+        ("s", "us" | "µs") => plain(-6),
+        ("s", "ns") => plain(-9),
+        ("s", "min") => times(60.0),
+        ("ratio", "%") => plain(-2),
+        ("ratio", "x") | ("instructions/cycle", "IPC" | "insn/cycle") => plain(0),
+        ("cycles", "ticks") => plain(0),
+        _ => None,
+    }
+    .filter(|value: &f64| value.is_finite())
+}
+
+/// Words; blanks within quotes (`"…"`, `'…'`) belong to a word.
+fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut inside = None;
+    for c in text.chars() {
+        match (inside, c) {
+            (Some(quote), c) if c == quote => inside = None,
+            (Some(_), c) => word.push(c),
+            (None, '"' | '\'') => inside = Some(c),
+            (None, c) if c.is_whitespace() => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            (None, c) => word.push(c),
+        }
+    }
+    if inside.is_some() {
+        return Err("a quotation has no end".to_owned());
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::{figures, import, the};
+    use proptest::prelude::*;
+
+    const LIST: &str = r#"published figures: a comparison of processors, 2021
+# the node that the memory was on
+load.latency 117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd -t, stride 64"
+memory.bandwidth 8700.75 MB/s op=copy bytes_counted=stream threads=1 cpus=7 node=0 method="lmbench stream"
+wakeup.average 11 us policy=other setting=awake
+core.clock 2.6 GHz cpu=0
+workload.time 18.603323495 s workload='echo "7^999999" | bc'
+core.ipc 2.19 IPC workload='echo "7^999999" | bc' source=pmu scope=process note="counters shared"
+workload.throughput 133174.89 kB/s workload="openssl speed aes-256-ige" bytes=16 threads=1
+workload.throughput 24,674 queries/s workload="sysbench oltp_point_select queries" threads=1
+workload.throughput 12,390 tpmC workload="TPC-C, 1000 warehouses" threads=1
+memory.loaded_latency 78.92 ns bandwidth=2867.2MB/s method="Intel MLC 3.9"
+
+machine.architecture = aarch64
+machine.counts.packages = 2
+machine.processor.max_hz = 2.6 GHz
+machine.processor.model_name = Kunpeng 920-4826
+machine.caches = [{"level": 3, "kind": "unified", "bytes": 25165824, "cpus": "0-23"}]
+machine.memory_devices.0.rated_mt_s = 2933
+machine.memory_devices.0.configured_mt_s = 2100
+machine.memory_bytes = 64GiB
+contradiction: the summary says 3.87 ns, the list 4.10 ns
+"#;
+
+    #[test]
+    fn figures_facts_and_contradictions_are_read_with_their_units() {
+        let told = import(LIST);
+        assert!(told.import.withheld.is_empty(), "{:#?}", told.import.withheld);
+        assert_eq!(
+            figures(&told),
+            [
+                "load.latency cpu=0 node=0 bytes=67108864: 117.323",
+                "memory.bandwidth op=copy bytes_counted=stream threads=1 cpus=7 node=0: 8700750000",
+                "wakeup.average policy=other setting=awake: 11000",
+                "core.clock cpu=0: 2600000000",
+                "workload.time workload=echo \"7^999999\" | bc: 18.603323495",
+                "core.ipc workload=echo \"7^999999\" | bc source=pmu scope=process: 2.19",
+                "workload.throughput workload=openssl speed aes-256-ige bytes=16 threads=1: 133174890",
+                "workload.throughput workload=sysbench oltp_point_select queries threads=1: 24674",
+                "workload.throughput workload=TPC-C, 1000 warehouses threads=1: 206.5",
+                "memory.loaded_latency bandwidth=2867200000: 78.92",
+            ]
+        );
+        let latency = the(&told, "load.latency cpu=0 node=0 bytes=67108864");
+        assert_eq!(latency.method.as_deref(), Some("lmbench lat_mem_rd -t, stride 64"));
+        assert_eq!(latency.detail["published_in"].as_str(), Some("a comparison of processors, 2021"));
+        assert_eq!(told.measurements[7].detail["work"].as_str(), Some("queries"));
+        let machine = &told.machine;
+        assert_eq!((machine.architecture.as_str(), machine.counts.packages), ("aarch64", Some(2)));
+        assert_eq!(machine.processor.max_hz, Some(2_600_000_000));
+        assert_eq!(machine.memory_devices[0].configured_mt_s, Some(2100));
+        assert_eq!((machine.caches[0].bytes, machine.memory_bytes), (Some(24 << 20), Some(64 << 30)));
+        assert_eq!(told.import.contradictions.len(), 1);
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line_and_no_figure_is_guessed() {
+        for (line, why) in [
+            ("load.latency 117 furlongs", "is no unit of load.latency, which is in ns"),
+            ("load.latency many ns", "is not a number"),
+            ("load.latency 117", "the unit is missing"),
+            ("load.latency 117 ns size=3", "has no key size"),
+            ("load.latency 117 ns bytes=big", "is not a size"),
+            ("load.latency 117 ns note=\"open", "a quotation has no end"),
+            ("load.latncy 117 ns", "did you mean load.latency?"),
+            ("load.latency 0.001 ns", "is not physically possible"),
+            ("machine.counts.packges = 2", "an inventory has no counts.packges"),
+            ("machine.counts.packages = two", "does not fit there"),
+            ("machine.counts.packages = 0", "0 cannot be"),
+            ("machine.counts.packages 2", "write machine.PATH = VALUE"),
+            ("machine.memory_devices.7.ranks = 2", "no such path"),
+        ] {
+            let told = import(&format!("published figures: x\n{line}\n"));
+            assert!(told.measurements.is_empty(), "{line}");
+            let says: Vec<&str> = told.import.withheld.iter().map(|withheld| withheld.why.as_str()).collect();
+            assert!(says.len() == 1 && says[0].contains(why), "{line}: {says:?}");
+            assert_eq!(told.import.withheld[0].origin.line, 2);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_list_panics(text in "\\PC{0,60}", rest in "[a-z0-9.=\"' /_,-]{0,60}") {
+            for line in [text.clone(), format!("load.latency {rest}"), format!("machine.{rest}"), format!("machine.counts.{text}")] {
+                let _ = import(&format!("published figures: x\n{line}\n"));
+            }
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! sysbench 0.4, 0.5, 1.0 and 1.1: its tests of CPU, memory, threads and mutexes, and its database workloads.
+//!
+//! Its memory test writes one block again and again, which is a cache's figure and no memory bandwidth: it becomes the
+//! throughput of a workload whose unit is a byte.
+
+use record::{Measurement, Where};
+
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::command_line::CommandLine;
+use crate::held::Held;
+use crate::numbers;
+use crate::sink::Sink;
+
+/// sysbench.
+#[derive(Debug)]
+pub struct Sysbench;
+
+/// `sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)`, `sysbench 0.5:  multi-threaded system evaluation benchmark`
+fn version(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("sysbench ")?;
+    let word = rest.split_whitespace().next()?.trim_end_matches(':');
+    let told = rest.contains("LuaJIT") || rest.contains("multi-threaded");
+    (told && word.starts_with(|c: char| c.is_ascii_digit())).then_some(word)
+}
+
+impl Tool for Sysbench {
+    fn name(&self) -> &'static str {
+        "sysbench"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        let text = line.text.trim();
+        version(text).is_some()
+            || matches!(
+                text,
+                "Running the test with following options:"
+                    | "CPU speed:"
+                    | "SQL statistics:"
+                    | "OLTP test statistics:"
+                    | "Test execution summary:"
+                    | "General statistics:"
+            )
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
+        let line = if line.program() == "sysbench" { line } else { CommandLine::default() };
+        Box::new(SysbenchReader { command: line, ..SysbenchReader::default() })
+    }
+}
+
+/// A figure and where it stood.
+type Told = Option<(f64, Held)>;
+
+#[derive(Default)]
+struct SysbenchReader {
+    command: CommandLine,
+    version: Option<String>,
+    threads: Option<u64>,
+    test: Option<&'static str>,
+    limit: Option<u64>,
+    block: Option<String>,
+    operation: Option<String>,
+    scope: Option<String>,
+    eps: Told,
+    seconds: Told,
+    events: Told,
+    bytes: Told,
+    transactions: Told,
+    queries: Told,
+    latencies: Vec<(&'static str, f64)>,
+    begun: bool,
+    fairness: bool,
+}
+
+/// The figure in `10000  (999.92 per sec.)`.
+fn rate(value: &str) -> Option<f64> {
+    let (_, inner) = value.split_once('(')?;
+    let (number, rest) = inner.split_once(char::is_whitespace)?;
+    rest.starts_with("per sec").then(|| numbers::plain(number)).flatten()
+}
+
+impl SysbenchReader {
+    /// Sets what may be told once; whether it was new.
+    fn set(slot: &mut Told, value: Option<f64>, line: Line) -> Fit {
+        match (value, &slot) {
+            (Some(_), Some(_)) => Fit::Over,
+            (Some(value), None) => {
+                *slot = Some((value, line.into()));
+                Fit::Taken
+            }
+            (None, _) => Fit::Between,
+        }
+    }
+
+    fn labelled(&mut self, label: &str, value: &str, line: Line) -> Fit {
+        let seconds = || numbers::plain(value.trim_end_matches('s'));
+        match label {
+            "events per second" | "events/s (eps)" => {
+                if self.eps.is_some() && label.starts_with("events/s") {
+                    return Fit::Taken;
+                }
+                return Self::set(&mut self.eps, numbers::plain(value), line);
+            }
+            "total time" | "time elapsed" => return Self::set(&mut self.seconds, seconds(), line),
+            "total number of events" => return Self::set(&mut self.events, numbers::plain(value), line),
+            "transactions" => return Self::set(&mut self.transactions, rate(value), line),
+            "queries" => return Self::set(&mut self.queries, rate(value), line),
+            "read/write requests" if self.queries.is_none() => {}
+            "Number of threads" => self.threads = numbers::whole(value),
+            "Prime numbers limit" | "Primer numbers limit" | "Maximum prime number checked in CPU test" => {
+                self.test = Some("cpu");
+                self.limit = numbers::whole(value);
+            }
+            "block size" | "Memory block size" => {
+                // Threads and mutexes have no blocks.
+                self.test = Some("memory");
+                self.block = Some(value.to_owned());
+            }
+            "operation" | "Memory operations type" => self.operation = Some(value.to_owned()),
+            "scope" | "Memory scope type" => self.scope = Some(value.to_owned()),
+            "min"
+            | "avg"
+            | "max"
+            | "95th percentile"
+            | "approx.  95 percentile"
+            | "approx. 95 percentile" => {
+                let key = match label {
+                    "min" => "latency_min_ms",
+                    "avg" => "latency_avg_ms",
+                    "max" => "latency_max_ms",
+                    _ => "latency_p95_ms",
+                };
+                let Some(ms) = numbers::plain(value.trim_end_matches("ms")) else { return Fit::Between };
+                if !self.latencies.iter().any(|(known, _)| *known == key) {
+                    self.latencies.push((key, ms));
+                }
+            }
+            "execution time (avg/stddev)" => self.fairness = true,
+            "sum"
+            | "read"
+            | "write"
+            | "other"
+            | "total"
+            | "ignored errors"
+            | "reconnects"
+            | "deadlocks"
+            | "other operations"
+            | "total size"
+            | "events (avg/stddev)"
+            | "total time taken by event execution"
+            | "Memory transfer size"
+            | "read/write requests"
+            | "Latency (ms)"
+            | "Threads fairness"
+            | "CPU speed"
+            | "General statistics"
+            | "SQL statistics"
+            | "OLTP test statistics"
+            | "queries performed"
+            | "Test execution summary"
+            | "per-request statistics"
+            | "response time"
+            | "Throughput"
+            | "Running the test with following options"
+            | "Running memory speed test with the following options"
+            | "Report intermediate results every" => {}
+            _ => return Fit::Between,
+        }
+        Fit::Taken
+    }
+
+    fn transferred(&mut self, text: &str, line: Line) -> Option<Fit> {
+        // `6850.19 MiB transferred (6843.84 MiB/sec)`; up to 0.5 MB, which are 2^20 bytes too.
+        let (_, rest) = text.split_once(" transferred (")?;
+        let (number, unit) = rest.strip_suffix(')')?.split_once(' ')?;
+        matches!(unit, "MiB/sec" | "MB/sec").then_some(())?;
+        let rate = numbers::plain(number)? * 1_048_576.0;
+        self.test = Some("memory");
+        Some(Self::set(&mut self.bytes, Some(rate), line))
+    }
+
+    /// The name under which runs of this test are compared: what decides how much work an event is.
+    fn workload(&self) -> String {
+        let option = |names: &[&str]| self.command.option(names).map(str::to_owned);
+        let asked = option(&["--test"]).or_else(|| {
+            let test =
+                self.command.words.get(1..)?.iter().find(|word| !word.starts_with('-') && *word != "run");
+            test.cloned()
+        });
+        let asked = asked.map(|test| base(&test).to_owned());
+        let test = self.test.map(str::to_owned).or(asked.clone());
+        let Some(test) = test else {
+            let database = self.transactions.is_some() || self.queries.is_some();
+            return if database { "sysbench oltp".to_owned() } else { "sysbench".to_owned() };
+        };
+        let mut name = format!("sysbench {test}");
+        let mut add = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                name.push_str(&format!(" {key}={value}"));
+            }
+        };
+        match test.as_str() {
+            "cpu" => add("--cpu-max-prime", self.limit.map(|limit| limit.to_string())),
+            "memory" => {
+                add("--memory-block-size", self.block.clone());
+                add("--memory-oper", self.operation.clone());
+                add("--memory-scope", self.scope.clone());
+            }
+            "threads" => {
+                add("--thread-yields", option(&["--thread-yields"]));
+                add("--thread-locks", option(&["--thread-locks"]));
+            }
+            "mutex" => {
+                add("--mutex-num", option(&["--mutex-num"]));
+                add("--mutex-locks", option(&["--mutex-locks"]));
+                add("--mutex-loops", option(&["--mutex-loops"]));
+            }
+            _ => {
+                add("--tables", option(&["--tables", "--oltp-tables-count"]));
+                add("--table-size", option(&["--table-size", "--table_size", "--oltp-table-size"]));
+            }
+        }
+        name
+    }
+
+    /// Whether the run ended with the last of a given number of events, so that its time tells the speed; else it ran
+    /// for a given time.
+    fn counted(&self) -> bool {
+        let option = |names: &[&str]| self.command.option(names).and_then(numbers::plain);
+        let time = option(&["--time", "--max-time"]).is_some_and(|time| time > 0.0);
+        let events = option(&["--events", "--max-requests"]);
+        let old = self.version.as_deref().is_some_and(|version| version.starts_with("0."))
+            || self.version.is_none() && self.eps.is_none() && self.test == Some("cpu");
+        match events {
+            Some(events) => events > 0.0 && !time,
+            // Up to 0.5 it was 10,000 events where nothing was said.
+            None => old && !time,
+        }
+    }
+}
+
+/// `/usr/share/sysbench/tests/db/select.lua` is `select.lua`.
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+impl Reader for SysbenchReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.is_empty() {
+            return Fit::Between;
+        }
+        if let Some(told) = version(text) {
+            if self.begun {
+                return Fit::Over;
+            }
+            self.begun = true;
+            sink.version(told);
+            self.version = Some(told.to_owned());
+            return Fit::Taken;
+        }
+        if self.fairness {
+            return Fit::Over;
+        }
+        self.begun = true;
+        if let Some(fit) = self.transferred(text, line) {
+            return fit;
+        }
+        // Between `[ 1s ] thds: 4 tps: …` and others only the words matter.
+        let talk = [
+            "Initializing",
+            "Threads started",
+            "Done.",
+            "Doing ",
+            "Random number generator",
+            "Using ",
+            "[ ",
+            "Total operations:",
+            "Operations performed:",
+            "WARNING:",
+            "No DB drivers",
+            "Additional request",
+            "Time limit exceeded",
+            "Maximum number of events",
+            "DEBUG:",
+            "Test type:",
+            "Debug mode",
+            "Warmup",
+        ];
+        if text.starts_with("Doing CPU") {
+            self.test = Some("cpu");
+        } else if text.starts_with("Doing thread") {
+            self.test = Some("threads");
+        } else if text.starts_with("Doing mutex") {
+            self.test = Some("mutex");
+        } else if text.starts_with("Running memory") || text.starts_with("Doing memory") {
+            self.test = Some("memory");
+        }
+        if talk.iter().any(|start| text.starts_with(start)) {
+            return Fit::Taken;
+        }
+        match text.split_once(':') {
+            Some((label, value)) => self.labelled(label.trim(), value.trim(), line),
+            None => Fit::Between,
+        }
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        let workload = self.workload();
+        let place = |name: &str| {
+            let place = Where::new().with("workload", name);
+            match self.threads {
+                Some(threads) => place.with("threads", threads),
+                None => place,
+            }
+        };
+        let mut push = |name: &str, told: &(f64, Held), work: &str, from: Option<&str>| {
+            let mut m = Measurement::exact("workload.throughput", place(name), vec![told.0])
+                .with_detail("work", work);
+            for (key, ms) in &self.latencies {
+                m = m.with_detail(key, *ms);
+            }
+            if let Some(from) = from {
+                m = m.with_detail("from", from);
+            }
+            sink.figure(m, told.1.line());
+        };
+        if let Some(told) = &self.transactions {
+            push(&format!("{workload} transactions"), told, "transactions", None);
+        }
+        if let Some(told) = &self.queries {
+            push(&format!("{workload} queries"), told, "queries", None);
+        }
+        let database = self.transactions.is_some() || self.queries.is_some();
+        if let Some(told) = &self.bytes {
+            push(&workload, told, "B", None);
+        } else if let Some(told) = &self.eps {
+            push(&workload, told, "events", None);
+        } else if let (Some((events, _)), Some((seconds, line)), false) =
+            (&self.events, &self.seconds, database)
+            && *seconds > 0.0
+        {
+            push(&workload, &(events / seconds, line.clone()), "events", Some("events over total time"));
+        }
+        if let Some((seconds, line)) = self.seconds.as_ref().filter(|_| self.counted() && !database) {
+            let mut m = Measurement::exact("workload.time", place(&workload), vec![*seconds]);
+            if let Some((events, _)) = &self.events {
+                m = m.with_detail("events", *events);
+            }
+            sink.figure(m, line.line());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::testing::{damaged, figures, import, the};
+    use proptest::prelude::*;
+
+    const CPU: &str = include_str!("../../tests/texts/sysbench-1.0-cpu.txt");
+    const MEMORY: &str = include_str!("../../tests/texts/sysbench-1.0-memory.txt");
+    const THREADS: &str = include_str!("../../tests/texts/sysbench-1.0-threads.txt");
+    const OLD: &str = include_str!("../../tests/texts/sysbench-0.5-cpu.txt");
+    const OLTP: &str = include_str!("../../tests/texts/sysbench-1.0-oltp.txt");
+
+    #[test]
+    fn a_fixed_time_gives_a_rate_and_no_time() {
+        let told = import(CPU);
+        assert_eq!(
+            figures(&told),
+            ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
+        );
+        assert_eq!(told.measurements[0].detail["latency_p95_ms"].as_f64(), Some(0.24));
+        assert_eq!(told.import.outputs[0].version.as_deref(), Some("1.0.20"));
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+
+    #[test]
+    fn a_fixed_number_of_events_gives_the_time_of_published_tables() {
+        let told = import(OLD);
+        let name = "workload=sysbench cpu --cpu-max-prime=50000 threads=1";
+        assert_eq!(the(&told, &format!("workload.time {name}")).value(), 83.2642);
+        let rate = the(&told, &format!("workload.throughput {name}"));
+        assert_eq!(rate.value(), 10000.0 / 83.2642);
+        assert_eq!(rate.detail["latency_avg_ms"].as_f64(), Some(8.33));
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+
+    #[test]
+    fn its_memory_test_is_no_memory_bandwidth() {
+        let told = import(MEMORY);
+        let name = "workload=sysbench memory --memory-block-size=1KiB --memory-oper=write --memory-scope=global threads=1";
+        assert_eq!(figures(&told).len(), 1);
+        let rate = the(&told, &format!("workload.throughput {name}"));
+        assert_eq!((rate.value(), rate.detail["work"].as_str()), (6843.84 * 1_048_576.0, Some("B")));
+        let told = import(THREADS);
+        assert_eq!(figures(&told).len(), 1);
+        let rate = the(&told, "workload.throughput workload=sysbench threads threads=1");
+        assert_eq!(rate.value(), 682.0 / 1.0040);
+    }
+
+    #[test]
+    fn databases_have_transactions_and_queries() {
+        let told = import(OLTP);
+        assert_eq!(
+            figures(&told),
+            [
+                "workload.throughput workload=sysbench oltp_point_select --tables=10 --table-size=100000 transactions threads=4: 24674.12",
+                "workload.throughput workload=sysbench oltp_point_select --tables=10 --table-size=100000 queries threads=4: 24674.12",
+            ]
+        );
+    }
+
+    #[test]
+    fn two_runs_stay_two_outputs() {
+        let told = import(&format!("{OLD}\n{CPU}"));
+        assert_eq!((told.import.outputs.len(), told.measurements.len()), (2, 3));
+    }
+
+    proptest! {
+        #[test]
+        fn no_damaged_output_panics(which in 0usize..5, at in 0usize..3000, cut in 0usize..60, with in "\\PC{0,12}") {
+            let _ = import(&damaged([CPU, MEMORY, THREADS, OLD, OLTP][which], at, cut, &with));
+        }
+    }
+}
