@@ -114,11 +114,15 @@ pub struct Check {
     pub run: Vec<String>,
     /// Whether `lab check --quick` boots it.
     pub quick: bool,
+    /// Rules that must have a finding, each the first of its resource: the handicaps that the machine has.
+    pub finds: Vec<String>,
+    /// Rules that must have none.
+    pub silent: Vec<String>,
 }
 
 impl Default for Check {
     fn default() -> Self {
-        Self { run: vec!["inspect".to_owned()], quick: false }
+        Self { run: vec!["inspect".to_owned()], quick: false, finds: Vec::new(), silent: Vec::new() }
     }
 }
 

@@ -3,6 +3,7 @@
 mod cores;
 mod counted;
 mod facts;
+mod findings;
 mod inventory;
 mod numa;
 mod siblings;
@@ -117,6 +118,7 @@ pub fn all(shape: &Shape, json: &[u8]) -> Verdicts {
     };
     inventory::check(shape, &record, &mut verdicts);
     facts::check(&shape.expect, json, &mut verdicts);
+    findings::check(&shape.check, &record, &mut verdicts);
     let asked = |name: &str| shape.check.run.iter().any(|argument| argument == name);
     if asked("numa") {
         numa::check(shape, &record, &mut verdicts);
