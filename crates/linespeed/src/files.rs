@@ -192,7 +192,7 @@ pub fn record_name(hostname: Option<&str>, started: &str) -> String {
     let host: String = hostname
         .unwrap_or("machine")
         .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+        .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
         .take(64)
         .collect();
     let host = host.trim_start_matches('.');

@@ -53,6 +53,9 @@ pub enum Command {
     /// Records side by side: what differs, by how much, and which differences explain it
     #[command(after_help = COMPARE_HELP)]
     Compare(Compare),
+    /// Other tools' output as a record: lscpu, numactl, dmidecode, perf, cyclictest and more, also pasted together
+    #[command(after_help = IMPORT_HELP)]
+    Import(Import),
     /// What a metric, a measurement or a word means: how it is measured, what is usual, what moves it
     Explain {
         /// A metric (load.latency), a measurement (wakeup) or a word (governor); without: all of them
@@ -121,6 +124,17 @@ Of a program that runs for a fixed time a recipe reads the score that it prints.
 
 Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 could not do it, or every run failed; 127 the \
 command was not found; 126 it cannot be run; 128+n on signal n, after writing what was measured so far.";
+
+const IMPORT_HELP: &str = "\
+Machines: prompts that name their host (root@db1:~#) tell machines apart. With --split files each file is a machine. With \
+--split headings the heading above an output names its machine, and so does the first cell of a table's row. With a regular \
+expression each line that matches it begins a machine; its first group is the machine's name, and lines with the same name \
+are one machine: --split '(?i)^#+ (intel|arm)'.
+
+Several machines give one record each, in the state folder or in the folder that --output names.
+
+What is not told stays unknown. Figures that cannot be true are kept as text only. Lines that belong to no tool's output \
+are counted.";
 
 /// Options of `inspect`.
 #[derive(Debug, Args)]
@@ -271,6 +285,20 @@ pub struct Compare {
     /// As comma-separated values, a line a figure and record
     #[arg(long, conflicts_with_all = ["html", "json"])]
     pub csv: bool,
+}
+
+/// Options of `import`.
+#[derive(Debug, Args)]
+pub struct Import {
+    /// Texts with other tools' output, or tables of dmidecode --dump-bin; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// What tells machines apart, beside the host names of prompts: files, headings, or a regular expression
+    #[arg(long, value_name = "files|headings|REGEX")]
+    pub split: Option<String>,
+    /// Only this machine: its host name or heading as printed, or its number in the order of the text
+    #[arg(long, value_name = "NAME|N")]
+    pub only: Option<String>,
 }
 
 /// Wake-up latency as cyclictest prints it.

@@ -43,7 +43,7 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
 }
 
 /// A name that says something.
-pub(crate) fn told(text: &str) -> Option<String> {
+pub fn told(text: &str) -> Option<String> {
     text::name(text).filter(|name| !PLACEHOLDERS.contains(&name.to_lowercase().as_str()))
 }
 

@@ -22,6 +22,9 @@ pub struct Origin {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Import {
+    /// What the texts call the machine: a host name, a heading; absent where nothing names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The texts that were read.
     pub texts: Vec<Text>,
     /// The outputs that were recognised in them, in order.

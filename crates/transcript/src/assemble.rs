@@ -1,9 +1,14 @@
-//! What the outputs told of one machine, put together.
+//! What the outputs told of one machine, put together. What no output told stays absent.
 
-use record::import::{Import, NotUnderstood, Text};
+mod caches;
+mod cpus;
+mod merge;
+
+use record::import::{Contradiction, Import, NotUnderstood, Text};
 use record::{Coverage, Machine, Measurement, Record, Snapshot};
 
 use crate::dispatch::Refusal;
+use crate::facts::{CoreKind, Facts, Lscpu, Told};
 use crate::parts::Part;
 
 /// One machine, as other tools' output tells of it.
@@ -38,24 +43,147 @@ impl Imported {
 /// Puts together what the outputs of one machine told.
 pub fn assemble(part: Part, texts: &[Text], not_understood: &NotUnderstood) -> Result<Imported, Refusal> {
     let name = part.name();
-    let Part { host, draft, outputs, .. } = part;
-    let mut machine = draft.machine;
+    let Part { host, mut draft, outputs, .. } = part;
+    let facts = std::mem::take(&mut draft.facts);
+    let mut machine = std::mem::take(&mut draft.machine);
+    let mut state = std::mem::take(&mut draft.state);
+    let mut coverage = Vec::new();
     machine.hostname = machine.hostname.or(host);
+    let lscpu = merge::lscpu(&facts.lscpu, &mut draft.contradictions)?;
+    merge::numactl(&facts.numactl, &lscpu)?;
+    processor(&lscpu, &facts, &mut machine, &mut state);
+    cpus::fill(&lscpu, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
+    caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
+    if let (Some(hz), [cpu]) = (&lscpu.current_hz, machine.cpus.as_slice()) {
+        state.clocks.push(record::conditions::ClockSetting {
+            cpus: [cpu.id].into_iter().collect(),
+            current_hz: Some((hz.value, hz.value)),
+            ..Default::default()
+        });
+    }
+    not_told(&machine, &state, &mut coverage);
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
     let import = Import {
+        name: name.clone(),
         texts: texts.iter().filter(of_it).cloned().collect(),
-        outputs: outputs.clone(),
         inventory: draft.told.into_iter().collect(),
         withheld: draft.withheld,
         contradictions: draft.contradictions,
         not_understood: not_understood.clone(),
+        outputs,
     };
-    Ok(Imported {
-        name,
-        machine,
-        state: draft.state,
-        measurements: draft.measurements,
-        coverage: Vec::new(),
-        import,
-    })
+    Ok(Imported { name, machine, state, measurements: draft.measurements, coverage, import })
 }
+
+/// The value of something told.
+fn value<T: Clone>(told: &Option<Told<T>>) -> Option<T> {
+    told.as_ref().map(|told| told.value.clone())
+}
+
+fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Snapshot) {
+    if let Some(told) = &lscpu.architecture {
+        machine.architecture = match told.value.as_str() {
+            "amd64" => "x86_64".to_owned(),
+            "arm64" => "aarch64".to_owned(),
+            word => word.to_owned(),
+        };
+    }
+    let flags = value(&lscpu.flags);
+    let is_x86 = machine.architecture == "x86_64";
+    let (own, kind) = (&mut machine.processor, lscpu.kinds.first().cloned().unwrap_or_default());
+    own.vendor = own.vendor.take().or(value(&lscpu.vendor));
+    own.model_name = own.model_name.take().or(value(&kind.model_name));
+    let named = facts.sockets.iter().find_map(|socket| value(&socket.name));
+    // QEMU puts its board's version where the processor's name belongs.
+    let named = named.filter(|name| !name.starts_with("pc-") && !name.starts_with("virt-"));
+    own.firmware_name = own.firmware_name.take().or(named).or(value(&kind.firmware_name));
+    own.address_bits = value(&lscpu.address_bits).or(own.address_bits);
+    own.max_hz = lscpu.kinds.iter().filter_map(|kind| value(&kind.max_hz)).max().or(own.max_hz);
+    own.min_hz = lscpu.kinds.iter().filter_map(|kind| value(&kind.min_hz)).min().or(own.min_hz);
+    if is_x86 {
+        x86(own, &kind, flags.as_deref());
+    } else {
+        own.revision = value(&kind.stepping).filter(|text| text.starts_with('r')).or(own.revision.take());
+    }
+    if let Some(flags) = &flags {
+        own.features = machine::features::select(&machine.architecture, flags);
+        own.vector_bits = machine::features::vector_bits(&machine.architecture, &own.features);
+    }
+    let virtualization = &mut machine.virtualization;
+    virtualization.hypervisor = value(&lscpu.hypervisor).map(|vendor| hypervisor(&vendor)).or_else(|| {
+        // The CPU itself says whether there is one.
+        let bare = is_x86 && !flags.as_ref()?.split_ascii_whitespace().any(|flag| flag == "hypervisor");
+        bare.then(|| "none".to_owned())
+    });
+    // Virtual firmware makes the clock up.
+    if virtualization.hypervisor.as_deref().is_none_or(|name| name == "none") {
+        let hz = facts.sockets.iter().find_map(|socket| value(&socket.hz));
+        machine.processor.base_hz = machine.processor.base_hz.or(hz);
+    }
+    for (name, text) in &lscpu.vulnerabilities {
+        machine.kernel.mitigations.insert(name.clone(), text.value.clone());
+    }
+    state.boost = value(&lscpu.boost).or(state.boost);
+}
+
+fn x86(own: &mut record::machine::Processor, kind: &CoreKind, flags: Option<&str>) {
+    own.family = value(&kind.family).or(own.family);
+    own.model = value(&kind.model).or(own.model);
+    own.stepping = value(&kind.stepping).and_then(|text| text.parse().ok()).or(own.stepping);
+    if let (Some(vendor), Some(family), Some(model)) = (&own.vendor, own.family, own.model) {
+        let stepping = own.stepping.unwrap_or(0);
+        let identity =
+            machine::x86_names::Identity { vendor, family, model, stepping, flags: flags.unwrap_or("") };
+        own.microarchitecture = machine::x86_names::microarchitecture(&identity).map(str::to_owned);
+    }
+    if let Some(flags) = flags {
+        let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
+        own.counter_invariant = Some(has("constant_tsc") && has("nonstop_tsc"));
+    }
+}
+
+/// The word for a hypervisor that lscpu names by its vendor.
+fn hypervisor(vendor: &str) -> String {
+    match vendor {
+        "Microsoft" => "hyperv".to_owned(),
+        "Windows Subsystem for Linux" => "hyperv".to_owned(),
+        vendor => vendor.to_lowercase(),
+    }
+}
+
+fn not_told(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
+    let mut missing = |what: &str, is_missing: bool, remedy: &str| {
+        if is_missing {
+            coverage.push(Coverage::impossible(what, "no output of the text tells it").with_remedy(remedy));
+        }
+    };
+    missing("processor", machine.processor.vendor.is_none(), "import the output of lscpu too");
+    missing(
+        "memory devices",
+        machine.memory_devices.is_empty(),
+        "import the output of dmidecode -t memory too (run as root)",
+    );
+    missing(
+        "NUMA distances",
+        machine.nodes.iter().all(|node| node.distances.is_empty()),
+        "import the output of numactl -H too",
+    );
+    let nothing = state.clocks.is_empty() && state.boost.is_none() && state.thp.is_none();
+    missing(
+        "conditions",
+        nothing,
+        "measure with linespeed itself: it notes governor, boost, load and more beside its figures",
+    );
+}
+
+/// A contradiction of two statements.
+fn contradiction(
+    says: String,
+    one: &record::import::Origin,
+    other: &record::import::Origin,
+) -> Contradiction {
+    Contradiction { says, origins: vec![one.clone(), other.clone()] }
+}
+
+#[cfg(test)]
+mod tests;

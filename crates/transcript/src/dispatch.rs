@@ -11,7 +11,7 @@ use crate::clean::{Cleaned, Kind, Lines};
 use crate::parts::{MOST_PARTS, Part, Parts, Split};
 use crate::session::{self, Mark};
 use crate::sink::Sink;
-use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool};
+use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool, dmidecode};
 
 /// Lines that nobody understands of which the record keeps the text.
 pub const MOST_EXAMPLES: usize = 5;
@@ -119,7 +119,14 @@ impl Transcript {
         self.parts.text(name);
         self.command = None;
         self.command_goes_on = false;
-        let mut lines = Lines::new(source);
+        let mut source = source;
+        let mut head = [0; 5];
+        let filled = fill(&mut source, &mut head)?;
+        let head = &head[..filled];
+        if dmidecode::is_dump(head) {
+            return self.dump(name, head, source);
+        }
+        let mut lines = Lines::new(head.chain(source));
         let mut result = Ok(());
         loop {
             match lines.next_line() {
@@ -134,6 +141,28 @@ impl Transcript {
         self.close();
         self.texts.push(Text { name: name.to_owned(), bytes: lines.bytes(), lines: lines.count() });
         result
+    }
+
+    /// The table that `dmidecode --dump-bin` wrote.
+    fn dump(&mut self, name: &str, head: &[u8], source: impl Read) -> io::Result<()> {
+        let mut table = head.to_vec();
+        source.take(dmidecode::LONGEST_DUMP as u64).read_to_end(&mut table)?;
+        let at = self.parts.here(None);
+        let part = self.parts.get(at);
+        let mut sink = Sink::new(&mut part.draft, "dmidecode --dump-bin", name);
+        dmidecode::dump(&table, &mut sink);
+        let taken = sink.taken;
+        part.outputs.push(Output {
+            tool: "dmidecode --dump-bin".to_owned(),
+            version: None,
+            command: None,
+            text: name.to_owned(),
+            lines: (1, 1),
+            taken,
+        });
+        self.lines += 1;
+        self.texts.push(Text { name: name.to_owned(), bytes: table.len() as u64, lines: 1 });
+        Ok(())
     }
 
     /// Lines that belong to no output, over all texts.
@@ -257,8 +286,9 @@ impl Transcript {
         match &part.label {
             Some((first, number)) if first != label && !by_labels => {
                 let says = format!(
-                    "a table has figures of {first:?} (line {number}) and of {label:?} (line {}): two machines",
-                    rest.number
+                    "a table has figures of {first:?} (line {number}) and of {label:?} (line {}): {}",
+                    rest.number,
+                    crate::parts::WAY_OUT
                 );
                 self.refusal = Some(Refusal::Several { says });
             }
@@ -400,6 +430,9 @@ impl Transcript {
         let mut sink = Sink::new(&mut part.draft, open.tool.name(), &self.text);
         let fit = open.reader.line(line, &mut sink);
         open.output.taken += sink.taken;
+        if part.draft.entries() > MOST_ENTRIES {
+            self.refusal = Some(too_much());
+        }
         fit
     }
 
@@ -416,11 +449,7 @@ impl Transcript {
         open.output.version = part.draft.version.take();
         part.outputs.push(open.output);
         if part.draft.entries() + part.outputs.len() > MOST_ENTRIES {
-            let says = format!(
-                "the text has more than {MOST_ENTRIES} figures and facts of one machine, the most that a record holds: import \
-                 it in pieces"
-            );
-            self.refusal = Some(Refusal::TooMuch { says });
+            self.refusal = Some(too_much());
         }
     }
 
@@ -464,11 +493,33 @@ impl Open {
     }
 }
 
+/// Fills `bytes` as far as there is something to read; how far.
+fn fill(source: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match source.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
 fn count(lines: &mut NotUnderstood, example: Origin) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
         lines.examples.push(example);
     }
+}
+
+fn too_much() -> Refusal {
+    let says = format!(
+        "the text has more than {MOST_ENTRIES} figures and facts of one machine, the most that a record holds: import it in \
+         pieces"
+    );
+    Refusal::TooMuch { says }
 }
 
 /// A command line without the backslash by which it goes on in the next line, and whether it does.

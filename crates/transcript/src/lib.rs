@@ -8,6 +8,7 @@ mod assemble;
 pub mod clean;
 pub mod command_line;
 mod dispatch;
+pub mod facts;
 mod held;
 mod numbers;
 mod parts;

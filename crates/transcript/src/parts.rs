@@ -25,6 +25,10 @@ pub enum Split {
 /// Most machines in one import.
 pub const MOST_PARTS: usize = 1000;
 
+/// What to do when two machines stand in one text and nothing tells them apart.
+pub const WAY_OUT: &str = "two machines, and no host name says which is which: tell where each begins with --split headings, \
+                       --split files, or --split REGEX";
+
 /// What is known of one machine so far.
 #[derive(Debug, Default)]
 pub struct Part {

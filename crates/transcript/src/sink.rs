@@ -3,6 +3,7 @@
 use record::import::{Contradiction, Origin, Withheld};
 use record::{Machine, Measurement, Snapshot};
 
+use crate::facts::Facts;
 use crate::tools::Line;
 
 /// What the outputs of one machine have told so far, before it becomes a record.
@@ -19,6 +20,8 @@ pub struct Draft {
     pub withheld: Vec<Withheld>,
     /// Statements that contradict each other.
     pub contradictions: Vec<Contradiction>,
+    /// What inventory tools told, before it is put together.
+    pub facts: Facts,
     /// The machine's state, as far as a tool tells it beside the inventory.
     pub state: Snapshot,
     /// The version of the tool whose output is being read, where it tells.
@@ -32,6 +35,18 @@ impl Draft {
         self.measurements.append(&mut other.measurements);
         self.withheld.append(&mut other.withheld);
         self.contradictions.append(&mut other.contradictions);
+        let Facts { lscpu, rows, cache_rows, numactl, sockets } = &mut other.facts;
+        self.facts.lscpu.append(lscpu);
+        self.facts.rows.append(rows);
+        self.facts.cache_rows.append(cache_rows);
+        self.facts.numactl.append(numactl);
+        self.facts.sockets.append(sockets);
+        self.machine.memory_devices.append(&mut other.machine.memory_devices);
+        let (mine, others) = (&mut self.machine.system, other.machine.system);
+        mine.vendor = mine.vendor.take().or(others.vendor);
+        mine.product = mine.product.take().or(others.product);
+        mine.firmware = mine.firmware.take().or(others.firmware);
+        mine.board = mine.board.take().or(others.board);
     }
 
     /// How many entries its lists hold together.

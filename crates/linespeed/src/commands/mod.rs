@@ -3,6 +3,7 @@
 mod compare;
 mod definitions;
 mod explain;
+mod import;
 mod inspect;
 mod list;
 mod plan;
@@ -29,6 +30,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(Command::Scale(scale)) => scale::run(options, scale),
         Some(Command::Stat(stat)) => stat::run(options, stat),
         Some(Command::Plan(plan)) => plan::run(options, plan),
+        Some(Command::Import(import)) => import::run(options, import),
         Some(Command::Show(show)) => show::run(options, show),
         Some(Command::Compare(compare)) => compare::run(options, compare),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),

@@ -4,8 +4,20 @@ use std::process::Command;
 
 use crate::support::{folder, ran, run_with};
 
-const COMMANDS: [&str; 11] =
-    ["inspect", "run", "list", "show", "explain", "schema", "completions", "man", "scale", "stat", "plan"];
+const COMMANDS: [&str; 12] = [
+    "inspect",
+    "run",
+    "list",
+    "show",
+    "explain",
+    "schema",
+    "completions",
+    "man",
+    "scale",
+    "stat",
+    "plan",
+    "import",
+];
 
 #[test]
 fn help_names_the_commands_and_the_exit_codes() {

@@ -10,9 +10,19 @@ use super::listed;
 use crate::text::plural;
 
 /// What stands above everything else, where something does.
-pub fn banner(record: &Record) -> Option<&'static str> {
+pub fn banner(record: &Record) -> Option<String> {
+    if let Some(import) = &record.import {
+        let named: std::collections::BTreeSet<&str> =
+            import.outputs.iter().map(|output| output.tool.as_str()).collect();
+        let tools: Vec<&str> = named.into_iter().collect();
+        let what = if record.measurements.is_empty() { "inventory" } else { "figures" };
+        return Some(format!(
+            "Imported: {what} by {}; nothing here was measured by linespeed.",
+            tools.join(", ")
+        ));
+    }
     (record.machine.virtualization.emulated == Some(true))
-        .then_some("Emulated machine: no figure here is a speed.")
+        .then(|| "Emulated machine: no figure here is a speed.".to_owned())
 }
 
 /// The machine in two or three lines.

@@ -2,6 +2,7 @@
 //! that the machine says can act on the terminal.
 
 mod compare;
+mod import;
 mod ladder;
 mod listing;
 pub(crate) mod paint;
@@ -65,6 +66,13 @@ pub fn comparison(comparison: &Comparison, style: &Style) -> String {
 pub fn stat(record: &Record, style: &Style) -> String {
     let mut screen = Screen::new(style);
     stat::write(&mut screen, record);
+    screen.finish()
+}
+
+/// What was made of other tools' output: `linespeed import`; empty for a record that linespeed measured.
+pub fn import(record: &Record, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    import::write(&mut screen, record);
     screen.finish()
 }
 

@@ -24,7 +24,8 @@ const WORKLOADS: usize = 3;
 /// The report.
 pub fn write(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
-        screen.paragraph(&[], Tone::Serious, banner);
+        let tone = if record.import.is_some() { Tone::Strong } else { Tone::Serious };
+        screen.paragraph(&[], tone, &banner);
         screen.blank();
     }
     for (number, line) in summary::machine(record).iter().enumerate() {

@@ -1,8 +1,12 @@
 //! The tools whose output is known. A new one is one new file here and its line in [`TOOLS`].
 
 mod cyclictest;
+pub mod dmidecode;
 mod lmbench;
+pub mod lscpu;
+pub mod lshw;
 mod mlc;
+pub mod numactl;
 mod openssl;
 mod perf_stat;
 mod published;
@@ -81,4 +85,12 @@ pub const TOOLS: &[&dyn Tool] = &[
     &cyclictest::Cyclictest,
     &sysbench::Sysbench,
     &published::Published,
+    &lscpu::LscpuJson,
+    &lscpu::LscpuParsable,
+    &lscpu::LscpuExtended,
+    &lscpu::LscpuCaches,
+    &dmidecode::Dmidecode,
+    &numactl::Numactl,
+    &lshw::Lshw,
+    &lscpu::Lscpu,
 ];

@@ -1,0 +1,200 @@
+//! `linespeed import`: other tools' output as records.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use record::Record;
+use record::import::NotUnderstood;
+use regex_lite::RegexBuilder;
+use report::terminal;
+use transcript::{Imported, Refusal, Split, Transcript};
+
+use super::{new_record, output_file, to_standard_output};
+use crate::failure::{Failure, shown};
+use crate::options::{Import, Options};
+use crate::{files, output};
+
+/// How origins call standard input.
+const STANDARD_INPUT: &str = "standard input";
+
+/// The largest program that a regular expression may become, in bytes.
+const MOST_REGEX: usize = 1 << 20;
+
+/// Reads the texts, makes a record of each machine, and says what was made of them.
+pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
+    let mut transcript = Transcript::new(split(import.split.as_deref())?);
+    for path in &import.files {
+        read(&mut transcript, path)?;
+    }
+    let not_understood = transcript.not_understood().clone();
+    let mut machines = transcript.finish().map_err(|refusal| refused(&refusal, import))?;
+    if let Some(wanted) = &import.only {
+        machines = vec![only(machines, wanted)?];
+    }
+    let destinations = destinations(options, &machines)?;
+    let mut records: Vec<Record> =
+        machines.into_iter().map(|machine| machine.into_record(new_record())).collect();
+    for record in &mut records {
+        record.diagnosis = diagnose::diagnose(record);
+    }
+    complain(&not_understood);
+    let Some(destinations) = destinations else {
+        // Several were refused before.
+        let text: String = records.iter().map(Record::to_json).collect();
+        output::print(&text)?;
+        return Ok(code(options, &records));
+    };
+    let style = output::style(&options.out);
+    let mut text = String::new();
+    let mut written = Vec::new();
+    for (record, (path, named)) in records.iter().zip(&destinations) {
+        let path = files::write_or_rescue(path, *named, &record.to_json())?;
+        text.push_str(&terminal::import(record, &style));
+        text.push_str(&format!("Record: {}\n\n", shown(&path)));
+        written.push(shown(&path));
+    }
+    text.push_str(&next(&written));
+    if !options.out.quiet_output {
+        output::print(&text)?;
+    }
+    Ok(code(options, &records))
+}
+
+fn code(options: &Options, records: &[Record]) -> u8 {
+    records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0)
+}
+
+/// What to do with what was written.
+fn next(written: &[String]) -> String {
+    match written {
+        [one] => format!("All of it:  linespeed show {}\n", terminal::quoted(one)),
+        _ => {
+            let all: Vec<String> = written.iter().map(|path| terminal::quoted(path)).collect();
+            format!("All of one: linespeed show RECORD\nCompared:   linespeed compare {}\n", all.join(" "))
+        }
+    }
+}
+
+fn split(asked: Option<&str>) -> Result<Split, Failure> {
+    match asked {
+        None => Ok(Split::Hosts),
+        Some("files") => Ok(Split::Files),
+        Some("headings") => Ok(Split::Headings),
+        Some("") => {
+            Err(Failure::Usage("--split is empty: say files, headings or a regular expression".to_owned()))
+        }
+        Some(text) => {
+            RegexBuilder::new(text).size_limit(MOST_REGEX).build().map(Split::Lines).map_err(|error| {
+                Failure::Usage(format!(
+                    "--split {text:?} is not a regular expression: {error}; or say files or headings"
+                ))
+            })
+        }
+    }
+}
+
+fn read(transcript: &mut Transcript, path: &Path) -> Result<(), Failure> {
+    let unreadable = |why: String| Failure::Input { path: path.to_owned(), why };
+    let read = if path.as_os_str() == "-" {
+        transcript.read(STANDARD_INPUT, std::io::stdin().lock())
+    } else {
+        if path.is_dir() {
+            return Err(unreadable("is a folder; name the files in it".to_owned()));
+        }
+        let file = File::open(path)
+            .map_err(|error| unreadable(format!("cannot be opened: {error}; name another file, or -")))?;
+        transcript.read(&shown(path), file)
+    };
+    read.map_err(|error| unreadable(format!("cannot be read: {error}")))
+}
+
+fn refused(refusal: &Refusal, import: &Import) -> Failure {
+    let names: Vec<String> = import.files.iter().map(|path| shown(path)).collect();
+    let tools = || {
+        let named: BTreeSet<&str> = transcript::tools::TOOLS.iter().map(|tool| tool.name()).collect();
+        named.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    Failure::Cannot(match refusal {
+        Refusal::Nothing { .. } => format!("{}: {refusal}; import knows {}", names.join(", "), tools()),
+        Refusal::Several { .. } | Refusal::TooMuch { .. } => refusal.to_string(),
+    })
+}
+
+/// The machine that the user named: by its name in full, by its number, or by a part of its name that only one has.
+fn only(machines: Vec<Imported>, wanted: &str) -> Result<Imported, Failure> {
+    let names: Vec<String> = machines.iter().enumerate().map(|(at, machine)| title(machine, at)).collect();
+    let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    let asked = wanted.to_lowercase();
+    let number = wanted.parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
+    let mut parts = lower.iter().enumerate().filter(|(_, name)| name.contains(&asked)).map(|(at, _)| at);
+    let by_part = parts.next().filter(|_| parts.next().is_none());
+    let exact = lower.iter().position(|name| *name == asked);
+    let chosen = exact.or(number.map(|number| number - 1)).or(by_part.filter(|_| !asked.is_empty()));
+    chosen
+        .and_then(|at| machines.into_iter().nth(at))
+        .ok_or_else(|| Failure::Usage(format!("--only {wanted}: the text has {}", listed(&names))))
+}
+
+/// A machine's name, or its number.
+fn title(machine: &Imported, at: usize) -> String {
+    machine.name.clone().unwrap_or_else(|| format!("machine {}", at + 1))
+}
+
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let mut text: Vec<String> =
+        names.iter().take(MOST).enumerate().map(|(at, name)| format!("{}: {name}", at + 1)).collect();
+    if names.len() > MOST {
+        text.push(format!("and {} more", names.len() - MOST));
+    }
+    text.join(", ")
+}
+
+/// Where each record goes and whether the user named that very file; `None` for standard output.
+fn destinations(options: &Options, machines: &[Imported]) -> Result<Option<Vec<(PathBuf, bool)>>, Failure> {
+    let names: Vec<String> = machines.iter().enumerate().map(|(at, machine)| title(machine, at)).collect();
+    let several = machines.len() > 1;
+    let too_many = |way_out: &str| {
+        Failure::Usage(format!("the text is of {} machines ({}): {way_out}", names.len(), listed(&names)))
+    };
+    if to_standard_output(options) {
+        return if several {
+            Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"))
+        } else {
+            Ok(None)
+        };
+    }
+    let started = new_record().started;
+    let own = |folder: &Path| -> Vec<(PathBuf, bool)> {
+        let name = |machine: &Imported| machine.machine.hostname.clone().or_else(|| machine.name.clone());
+        let file =
+            |machine: &Imported| format!("{}.json", files::record_name(name(machine).as_deref(), &started));
+        machines.iter().map(|machine| (folder.join(file(machine)), false)).collect()
+    };
+    let destinations = match output_file(options) {
+        None => own(&files::state_folder()?),
+        Some(folder) if folder.is_dir() => own(&folder),
+        Some(_) if several => {
+            return Err(too_many(
+                "name a folder that there is with --output, or one of them with --only NAME",
+            ));
+        }
+        Some(file) => vec![(file, true)],
+    };
+    for (path, _) in &destinations {
+        files::check_writable(path)?;
+    }
+    Ok(Some(destinations))
+}
+
+/// One line for what nobody understood.
+fn complain(not_understood: &NotUnderstood) {
+    let Some(first) = not_understood.examples.first() else { return };
+    let lines = if not_understood.lines == 1 { "line belongs" } else { "lines belong" };
+    let says: String = first.says.chars().take(60).collect();
+    output::complain(&format!(
+        "{} {lines} to no output that is known; the first: {} line {}: {says}",
+        not_understood.lines, first.text, first.line
+    ));
+}

@@ -1,0 +1,90 @@
+//! What was made of other tools' output: `linespeed import`.
+
+use record::Record;
+use record::import::{Import, Origin};
+
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::contents::summary;
+use crate::text::{clean, plural};
+
+/// Entries of a list that are printed; the record has all.
+const MOST: usize = 8;
+
+/// The account.
+pub fn write(screen: &mut Screen, record: &Record) {
+    let Some(import) = &record.import else { return };
+    let name = import.name.as_deref().filter(|name| Some(*name) != record.machine.hostname.as_deref());
+    if let Some(name) = name {
+        screen.paragraph(&[], Tone::Strong, &clean(name));
+    }
+    for (number, line) in summary::machine(record).iter().enumerate() {
+        let tone = if number == 0 && name.is_none() { Tone::Strong } else { Tone::Plain };
+        screen.paragraph(&[], tone, line);
+    }
+    recognised(screen, import);
+    withheld(screen, import);
+    contradictions(screen, import);
+    not_understood(screen, import);
+}
+
+fn recognised(screen: &mut Screen, import: &Import) {
+    screen.heading("Recognised");
+    for output in import.outputs.iter().take(MOST * 4) {
+        let version = output.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let (first, last) = output.lines;
+        let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
+        let of = if import.texts.len() > 1 { format!(" of {}", output.text) } else { String::new() };
+        let text =
+            format!("{}{version}: {lines}{of}, {}", output.tool, plural(output.taken as usize, "figure"));
+        screen.hanging("  ", "      ", &clean(&text));
+    }
+    more(screen, import.outputs.len(), MOST * 4);
+}
+
+fn withheld(screen: &mut Screen, import: &Import) {
+    if import.withheld.is_empty() {
+        return;
+    }
+    screen.heading("Kept as text only, because it cannot be true");
+    for withheld in import.withheld.iter().take(MOST) {
+        let text = format!("{}: {} ({})", withheld.what, withheld.why, place(&withheld.origin));
+        screen.hanging("  ", "      ", &clean(&text));
+    }
+    more(screen, import.withheld.len(), MOST);
+}
+
+fn contradictions(screen: &mut Screen, import: &Import) {
+    if import.contradictions.is_empty() {
+        return;
+    }
+    screen.heading("Contradictions");
+    for contradiction in import.contradictions.iter().take(MOST) {
+        let places: Vec<String> = contradiction.origins.iter().map(place).collect();
+        let text = format!("{} ({})", contradiction.says, places.join("; "));
+        screen.hanging("  ", "      ", &clean(&text));
+    }
+    more(screen, import.contradictions.len(), MOST);
+}
+
+fn not_understood(screen: &mut Screen, import: &Import) {
+    let lines = &import.not_understood;
+    if lines.lines == 0 {
+        return;
+    }
+    screen.heading(&format!("Not understood: {}", plural(lines.lines as usize, "line")));
+    for example in &lines.examples {
+        screen.hanging("  ", "      ", &clean(&format!("line {}: {}", example.line, example.says)));
+    }
+    more(screen, lines.lines as usize, lines.examples.len());
+}
+
+fn more(screen: &mut Screen, all: usize, shown: usize) {
+    if all > shown {
+        screen.line(&[Span::quiet(format!("  and {} more", all - shown))]);
+    }
+}
+
+fn place(origin: &Origin) -> String {
+    format!("line {}", origin.line)
+}

@@ -1,0 +1,247 @@
+//! CPUs, cores, packages and nodes, as far as they are told.
+
+use std::collections::BTreeMap;
+
+use record::import::Contradiction;
+use record::machine::{Cpu, Node};
+use record::{Coverage, CpuList, Machine};
+
+use super::{contradiction, value};
+use crate::facts::{CpuRow, Facts, Lscpu, Numactl};
+
+/// Fills counts, CPUs and nodes.
+pub fn fill(
+    lscpu: &Lscpu,
+    facts: &Facts,
+    machine: &mut Machine,
+    contradictions: &mut Vec<Contradiction>,
+    coverage: &mut Vec<Coverage>,
+) {
+    let rows = rows(&facts.rows);
+    let counts = &mut machine.counts;
+    counts.cpus_present = value(&lscpu.cpus).or(counts.cpus_present);
+    counts.cpus_online = value(&lscpu.online).map(|list| list.len() as u32).or(counts.cpus_online);
+    cores(lscpu, facts, machine, contradictions);
+    machine.cpus = if rows.is_empty() { from_list(lscpu) } else { from_rows(&rows) };
+    if rows.is_empty() {
+        by_counts(machine);
+    } else {
+        count_rows(machine);
+    }
+    nodes(lscpu, facts, machine, contradictions);
+    let unknown = machine.cpus.iter().any(|cpu| cpu.online && cpu.core.is_none());
+    if unknown || machine.cpus.is_empty() && machine.counts.cpus_present.is_some() {
+        let reason = "the outputs tell how many cores there are, not which CPUs are theirs";
+        let remedy = "import the output of lscpu -e too";
+        coverage.push(Coverage::impossible("siblings and packages of each CPU", reason).with_remedy(remedy));
+    }
+}
+
+/// The last row of each CPU.
+fn rows(all: &[CpuRow]) -> Vec<&CpuRow> {
+    let by_cpu: BTreeMap<u32, &CpuRow> = all.iter().map(|row| (row.cpu, row)).collect();
+    by_cpu.into_values().collect()
+}
+
+fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
+    let counts = &mut machine.counts;
+    let mut cores = Some(0_u32);
+    for kind in &lscpu.kinds {
+        let of_kind = match (&kind.cores_per_socket, &kind.sockets) {
+            (Some(cores), Some(sockets)) => cores.value.checked_mul(sockets.value),
+            // One kind of core spread over clusters has no packages (Arm without firmware tables).
+            _ => match (&kind.cores_per_cluster, &kind.clusters) {
+                (Some(cores), Some(clusters)) => cores.value.checked_mul(clusters.value),
+                _ => None,
+            },
+        };
+        cores = cores.zip(of_kind).and_then(|(sum, more)| sum.checked_add(more));
+    }
+    if let [kind] = lscpu.kinds.as_slice() {
+        counts.packages = value(&kind.sockets).or(counts.packages);
+        counts.clusters = value(&kind.clusters).or(counts.clusters);
+    }
+    let most = counts.cpus_present.unwrap_or(u32::MAX);
+    counts.cores = cores.filter(|cores| (1..=most).contains(cores)).or(counts.cores);
+    // Fewer sockets are an excerpt.
+    let whole: Vec<_> = facts.sockets.iter().filter(|socket| socket.whole).collect();
+    let told = lscpu.kinds.first().and_then(|kind| kind.sockets.as_ref());
+    if let (Some(told), Some(named)) = (told, whole.iter().find_map(|socket| socket.name.as_ref()))
+        && (told.value as usize) < whole.len()
+    {
+        let says = format!(
+            "lscpu tells {} packages, and dmidecode lists {} that are populated; the record follows lscpu",
+            told.value,
+            whole.len()
+        );
+        contradictions.push(contradiction(says, &told.origin, &named.origin));
+    }
+}
+
+fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
+    let Some(online) = value(&lscpu.online) else { return Vec::new() };
+    let offline = value(&lscpu.offline).unwrap_or_default();
+    let all = online.union(&offline);
+    all.iter()
+        .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
+        .collect()
+}
+
+fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
+    let mut numbers = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
+    let mut cpus: Vec<Cpu> = rows
+        .iter()
+        .map(|row| {
+            // Counted over the machine in order of the lowest CPU, whatever lscpu's own numbers are.
+            let mut number = |kind: usize, own: Option<u32>| {
+                own.map(|own| {
+                    let next = numbers[kind].len() as u32;
+                    *numbers[kind].entry(own).or_insert(next)
+                })
+            };
+            Cpu {
+                id: row.cpu,
+                online: row.online,
+                allowed: row.online,
+                core: number(0, row.core),
+                package: number(1, row.socket),
+                cluster: number(2, row.cluster),
+                node: row.node,
+                max_hz: row.hz.0,
+                min_hz: row.hz.1,
+                ..Cpu::default()
+            }
+        })
+        .collect();
+    siblings(&mut cpus);
+    cpus
+}
+
+fn siblings(cpus: &mut [Cpu]) {
+    let mut by_core: BTreeMap<u32, CpuList> = BTreeMap::new();
+    for cpu in cpus.iter().filter(|cpu| cpu.online) {
+        if let Some(core) = cpu.core {
+            by_core.entry(core).or_default().insert(cpu.id);
+        }
+    }
+    for cpu in cpus.iter_mut().filter(|cpu| cpu.online) {
+        cpu.siblings = cpu.core.and_then(|core| by_core.get(&core)).cloned().unwrap_or_default();
+    }
+}
+
+/// What follows from counts alone: with one thread a core each CPU is a core, with one core all CPUs are its, with one
+/// package all are in it.
+fn by_counts(machine: &mut Machine) {
+    let online = machine.cpus.iter().filter(|cpu| cpu.online).count() as u32;
+    let (cores, packages) = (machine.counts.cores, machine.counts.packages);
+    let mut next = 0;
+    for cpu in machine.cpus.iter_mut().filter(|cpu| cpu.online) {
+        cpu.core = match cores {
+            Some(1) => Some(0),
+            Some(cores) if cores == online => {
+                next += 1;
+                Some(next - 1)
+            }
+            _ => None,
+        };
+        cpu.package = (packages == Some(1)).then_some(0);
+    }
+    siblings(&mut machine.cpus);
+}
+
+fn count_rows(machine: &mut Machine) {
+    let count = |of: fn(&Cpu) -> Option<u32>| {
+        let numbers: std::collections::BTreeSet<u32> =
+            machine.cpus.iter().filter(|cpu| cpu.online).filter_map(of).collect();
+        (!numbers.is_empty()).then_some(numbers.len() as u32)
+    };
+    let (cores, packages, clusters) =
+        (count(|cpu| cpu.core), count(|cpu| cpu.package), count(|cpu| cpu.cluster));
+    let counts = &mut machine.counts;
+    counts.cores = cores.or(counts.cores);
+    counts.packages = packages.or(counts.packages);
+    counts.clusters = clusters.or(counts.clusters);
+    counts.cpus_present = counts.cpus_present.or(Some(machine.cpus.len() as u32));
+    counts.cpus_online = Some(machine.cpus.iter().filter(|cpu| cpu.online).count() as u32);
+}
+
+fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
+    let mut numactl = Numactl::default();
+    for output in &facts.numactl {
+        numactl.available = output.available.clone().or(numactl.available);
+        for (id, node) in &output.nodes {
+            let known = numactl.nodes.entry(*id).or_default();
+            known.cpus = node.cpus.clone().or(known.cpus.take());
+            known.bytes = node.bytes.clone().or(known.bytes.take());
+            known.free = node.free.clone().or(known.free.take());
+        }
+        if !output.distances.is_empty() {
+            (numactl.columns, numactl.distances) = (output.columns.clone(), output.distances.clone());
+        }
+    }
+    let counted = numactl.available.as_ref().map(|told| (told.value, &told.origin));
+    if let (Some(lscpu), Some((nodes, origin))) = (&lscpu.nodes, counted)
+        && lscpu.value != nodes
+    {
+        let says =
+            format!("lscpu tells {} and numactl {nodes}; the record follows numactl", plural(lscpu.value));
+        contradictions.push(contradiction(says, &lscpu.origin, origin));
+    }
+    let mut ids: Vec<u32> = if numactl.nodes.is_empty() {
+        lscpu.node_cpus.keys().copied().collect()
+    } else {
+        numactl.nodes.keys().copied().collect()
+    };
+    if ids.is_empty() {
+        ids.clone_from(&numactl.columns);
+    }
+    let square = ids == numactl.columns;
+    machine.nodes = ids
+        .iter()
+        .map(|id| {
+            let told = numactl.nodes.get(id);
+            let cpus = told.and_then(|node| value(&node.cpus)).or_else(|| {
+                lscpu.node_cpus.get(id).filter(|_| numactl.nodes.is_empty()).map(|list| list.value.clone())
+            });
+            let row = numactl.distances.get(id).filter(|_| square);
+            Node {
+                id: *id,
+                cpus: cpus.unwrap_or_default(),
+                bytes: told.and_then(|node| value(&node.bytes)),
+                free_bytes: told.and_then(|node| value(&node.free)),
+                distances: row.map(|row| row.value.clone()).unwrap_or_default(),
+                allowed: true,
+            }
+        })
+        .collect();
+    let nodes = counted
+        .map(|(nodes, _)| nodes)
+        .or((!ids.is_empty()).then_some(ids.len() as u32))
+        .or(value(&lscpu.nodes));
+    machine.counts.nodes = nodes.or(machine.counts.nodes);
+    let by_cpu: BTreeMap<u32, u32> =
+        machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id))).collect();
+    for cpu in &mut machine.cpus {
+        cpu.node = by_cpu.get(&cpu.id).copied().or(cpu.node);
+    }
+    if machine.cpus.is_empty() {
+        // numactl alone tells which CPUs there are.
+        machine.cpus = by_cpu
+            .iter()
+            .map(|(cpu, node)| Cpu {
+                id: *cpu,
+                online: true,
+                allowed: true,
+                node: Some(*node),
+                ..Cpu::default()
+            })
+            .collect();
+    }
+    let sizes: Option<u64> = machine.nodes.iter().map(|node| node.bytes).sum();
+    let complete = !machine.nodes.is_empty() && machine.counts.nodes == Some(machine.nodes.len() as u32);
+    machine.memory_bytes = machine.memory_bytes.or(sizes.filter(|bytes| complete && *bytes > 0));
+}
+
+fn plural(nodes: u32) -> String {
+    if nodes == 1 { "1 NUMA node".to_owned() } else { format!("{nodes} NUMA nodes") }
+}

@@ -1,0 +1,483 @@
+//! dmidecode: the text of any version, whole or searched with grep, and the table that `--dump-bin` writes.
+
+use std::collections::BTreeSet;
+
+use record::machine::MemoryDevice;
+
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::facts::{self, Socket, Told};
+use crate::sink::Sink;
+
+/// dmidecode.
+pub struct Dmidecode;
+
+/// Memory speeds that there are, MT/s: SDRAM's slowest to above HBM4's and GDDR7's.
+const SPEEDS: std::ops::RangeInclusive<u32> = 10..=40_000;
+
+/// A speed that DIMMs do not reach; firmware that does not know writes 32768.
+const IMPOSSIBLE: u32 = 32_768;
+
+/// The structures that are read, by their type and title.
+const TITLES: &[(u32, &str)] = &[
+    (0, "BIOS Information"),
+    (1, "System Information"),
+    (2, "Base Board Information"),
+    (4, "Processor Information"),
+    (7, "Cache Information"),
+    (16, "Physical Memory Array"),
+    (17, "Memory Device"),
+];
+
+/// The type that a line begins: a handle's, or a title's (`-q` prints no handles).
+fn begins(text: &str) -> Option<Begins> {
+    if let Some(rest) = text.strip_prefix("Handle 0x") {
+        let (handle, rest) = rest.split_once(',')?;
+        let kind = rest.trim().strip_prefix("DMI type ")?;
+        let digits: String = kind.chars().take_while(char::is_ascii_digit).collect();
+        return Some(Begins::Handle(u32::from_str_radix(handle, 16).ok()?, digits.parse().ok()?));
+    }
+    TITLES.iter().find(|(_, title)| *title == text).map(|(kind, _)| Begins::Title(*kind))
+}
+
+enum Begins {
+    Handle(u32, u32),
+    Title(u32),
+}
+
+/// What a command line asks for: `-t memory`, `-t 17`, `--type processor`.
+fn asked(command: &Command) -> Option<u32> {
+    let mut words = command.text.split_whitespace();
+    words.find(|word| word.ends_with("dmidecode"))?;
+    while let Some(word) = words.next() {
+        let kind = match word {
+            "-t" | "--type" => words.next()?,
+            "|" => return None,
+            word => match word.strip_prefix("-t").or_else(|| word.strip_prefix("--type=")) {
+                Some(kind) => kind,
+                None => continue,
+            },
+        };
+        return match kind.trim_matches(['"', '\'']) {
+            "memory" | "17" => Some(17),
+            "processor" | "4" => Some(4),
+            "system" | "1" => Some(1),
+            _ => None,
+        };
+    }
+    None
+}
+
+impl Tool for Dmidecode {
+    fn name(&self) -> &'static str {
+        "dmidecode"
+    }
+
+    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
+        let text = line.text.trim();
+        if text.starts_with("# dmidecode ") || matches!(begins(text), Some(Begins::Handle(..))) {
+            return true;
+        }
+        let title = begins(text).is_some();
+        // Lines that grep let through have no structure above them.
+        let field =
+            text.contains(": ") && command.is_some_and(|c| c.text.contains('|') && asked(c).is_some());
+        title || field
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        let kind = command.filter(|command| command.text.contains('|')).and_then(asked);
+        Box::new(Text { searched: kind, structure: None, arrays: BTreeSet::new(), seen: BTreeSet::new() })
+    }
+}
+
+/// A structure that is being read.
+struct Structure {
+    kind: u32,
+    handle: Option<u32>,
+    title: Option<(u64, String)>,
+    fields: Vec<(String, Told<String>)>,
+}
+
+struct Text {
+    /// The type of the structures that single lines without a head are of.
+    searched: Option<u32>,
+    structure: Option<Structure>,
+    /// Handles of arrays that are no system memory.
+    arrays: BTreeSet<String>,
+    /// Handles of the memory devices and processors that have been read.
+    seen: BTreeSet<u32>,
+}
+
+/// Fields kept of one structure; the longest list (a processor's features) is not kept.
+const MOST_FIELDS: usize = 64;
+
+impl Reader for Text {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.is_empty() {
+            return Fit::Between;
+        }
+        if let Some(version) = text.strip_prefix("# dmidecode ") {
+            if self.structure.is_some() {
+                return Fit::Over;
+            }
+            sink.version(version.trim());
+            return Fit::Taken;
+        }
+        match begins(text) {
+            Some(Begins::Handle(handle, kind)) => {
+                self.close(sink);
+                self.structure =
+                    Some(Structure { kind, handle: Some(handle), title: None, fields: Vec::new() });
+                return Fit::Taken;
+            }
+            Some(Begins::Title(kind)) => {
+                let title = Some((line.number, text.to_owned()));
+                match &mut self.structure {
+                    Some(open) if open.title.is_none() && open.kind == kind => open.title = title,
+                    _ => {
+                        self.close(sink);
+                        self.structure = Some(Structure { kind, handle: None, title, fields: Vec::new() });
+                    }
+                }
+                return Fit::Taken;
+            }
+            None => {}
+        }
+        let preamble = [
+            "Getting SMBIOS data",
+            "SMBIOS ",
+            "Legacy DMI",
+            "Scanning /dev/mem",
+            "Reading SMBIOS",
+            "Table at",
+            "Using SMBIOS",
+        ];
+        if text.starts_with('#') {
+            let known = ["SMBIOS implementations newer", "fully supported by this version"];
+            let comment = text.trim_start_matches('#').trim();
+            return if known.iter().any(|words| comment.starts_with(words)) {
+                Fit::Taken
+            } else {
+                Fit::Between
+            };
+        }
+        if self.structure.is_none() && self.searched.is_none() {
+            let known = preamble.iter().any(|words| text.starts_with(words))
+                || text.ends_with("structures occupying")
+                || text.contains("structures occupying");
+            return if known { Fit::Taken } else { Fit::Over };
+        }
+        self.field(text, line, sink)
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        self.close(sink);
+        machine::smbios::place(&mut sink.draft.machine.memory_devices);
+    }
+}
+
+impl Text {
+    fn field(&mut self, text: &str, line: Line, sink: &mut Sink) -> Fit {
+        let indented = line.text.starts_with([' ', '\t']);
+        let Some((key, value)) = text.split_once(':') else {
+            // An entry of a list (`Multi-Core`), or the title of a structure that is not read.
+            return if indented || self.structure.as_ref().is_some_and(|s| s.title.is_none()) {
+                Fit::Taken
+            } else {
+                Fit::Between
+            };
+        };
+        let key = key.trim();
+        let value = facts::without_comment(value);
+        let a_key = key.len() <= 40 && key.is_ascii() && key.starts_with(|c: char| c.is_ascii_uppercase());
+        let searched = self.searched;
+        if !a_key || !indented && searched.is_none() && !value_of_known(key) {
+            return Fit::Between;
+        }
+        let repeated = |open: &Structure| {
+            open.title.is_none() && open.handle.is_none() && open.fields.iter().any(|(name, _)| name == key)
+        };
+        if let Some(kind) = searched
+            && self.structure.as_ref().is_none_or(repeated)
+        {
+            self.close(sink);
+            self.structure = Some(Structure { kind, handle: None, title: None, fields: Vec::new() });
+        }
+        if let Some(open) = &mut self.structure
+            && open.fields.len() < MOST_FIELDS
+        {
+            let told = Told { value: value.to_owned(), origin: sink.origin(line) };
+            open.fields.push((key.to_owned(), told));
+        }
+        Fit::Taken
+    }
+
+    fn close(&mut self, sink: &mut Sink) {
+        let Some(structure) = self.structure.take() else { return };
+        if let Some(handle) = structure.handle.filter(|_| matches!(structure.kind, 4 | 17)) {
+            // The same table twice in one output.
+            if !self.seen.insert(handle) {
+                return;
+            }
+        }
+        match structure.kind {
+            0 => {
+                sink.draft.machine.system.firmware =
+                    structure.joined(&["Vendor", "Version", "Release Date"], "machine.system.firmware", sink)
+            }
+            1 => {
+                sink.draft.machine.system.vendor =
+                    structure.text("Manufacturer", "machine.system.vendor", sink).map(|t| t.value);
+                sink.draft.machine.system.product =
+                    structure.text("Product Name", "machine.system.product", sink).map(|t| t.value);
+            }
+            2 => {
+                sink.draft.machine.system.board =
+                    structure.joined(&["Manufacturer", "Product Name"], "machine.system.board", sink)
+            }
+            4 => structure.socket(sink),
+            16 => {
+                if structure.get("Use").is_some_and(|used| used.value != "System Memory")
+                    && let Some(handle) = structure.handle
+                {
+                    self.arrays.insert(format!("0x{handle:04X}"));
+                }
+            }
+            17 => {
+                let other =
+                    structure.get("Array Handle").is_some_and(|handle| self.arrays.contains(&handle.value));
+                if !other {
+                    structure.device(sink);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Keys that are believed without indentation, as where a mail or a page lost it.
+fn value_of_known(key: &str) -> bool {
+    const KEYS: &[&str] = &[
+        "Array Handle",
+        "Error Information Handle",
+        "Total Width",
+        "Data Width",
+        "Size",
+        "Form Factor",
+        "Set",
+        "Locator",
+        "Bank Locator",
+        "Type",
+        "Type Detail",
+        "Speed",
+        "Manufacturer",
+        "Serial Number",
+        "Asset Tag",
+        "Part Number",
+        "Rank",
+        "Configured Clock Speed",
+        "Configured Memory Speed",
+        "Minimum Voltage",
+        "Maximum Voltage",
+        "Configured Voltage",
+        "Memory Technology",
+        "Version",
+        "Socket Designation",
+        "Family",
+        "ID",
+        "Voltage",
+        "External Clock",
+        "Max Speed",
+        "Current Speed",
+        "Status",
+        "Upgrade",
+        "Core Count",
+        "Core Enabled",
+        "Thread Count",
+        "Product Name",
+        "Vendor",
+        "Release Date",
+    ];
+    KEYS.contains(&key)
+}
+
+impl Structure {
+    fn get(&self, key: &str) -> Option<&Told<String>> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, told)| told)
+    }
+
+    /// A text that says something.
+    fn text(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Told<String>> {
+        let told = self.get(key)?;
+        let meaningless =
+            told.value.starts_with('<') || matches!(told.value.as_str(), "NULL" | "NO DIMM" | "Other");
+        let value = machine::system::told(&told.value).filter(|_| !meaningless)?;
+        note(path, told, sink);
+        Some(Told { value, origin: told.origin.clone() })
+    }
+
+    fn joined(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<String> {
+        let parts: Vec<String> =
+            keys.iter().filter_map(|key| self.text(key, path, sink)).map(|told| told.value).collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    }
+
+    /// A number before a unit, at least 1.
+    fn number(&self, key: &str, unit: &str) -> Option<Told<u32>> {
+        let told = self.get(key)?;
+        let (value, rest) = facts::number(&told.value)?;
+        let fits =
+            value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value) && rest.starts_with(unit);
+        fits.then(|| Told { value: value as u32, origin: told.origin.clone() })
+    }
+
+    fn hz(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Told<u64>> {
+        let mhz = self.number(key, "MHz")?;
+        if !(1..=10_000).contains(&mhz.value) {
+            withhold(
+                path,
+                format!("{} MHz is not a clock that a processor can have", mhz.value),
+                mhz.origin,
+                sink,
+            );
+            return None;
+        }
+        Some(Told { value: u64::from(mhz.value) * 1_000_000, origin: mhz.origin })
+    }
+
+    fn socket(&self, sink: &mut Sink) {
+        let central = self.get("Type").is_none_or(|kind| kind.value == "Central Processor");
+        let populated = self.get("Status").is_none_or(|status| !status.value.starts_with("Unpopulated"));
+        if !central || !populated {
+            return;
+        }
+        let socket = Socket {
+            name: self.text("Version", "machine.processor.firmware_name", sink),
+            hz: self.hz("Current Speed", "machine.processor.base_hz", sink),
+            whole: self.title.is_some(),
+        };
+        sink.draft.facts.sockets.push(socket);
+    }
+
+    fn device(&self, sink: &mut Sink) {
+        let at = sink.draft.machine.memory_devices.len();
+        if at >= machine::smbios::MAX_DEVICES {
+            return;
+        }
+        let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
+        let bytes = self
+            .get("Size")
+            .and_then(|told| facts::size(&told.value))
+            .map(|(bytes, _)| bytes)
+            .filter(|bytes| *bytes > 0);
+        if let (Some(_), Some(told)) = (bytes, self.get("Size")) {
+            note(&path("bytes"), told, sink);
+        }
+        let device = MemoryDevice {
+            locator: self.text("Locator", &path("locator"), sink).map(|t| t.value),
+            bank: self.text("Bank Locator", &path("bank"), sink).map(|t| t.value),
+            bytes,
+            kind: self.text("Type", &path("kind"), sink).map(|t| t.value),
+            form: self.text("Form Factor", &path("form"), sink).map(|t| t.value),
+            rated_mt_s: self.speed(&["Speed"], &path("rated_mt_s"), sink),
+            configured_mt_s: self.speed(
+                &["Configured Memory Speed", "Configured Clock Speed"],
+                &path("configured_mt_s"),
+                sink,
+            ),
+            data_bits: self.number("Data Width", "bits").map(|t| t.value).filter(|bits| *bits < 0xffff),
+            ranks: self.number("Rank", "").map(|t| t.value),
+            vendor: self.text("Manufacturer", &path("vendor"), sink).map(|t| t.value),
+            part: self.text("Part Number", &path("part"), sink).map(|t| t.value),
+            channel: None,
+            node: None,
+        };
+        if device != MemoryDevice::default() {
+            sink.draft.machine.memory_devices.push(device);
+        }
+    }
+
+    fn speed(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<u32> {
+        let told = keys.iter().find_map(|key| self.get(key))?;
+        let (value, rest) = facts::number(&told.value)?;
+        // The number was always the transfers'; before dmidecode 3.0 its unit was called MHz.
+        if !rest.starts_with("MT/s") && !rest.starts_with("MHz") {
+            return None;
+        }
+        if value.fract() != 0.0 || !possible_speed(value) {
+            let why = format!("{value} MT/s is not a speed that memory has");
+            withhold(path, why, told.origin.clone(), sink);
+            return None;
+        }
+        note(path, told, sink);
+        Some(value as u32)
+    }
+}
+
+fn possible_speed(mt_s: f64) -> bool {
+    mt_s != f64::from(IMPOSSIBLE) && (f64::from(*SPEEDS.start())..=f64::from(*SPEEDS.end())).contains(&mt_s)
+}
+
+fn note<T>(path: &str, told: &Told<T>, sink: &mut Sink) {
+    sink.draft.told.push((path.to_owned(), told.origin.clone()));
+    sink.taken += 1;
+}
+
+fn withhold(what: &str, why: String, origin: record::import::Origin, sink: &mut Sink) {
+    sink.draft.withheld.push(record::import::Withheld { what: what.to_owned(), why, origin });
+}
+
+/// The longest dump that is read: tables have some 100 KiB at most.
+pub const LONGEST_DUMP: usize = 4 << 20;
+
+/// Whether these bytes begin a table that `dmidecode --dump-bin` wrote.
+pub fn is_dump(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_")
+}
+
+/// Reads the table that `dmidecode --dump-bin` wrote; `false` where it is damaged beyond that.
+pub fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
+    let line = Line { number: 1, text: "an SMBIOS table (dmidecode --dump-bin)" };
+    let Some((_, table)) = machine::smbios::split_dump(bytes) else {
+        sink.withhold("machine.memory_devices", "the SMBIOS table is cut off".to_owned(), line);
+        return false;
+    };
+    let tables = machine::smbios::read(table.to_vec());
+    if !tables.complete {
+        let note = "the SMBIOS table is damaged or cut off; what stands after the damage is missing";
+        sink.draft.machine.notes.push(format!("{}: {note}", sink.text));
+    }
+    let first = sink.draft.machine.memory_devices.len();
+    for (at, mut device) in tables.devices.into_iter().enumerate() {
+        let path = format!("machine.memory_devices[{}]", first + at);
+        sink.told(&path, line);
+        for (speed, name) in
+            [(&mut device.rated_mt_s, "rated_mt_s"), (&mut device.configured_mt_s, "configured_mt_s")]
+        {
+            if let Some(mt_s) = speed.filter(|mt_s| !possible_speed(f64::from(*mt_s))) {
+                sink.withhold(
+                    &format!("{path}.{name}"),
+                    format!("{mt_s} MT/s is not a speed that memory has"),
+                    line,
+                );
+                *speed = None;
+            }
+        }
+        sink.draft.machine.memory_devices.push(device);
+    }
+    let told = |sink: &mut Sink, path: &str| sink.told(path, line);
+    if tables.processor.is_some() || tables.processor_hz.is_some() {
+        told(sink, "machine.processor.firmware_name");
+        let origin = sink.origin(line);
+        sink.draft.facts.sockets.push(Socket {
+            name: tables.processor.map(|value| Told { value, origin: origin.clone() }),
+            hz: tables.processor_hz.map(|value| Told { value, origin }),
+            whole: false,
+        });
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests;

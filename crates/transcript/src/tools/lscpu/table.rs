@@ -1,0 +1,192 @@
+//! The tables of lscpu: `-e` and `-p` (a row a CPU), `-C` (a row a kind of cache).
+
+use crate::facts::{self, CacheRow, CpuRow};
+use crate::sink::Sink;
+use crate::tools::{Command, Fit, Line, Reader, Tool};
+
+/// `lscpu -e`.
+pub struct LscpuExtended;
+/// `lscpu -p`.
+pub struct LscpuParsable;
+/// `lscpu -C`.
+pub struct LscpuCaches;
+
+impl Tool for LscpuExtended {
+    fn name(&self) -> &'static str {
+        "lscpu -e"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        let mut columns = line.text.split_whitespace();
+        columns.next() == Some("CPU")
+            && columns.clone().any(|column| column == "CORE" || column == "SOCKET")
+            && columns.all(|column| {
+                column.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '%'))
+            })
+    }
+
+    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(Cpus { columns: Vec::new(), commas: false })
+    }
+}
+
+impl Tool for LscpuParsable {
+    fn name(&self) -> &'static str {
+        "lscpu -p"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        line.text.starts_with("# CPU,") || line.text.starts_with("# The following is the parsable format")
+    }
+
+    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(Cpus { columns: Vec::new(), commas: true })
+    }
+}
+
+struct Cpus {
+    columns: Vec<String>,
+    commas: bool,
+}
+
+impl Reader for Cpus {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        let comment = text.strip_prefix('#').map(str::trim).filter(|_| self.commas);
+        if let Some(header) = comment.filter(|text| text.starts_with("CPU,")) {
+            self.columns = header.split(',').map(|column| column.to_ascii_lowercase()).collect();
+            return Fit::Taken;
+        }
+        if comment.is_some() {
+            return if self.columns.is_empty() { Fit::Taken } else { Fit::Over };
+        }
+        if self.columns.is_empty() {
+            self.columns = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+            return Fit::Taken;
+        }
+        let cells: Vec<&str> = if self.commas {
+            text.split(',').map(str::trim).collect()
+        } else {
+            text.split_whitespace().collect()
+        };
+        match self.row(&cells, line, sink) {
+            Some(row) => {
+                sink.told(&format!("machine.cpus[{}]", row.cpu), line);
+                sink.draft.facts.rows.push(row);
+                Fit::Taken
+            }
+            None if text.is_empty() => Fit::Between,
+            None => Fit::Over,
+        }
+    }
+
+    fn end(&mut self, _: &mut Sink) {}
+}
+
+impl Cpus {
+    fn row(&self, cells: &[&str], line: Line, sink: &Sink) -> Option<CpuRow> {
+        let cpu = cells.first()?.parse::<u32>().ok().filter(|cpu| *cpu <= record::cpu_list::MAX_CPU)?;
+        if cells.len() > self.columns.len() {
+            return None;
+        }
+        let mut row = CpuRow {
+            cpu,
+            core: None,
+            socket: None,
+            cluster: None,
+            node: None,
+            caches: Vec::new(),
+            online: true,
+            hz: (None, None),
+            origin: sink.origin(line),
+        };
+        let hz = |cell: &str| {
+            facts::number(cell)
+                .map(|(mhz, _)| mhz)
+                .filter(|mhz| (1.0..=10_000.0).contains(mhz))
+                .map(|mhz| (mhz * 1e6) as u64)
+        };
+        for (column, cell) in self.columns.iter().zip(cells) {
+            let number = cell.parse::<u32>().ok();
+            match column.as_str() {
+                "core" => row.core = number,
+                "socket" => row.socket = number,
+                "cluster" => row.cluster = number,
+                "node" => row.node = number,
+                "online" => row.online = !matches!(*cell, "no" | "N" | "n" | "nein" | "non" | "否"),
+                "maxmhz" => row.hz.0 = hz(cell),
+                "minmhz" => row.hz.1 = hz(cell),
+                // `-e` has the caches in one column, `-p` in one each.
+                names if names.contains(':') => {
+                    let pairs = names.split(':').zip(cell.split(':'));
+                    row.caches.extend(
+                        pairs.filter_map(|(name, number)| Some((cache(name)?, number.parse().ok()?))),
+                    );
+                }
+                name => {
+                    if let (Some(name), Some(number)) = (cache(name), number) {
+                        row.caches.push((name, number));
+                    }
+                }
+            }
+        }
+        Some(row)
+    }
+}
+
+fn cache(name: &str) -> Option<String> {
+    facts::cache_name(name)?;
+    Some(name.replace('l', "L"))
+}
+
+impl Tool for LscpuCaches {
+    fn name(&self) -> &'static str {
+        "lscpu -C"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        line.text.trim_start().starts_with("NAME ") && line.text.contains("ONE-SIZE")
+    }
+
+    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(Caches { columns: Vec::new() })
+    }
+}
+
+struct Caches {
+    columns: Vec<String>,
+}
+
+impl Reader for Caches {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let cells: Vec<&str> = line.text.split_whitespace().collect();
+        let Some(first) = cells.first() else { return Fit::Between };
+        if self.columns.is_empty() {
+            self.columns = cells.iter().map(|cell| (*cell).to_owned()).collect();
+            return Fit::Taken;
+        }
+        if facts::cache_name(first).is_none() || cells.len() > self.columns.len() {
+            return Fit::Over;
+        }
+        let cell = |name: &str| {
+            let at = self.columns.iter().position(|column| column == name)?;
+            cells.get(at).copied()
+        };
+        let bytes = |name: &str| {
+            cell(name).and_then(facts::size).map(|(bytes, _)| bytes).filter(|bytes| *bytes >= 256)
+        };
+        let number = |name: &str| cell(name)?.parse::<u32>().ok().filter(|number| *number > 0);
+        let row = CacheRow {
+            name: (*first).to_owned(),
+            bytes: (bytes("ONE-SIZE"), bytes("ALL-SIZE")),
+            ways: number("WAYS"),
+            line: number("COHERENCY-SIZE"),
+            origin: sink.origin(line),
+        };
+        sink.told(&format!("machine.caches.{first}"), line);
+        sink.draft.facts.cache_rows.push(row);
+        Fit::Taken
+    }
+
+    fn end(&mut self, _: &mut Sink) {}
+}

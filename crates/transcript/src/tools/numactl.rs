@@ -1,0 +1,219 @@
+//! `numactl -H`: nodes, their CPUs and memory, and the firmware's distances.
+
+use record::CpuList;
+
+use super::{Command, Fit, Line, Reader, Tool};
+use crate::facts::{self, Numactl as Facts, Told};
+use crate::sink::Sink;
+
+/// `numactl -H`.
+pub struct Numactl;
+
+/// Most nodes believed; Linux has at most 1024.
+const MOST_NODES: u32 = 1024;
+
+/// What a line tells.
+enum Says<'a> {
+    Available(u32),
+    Cpus(u32, &'a str),
+    Memory { node: u32, free: bool, value: &'a str },
+    DistancesFollow,
+    Columns(Vec<u32>),
+    Row(u32, Vec<u32>),
+}
+
+fn says(text: &str) -> Option<Says<'_>> {
+    let text = facts::without_comment(text);
+    if let Some(rest) = text.strip_prefix("available:") {
+        return rest.split_whitespace().next()?.parse().ok().map(Says::Available);
+    }
+    if let Some(rest) = text.strip_prefix("node") {
+        let rest = rest.trim_start();
+        if rest == "distances:" {
+            return Some(Says::DistancesFollow);
+        }
+        let (head, value) = match rest.split_once(':') {
+            Some((head, value)) => (head, value.trim()),
+            None => return numbers(rest).map(Says::Columns),
+        };
+        let (node, what) = head.split_once(' ')?;
+        let node = node.parse().ok().filter(|node| *node < MOST_NODES)?;
+        return match what.trim() {
+            "cpus" => Some(Says::Cpus(node, value)),
+            what @ ("size" | "free") => Some(Says::Memory { node, free: what == "free", value }),
+            _ => None,
+        };
+    }
+    let (node, row) = text.split_once(':')?;
+    let node = node.trim().parse().ok().filter(|node| *node < MOST_NODES)?;
+    numbers(row).map(|row| Says::Row(node, row))
+}
+
+/// Numbers separated by spaces, at least one.
+fn numbers(text: &str) -> Option<Vec<u32>> {
+    let numbers: Option<Vec<u32>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
+    numbers.filter(|numbers| !numbers.is_empty() && numbers.len() <= MOST_NODES as usize * 64)
+}
+
+impl Tool for Numactl {
+    fn name(&self) -> &'static str {
+        "numactl -H"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        let text = line.text.trim();
+        (text.starts_with("available: ") && text.contains("node") || text.starts_with("node "))
+            && matches!(says(text), Some(Says::Available(_) | Says::Cpus(..) | Says::DistancesFollow))
+    }
+
+    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(Hardware { told: Facts::default(), open: Open::Nothing, rows: false })
+    }
+}
+
+/// What a line of numbers alone would go on, where a mail was wrapped.
+enum Open {
+    Nothing,
+    Cpus(u32),
+    Columns,
+    Row(u32),
+}
+
+struct Hardware {
+    told: Facts,
+    open: Open,
+    /// The distance table has begun.
+    rows: bool,
+}
+
+impl Reader for Hardware {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        let text = line.text.trim();
+        if text.is_empty() {
+            self.open = Open::Nothing;
+            return Fit::Between;
+        }
+        let Some(says) = says(text) else { return self.goes_on(text) };
+        match says {
+            Says::Available(count) => {
+                if !self.told.nodes.is_empty() {
+                    return Fit::Over;
+                }
+                self.open = Open::Nothing;
+                if (1..=MOST_NODES).contains(&count) {
+                    sink.told("machine.counts.nodes", line);
+                    self.told.available = Some(Told { value: count, origin: sink.origin(line) });
+                } else {
+                    sink.withhold(
+                        "machine.counts.nodes",
+                        format!("{count} nodes: no machine has them"),
+                        line,
+                    );
+                }
+            }
+            Says::Cpus(node, list) => {
+                if self.told.nodes.get(&node).is_some_and(|known| known.cpus.is_some()) {
+                    return Fit::Over;
+                }
+                let Some(cpus) = cpus(list) else { return Fit::Between };
+                sink.told(&format!("machine.nodes[{node}].cpus"), line);
+                let told = Told { value: cpus, origin: sink.origin(line) };
+                self.told.nodes.entry(node).or_default().cpus = Some(told);
+                self.open = Open::Cpus(node);
+            }
+            Says::Memory { node, free, value } => {
+                self.open = Open::Nothing;
+                let Some((bytes, _)) = facts::size(value) else { return Fit::Taken };
+                sink.told(
+                    &format!("machine.nodes[{node}].{}", if free { "free_bytes" } else { "bytes" }),
+                    line,
+                );
+                let told = Some(Told { value: bytes, origin: sink.origin(line) });
+                let entry = self.told.nodes.entry(node).or_default();
+                *(if free { &mut entry.free } else { &mut entry.bytes }) = told;
+            }
+            Says::DistancesFollow => {
+                self.rows = true;
+                self.open = Open::Nothing;
+            }
+            Says::Columns(columns) => {
+                if !self.rows {
+                    return Fit::Between;
+                }
+                self.told.columns = columns;
+                self.open = Open::Columns;
+            }
+            Says::Row(node, row) => {
+                if !self.rows || self.told.columns.is_empty() || self.told.distances.contains_key(&node) {
+                    return if self.rows { Fit::Over } else { Fit::Between };
+                }
+                sink.told(&format!("machine.nodes[{node}].distances"), line);
+                self.told.distances.insert(node, Told { value: row, origin: sink.origin(line) });
+                self.open = Open::Row(node);
+            }
+        }
+        Fit::Taken
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        let mut told = std::mem::take(&mut self.told);
+        let columns = told.columns.len();
+        let whole = told.distances.values().all(|row| row.value.len() == columns)
+            && told.columns.iter().all(|node| told.distances.contains_key(node));
+        let possible = |row: &Told<Vec<u32>>| row.value.iter().all(|distance| (1..=255).contains(distance));
+        if let Some(row) = told.distances.values().find(|row| !whole || !possible(row)) {
+            let why = if whole {
+                "distances are from 1 to 255 (ACPI)"
+            } else {
+                "the table of distances is not square: lines of it are missing"
+            };
+            sink.draft.withheld.push(record::import::Withheld {
+                what: "machine.nodes[].distances".to_owned(),
+                why: why.to_owned(),
+                origin: row.origin.clone(),
+            });
+            told.distances.clear();
+        }
+        sink.draft.facts.numactl.push(told);
+    }
+}
+
+fn cpus(list: &str) -> Option<CpuList> {
+    if list.is_empty() {
+        return Some(CpuList::new());
+    }
+    numbers(list)
+        .filter(|numbers| numbers.iter().all(|cpu| *cpu <= record::cpu_list::MAX_CPU))
+        .map(|numbers| numbers.into_iter().collect())
+}
+
+impl Hardware {
+    fn goes_on(&mut self, text: &str) -> Fit {
+        let Some(more) = numbers(text) else { return Fit::Between };
+        match self.open {
+            Open::Nothing => return Fit::Between,
+            Open::Cpus(node) => {
+                let list = self.told.nodes.get_mut(&node).and_then(|node| node.cpus.as_mut());
+                let (Some(list), Some(more)) = (list, cpus(text)) else { return Fit::Between };
+                list.value = list.value.union(&more);
+            }
+            Open::Columns => {
+                if self.told.columns.len() + more.len() > MOST_NODES as usize {
+                    return Fit::Between;
+                }
+                self.told.columns.extend(more);
+            }
+            Open::Row(node) => {
+                let columns = self.told.columns.len();
+                match self.told.distances.get_mut(&node) {
+                    Some(row) if row.value.len() + more.len() <= columns => row.value.extend(more),
+                    _ => return Fit::Between,
+                }
+            }
+        }
+        Fit::Taken
+    }
+}
+
+#[cfg(test)]
+mod tests;
