@@ -3,12 +3,15 @@
 
 mod datum;
 mod digest;
+mod explain;
 mod facts;
 mod levels;
 mod method;
 mod nodes;
+mod order;
 mod ratio;
 mod table;
+mod what_if;
 
 use std::collections::HashMap;
 
@@ -17,6 +20,9 @@ use record::document::Tool;
 use record::{Ended, Machine, Record};
 
 use digest::Digest;
+
+/// Records up to which what each says of itself is told.
+const FEW: usize = 6;
 
 /// One record that is compared.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +65,11 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let (rows, refused) = table::rows(&known, baseline);
     let figures = if extent == Extent::All { table::figures(&known, baseline) } else { Vec::new() };
     let relation = relation(sides, &subjects);
+    let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
+    let same = relation == Relation::SameRecord;
+    let explanations = if same { Vec::new() } else { explain::explanations(&known, &names, baseline) };
+    let what_if = if same { Vec::new() } else { what_if::what_ifs(&known, &names) };
+    let orders = order::orders(&rows, &known, &names);
     let mut comparison = Comparison {
         comparison: COMPARISON_VERSION,
         tool,
@@ -69,12 +80,18 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         rows,
         figures,
         refused,
-        explanations: Vec::new(),
-        what_if: Vec::new(),
-        orders: Vec::new(),
+        explanations,
+        what_if,
+        orders,
         notes: Vec::new(),
     };
     comparison.notes = notes(&comparison);
+    if !same && known.len() <= FEW {
+        for (this, name) in known.iter().zip(&names) {
+            comparison.notes.extend(nodes::words(this.record, name));
+            comparison.notes.extend(explain::scaling_words(this, name));
+        }
+    }
     comparison
 }
 
@@ -207,5 +224,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
+#[cfg(test)]
+mod documents;
 #[cfg(test)]
 mod tests;

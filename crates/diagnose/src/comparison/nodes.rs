@@ -8,6 +8,9 @@ use record::{Measurement, Record};
 use super::datum::Datum;
 use super::digest::{Digest, Group, put};
 
+/// Memory that takes this much longer than the own node's is told.
+const WORTH_TELLING: f64 = 1.1;
+
 /// Which node a CPU is on, as far as a record tells.
 pub struct Nodes<'a> {
     record: &'a Record,
@@ -42,6 +45,27 @@ impl<'a> Nodes<'a> {
         self.of_cpu.get(&cpu).map(|own| *own == node)
     }
 
+    /// Whether a figure is of another package's memory; `None` where the record does not tell.
+    pub fn is_other_package(&self, m: &Measurement) -> Option<bool> {
+        let machine = &self.record.machine;
+        let own = if let Some(from) = m.place.count("from") {
+            u32::try_from(from).ok()?
+        } else {
+            *self.of_cpu.get(&u32::try_from(m.place.count("cpu")?).ok()?)?
+        };
+        let to = u32::try_from(m.place.count("to").or(m.place.count("node"))?).ok()?;
+        let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
+        let package = |node: u32| {
+            let told = machine.cpus.iter().find(|cpu| cpu.node == Some(node)).and_then(|cpu| cpu.package);
+            // Firmware numbers nodes package by package; where CPUs do not tell their package that stands in.
+            let nodes = self.count();
+            told.or_else(|| {
+                (nodes.is_multiple_of(packages) && node < nodes).then(|| node / (nodes / packages))
+            })
+        };
+        Some(package(own)? != package(to)?)
+    }
+
     /// Nodes with memory; 1 where the record tells of none.
     pub fn count(&self) -> u32 {
         let machine = &self.record.machine;
@@ -64,6 +88,29 @@ impl<'a> Nodes<'a> {
     }
 }
 
+/// What a record says of its own nodes, a sentence each: how much longer other packages' memory takes.
+pub fn words(record: &Record, who: &str) -> Vec<String> {
+    let said = |reach: &Reach| {
+        let (far, other) = match (&reach.far, &reach.other) {
+            (Some(far), _) => (far, "other packages'"),
+            (None, Some(other)) => (other, "other nodes'"),
+            (None, None) => return None,
+        };
+        let times = far.value / reach.own.value;
+        (times >= WORTH_TELLING && reach.own.unfit.is_none()).then(|| {
+            format!(
+                "{who}, {}: {other} memory takes {} times as long as the own node's ({} against {}).",
+                reach.what,
+                record::units::significant(times),
+                record::units::figure(far.value, &reach.unit),
+                record::units::figure(reach.own.value, &reach.unit)
+            )
+        })
+    };
+    // The best known figure is enough.
+    reaches(record).iter().find_map(said).into_iter().collect()
+}
+
 /// Latency of a record's memory by where it lies.
 #[derive(Clone, Debug)]
 pub struct Reach {
@@ -75,6 +122,8 @@ pub struct Reach {
     pub own: Datum,
     /// Other nodes' memory; absent on one node, or where it was not measured.
     pub other: Option<Datum>,
+    /// Other packages' memory, where nodes and packages are not the same; it is in `other`, too.
+    pub far: Option<Datum>,
     /// Share of accesses that go to other nodes in a program that ignores nodes.
     pub remote_share: f64,
     /// Nodes.
@@ -116,6 +165,7 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
             what: "load latency".to_owned(),
             unit: "ns".to_owned(),
             own: datum,
+            far: far(&nodes, &other),
             other: Datum::over(&other, "pairs of nodes"),
             remote_share: told.as_ref().map_or_else(|| nodes.remote_share(), |numa| numa.remote_share),
             nodes: told.map_or_else(|| nodes.count(), |numa| numa.nodes),
@@ -138,6 +188,13 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
         usable(record, "stream.ns_per_element").filter(|m| m.place.get("op").is_none()).collect();
     all.extend(reach(&nodes, &plain, "lmbench stream, an element".to_owned()));
     all
+}
+
+/// Of figures of other nodes those of other packages, where both kinds are there.
+fn far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
+    let far: Vec<&Measurement> =
+        other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
+    if far.len() == other.len() { None } else { Datum::over(&far, "places") }
 }
 
 fn usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
@@ -173,6 +230,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
         what,
         unit,
         own,
+        far: far(nodes, &other),
         other: Datum::over(&other, "places"),
         remote_share: nodes.remote_share(),
         nodes: nodes.count(),
@@ -201,8 +259,11 @@ pub fn rows(record: &Record, digest: &mut Digest) {
         if let Some(other) = reach.other {
             put(digest, Group::Numa, metric, order + 1, &format!("{what}, other nodes"), other);
         }
+        if let Some(far) = reach.far {
+            put(digest, Group::Numa, metric, order + 2, &format!("{what}, other packages"), far);
+        }
         if let Some(ignoring) = ignoring {
-            put(digest, Group::Numa, metric, order + 2, &format!("{what}, ignoring nodes"), ignoring);
+            put(digest, Group::Numa, metric, order + 3, &format!("{what}, ignoring nodes"), ignoring);
         }
     }
     let cells = |same: bool| -> Vec<&Measurement> {

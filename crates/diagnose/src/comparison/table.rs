@@ -12,7 +12,7 @@ use super::method;
 use super::ratio;
 
 /// Why one figure cannot be held against another; `None` where it can.
-fn refusal(this: &Datum, base: &Datum) -> Option<String> {
+pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<String> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());
     }

@@ -35,3 +35,204 @@ fn records_without_a_shared_metric_still_show_their_inventories() {
     );
     assert!(said.differences.iter().any(|d| d.what == "CPUs online"), "{:?}", said.differences);
 }
+
+fn with(mut record: Record, metric: &'static str, place: Where, value: f64) -> Record {
+    record.measurements.push(measured(metric, place, value));
+    record
+}
+
+#[test]
+fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
+    let bandwidth = |array: u64, llc: u64| {
+        let mut record = machine(2);
+        crate::samples::add_cache(&mut record, 3, llc, 2);
+        let place = Where::new().with("op", "triad").with("bytes_counted", "stream").with("threads", 2u32);
+        let m = measured("memory.bandwidth", place, 1e10)
+            .with_detail("array_bytes", array)
+            .with_detail("arrays", 1);
+        record.measurements.push(m);
+        record
+    };
+    let said = both(&bandwidth(256 << 20, 32 << 20), &bandwidth(256 << 20, 512 << 20));
+    assert!(
+        said.refused[0].why.contains("beyond the caches against within the caches"),
+        "{:?}",
+        said.refused
+    );
+    assert!(
+        said.rows.is_empty() && said.notes.iter().any(|note| note.contains("is comparable")),
+        "{:?}",
+        said.notes
+    );
+
+    let base = with(machine(2), "wakeup.average", Where::new().with("policy", "other"), 11e3);
+    let mut other = base.clone();
+    other.measurements[0].method = Some("Intel MLC".to_owned());
+    let said = both(&base, &other);
+    assert!(said.refused[0].why.contains("Intel MLC"), "{:?}", said.refused);
+    other.measurements[0].method = Some("cyclictest".to_owned());
+    assert!(both(&base, &other).refused.is_empty());
+    other.measurements[0].unit = "s".to_owned();
+    assert!(both(&base, &other).refused[0].why.contains("other units: ns against s"));
+
+    let mut emulated = base.clone();
+    emulated.machine.virtualization.emulated = Some(true);
+    let said = both(&base, &emulated);
+    assert!(said.rows.is_empty() && said.refused[0].why.contains("emulated"), "{:?}", said.refused);
+}
+
+#[test]
+fn a_latency_curve_is_a_row_a_level_and_its_points_are_in_the_figures() {
+    let curve = |memory: f64| {
+        let mut record = machine(1);
+        for (level, bytes) in [(1, 32 << 10), (2, 1 << 20), (3, 16 << 20)] {
+            crate::samples::add_cache(&mut record, level, bytes, 1);
+        }
+        let sizes = crate::samples::sizes(4096, 256 << 20);
+        let steps = [(32 << 10, 1.2), (1 << 20, 4.0), (16 << 20, 16.0), (1 << 40, memory)];
+        crate::samples::add_curve(&mut record, "2MiB", &crate::samples::steps(&sizes, &steps));
+        record
+    };
+    let said = both(&curve(90.0), &curve(117.0));
+    let rows: Vec<&str> =
+        said.rows.iter().filter(|row| row.metric == "load.latency").map(|row| row.what.as_str()).collect();
+    assert_eq!(rows, ["load from L1", "load from L2", "load from L3", "load from memory"]);
+    let memory = &said.rows.iter().find(|row| row.what == "load from memory").unwrap().cells[1];
+    assert!((memory.ratio.unwrap() - 1.3).abs() < 0.01 && memory.slower == Some(true), "{memory:?}");
+    let l2 = &said.rows.iter().find(|row| row.what == "load from L2").unwrap().cells[1];
+    assert_eq!(l2.slower, None);
+    assert!(said.figures.len() > 100);
+    assert!(said.explanations[0].causes[0].name == "memory latency", "{:?}", said.explanations);
+}
+
+#[test]
+fn all_cpus_stand_per_core_cpu_and_package_too() {
+    let workload = |cores: u32, cpus: u32, packages: u32, rate: f64| {
+        let mut record = machine(cpus);
+        record.machine.counts.cores = Some(cores);
+        record.machine.counts.packages = Some(packages);
+        let place = Where::new().with("workload", "primes").with("placement", "cores-first");
+        let record = with(record, "workload.throughput", place.clone().with("threads", 1u32), rate);
+        with(record, "workload.throughput", place.with("threads", cpus), rate * f64::from(cores))
+    };
+    let said = both(&workload(8, 8, 1, 5.0), &workload(16, 32, 2, 4.0));
+    let cell = |per| {
+        let row = said.rows.iter().find(|row| row.what == "primes, all CPUs" && row.per == per).unwrap();
+        row.cells[1].ratio.unwrap()
+    };
+    use record::comparison::Per;
+    assert!((cell(None) - 1.6).abs() < 0.01);
+    assert!((cell(Some(Per::Core)) - 0.8).abs() < 0.01);
+    assert!((cell(Some(Per::Cpu)) - 0.4).abs() < 0.01);
+    assert!((cell(Some(Per::Package)) - 0.8).abs() < 0.01);
+    let why = said.explanations.iter().find(|why| why.result == "primes, all CPUs").unwrap();
+    assert_eq!(why.causes[0].name, "number of cores");
+    assert!(why.causes.iter().any(|cause| cause.name == "one thread alone" && cause.despite), "{why:?}");
+}
+
+#[test]
+fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
+    let mut a = machine(2);
+    a.machine.hostname = Some("db1".to_owned());
+    a.machine.processor.model_name = Some("X".to_owned());
+    a.conditions.before.thp = Some("always".to_owned());
+    let mut b = a.clone();
+    b.started = "2026-02-01T00:00:00Z".to_owned();
+    b.conditions.before.thp = Some("never".to_owned());
+    let said = both(&a, &b);
+    assert_eq!(said.relation, Relation::SameMachine);
+    let changed: Vec<&str> = said.differences.iter().map(|d| d.what.as_str()).collect();
+    assert_eq!(changed, ["THP"]);
+    b.machine.hostname = Some("db2".to_owned());
+    assert_eq!(both(&a, &b).relation, Relation::Machines);
+}
+
+#[test]
+fn of_many_records_the_bad_one_is_named_and_names_stay_apart() {
+    let fleet: Vec<Record> = (0..40)
+        .map(|n| {
+            let place = Where::new().with("cpu", 0u32);
+            let slow = if n == 17 { 1.5 } else { 1.0 + f64::from(n % 5) * 0.002 };
+            let mut record = with(machine(2), "cost.syscall", place, 100.0 * slow);
+            record.started = format!("t{n}");
+            record
+        })
+        .collect();
+    let sides: Vec<Side> = fleet.iter().map(|record| Side { name: "node", source: "x", record }).collect();
+    let said = compare(&sides, 3, tool(), Extent::Summary);
+    assert_eq!(said.baseline, 3);
+    let far: Vec<usize> =
+        said.orders[0].ranks.iter().filter(|rank| rank.outlier).map(|rank| rank.subject).collect();
+    assert_eq!(far, [17]);
+    let mut names: Vec<&str> = said.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), 40);
+}
+
+#[test]
+fn half_empty_and_hostile_records_are_compared_without_a_wrong_figure() {
+    use proptest::prelude::*;
+    let metrics = [
+        "load.latency",
+        "stream.ns_per_element",
+        "workload.throughput",
+        "workload.time",
+        "core.ipc",
+        "numa.latency",
+        "memory.bandwidth",
+        "wakeup.latency",
+        "stolen.share",
+        "core.clock",
+        "smt.yield",
+        "load.parallelism",
+        "counter.count",
+    ];
+    let keys =
+        ["cpu", "node", "bytes", "threads", "from", "to", "op", "workload", "scope", "setting", "cause"];
+    let words = ["read", "all", "one", "system", "tuned", "below", "x, all CPUs", ""];
+    let value = prop_oneof![Just(0.0), Just(f64::NAN), Just(-1.0), Just(f64::MAX), 1e-9f64..1e12];
+    let place = proptest::collection::vec(
+        (
+            0..keys.len(),
+            prop_oneof![
+                (0u64..5).prop_map(record::Key::Count),
+                any::<u64>().prop_map(record::Key::Count),
+                (0..words.len()).prop_map(move |at| record::Key::Word(words[at].to_owned())),
+            ],
+        ),
+        0..5,
+    );
+    let measurement = (0..metrics.len(), place, proptest::collection::vec(value, 0..8));
+    let one = proptest::collection::vec(measurement, 0..12);
+    let sides = (proptest::collection::vec(one, 2..5), 0u32..4, any::<bool>());
+    proptest!(ProptestConfig::with_cases(300), |((records, cpus, counted) in sides)| {
+        let records: Vec<Record> = records.into_iter().map(|all| {
+            let mut record = machine(cpus);
+            if counted {
+                record.machine.counts.packages = Some(cpus);
+                record.machine.counts.nodes = Some(cpus);
+                record.machine.counts.cores = Some(cpus / 2);
+            }
+            for (metric, keys_of, samples) in all {
+                let mut place = Where::new();
+                for (at, key) in keys_of {
+                    place.0.insert(keys[at].to_owned(), key);
+                }
+                record.measurements.push(record::Measurement::new(metrics[metric], place, samples));
+            }
+            record
+        }).collect();
+        let sides: Vec<Side> = records.iter().map(|record| Side { name: "r", source: "s", record }).collect();
+        let said = compare(&sides, 0, tool(), Extent::All);
+        for cell in said.rows.iter().chain(&said.figures).flat_map(|row| &row.cells) {
+            prop_assert!(cell.value.is_none_or(f64::is_finite) && cell.ratio.is_none_or(|r| r.is_finite() && r > 0.0), "{cell:?}");
+            prop_assert!(cell.interval.is_none_or(|(low, high)| low <= high && low > 0.0), "{cell:?}");
+        }
+        for why in &said.explanations {
+            prop_assert!(why.speed.is_finite() && why.causes.iter().all(|c| c.factor.is_finite() && c.factor > 0.0), "{why:?}");
+        }
+        prop_assert!(said.what_if.iter().all(|what| what.gain.is_finite()));
+        prop_assert!(!said.to_json().contains("null,\n  \"speed\""));
+    });
+}

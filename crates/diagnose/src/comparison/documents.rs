@@ -1,0 +1,301 @@
+//! Published machines, from the few figures that were published of them, and what must come out of a comparison.
+
+use record::comparison::{Comparison, Support};
+use record::document::Tool;
+use record::machine::{Cache, CacheKind, MemoryDevice, Node};
+use record::{Measurement, Record, Where};
+
+use super::{Extent, Side, compare};
+
+fn side_by_side(all: &[(&str, &Record)]) -> Comparison {
+    let sides: Vec<Side> = all.iter().map(|(name, record)| Side { name, source: name, record }).collect();
+    compare(&sides, 0, Tool { name: "linespeed".to_owned(), version: "0.0.0".to_owned() }, Extent::Summary)
+}
+
+fn empty() -> Record {
+    Record::new("0.0.0", String::new(), Vec::new())
+}
+
+fn add(record: &mut Record, metric: &'static str, place: Where, value: f64) {
+    record.measurements.push(Measurement::new(metric, place, vec![value]));
+}
+
+/// A cloud server by its lscpu and its cyclictest line.
+fn cloud(cpus: u32, l3: u64, hypervisor: &str, mhz: u64, load: f64, average_us: f64) -> Record {
+    let mut record = empty();
+    let machine = &mut record.machine;
+    machine.counts.cpus_online = Some(cpus);
+    machine.counts.packages = Some(1);
+    machine.counts.nodes = Some(1);
+    machine.virtualization.hypervisor = Some(hypervisor.to_owned());
+    machine.processor.base_hz = Some(mhz * 1_000_000);
+    machine.caches.push(Cache {
+        level: 3,
+        kind: CacheKind::Unified,
+        bytes: Some(l3 << 10),
+        line: None,
+        ways: None,
+        cpus: (0..cpus).collect(),
+    });
+    record.conditions.before.load = Some([load, load, load]);
+    let place = Where::new().with("cpu", 0u32).with("policy", "other").with("priority", 0u32);
+    let mut average = Measurement::new("wakeup.average", place, vec![average_us * 1000.0]);
+    average.method = Some("cyclictest".to_owned());
+    record.measurements.push(average);
+    record
+}
+
+fn cloud_servers() -> [Record; 4] {
+    [
+        cloud(4, 40960, "kvm", 2494, 0.00, 11.0),
+        cloud(2, 20480, "kvm", 2594, 1.17, 55.0),
+        cloud(1, 33792, "kvm", 2500, 0.22, 18.0),
+        cloud(1, 15360, "xen", 2300, 1.09, 41.0),
+    ]
+}
+
+#[test]
+fn four_cloud_servers_stand_in_the_order_of_their_wake_ups() {
+    let [one, two, three, four] = cloud_servers();
+    let said = side_by_side(&[("1", &one), ("2", &two), ("3", &three), ("4", &four)]);
+    let order = said.orders.iter().find(|order| order.metric == "wakeup.average").unwrap();
+    let names: Vec<&str> = order.ranks.iter().map(|rank| said.subjects[rank.subject].name.as_str()).collect();
+    assert_eq!(names, ["1", "3", "4", "2"]);
+    // Caches fall in that order but for 2 and 4.
+    assert!(
+        order.says.contains("1 of 6 pairs contradict, 4 being faster than 2 with less"),
+        "{}",
+        order.says
+    );
+}
+
+#[test]
+fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown() {
+    let [_, two, _, four] = cloud_servers();
+    let said = side_by_side(&[("2", &two), ("4", &four)]);
+    let why = &said.explanations[0];
+    assert!((why.speed - 55.0 / 41.0).abs() < 1e-9, "{why:?}");
+    assert!(
+        why.causes.is_empty() && why.says.contains("Nothing in these figures explains it"),
+        "{}",
+        why.says
+    );
+    let support =
+        |claim: &str| why.claims.iter().find(|c| c.claim == claim).map(|c| (c.support, c.why.as_str()));
+    let (caches, figures) = support("the caches").unwrap();
+    assert_eq!(caches, Support::Contradicted);
+    assert!(figures.contains("20 MiB") && figures.contains("15 MiB"), "{figures}");
+    assert_eq!(support("the number of CPUs").unwrap().0, Support::Contradicted);
+    let (neighbours, missing) = support("neighbours on the host").unwrap();
+    assert_eq!(neighbours, Support::NotSupported);
+    assert!(missing.contains("no time taken from below was measured on 2 and 4"), "{missing}");
+    let (load, figures) = support("its own load").unwrap();
+    assert_eq!(load, Support::NotSupported);
+    assert!(figures.contains("1.17") && figures.contains("1.09"), "{figures}");
+    // With steal measured, the claim is judged by it.
+    let (mut two, mut four) = (two, four);
+    for (record, steal) in [(&mut two, 0.05), (&mut four, 0.001)] {
+        add(record, "stolen.share", Where::new().with("cpu", 0u32).with("cause", "below"), steal);
+    }
+    let said = side_by_side(&[("2", &two), ("4", &four)]);
+    let claim = said.explanations[0].claims.iter().find(|c| c.claim == "neighbours on the host").unwrap();
+    assert_eq!(claim.support, Support::Supported);
+}
+
+/// A load generator: CPUs, packages, its clock, what an element of lmbench's copy takes on its own and on other nodes, MT/s.
+fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, f64), mt_s: u32) -> Record {
+    let mut record = empty();
+    let machine = &mut record.machine;
+    machine.counts.cpus_online = Some(cpus);
+    machine.counts.packages = Some(packages);
+    machine.counts.nodes = Some(packages);
+    machine.processor.base_hz = Some(mhz * 1_000_000);
+    for id in 0..packages {
+        let each = cpus / packages;
+        let cpus = (id * each..(id + 1) * each).collect();
+        machine.nodes.push(Node { id, cpus, ..Node::default() });
+    }
+    machine.memory_devices.push(MemoryDevice {
+        bytes: Some(32 << 30),
+        rated_mt_s: Some(2933),
+        configured_mt_s: Some(mt_s),
+        ..MemoryDevice::default()
+    });
+    for (node, ns) in [(0u32, own), (1, other)] {
+        let place = Where::new().with("op", "copy").with("cpu", 0u32).with("node", node);
+        add(&mut record, "stream.ns_per_element", place, ns);
+    }
+    record
+}
+
+#[test]
+fn the_bigger_machine_waits_for_memory() {
+    let small = generator(72, 2, 2200, (1.1, 1.4), 2900);
+    let big = generator(196, 4, 2500, (1.2, 1.85), 2100);
+    let said = side_by_side(&[("72", &small), ("196", &big)]);
+    let why = said.explanations.iter().find(|why| why.result.contains("waits for memory")).unwrap();
+    let names: Vec<(&str, bool)> =
+        why.causes.iter().map(|cause| (cause.name.as_str(), cause.despite)).collect();
+    assert_eq!(
+        names,
+        [
+            ("memory latency", false),
+            ("memory devices' speed", false),
+            ("number of CPUs", true),
+            ("core clock", true)
+        ]
+    );
+    let latency = &why.causes[0];
+    assert!(latency.measured && (latency.factor - 1.25 / 1.6875).abs() < 1e-9, "{latency:?}");
+    assert!(latency.says.contains("75.0 %") && latency.says.contains("50.0 %"), "{}", latency.says);
+    assert_eq!(latency.parts[0].name, "remote share");
+    let product: f64 = latency.parts.iter().map(|part| part.factor).product();
+    assert!((product - latency.factor).abs() < 1e-9);
+    assert!((why.causes[1].factor - 2100.0 / 2900.0).abs() < 1e-9);
+    // With the other's memory and bound to nodes.
+    let of_big = |setting: &str| {
+        said.what_if.iter().find(|what| what.subject == 1 && what.setting == setting).map(|what| what.gain)
+    };
+    assert!((of_big("memory devices").unwrap() - 2900.0 / 2100.0).abs() < 1e-9);
+    assert!((of_big("processes bound to nodes").unwrap() - 1.6875 / 1.2).abs() < 1e-9);
+    assert!(said.what_if.iter().all(|what| what.subject == 1 || what.setting != "memory devices"));
+    // Where nothing tells which node is the CPU's own, the fastest is taken for it, and that is said.
+    let (mut small, mut big) = (small, big);
+    small.machine.nodes.clear();
+    big.machine.nodes.clear();
+    let said = side_by_side(&[("72", &small), ("196", &big)]);
+    let why = said.explanations.iter().find(|why| why.result.contains("waits for memory")).unwrap();
+    assert!((why.speed - 1.25 / 1.6875).abs() < 1e-9);
+    assert!(why.causes[0].says.contains("the fastest node is taken as the CPU's own"), "{why:?}");
+}
+
+/// `openssl speed aes-256-ige` at 8 KiB, kB/s by processes.
+fn openssl(cores: u32, cpus: u32, figures: &[(u32, f64)]) -> Record {
+    let mut record = empty();
+    record.machine.counts.cores = Some(cores);
+    record.machine.counts.cpus_online = Some(cpus);
+    for (threads, kb_s) in figures {
+        let place =
+            Where::new().with("workload", "aes-256-ige").with("bytes", 8192u32).with("threads", *threads);
+        let mut m = Measurement::new("workload.throughput", place, vec![kb_s * 1000.0]);
+        m.method = Some("openssl speed".to_owned());
+        record.measurements.push(m);
+    }
+    record
+}
+
+#[test]
+fn openssl_scales_as_its_figures_say_and_not_as_the_text_does() {
+    let intel = openssl(52, 104, &[(1, 89101.65), (32, 2680422.40), (104, 5247858.60)]);
+    let hygon = openssl(32, 64, &[(1, 79555.24), (32, 2550723.93), (64, 2884302.17)]);
+    let kunpeng = openssl(96, 96, &[(1, 143196.16), (32, 4584330.58), (96, 13751432.53)]);
+    let said = side_by_side(&[("intel", &intel), ("hygon", &hygon), ("kunpeng", &kunpeng)]);
+    let note = |who: &str| said.notes.iter().find(|note| note.starts_with(who)).unwrap();
+    assert!(note("hygon").contains("the siblings of its 32 cores add 13 %"), "{}", note("hygon"));
+    let intel_says = note("intel");
+    assert!(
+        intel_says.contains("siblings add about 20 % if its 52 cores are as fast each as the 32 measured"),
+        "{intel_says}"
+    );
+    assert!(note("kunpeng").contains("96 threads do 100 % of 96 times one"), "{}", note("kunpeng"));
+    let order = said.orders.iter().find(|order| order.result.contains("all CPUs")).unwrap();
+    let names: Vec<usize> = order.ranks.iter().map(|rank| rank.subject).collect();
+    assert_eq!(names, [2, 0, 1]);
+    // All CPUs: cores, one thread, scaling and siblings multiply up to the whole.
+    let why =
+        said.explanations.iter().find(|why| why.subject == 2 && why.result.contains("all CPUs")).unwrap();
+    let product: f64 = why.causes.iter().map(|cause| cause.factor).product();
+    assert!((product * why.unexplained.unwrap() / why.speed - 1.0).abs() < 1e-9);
+    assert!((why.unexplained.unwrap() - 1.0).abs() < 0.02, "{why:?}");
+    assert_eq!(why.causes[0].name, "number of cores");
+}
+
+/// `7^999999` by bc: seconds, and the counts of perf, of the program or of the whole system.
+fn power(seconds: f64, cycles: f64, instructions: f64, scope: &str, max_mhz: u64) -> Record {
+    let mut record = empty();
+    record.machine.processor.max_hz = Some(max_mhz * 1_000_000);
+    let workload = |place: Where| place.with("workload", "7^999999");
+    add(&mut record, "workload.time", workload(Where::new()), seconds);
+    for (event, count) in [("cycles", cycles), ("instructions", instructions)] {
+        add(
+            &mut record,
+            "counter.count",
+            workload(Where::new().with("event", event).with("scope", scope)),
+            count,
+        );
+    }
+    let place = workload(Where::new().with("source", "pmu").with("scope", scope));
+    add(&mut record, "core.ipc", place, instructions / cycles);
+    record
+}
+
+#[test]
+fn a_long_power_is_taken_apart_and_counts_of_the_whole_system_are_refused() {
+    let intel = power(18.603323495, 58_626_314_801.0, 128_284_870_917.0, "process", 2501);
+    let kunpeng = power(24.604603640, 63_865_354_560.0, 117_790_453_518.0, "process", 2600);
+    let hygon = power(26.729972414, 317_353_262_523.0, 293_162_940_548.0, "system", 2500);
+    let phytium = power(39.654819568, 612_467_194_375.0, 263_691_445_872.0, "system", 2100);
+    let said =
+        side_by_side(&[("intel", &intel), ("kunpeng", &kunpeng), ("hygon", &hygon), ("phytium", &phytium)]);
+    let order = said.orders.iter().find(|order| order.metric == "workload.time").unwrap();
+    assert_eq!(order.ranks.iter().map(|rank| rank.subject).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    let refused = said.refused.iter().find(|refusal| refusal.why.contains("whole system")).unwrap();
+    assert_eq!(refused.subjects, [2, 3]);
+    assert!(refused.metrics.contains(&"core.ipc".to_owned()), "{refused:?}");
+    let ipc = said.rows.iter().find(|row| row.metric == "core.ipc").unwrap();
+    assert!(ipc.cells[1].value.is_some() && ipc.cells[2].value.is_none() && ipc.cells[3].value.is_none());
+    // Kunpeng against Intel: fewer instructions, at fewer a cycle and a lower clock; all of it is explained.
+    let why = said.explanations.iter().find(|why| why.subject == 1).unwrap();
+    let factor =
+        |name: &str| why.causes.iter().find(|cause| cause.name == name).map(|cause| cause.factor).unwrap();
+    assert!((factor("instructions a cycle") - 1.8444 / 2.1882).abs() < 1e-3);
+    assert!((factor("core clock") - 2.5957 / 3.1514).abs() < 1e-3);
+    assert!((factor("instructions for the same work") - 128.28 / 117.79).abs() < 1e-3);
+    assert!((why.unexplained.unwrap() - 1.0).abs() < 1e-6, "{why:?}");
+    // Of Phytium the clock alone can be told, and the rest stays open.
+    let why = said.explanations.iter().find(|why| why.subject == 3).unwrap();
+    assert!(why.causes.iter().all(|cause| cause.name != "instructions a cycle"), "{why:?}");
+    assert!(why.claims.iter().any(|claim| claim.claim.contains("instructions a cycle of phytium")
+        && claim.support == Support::NotSupported));
+}
+
+/// lmbench's copy of a machine of packages with several nodes each: (cpu, node, ns an element).
+fn nodes(packages: u32, nodes: u32, cpus: u32, figures: &[(u32, u32, f64)]) -> Record {
+    let mut record = empty();
+    record.machine.counts.packages = Some(packages);
+    record.machine.counts.nodes = Some(nodes);
+    for id in 0..nodes {
+        let each = cpus / nodes;
+        let cpus = (id * each..(id + 1) * each).collect();
+        record.machine.nodes.push(Node { id, cpus, ..Node::default() });
+    }
+    for (cpu, node, ns) in figures {
+        let place = Where::new().with("op", "copy").with("cpu", *cpu).with("node", *node);
+        add(&mut record, "stream.ns_per_element", place, *ns);
+    }
+    record
+}
+
+#[test]
+fn a_copy_across_sockets_is_told_from_one_across_nodes() {
+    let phytium = nodes(
+        2,
+        16,
+        128,
+        &[
+            (7, 0, 2.84),
+            (7, 1, 3.16),
+            (7, 2, 3.85),
+            (7, 3, 3.69),
+            (7, 7, 3.95),
+            (7, 10, 8.80),
+            (7, 11, 9.27),
+            (7, 15, 8.73),
+        ],
+    );
+    let kunpeng = nodes(2, 4, 96, &[(7, 0, 1.84), (7, 1, 2.05), (7, 2, 3.51), (7, 3, 3.94)]);
+    let said = side_by_side(&[("ft-2500", &phytium), ("kunpeng", &kunpeng)]);
+    let note = said.notes.iter().find(|note| note.starts_with("ft-2500")).unwrap();
+    assert!(note.contains("other packages' memory takes 3.10 times as long"), "{note}");
+    assert!(said.rows.iter().any(|row| row.what == "lmbench copy, an element, other packages"));
+}

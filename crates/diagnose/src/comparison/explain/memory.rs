@@ -1,0 +1,190 @@
+//! A program that waits for memory: how far away it is, how much of it on other nodes, and how fast its devices run.
+
+use record::comparison::{Cause, Explanation};
+use record::units::{figure, percent, significant};
+use record::{Better, Record};
+
+use super::{Maker, Pair, causes_words, comparable, differs, evidence, resolved, sort, standing, told};
+use crate::comparison::datum::Datum;
+use crate::comparison::nodes::{Reach, reaches};
+use crate::parts::populated;
+
+/// Memory by latency, share of remote accesses and devices.
+pub fn explanation(pair: &Pair) -> Option<Explanation> {
+    let latency = reach_cause(pair).or_else(|| level_cause(pair));
+    let devices = devices_cause(pair);
+    let lead = latency.as_ref().or(devices.as_ref())?;
+    let speed = lead.factor;
+    if !differs(speed) && devices.as_ref().is_none_or(|devices| !differs(devices.factor)) {
+        return None;
+    }
+    let mut causes: Vec<Cause> =
+        [latency, devices, clock_cause(pair), cpus_cause(pair)].into_iter().flatten().collect();
+    // They act on different programs, so they stand beside each other; what was measured comes before bounds.
+    sort(&mut causes, speed, true);
+    let what = "a program that waits for memory";
+    let mut says = standing(pair, "Memory, for a program that waits for it", speed);
+    says.push_str(&causes_words(&causes).unwrap_or_default());
+    Some(Explanation {
+        result: what.to_owned(),
+        subject: pair.index,
+        speed,
+        says,
+        adds_up: false,
+        causes,
+        unexplained: None,
+        claims: Vec::new(),
+    })
+}
+
+/// Latency over all nodes' memory, as a program sees it that ignores nodes.
+fn reach_cause(pair: &Pair) -> Option<Cause> {
+    let (base, this) = (reaches(pair.base.record), reaches(pair.this.record));
+    let (base, this) = base.iter().find_map(|base| {
+        let this = this.iter().find(|this| this.what == base.what && comparable(&this.own, &base.own))?;
+        let nodes = base.other.is_some() || this.other.is_some();
+        // A machine of several nodes whose other nodes were not measured is no average.
+        let whole = |reach: &Reach| reach.other.is_some() || reach.nodes == 1;
+        (nodes && whole(base) && whole(this)).then_some((base, this))
+    })?;
+    let value = |reach: &Reach, ns: f64| figure(ns, &reach.unit);
+    let own = Maker {
+        name: "own node's memory",
+        says: format!("{} against {}", value(this, this.own.value), value(base, base.own.value)),
+        factor: base.own.value / this.own.value,
+        measured: true,
+        evidence: vec![evidence(pair.base_name, &base.own), evidence(pair.this_name, &this.own)],
+        parts: Vec::new(),
+    };
+    let others = |reach: &Reach| {
+        format!(
+            "{} of accesses remote at {} times the latency",
+            percent(reach.remote_share),
+            significant(reach.factor())
+        )
+    };
+    let mut proof = Vec::new();
+    for (name, reach) in [(pair.base_name, base), (pair.this_name, this)] {
+        proof.extend(reach.other.as_ref().map(|other| evidence(name, other)));
+        proof.push(told(format!("{name}: {} nodes", reach.nodes), "machine.counts.nodes"));
+    }
+    let other = Maker {
+        name: "remote share",
+        says: format!("{}, against {}", others(this), others(base)),
+        factor: base.ignoring() / this.ignoring(),
+        // The latencies were measured; that all nodes are used alike is the model.
+        measured: false,
+        evidence: proof,
+        parts: Vec::new(),
+    };
+    let guessed =
+        if base.guessed || this.guessed { "; the fastest node is taken as the CPU's own" } else { "" };
+    let mut parts: Vec<Cause> = [own.make(), other.make()].into_iter().flatten().collect();
+    parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
+    Maker {
+        name: "memory latency",
+        says: format!(
+            "{}: {} against {} over all nodes; {} of accesses remote against {}{guessed}",
+            this.what,
+            value(this, this.average()),
+            value(base, base.average()),
+            percent(this.remote_share),
+            percent(base.remote_share)
+        ),
+        factor: base.average() / this.average(),
+        measured: true,
+        evidence: vec![evidence(pair.base_name, &base.own), evidence(pair.this_name, &this.own)],
+        parts,
+    }
+    .make()
+}
+
+/// Latency of the level beyond the caches, or of one working set that lies beyond both machines' caches.
+fn level_cause(pair: &Pair) -> Option<Cause> {
+    let (key, base) = pair.base.digest.iter().find(|(key, entry)| {
+        key.metric == "load.latency"
+            && (key.what == "load from memory"
+                || entry.datum.size == Some(crate::comparison::datum::Size::Memory))
+    })?;
+    let this = pair.this.digest.get(key)?;
+    if !comparable(&this.datum, &base.datum) || !resolved(&this.datum, &base.datum, Better::Lower) {
+        return None;
+    }
+    Maker {
+        name: "memory latency",
+        says: format!("{} against {}", figure(this.datum.value, "ns"), figure(base.datum.value, "ns")),
+        factor: base.datum.value / this.datum.value,
+        measured: true,
+        evidence: vec![evidence(pair.base_name, &base.datum), evidence(pair.this_name, &this.datum)],
+        parts: Vec::new(),
+    }
+    .make()
+}
+
+/// The speed at which the slowest memory device runs, MT/s.
+pub fn device_speed(record: &Record) -> Option<u32> {
+    populated(&record.machine).filter_map(|device| device.configured_mt_s).filter(|speed| *speed > 0).min()
+}
+
+fn devices_cause(pair: &Pair) -> Option<Cause> {
+    let (base, this) = (device_speed(pair.base.record)?, device_speed(pair.this.record)?);
+    let from = "machine.memory_devices[].configured_mt_s";
+    let channels =
+        |record: &Record| crate::parts::channels(&record.machine).map(|channels| channels.populated);
+    let both = channels(pair.base.record).zip(channels(pair.this.record));
+    let says = match both {
+        Some((base_channels, this_channels)) if base_channels != this_channels => format!(
+            "{this} against {base} MT/s on each channel; with {this_channels} against {base_channels} channels"
+        ),
+        _ => format!("{this} against {base} MT/s: so much less or more bandwidth a device"),
+    };
+    Maker {
+        name: "memory devices' speed",
+        says,
+        factor: f64::from(this) / f64::from(base),
+        measured: false,
+        evidence: vec![
+            told(format!("{}: {base} MT/s", pair.base_name), from),
+            told(format!("{}: {this} MT/s", pair.this_name), from),
+        ],
+        parts: Vec::new(),
+    }
+    .make()
+}
+
+fn clock_cause(pair: &Pair) -> Option<Cause> {
+    let clock = |known: &crate::comparison::Known| -> Option<(Datum, bool)> {
+        let row =
+            known.digest.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
+        row.map(|(_, entry)| (entry.datum.clone(), true))
+            .or_else(|| super::work::nominal(known.record).map(|datum| (datum, false)))
+    };
+    let ((base, measured), (this, also)) = (clock(pair.base)?, clock(pair.this)?);
+    Maker {
+        name: "core clock",
+        says: format!("{} against {}", figure(this.value, "Hz"), figure(base.value, "Hz")),
+        factor: this.value / base.value,
+        measured: measured && also && comparable(&this, &base),
+        evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
+        parts: Vec::new(),
+    }
+    .make()
+}
+
+fn cpus_cause(pair: &Pair) -> Option<Cause> {
+    let count = |record: &Record| record.machine.counts.cpus_online.filter(|cpus| *cpus > 0);
+    let (base, this) = (count(pair.base.record)?, count(pair.this.record)?);
+    let from = "machine.counts.cpus_online";
+    Maker {
+        name: "number of CPUs",
+        says: format!("{this} against {base}"),
+        factor: f64::from(this) / f64::from(base),
+        measured: false,
+        evidence: vec![
+            told(format!("{}: {base} CPUs", pair.base_name), from),
+            told(format!("{}: {this} CPUs", pair.this_name), from),
+        ],
+        parts: Vec::new(),
+    }
+    .make()
+}

@@ -1,0 +1,181 @@
+//! Which differences explain a result: its ratio is taken apart into factors, each from figures of both records, and what
+//! they leave is told as unexplained.
+
+mod claims;
+mod memory;
+mod wakeup;
+mod work;
+
+use record::comparison::{Cause, Claim, Explanation};
+use record::diagnosis::Evidence;
+use record::units::{figure, significant};
+
+use super::Known;
+use super::datum::Datum;
+
+pub(super) use memory::device_speed;
+pub(super) use work::scaling_words;
+
+/// Factors nearer to 1 than this are no cause.
+const NO_CAUSE: f64 = 0.01;
+/// Results nearer to 1 than this need no explanation.
+const NO_DIFFERENCE: f64 = 0.02;
+/// From this share on what is unexplained asks for claims to be judged.
+const MUCH_LEFT: f64 = 0.1;
+
+/// Two sides of one result.
+pub(super) struct Pair<'a> {
+    pub(super) base: &'a Known<'a>,
+    pub(super) this: &'a Known<'a>,
+    pub(super) base_name: &'a str,
+    pub(super) this_name: &'a str,
+    pub(super) index: usize,
+}
+
+/// Explanations of every result that a subject shares with the baseline, the greatest difference first for each subject.
+pub(super) fn explanations(known: &[Known], names: &[String], baseline: usize) -> Vec<Explanation> {
+    let mut all = Vec::new();
+    let Some(base) = known.get(baseline) else { return all };
+    for (index, this) in known.iter().enumerate().filter(|(index, _)| *index != baseline) {
+        let pair = Pair { base, this, base_name: &names[baseline], this_name: &names[index], index };
+        let mut of_pair = work::explanations(&pair);
+        of_pair.extend(memory::explanation(&pair));
+        of_pair.extend(wakeup::explanation(&pair));
+        of_pair.retain(|e| e.speed.is_finite() && e.speed > 0.0);
+        of_pair.sort_by(|a, b| b.speed.ln().abs().total_cmp(&a.speed.ln().abs()));
+        all.extend(of_pair);
+    }
+    all
+}
+
+/// A cause from two values of which the higher makes faster (`higher`) or slower.
+pub(super) struct Maker<'a> {
+    pub(super) name: &'a str,
+    pub(super) says: String,
+    pub(super) factor: f64,
+    pub(super) measured: bool,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) parts: Vec<Cause>,
+}
+
+impl Maker<'_> {
+    /// The cause, where it is one.
+    pub(super) fn make(self) -> Option<Cause> {
+        let real = self.factor.is_finite() && self.factor > 0.0 && self.factor.ln().abs() >= NO_CAUSE;
+        (real || !self.parts.is_empty()).then_some(Cause {
+            name: self.name.to_owned(),
+            says: self.says,
+            factor: self.factor,
+            despite: false,
+            measured: self.measured,
+            evidence: self.evidence,
+            parts: self.parts,
+        })
+    }
+}
+
+/// Evidence of a figure.
+pub(super) fn evidence(name: &str, datum: &Datum) -> Evidence {
+    Evidence { says: format!("{name}: {}", figure(datum.value, &datum.unit)), from: datum.from.clone() }
+}
+
+/// Evidence from the inventory.
+pub(super) fn told(says: String, from: &str) -> Evidence {
+    Evidence { says, from: from.to_owned() }
+}
+
+/// An explanation whose causes multiply up to the speed.
+pub(super) fn adding_up(
+    pair: &Pair,
+    result: &str,
+    speed: f64,
+    said: String,
+    causes: Vec<Option<Cause>>,
+    claims: Vec<Claim>,
+) -> Explanation {
+    let mut causes: Vec<Cause> = causes.into_iter().flatten().collect();
+    let explained: f64 = causes.iter().map(|cause| cause.factor).product();
+    let unexplained = speed / explained;
+    sort(&mut causes, speed, false);
+    let claims = if unexplained.ln().abs() >= MUCH_LEFT { claims } else { Vec::new() };
+    let mut says = said;
+    if let Some(words) = causes_words(&causes) {
+        says.push_str(&words);
+    }
+    if causes.is_empty() {
+        says.push_str(" Nothing in these figures explains it.");
+    } else if unexplained.ln().abs() >= MUCH_LEFT {
+        says.push_str(&format!(" A factor of {} stays unexplained.", significant(unexplained)));
+    }
+    Explanation {
+        result: result.to_owned(),
+        subject: pair.index,
+        speed,
+        says,
+        adds_up: true,
+        causes,
+        unexplained: Some(unexplained),
+        claims,
+    }
+}
+
+/// Puts those causes first that make the slower one slower; then by their effect. `measured_first` tells measured ones
+/// before modelled ones, where they do not multiply up and a modelled one is only a bound.
+pub(super) fn sort(causes: &mut [Cause], speed: f64, measured_first: bool) {
+    for cause in causes.iter_mut() {
+        cause.despite = (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);
+        cause.parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
+        for part in &mut cause.parts {
+            part.despite = (part.factor.ln() > 0.0) != (speed.ln() > 0.0);
+        }
+    }
+    causes.sort_by(|a, b| {
+        let modelled = |cause: &Cause| measured_first && !cause.measured;
+        (a.despite, modelled(a))
+            .cmp(&(b.despite, modelled(b)))
+            .then(b.factor.ln().abs().total_cmp(&a.factor.ln().abs()))
+    });
+}
+
+/// `: first memory latency (0.74×), second …, despite …`.
+pub(super) fn causes_words(causes: &[Cause]) -> Option<String> {
+    let say = |cause: &Cause| format!("{} ({}×)", cause.name, significant(cause.factor));
+    let for_it: Vec<String> = causes.iter().filter(|cause| !cause.despite).map(say).collect();
+    let despite: Vec<String> = causes.iter().filter(|cause| cause.despite).map(say).collect();
+    let mut words = match for_it.as_slice() {
+        [] => String::new(),
+        [one] => format!(" The cause is {one}"),
+        [first, rest @ ..] => format!(" The first cause is {first}, then {}", rest.join(", then ")),
+    };
+    if !despite.is_empty() {
+        words.push_str(if words.is_empty() { " It is so despite " } else { "; despite " });
+        words.push_str(&despite.join(", "));
+    }
+    (!words.is_empty()).then(|| words + ".")
+}
+
+/// `B is 1.3 times as fast as A`, or the other way round.
+pub(super) fn standing(pair: &Pair, what: &str, speed: f64) -> String {
+    let (fast, slow, times) = if speed >= 1.0 {
+        (pair.this_name, pair.base_name, speed)
+    } else {
+        (pair.base_name, pair.this_name, 1.0 / speed)
+    };
+    format!("{what}: {fast} is {} times as fast as {slow}.", significant(times))
+}
+
+/// Whether two figures may be held against each other.
+pub(super) fn comparable(this: &Datum, base: &Datum) -> bool {
+    super::table::refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0
+}
+
+/// Whether a speed is different enough to be explained.
+pub(super) fn differs(speed: f64) -> bool {
+    speed.is_finite() && speed > 0.0 && speed.ln().abs() >= NO_DIFFERENCE
+}
+
+/// Whether the samples resolve a difference; single figures are taken as they are.
+pub(super) fn resolved(this: &Datum, base: &Datum, better: record::Better) -> bool {
+    let compared = super::ratio::compare(this, base, Some(better));
+    compared.interval.is_none() || compared.slower.is_some()
+}

@@ -1,0 +1,71 @@
+//! Wake-up latency: how much of its difference idle states and timer slack make, and what else might be held for it.
+
+use record::Better;
+use record::comparison::{Claim, Explanation};
+use record::units::figure;
+
+use super::{Maker, Pair, adding_up, claims, comparable, differs, evidence, resolved, standing};
+use crate::comparison::Known;
+use crate::comparison::datum::Datum;
+
+/// Rows in the order in which they are preferred: as it is, and the same tuned.
+const ROWS: &[(&str, &str, &str)] = &[
+    ("wakeup.latency", "median", "median, tuned"),
+    ("wakeup.average", "average", "average, tuned"),
+    ("wakeup.latency", "median, fifo", "median, fifo, tuned"),
+    ("wakeup.average", "average, fifo", "average, fifo, tuned"),
+];
+
+/// The first kind of wake-up latency that both have, explained.
+pub fn explanation(pair: &Pair) -> Option<Explanation> {
+    let (metric, what, tuned) = ROWS.iter().find(|(metric, what, _)| {
+        row(pair.base, metric, what).is_some() && row(pair.this, metric, what).is_some()
+    })?;
+    let (base, this) = (row(pair.base, metric, what)?, row(pair.this, metric, what)?);
+    if !comparable(this, base) || !resolved(this, base, Better::Lower) {
+        return None;
+    }
+    let speed = base.value / this.value;
+    if !differs(speed) {
+        return None;
+    }
+    let held_off = row(pair.base, metric, tuned).zip(row(pair.this, metric, tuned));
+    let idle = held_off.filter(|(base, this)| comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
+        // What holding them off takes away is what they cost.
+        let (cost, base_cost) = (this.value / this_tuned.value, base.value / base_tuned.value);
+        Maker {
+            name: "idle states and timer slack",
+            says: format!(
+                "held off, {} instead of {}, against {} instead of {}",
+                figure(this_tuned.value, "ns"),
+                figure(this.value, "ns"),
+                figure(base_tuned.value, "ns"),
+                figure(base.value, "ns")
+            ),
+            factor: base_cost / cost,
+            measured: true,
+            evidence: vec![evidence(pair.base_name, base_tuned), evidence(pair.this_name, this_tuned)],
+            parts: Vec::new(),
+        }
+        .make()
+    });
+    let mut judged: Vec<Claim> = claims::caches(pair, speed);
+    judged.extend(claims::cpus(pair, speed));
+    judged.extend(claims::clock(pair, speed));
+    judged.extend(claims::own_load(pair, speed));
+    judged.extend(claims::neighbours(pair, speed));
+    judged.extend(claims::hypervisor(pair));
+    let result = format!("wake-up, {what}");
+    let said = format!(
+        "{} ({} against {})",
+        standing(pair, &format!("Wake-up latency, {what}"), speed).trim_end_matches('.'),
+        figure(this.value, "ns"),
+        figure(base.value, "ns")
+    );
+    Some(adding_up(pair, &result, speed, said + ".", vec![idle], judged))
+}
+
+fn row<'a>(known: &'a Known, metric: &str, what: &str) -> Option<&'a Datum> {
+    let found = known.digest.iter().find(|(key, _)| key.metric == metric && key.what == what);
+    found.map(|(_, entry)| &entry.datum).filter(|datum| datum.unfit.is_none())
+}

@@ -1,0 +1,357 @@
+//! Work with a known amount: clock × instructions a cycle ÷ instructions for one thread; cores × how well they scale ×
+//! what siblings add for all CPUs.
+
+use std::collections::BTreeMap;
+
+use record::comparison::{Cause, Claim, Explanation, Support};
+use record::units::{figure, significant};
+use record::{Better, Measurement, Record};
+
+use super::{Maker, Pair, adding_up, comparable, differs, evidence, resolved, standing, told};
+use crate::comparison::Known;
+use crate::comparison::datum::Datum;
+use crate::comparison::digest::{Group, Key};
+
+/// A workload's figures in one record.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Of one thread, as a throughput, or the time that one thread takes.
+    one: Option<Datum>,
+    timed: bool,
+    /// Throughput by threads.
+    steps: BTreeMap<u64, Datum>,
+    clock: Option<(Datum, bool)>,
+    ipc: Option<Datum>,
+    instructions: Option<Datum>,
+    cores: u64,
+}
+
+/// Every workload that both sides have, explained.
+pub fn explanations(pair: &Pair) -> Vec<Explanation> {
+    let (base, this) = (works(pair.base), works(pair.this));
+    let mut all = Vec::new();
+    for (name, base) in &base {
+        let Some(this) = this.get(name) else { continue };
+        all.extend(one_thread(pair, name, this, base));
+        all.extend(all_cpus(pair, name, this, base));
+    }
+    all
+}
+
+/// The workloads of a record, by their names (and sizes).
+fn works(known: &Known) -> BTreeMap<String, Work> {
+    let mut works: BTreeMap<String, Work> = BTreeMap::new();
+    for (key, entry) in known.digest.iter().filter(|(key, _)| key.group == Group::Workloads) {
+        let Some((name, timed)) = named(key) else { continue };
+        let work = works.entry(name.to_owned()).or_default();
+        if key.metric == "workload.time" && work.one.is_none() || key.metric == "workload.throughput" {
+            work.one = Some(entry.datum.clone());
+            work.timed = timed;
+        }
+    }
+    let record = known.record;
+    for (name, work) in &mut works {
+        let workload = name.split(" (").next().unwrap_or(name);
+        work.fill(record, known, workload);
+    }
+    works
+}
+
+/// The workload's name of a row of one thread, and whether it is a time.
+fn named(key: &Key) -> Option<(&str, bool)> {
+    let name = key.what.strip_suffix(", one thread")?;
+    match key.metric.as_str() {
+        "workload.throughput" => Some((name, false)),
+        "workload.time" => Some((name.strip_prefix("time of ")?, true)),
+        _ => None,
+    }
+}
+
+impl Work {
+    fn fill(&mut self, record: &Record, known: &Known, workload: &str) {
+        let of = |m: &&Measurement| m.place.word("workload") == Some(workload);
+        let size = record.of("workload.throughput").filter(of).filter_map(|m| m.place.count("bytes")).max();
+        for m in record.of("workload.throughput").filter(of).filter(|m| m.place.count("bytes") == size) {
+            let threads = m.place.count("threads").unwrap_or(1);
+            let first = matches!(m.place.word("placement"), None | Some("cores-first"));
+            if first && m.value() > 0.0 && m.value().is_finite() {
+                self.steps.entry(threads).or_insert_with(|| Datum::of(m));
+            }
+        }
+        let counts = &record.machine.counts;
+        self.cores = counts.cores.or(counts.cpus_online).unwrap_or(0).into();
+        self.ipc = known
+            .digest
+            .iter()
+            .find(|(key, _)| {
+                key.metric == "core.ipc" && key.what == format!("instructions a cycle, {workload}")
+            })
+            .map(|(_, entry)| entry.datum.clone());
+        let counted = |events: &[&str]| {
+            record
+                .of("counter.count")
+                .filter(of)
+                .filter(|m| m.place.word("event").is_some_and(|event| events.contains(&event)))
+                .find(|m| !m.place.word("scope").is_some_and(|scope| scope.starts_with("system")))
+                .map(Datum::of)
+                .filter(|datum| datum.value > 0.0)
+        };
+        self.instructions = counted(&["instructions"]);
+        let cycles = counted(&["cycles", "cpu-cycles"]);
+        self.clock = match (cycles, &self.one) {
+            // A program of one thread that waits for nothing runs all the time.
+            (Some(cycles), Some(time)) if self.timed && time.value > 0.0 => {
+                let mut clock = Datum::derived(cycles.value / time.value, None, "Hz", cycles.from.clone());
+                clock.over = Some("cycles over time".to_owned());
+                Some((clock, true))
+            }
+            _ => self.told_clock(record, known, workload),
+        };
+    }
+
+    fn told_clock(&self, record: &Record, known: &Known, workload: &str) -> Option<(Datum, bool)> {
+        let while_it_ran = record
+            .of("workload.throughput")
+            .filter(|m| m.place.word("workload") == Some(workload))
+            .filter(|m| m.place.count("threads").unwrap_or(1) == 1)
+            .find_map(|m| Some((m, m.detail.get("clock_hz")?.as_f64().filter(|hz| *hz > 0.0)?)));
+        if let Some((m, hz)) = while_it_ran {
+            let from = format!("{} detail.clock_hz", crate::figures::place(m));
+            return Some((Datum::derived(hz, None, "Hz", from), true));
+        }
+        let row =
+            known.digest.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
+        if let Some((_, entry)) = row {
+            return Some((entry.datum.clone(), true));
+        }
+        nominal(record).map(|clock| (clock, false))
+    }
+
+    /// Throughput a core as far as cores alone were measured: threads of the step, and whether that is all cores.
+    fn on_cores(&self) -> Option<(u64, f64, bool)> {
+        let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
+        Some((*threads, datum.value / *threads as f64, *threads == self.cores))
+    }
+}
+
+/// The advertised clock: the highest where it is told, else the base clock.
+pub fn nominal(record: &Record) -> Option<Datum> {
+    let p = &record.machine.processor;
+    let (hz, from) = match (p.max_hz, p.base_hz) {
+        (Some(hz), _) => (hz, "machine.processor.max_hz"),
+        (None, Some(hz)) => (hz, "machine.processor.base_hz"),
+        (None, None) => return None,
+    };
+    (hz > 0).then(|| Datum::derived(hz as f64, None, "Hz", from))
+}
+
+/// Clock, instructions a cycle and instructions, so far as both have them.
+fn core_causes(pair: &Pair, this: &Work, base: &Work) -> Vec<Option<Cause>> {
+    let clock = this.clock.as_ref().zip(base.clock.as_ref()).and_then(|((this, measured), (base, also))| {
+        Maker {
+            name: "core clock",
+            says: format!("{} against {}", figure(this.value, "Hz"), figure(base.value, "Hz")),
+            factor: this.value / base.value,
+            measured: *measured && *also,
+            evidence: vec![evidence(pair.base_name, base), evidence(pair.this_name, this)],
+            parts: Vec::new(),
+        }
+        .make()
+    });
+    let both = |this: &Option<Datum>, base: &Option<Datum>| {
+        this.clone().zip(base.clone()).filter(|(this, base)| comparable(this, base))
+    };
+    let ipc = both(&this.ipc, &base.ipc).and_then(|(this, base)| {
+        Maker {
+            name: "instructions a cycle",
+            says: format!("{} against {}", significant(this.value), significant(base.value)),
+            factor: this.value / base.value,
+            measured: true,
+            evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
+            parts: Vec::new(),
+        }
+        .make()
+    });
+    // Without instructions a cycle their number says nothing of speed.
+    let counted = ipc.is_some();
+    let instructions =
+        both(&this.instructions, &base.instructions).filter(|_| counted).and_then(|(this, base)| {
+            Maker {
+                name: "instructions for the same work",
+                says: format!("{} against {}", figure(this.value, "count"), figure(base.value, "count")),
+                factor: base.value / this.value,
+                measured: true,
+                evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
+                parts: Vec::new(),
+            }
+            .make()
+        });
+    vec![clock, ipc, instructions]
+}
+
+fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explanation> {
+    let (mine, theirs) = (this.one.as_ref()?, base.one.as_ref()?);
+    let better = if this.timed { Better::Lower } else { Better::Higher };
+    if this.timed != base.timed || !comparable(mine, theirs) || !resolved(mine, theirs, better) {
+        return None;
+    }
+    let speed = if this.timed { theirs.value / mine.value } else { mine.value / theirs.value };
+    if !differs(speed) {
+        return None;
+    }
+    let mut claims = Vec::new();
+    for (who, work) in [(pair.base_name, base), (pair.this_name, this)] {
+        if let Some((ipc, why)) = work.ipc.as_ref().and_then(|ipc| Some((ipc, ipc.unfit.as_ref()?))) {
+            claims.push(Claim {
+                claim: format!("instructions a cycle of {who}"),
+                support: Support::NotSupported,
+                why: format!("{} was {why}", significant(ipc.value)),
+            });
+        }
+    }
+    claims.extend(super::claims::caches(pair, speed));
+    let said = standing(pair, &format!("{name}, one thread"), speed);
+    Some(adding_up(pair, &format!("{name}, one thread"), speed, said, core_causes(pair, this, base), claims))
+}
+
+fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explanation> {
+    let most = |work: &Work| work.steps.iter().next_back().map(|(threads, datum)| (*threads, datum.clone()));
+    let ((threads, mine), (base_threads, theirs)) = (most(this)?, most(base)?);
+    if threads.min(base_threads) < 2 && threads.max(base_threads) < 2 {
+        return None;
+    }
+    if !comparable(&mine, &theirs) || !resolved(&mine, &theirs, Better::Higher) {
+        return None;
+    }
+    let speed = mine.value / theirs.value;
+    if !differs(speed) {
+        return None;
+    }
+    let (on, base_on) = (this.on_cores(), base.on_cores());
+    let cores = |work: &Work, threads: u64| work.cores.clamp(1, threads.max(1)) as f64;
+    let (mine_cores, base_cores) = (cores(this, threads), cores(base, base_threads));
+    let count = Maker {
+        name: "number of cores",
+        says: format!("{mine_cores} against {base_cores}"),
+        factor: mine_cores / base_cores,
+        measured: true,
+        evidence: vec![
+            told(format!("{}: {base_cores} cores", pair.base_name), "machine.counts.cores"),
+            told(format!("{}: {mine_cores} cores", pair.this_name), "machine.counts.cores"),
+        ],
+        parts: Vec::new(),
+    }
+    .make();
+    let mut causes = vec![count];
+    if let (Some(one), Some(base_one)) = (this.steps.get(&1), base.steps.get(&1)) {
+        let parts: Vec<Cause> = core_causes(pair, this, base).into_iter().flatten().collect();
+        let unit = |datum: &Datum| figure(datum.value, &datum.unit);
+        causes.push(
+            Maker {
+                name: "one thread alone",
+                says: format!("{} against {}", unit(one), unit(base_one)),
+                factor: one.value / base_one.value,
+                measured: true,
+                evidence: vec![evidence(pair.base_name, base_one), evidence(pair.this_name, one)],
+                parts,
+            }
+            .make(),
+        );
+        if let (Some((n, rate, _)), Some((base_n, base_rate, _))) = (on, base_on) {
+            let (scale, base_scale) = (rate / one.value, base_rate / base_one.value);
+            causes.push(
+                Maker {
+                    name: "how well cores scale",
+                    says: format!(
+                        "{n} threads do {} of {n} times one, against {base_n} threads and {}",
+                        percent(scale),
+                        percent(base_scale)
+                    ),
+                    factor: scale / base_scale,
+                    measured: true,
+                    evidence: Vec::new(),
+                    parts: Vec::new(),
+                }
+                .make(),
+            );
+        }
+    }
+    if let (Some((n, rate, whole)), Some((base_n, base_rate, base_whole))) = (on, base_on)
+        && (threads > n || base_threads > base_n)
+    {
+        let adds = |all: &Datum, cores: f64, rate: f64| all.value / (cores * rate);
+        let (siblings, base_siblings) = (adds(&mine, mine_cores, rate), adds(&theirs, base_cores, base_rate));
+        let says = |factor: f64, threads: u64, cores: f64, n: u64, whole: bool| match (
+            threads as f64 > cores,
+            whole,
+        ) {
+            (false, true) => "no siblings in use".to_owned(),
+            (false, false) => format!("{} for the cores beyond the {n} measured", signed(factor)),
+            (true, true) => format!("siblings add {}", signed(factor)),
+            (true, false) => format!(
+                "siblings add about {} if its {cores} cores are as fast each as the {n} measured",
+                signed(factor)
+            ),
+        };
+        causes.push(
+            Maker {
+                name: "siblings",
+                says: format!(
+                    "{}: {}; {}: {}",
+                    pair.this_name,
+                    says(siblings, threads, mine_cores, n, whole),
+                    pair.base_name,
+                    says(base_siblings, base_threads, base_cores, base_n, base_whole)
+                ),
+                factor: siblings / base_siblings,
+                measured: whole && base_whole,
+                evidence: vec![evidence(pair.base_name, &theirs), evidence(pair.this_name, &mine)],
+                parts: Vec::new(),
+            }
+            .make(),
+        );
+    }
+    let what = format!("{name}, all CPUs");
+    let said = standing(pair, &what, speed);
+    Some(adding_up(pair, &what, speed, said, causes, super::claims::caches(pair, speed)))
+}
+
+fn percent(share: f64) -> String {
+    record::units::percent(share)
+}
+
+/// What a factor adds or takes, in percent.
+fn signed(factor: f64) -> String {
+    format!("{:.0} %", (factor - 1.0) * 100.0)
+}
+
+/// What a record's own steps of a workload say of its scaling, one sentence; `None` without at least two steps.
+pub fn scaling_words(known: &Known, who: &str) -> Vec<String> {
+    let mut says = Vec::new();
+    for (name, work) in works(known) {
+        let (Some(one), Some((most, all))) = (work.steps.get(&1), work.steps.iter().next_back()) else {
+            continue;
+        };
+        let Some((n, rate, whole)) = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none()) else {
+            continue;
+        };
+        let mut words =
+            format!("{who}, {name}: {n} threads do {} of {n} times one", percent(rate / one.value));
+        if *most > n {
+            let siblings = all.value / (work.cores.max(1) as f64 * rate);
+            words.push_str(&if *most <= work.cores {
+                String::new()
+            } else if whole {
+                format!("; the siblings of its {n} cores add {}", signed(siblings))
+            } else {
+                format!(
+                    "; siblings add about {} if its {} cores are as fast each as the {n} measured",
+                    signed(siblings),
+                    work.cores
+                )
+            });
+        }
+        says.push(words + ".");
+    }
+    says
+}

@@ -1,0 +1,126 @@
+//! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
+
+use record::comparison::{Order, Rank, Row};
+use record::statistics::{MAD_SCALE, median_of_sorted};
+use record::{Better, Record};
+
+use super::Known;
+
+/// Records from which there is an order to speak of.
+const LEAST: usize = 3;
+/// Records from which one can lie far from the others.
+const FOR_OUTLIERS: usize = 8;
+/// Scaled median absolute deviations beyond which a figure is far from the others (Iglewicz and Hoaglin, 1993).
+const FAR: f64 = 3.5;
+/// And at least so much worse than the median.
+const WORTH: f64 = 0.05;
+/// Records up to which pairs are counted.
+const MOST_PAIRS: usize = 64;
+
+/// The orders of the rows that are results, and of those in which somebody lies far from the others.
+pub fn orders(rows: &[Row], known: &[Known], names: &[String]) -> Vec<Order> {
+    if known.len() < LEAST {
+        return Vec::new();
+    }
+    rows.iter().filter(|row| row.per.is_none()).filter_map(|row| order(row, known, names)).collect()
+}
+
+fn is_result(row: &Row) -> bool {
+    match row.metric.as_str() {
+        "workload.throughput" | "workload.time" => !row.what.contains("efficiency"),
+        "wakeup.average" => row.what == "average",
+        "wakeup.latency" => row.what == "median",
+        "load.latency" => row.what == "load from memory",
+        "stream.ns_per_element" | "numa.latency" => row.what.ends_with("ignoring nodes"),
+        "memory.bandwidth" => row.what.starts_with("read, all CPUs"),
+        _ => false,
+    }
+}
+
+fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
+    let better = row.better?;
+    let mut ranks: Vec<Rank> = row
+        .cells
+        .iter()
+        .enumerate()
+        .filter_map(|(subject, cell)| {
+            Some(Rank { subject, value: cell.value.filter(|value| value.is_finite())?, outlier: false })
+        })
+        .collect();
+    if ranks.len() < LEAST {
+        return None;
+    }
+    ranks.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let values: Vec<f64> = ranks.iter().map(|rank| rank.value).collect();
+    let median = median_of_sorted(&values);
+    let mut far: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
+    far.sort_by(f64::total_cmp);
+    let mad = median_of_sorted(&far) * MAD_SCALE;
+    if ranks.len() >= FOR_OUTLIERS && median > 0.0 {
+        for rank in &mut ranks {
+            let worse = if better == Better::Higher { median - rank.value } else { rank.value - median };
+            rank.outlier = worse > FAR * mad && worse > WORTH * median;
+        }
+    }
+    if better == Better::Higher {
+        ranks.reverse();
+    }
+    if !is_result(row) && !ranks.iter().any(|rank| rank.outlier) {
+        return None;
+    }
+    let says = if is_result(row) { agreement(&ranks, known, names) } else { String::new() };
+    Some(Order { result: row.what.clone(), metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
+}
+
+/// A fact of which more might make faster: its words and the figure of a record.
+type Fact = (&'static str, fn(&Record) -> Option<f64>);
+
+/// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
+fn agreement(ranks: &[Rank], known: &[Known], names: &[String]) -> String {
+    if ranks.len() > MOST_PAIRS {
+        return String::new();
+    }
+    let facts: [Fact; 4] = [
+        ("last-level cache", |record| {
+            let machine = &record.machine;
+            let largest = machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max();
+            largest.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
+        }),
+        ("CPUs", |record| record.machine.counts.cpus_online.map(f64::from)),
+        ("clock", |record| {
+            let p = &record.machine.processor;
+            p.max_hz.or(p.base_hz).map(|hz| hz as f64)
+        }),
+        ("memory devices' speed", |record| super::explain::device_speed(record).map(f64::from)),
+    ];
+    let mut said = Vec::new();
+    for (name, fact) in facts {
+        let values: Vec<Option<f64>> = ranks.iter().map(|rank| fact(known[rank.subject].record)).collect();
+        let (mut alike, mut against, mut first) = (0usize, 0usize, None);
+        for (number, fast) in values.iter().enumerate() {
+            for (later, slow) in values.iter().enumerate().skip(number + 1) {
+                let (Some(fast), Some(slow)) = (fast, slow) else { continue };
+                if fast > slow {
+                    alike += 1;
+                } else if fast < slow {
+                    against += 1;
+                    first = first.or(Some((number, later)));
+                }
+            }
+        }
+        let all = alike + against;
+        match first {
+            _ if all < 2 => {}
+            None => said.push(format!("{name}: falls in this order")),
+            Some((fast, slow)) => {
+                let of = |at: usize| names.get(ranks[at].subject).map_or("", String::as_str);
+                said.push(format!(
+                    "{name}: {against} of {all} pairs contradict, {} being faster than {} with less",
+                    of(fast),
+                    of(slow)
+                ));
+            }
+        }
+    }
+    said.join("; ")
+}

@@ -1,0 +1,300 @@
+//! What each would do with another's best setting: modelled from its own figures where they tell, else from the other's.
+
+use record::Record;
+use record::comparison::WhatIf;
+use record::diagnosis::Evidence;
+use record::units::{figure, percent, significant};
+
+use super::Known;
+use super::datum::Datum;
+use super::explain::device_speed;
+use super::nodes::reaches;
+use crate::parts::populated;
+
+/// Gains below this are not worth telling.
+const WORTH: f64 = 1.02;
+
+/// Every setting of every subject that another has better, or that its own figures show to be better.
+pub fn what_ifs(known: &[Known], names: &[String]) -> Vec<WhatIf> {
+    let best_devices = known
+        .iter()
+        .enumerate()
+        .filter_map(|(i, k)| Some((device_speed(k.record)?, i)))
+        .max_by_key(|best| best.0);
+    let mut all = Vec::new();
+    for (subject, this) in known.iter().enumerate() {
+        let of = [
+            best_devices.and_then(|best| devices(this, best, names)),
+            binding(this),
+            siblings(this, known, names),
+            governor(this, known, names),
+            boost(this, known, names),
+            huge_pages(this, known, names),
+            wakeup(this),
+            clock_source(this, known, names),
+        ];
+        let mut of: Vec<WhatIf> =
+            of.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH).collect();
+        of.iter_mut().for_each(|what| what.subject = subject);
+        of.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+        all.extend(of);
+    }
+    all
+}
+
+fn row<'a>(known: &'a Known, metric: &str, what: &str) -> Option<&'a Datum> {
+    let found = known.digest.iter().find(|(key, _)| key.metric == metric && key.what == what);
+    found.map(|(_, entry)| &entry.datum).filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
+}
+
+fn proof(datum: &Datum) -> Evidence {
+    Evidence { says: figure(datum.value, &datum.unit), from: datum.from.clone() }
+}
+
+fn told(says: String, from: &str) -> Evidence {
+    Evidence { says, from: from.to_owned() }
+}
+
+/// Memory devices at the fastest other's speed, so far as they allow it.
+fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<WhatIf> {
+    let now = device_speed(this.record)?;
+    let rated = populated(&this.record.machine)
+        .filter_map(|device| device.rated_mt_s)
+        .filter(|speed| *speed > 0)
+        .min();
+    let then = rated.map_or(best, |rated| rated.min(best));
+    if then <= now {
+        return None;
+    }
+    let gain = f64::from(then) / f64::from(now);
+    let allows = match rated {
+        Some(rated) => format!("its devices allow {rated} MT/s"),
+        None => "with devices that allow it, for these do not tell".to_owned(),
+    };
+    let bandwidth = this
+        .digest
+        .iter()
+        .find(|(key, _)| key.metric == "memory.bandwidth" && key.what == "read, all CPUs")
+        .map(|(_, entry)| &entry.datum);
+    let follows = bandwidth.map_or(String::new(), |now| {
+        format!("; at most {} instead of {}", figure(now.value * gain, "B/s"), figure(now.value, "B/s"))
+    });
+    Some(WhatIf {
+        subject: 0,
+        setting: "memory devices".to_owned(),
+        now: format!("{now} MT/s"),
+        then: format!("{then} MT/s"),
+        acts_on: "memory bandwidth".to_owned(),
+        gain,
+        at_most: true,
+        says: format!("As {} has them: {allows}{follows}.", names[who]),
+        evidence: vec![
+            told(format!("{now} MT/s"), "machine.memory_devices[].configured_mt_s"),
+            told(format!("{}: {best} MT/s", names[who]), "machine.memory_devices[].configured_mt_s"),
+        ],
+    })
+}
+
+/// Each process on one node, with that node's memory.
+fn binding(this: &Known) -> Option<WhatIf> {
+    let reach =
+        reaches(this.record).into_iter().find(|reach| reach.other.is_some() && reach.own.unfit.is_none())?;
+    let mut evidence = vec![proof(&reach.own)];
+    evidence.extend(reach.other.as_ref().map(proof));
+    Some(WhatIf {
+        subject: 0,
+        setting: "processes bound to nodes".to_owned(),
+        now: format!("{} of accesses remote", percent(reach.remote_share)),
+        then: "none remote".to_owned(),
+        acts_on: "memory latency".to_owned(),
+        gain: reach.ignoring(),
+        at_most: true,
+        says: format!(
+            "{} processes, one a node: {} instead of {} ({}).",
+            reach.nodes,
+            figure(reach.own.value, &reach.unit),
+            figure(reach.average(), &reach.unit),
+            reach.what
+        ),
+        evidence,
+    })
+}
+
+/// Siblings on or off.
+fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
+    let smt = |record: &Record| record.conditions.before.smt.clone().unwrap_or_default();
+    let yields = |known: &Known| {
+        let of = known.record.of("smt.yield").filter(|m| m.value().is_finite() && m.value() > 0.0);
+        crate::figures::median(of.map(|m| m.value()))
+    };
+    let off = matches!(smt(this.record).as_str(), "off" | "forceoff");
+    if off {
+        let (who, gain) = known
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| smt(other.record) == "on")
+            .filter_map(|(i, other)| Some((i, yields(other)?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        return Some(WhatIf {
+            subject: 0,
+            setting: "siblings (SMT)".to_owned(),
+            now: "off".to_owned(),
+            then: "on".to_owned(),
+            acts_on: "throughput of all CPUs".to_owned(),
+            gain,
+            at_most: false,
+            says: format!("By what siblings are worth on {}; here it was not measured.", names[who]),
+            evidence: vec![told(format!("{}: {}", names[who], significant(gain)), "smt.yield")],
+        });
+    }
+    let own = yields(this)?;
+    (own < 1.0 && known.iter().any(|other| matches!(smt(other.record).as_str(), "off" | "forceoff"))).then(
+        || WhatIf {
+            subject: 0,
+            setting: "siblings (SMT)".to_owned(),
+            now: "on".to_owned(),
+            then: "off".to_owned(),
+            acts_on: "throughput of all CPUs".to_owned(),
+            gain: 1.0 / own,
+            at_most: false,
+            says: format!("Both siblings together do {} of what one does alone.", significant(own)),
+            evidence: vec![told(significant(own), "smt.yield")],
+        },
+    )
+}
+
+/// The clock of one core, and the highest that the processor advertises.
+fn clocks(this: &Known) -> Option<(Datum, f64)> {
+    let clock = row(this, "core.clock", "clock, one core")?.clone();
+    let most = this.record.machine.processor.max_hz? as f64;
+    Some((clock, most))
+}
+
+fn governor(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
+    let is =
+        |known: &Known| -> Option<String> { known.record.conditions.before.clocks.first()?.governor.clone() };
+    let now = is(this).filter(|governor| governor != "performance")?;
+    let who = known.iter().position(|other| is(other).as_deref() == Some("performance"))?;
+    let (clock, most) = clocks(this)?;
+    Some(WhatIf {
+        subject: 0,
+        setting: "governor".to_owned(),
+        now,
+        then: "performance".to_owned(),
+        acts_on: "core clock".to_owned(),
+        gain: most / clock.value,
+        at_most: true,
+        says: format!(
+            "As on {}: at most the advertised {} instead of {}.",
+            names[who],
+            figure(most, "Hz"),
+            figure(clock.value, "Hz")
+        ),
+        evidence: vec![proof(&clock), told(figure(most, "Hz"), "machine.processor.max_hz")],
+    })
+}
+
+fn boost(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
+    let is = |known: &Known| known.record.conditions.before.boost;
+    if is(this) != Some(false) {
+        return None;
+    }
+    let who = known.iter().position(|other| is(other) == Some(true))?;
+    let (clock, most) = clocks(this)?;
+    Some(WhatIf {
+        subject: 0,
+        setting: "boost".to_owned(),
+        now: "off".to_owned(),
+        then: "on".to_owned(),
+        acts_on: "core clock".to_owned(),
+        gain: most / clock.value,
+        at_most: true,
+        says: format!("As on {}: at most the advertised {}.", names[who], figure(most, "Hz")),
+        evidence: vec![proof(&clock), told(figure(most, "Hz"), "machine.processor.max_hz")],
+    })
+}
+
+/// Transparent huge pages: by its own latencies on small and on huge pages.
+fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
+    let is = |known: &Known| known.record.conditions.before.thp.clone();
+    let now = is(this).filter(|thp| thp == "never")?;
+    let (who, then) = known.iter().enumerate().find_map(|(i, other)| {
+        is(other).filter(|thp| thp == "always" || thp == "madvise").map(|thp| (i, thp))
+    })?;
+    let (small, huge) = (
+        row(this, "load.latency", "load from memory on 4KiB pages")?,
+        row(this, "load.latency", "load from memory")?,
+    );
+    Some(WhatIf {
+        subject: 0,
+        setting: "transparent huge pages".to_owned(),
+        now,
+        then,
+        acts_on: "memory latency".to_owned(),
+        gain: small.value / huge.value,
+        at_most: true,
+        says: format!(
+            "As on {}, for large working sets: {} instead of {}, both measured here.",
+            names[who],
+            figure(huge.value, "ns"),
+            figure(small.value, "ns")
+        ),
+        evidence: vec![proof(small), proof(huge)],
+    })
+}
+
+/// Idle states and timer slack held off, as measured here.
+fn wakeup(this: &Known) -> Option<WhatIf> {
+    let (now, then) = (row(this, "wakeup.latency", "median")?, row(this, "wakeup.latency", "median, tuned")?);
+    if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
+        return None;
+    }
+    Some(WhatIf {
+        subject: 0,
+        setting: "idle states and timer slack".to_owned(),
+        now: "as they are".to_owned(),
+        then: "held off".to_owned(),
+        acts_on: "wake-up".to_owned(),
+        gain: now.value / then.value,
+        at_most: false,
+        says: format!(
+            "{} instead of {}, both measured here.",
+            figure(then.value, "ns"),
+            figure(now.value, "ns")
+        ),
+        evidence: vec![proof(now), proof(then)],
+    })
+}
+
+/// Another's clock source, where its reads are cheaper.
+fn clock_source(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
+    let is = |known: &Known| known.record.conditions.before.clocksource.clone();
+    let now = is(this)?;
+    let mine = row(this, "cost.clock_read", "clock read")?;
+    let (who, then, theirs) = known
+        .iter()
+        .enumerate()
+        .filter_map(|(i, other)| {
+            let then = is(other).filter(|source| *source != now)?;
+            // Only what this machine has can be set.
+            this.record.conditions.before.clocksources.contains(&then).then_some(())?;
+            Some((i, then, row(other, "cost.clock_read", "clock read")?))
+        })
+        .min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    Some(WhatIf {
+        subject: 0,
+        setting: "clock source".to_owned(),
+        now,
+        then,
+        acts_on: "reading the clock".to_owned(),
+        gain: mine.value / theirs.value,
+        at_most: false,
+        says: format!(
+            "By what it costs on {}: {} instead of {}.",
+            names[who],
+            figure(theirs.value, "ns"),
+            figure(mine.value, "ns")
+        ),
+        evidence: vec![proof(mine), proof(theirs)],
+    })
+}
