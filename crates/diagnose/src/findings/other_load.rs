@@ -10,11 +10,15 @@ use crate::figures::{RESOLUTION, modelled, told, verdict};
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began.
 ///
 /// Modelled: n CPUs shared fairly by n threads and L others leave the threads n ÷ (n + L) of the time. Others that were
-/// held up by the measuring itself used less than they wanted, so L is at least what they used.
+/// held up by the measuring itself used less than they wanted: where no CPU was idle L is the load average, if it stood
+/// there before and after.
 pub const RULE: Rule = Rule { name: "other-load", resource: None, missing, find };
 
 /// Kinds of CPU time in which somebody works.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
+
+/// With less idle time than this share of the busy time no CPU was free for what others wanted.
+const IDLE: f64 = 0.1;
 
 /// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'.
 const LEAST_SECONDS: f64 = 1.0;
@@ -26,7 +30,10 @@ fn missing(case: &Case) -> Option<&'static str> {
     }
     inputs::told(case.record.machine.counts.cpus_online, "the number of CPUs").or_else(|| {
         let load = before.load.map(|load| load[0]);
-        inputs::told(used(case).or(load), "CPU time during the run, or the load average before it")
+        inputs::told(
+            used(case).map(|used| used.used).or(load),
+            "CPU time during the run, or the load average before it",
+        )
     })
 }
 
@@ -35,7 +42,7 @@ fn find(case: &Case) -> Vec<Finding> {
 }
 
 /// CPUs that others used on average during the run: all busy time less this process's own.
-fn used(case: &Case) -> Option<f64> {
+fn used(case: &Case) -> Option<Used> {
     let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref()?);
     let seconds = after.uptime_seconds? - before.uptime_seconds?;
     let own = after.own_cpu_seconds? - before.own_cpu_seconds?;
@@ -43,8 +50,24 @@ fn used(case: &Case) -> Option<f64> {
     for kind in BUSY {
         busy += after.cpu_seconds.get(kind)? - before.cpu_seconds.get(kind)?;
     }
-    let used = (busy - own) / seconds;
-    (seconds >= LEAST_SECONDS && used.is_finite()).then(|| used.max(0.0))
+    let used = ((busy - own) / seconds).max(0.0);
+    let idle = after
+        .cpu_seconds
+        .get("idle")
+        .zip(before.cpu_seconds.get("idle"))
+        .map(|(after, before)| after - before);
+    let full = idle.is_some_and(|idle| idle < IDLE * busy);
+    let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0]));
+    let wanted = stood.filter(|load| full && *load > used).unwrap_or(used);
+    (seconds >= LEAST_SECONDS && used.is_finite()).then_some(Used { used, wanted })
+}
+
+/// CPUs of others.
+struct Used {
+    /// Used on average during the run.
+    used: f64,
+    /// Wanted, as far as that can be told.
+    wanted: f64,
 }
 
 /// The share lost to `load` others on `cpus` CPUs.
@@ -82,14 +105,15 @@ fn one(case: &Case) -> Option<Finding> {
     })
 }
 
-fn during(used: f64, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
-    let least = share(used, cpus);
+fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
+    let least = share(used.used, cpus);
     if least < RESOLUTION {
         return None;
     }
+    let usual = share(used.wanted, cpus);
     // What they wanted at most: what they wanted before, when nobody measured beside them.
-    let most = average.map_or(least, |average| share(average, cpus)).max(least);
-    let says = significant(used);
+    let most = average.map_or(usual, |average| share(average, cpus)).max(usual);
+    let says = significant(used.used);
     let mut seen = vec![told(
         format!("others used {says} of {cpus} CPUs during the run"),
         "conditions.after.cpu_seconds and .own_cpu_seconds",
@@ -99,7 +123,7 @@ fn during(used: f64, average: Option<f64>, cpus: u32) -> Option<(Verdict, String
         seen.push(told(says, "conditions.before.load"));
     }
     Some((
-        verdict(least, (least, most)),
+        verdict(usual, (least, most)),
         format!("other work used {says} of {cpus} CPUs while this was measured"),
         seen,
     ))
@@ -149,6 +173,21 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
         assert!(finding.what.contains("used 1.00 of 4 CPUs"), "{finding:?}");
+    }
+
+    #[test]
+    fn on_a_full_machine_the_load_average_tells_what_others_wanted() {
+        let mut record = with(12.0);
+        ran(&mut record, 40.0, 10.0);
+        for state in
+            [Some(&mut record.conditions.before), record.conditions.after.as_mut()].into_iter().flatten()
+        {
+            state.load = Some([12.0; 3]);
+            state.cpu_seconds.insert("idle".to_owned(), 1000.0);
+        }
+        let finding = &found(&record, RULE)[0];
+        assert!((share_of(&finding.loss) - 0.75).abs() < 1e-9, "{finding:?}");
+        assert!(finding.what.contains("used 3.00 of 4 CPUs"), "{finding:?}");
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! CPU time taken from below the kernel: by firmware, or by the hypervisor.
 
+use record::Measurement;
 use record::diagnosis::{Finding, Severity};
 use record::units::{figure, percent};
 
-use super::theft::{self, is_a_cap, ordinary_wakeup, worst};
+use super::theft::{self, is_a_cap, quickest_wakeup, worst};
 use super::{Case, Rule, finding, is_virtual, lines, of_fact};
 use crate::figures::{cpus_of, cpus_text, evidence, is_at, place, told};
 use crate::resources::CORE;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
-/// longer than a wake-up takes here.
+/// longer than the quickest wake-ups here.
 pub const RULE: Rule = Rule { name: "stolen-below", resource: Some(CORE), missing: theft::missing, find };
 
 /// Where wake-ups were not measured: the kernel's default timer slack, which programs that sleep wait anyway.
@@ -62,9 +63,11 @@ fn share(case: &Case) -> Option<Finding> {
 
 /// Gaps that cost no throughput to speak of and that a program waits for all the same.
 fn gaps(case: &Case) -> Option<Finding> {
-    let usual = ordinary_wakeup(case).unwrap_or(SLACK_NS);
+    let usual = quickest_wakeup(case).unwrap_or(SLACK_NS);
     let below = case.of("stolen.gap").filter(|gap| is_at(gap, &[("cause", "below")]));
-    let long: Vec<_> = below.filter(|gap| gap.summary.max > usual).collect();
+    // Not one stray gap of many short ones.
+    let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
+    let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
     let gap = long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
     let share = case.of("stolen.share").find(|share| share.place == gap.place)?;
     let longest = figure(gap.summary.max, "ns");
@@ -75,7 +78,10 @@ fn gaps(case: &Case) -> Option<Finding> {
         evidence: vec![
             evidence(gap, &format!("{} gaps of up to {longest}, in the median", gap.summary.n)),
             told(format!("together {taken} of the CPU's time"), place(share)),
-            told(format!("a sleeping thread wakes after {} anyway", figure(usual, "ns")), "wakeup.latency"),
+            told(
+                format!("the quickest wake-ups here take {} in the median", figure(usual, "ns")),
+                "wakeup.latency",
+            ),
         ],
         remedy,
         ..of_fact(
