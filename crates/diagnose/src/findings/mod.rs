@@ -3,6 +3,7 @@
 
 mod all_core_clock;
 mod bandwidth_below_parts;
+mod bandwidth_shared;
 mod busy_stalled;
 mod cache_of_host;
 mod cache_smaller;
@@ -101,6 +102,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     all_core_clock::RULE,
     bandwidth_below_parts::RULE,
+    bandwidth_shared::RULE,
     busy_stalled::RULE,
     cache_of_host::RULE,
     cache_smaller::RULE,

@@ -1,11 +1,11 @@
 //! Work of others on the machine while it was measured.
 
-use record::diagnosis::{Evidence, Finding};
+use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{percent, significant};
 
-use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{RESOLUTION, modelled, told, verdict};
+use super::{Case, Rule, by_model, inputs, lines, theft};
+use crate::figures::{RESOLUTION, modelled, severity, told, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began.
 ///
@@ -98,7 +98,13 @@ fn one(case: &Case) -> Option<Finding> {
         let says = format!("some task waited for a CPU {} of the time before", percent(*pressure));
         seen.push(told(says, "conditions.before.pressure.cpu"));
     }
+    // What it takes from a program that never stops was measured: that is told first.
+    let theft = theft::worst(case, "os");
+    if let Some(theft) = &theft {
+        seen.extend(theft.evidence().into_iter().take(1));
+    }
     Some(Finding {
+        severity: if theft.is_some() { Severity::Note } else { severity(&loss) },
         evidence: seen,
         remedy: lines(["who: top -b -n1 | head -20; measure again when it is gone"]),
         ..by_model(&RULE, loss, what)
@@ -195,6 +201,15 @@ mod tests {
         let mut record = with(4.0);
         ran(&mut record, 10.1, 10.0);
         assert_eq!(found(&record, RULE), []);
+    }
+
+    #[test]
+    fn where_its_theft_was_measured_the_model_is_a_note() {
+        let mut record = with(0.1);
+        ran(&mut record, 20.0, 10.0);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);
+        record.measurements.extend(crate::samples::stolen("os", [0.0, 0.5]).measurements);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
     }
 
     #[test]

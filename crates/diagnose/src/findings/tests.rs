@@ -191,7 +191,8 @@ fn every_finding_says_how_sure_it_is_and_of_which_resource_it_takes() {
         told,
         [
             ("stolen-os", Confidence::High, Some("core")),
-            ("memory-speed", Confidence::Medium, Some("memory bandwidth"))
+            ("memory-speed", Confidence::Medium, Some("memory bandwidth")),
+            ("bandwidth-shared", Confidence::Low, Some("memory bandwidth"))
         ]
     );
 }
