@@ -44,6 +44,8 @@ pub struct Perf {
     pub separator: Option<String>,
     /// `-j`.
     pub json: bool,
+    /// `-r`: how often the command was run.
+    pub runs: Option<u64>,
 }
 
 /// Programs that run another: their name, and their options that take a word of their own.
@@ -118,6 +120,11 @@ const PERF_VALUES: &[&str] = &[
     "--td-level",
 ];
 
+/// Programs before the one that is run that are looked through.
+const MOST_WRAPPERS: usize = 32;
+/// Commands before another that only prepare it.
+const PREPARES: &[&str] =
+    &["cd", "export", "source", ".", "ulimit", "set", "sync", "sleep", "module", "date"];
 /// Scripts within scripts that are looked into.
 const DEEPEST: usize = 4;
 /// The longest command line that is looked at, in bytes; what people type is shorter, and a text may hold anything.
@@ -193,13 +200,35 @@ impl CommandLine {
             }
         }
         let mut name = String::new();
+        let mut first = true;
+        let mut measured = false;
         for (index, part) in parts.into_iter().enumerate() {
-            let unwrapped = self.unwrap(part, index == 0, depth);
+            let joint = match index {
+                0 => "",
+                _ => joints.get(index - 1).map_or("|", String::as_str),
+            };
+            let piped = matches!(joint, "|" | "|&");
+            // `time a | b; c` measures the pipeline.
+            if measured && !piped {
+                break;
+            }
+            // `cd x && time ./y`: what stands before is not measured, and a change of folder is no work.
+            let before = (self.timed, self.perf.is_some());
+            if !piped && PREPARES.contains(&self.words.first().map_or("", String::as_str)) {
+                first = true;
+                name.clear();
+            }
+            let starts = index > 0 && !piped && part.iter().any(|word| matches!(base(word), "time" | "perf"));
+            let unwrapped = self.unwrap(part, first || starts, depth);
+            measured |= before != (self.timed, self.perf.is_some());
             if unwrapped.is_empty() {
                 continue;
             }
+            if before != (self.timed, self.perf.is_some()) {
+                name.clear();
+            }
+            first = false;
             if !name.is_empty() {
-                let joint = joints.get(index - 1).map_or("|", String::as_str);
                 name.push_str(&if joint == ";" { "; ".to_owned() } else { format!(" {joint} ") });
             }
             name.push_str(&unwrapped);
@@ -209,10 +238,10 @@ impl CommandLine {
 
     /// Takes off what runs another program, notes what it says, and returns the rest as it is compared.
     fn unwrap(&mut self, mut words: Vec<String>, first: bool, depth: usize) -> String {
-        loop {
-            while words.first().is_some_and(|word| is_assignment(word)) {
-                words.remove(0);
-            }
+        // Bounded: nobody runs one command by more than a few others.
+        for _ in 0..MOST_WRAPPERS {
+            let assignments = words.iter().take_while(|word| is_assignment(word)).count();
+            words.drain(..assignments);
             let Some(program) = words.first().map(|word| base(word).to_owned()) else { return String::new() };
             if program == "perf" && words.get(1).is_some_and(|word| word == "stat") {
                 let taken = self.perf(&words[2..]);
@@ -352,6 +381,7 @@ impl CommandLine {
                 "-t" | "--tid" => perf.attached = value.map(|tid| format!("thread {tid}")),
                 "-x" | "--field-separator" => perf.separator = value.filter(|value| !value.is_empty()),
                 "-j" | "--json-output" => perf.json = true,
+                "-r" | "--repeat" => perf.runs = value.and_then(|value| value.parse().ok()),
                 _ => {}
             }
             at += 1 + usize::from(separate);
@@ -489,6 +519,12 @@ mod tests {
         assert_eq!(name("perf stat -a ./cpu_bound"), "cpu_bound");
         assert_eq!(name("sudo nice -n -5 taskset -c 1 a.exe"), "a.exe");
         assert_eq!(name("make; ./run x"), "make; run x");
+        assert_eq!(name("cd /tmp/x && numactl -C 3 ./stream -M 64M"), "stream -M 64M");
+        assert_eq!(
+            name("echo 3 | sudo tee /proc/sys/vm/drop_caches && sync && time -p git status"),
+            "git status"
+        );
+        assert_eq!(name("time ./a x | ./b; ./c"), "a x | b");
         assert_eq!(name(""), "");
         assert_eq!(name("sudo"), "sudo");
     }
@@ -499,6 +535,8 @@ mod tests {
         assert_eq!((line.cpu(), line.node()), (Some(7), Some(0)));
         assert_eq!(line.words, ["stream", "-W", "5", "-N", "5", "-M", "64M"]);
         assert_eq!(line.option(&["-M"]), Some("64M"));
+        let line = CommandLine::read("cd lmbench; numactl -C 3 -m 1 ./stream");
+        assert_eq!((line.program(), line.cpu(), line.node()), ("stream", Some(3), Some(1)));
         let line = CommandLine::read("sudo numactl --physcpubind=8-15 --membind=1 -- x");
         assert_eq!((line.cpu(), line.node()), (None, Some(1)));
         assert_eq!(line.cpus.map(|cpus| cpus.len()), Some(8));

@@ -1,6 +1,8 @@
 //! `openssl speed`, versions 0.9.8 to 3.x: rates of ciphers and digests by block size, of signatures and key exchanges;
 //! the table that people read and the lines of `-mr` and `-multi`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use record::{Measurement, Where};
 
 use super::{Command, Fit, Line, Reader, Tool};
@@ -134,15 +136,15 @@ impl Tool for OpensslSpeed {
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
         let text = line.text.trim();
-        let speed = command.is_some_and(|command| command.text.contains("speed"));
-        row(text).is_some_and(|(name, rates)| speed || rates.len() >= 5 || name.contains('-'))
-            || machine_line(text).is_some_and(|(fields, _)| speed || fields[0].starts_with(['F', 'H', 'D']))
+        let speed = || command.is_some_and(|command| command.text.contains("speed"));
+        row(text).is_some_and(|(name, rates)| rates.len() >= 5 || name.contains('-') || speed())
+            || machine_line(text).is_some_and(|(fields, _)| fields[0].starts_with(['F', 'H', 'D']) || speed())
             || text.starts_with("The 'numbers' are in 1000s of bytes per second")
             || head(text).is_some()
-            || speed && is_talk(text)
+            || is_talk(text) && speed()
             || text.starts_with("Doing ") && text.contains("size blocks")
             || keys(text).is_some()
-            || speed && key_head(text).is_some()
+            || key_head(text).is_some() && speed()
     }
 
     fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
@@ -179,14 +181,14 @@ struct SpeedReader {
     sizes: Vec<u64>,
     columns: Vec<String>,
     rates: Vec<Rate>,
-    seen: Vec<String>,
+    seen: BTreeSet<String>,
     children: Vec<Child>,
     child_sizes: Vec<u64>,
     forked: u64,
 }
 
-/// Rows of one output that are kept; `openssl speed` of everything has under 100.
-const MOST_ROWS: usize = 4096;
+/// Rows of one output; `openssl speed` of everything has about 100, and a child of `-multi` sends each again.
+const MOST_ROWS: usize = 8192;
 
 impl SpeedReader {
     fn sizes_of(&self, count: usize, told: &[u64]) -> (Vec<Option<u64>>, bool) {
@@ -311,29 +313,29 @@ impl SpeedReader {
     /// What the children did together, where no table says it.
     fn sum_children(&mut self) {
         let asked = self.command.option(&["-multi"]).and_then(numbers::whole);
-        let mut names: Vec<String> = Vec::new();
+        let mut by_name: BTreeMap<&str, Vec<&Child>> = BTreeMap::new();
         for child in &self.children {
-            if !names.contains(&child.name) {
-                names.push(child.name.clone());
-            }
+            by_name.entry(child.name.as_str()).or_default().push(child);
         }
-        for name in names {
-            let of: Vec<&Child> = self.children.iter().filter(|child| child.name == name).collect();
+        let folded = |name: &str| name.to_ascii_lowercase().replace(' ', "-");
+        let told: BTreeSet<String> = self.rates.iter().map(|rate| folded(&rate.name)).collect();
+        let mut sums: Vec<(String, Vec<f64>, Held, u64)> = Vec::new();
+        for (name, of) in by_name {
             let mut numbers: Vec<u64> = of.iter().map(|child| child.number).collect();
             numbers.sort_unstable();
             let all = numbers.iter().enumerate().all(|(at, number)| at as u64 == *number);
             let same = of.iter().all(|child| child.rates.len() == of[0].rates.len());
             let as_many = asked.is_none_or(|asked| asked == numbers.len() as u64);
-            let known =
-                |rate: &Rate| rate.name.to_ascii_lowercase().replace(' ', "-") == name.to_ascii_lowercase();
-            if !all || !same || !as_many || self.rates.iter().any(known) {
+            if !all || !same || !as_many || told.contains(&folded(name)) {
                 continue;
             }
             let sum = |column: usize| of.iter().map(|child| child.rates[column]).sum::<f64>();
             let rates: Vec<f64> = (0..of[0].rates.len()).map(sum).collect();
-            let line = of[0].line.clone();
-            let sizes = self.child_sizes.clone();
-            self.forked = numbers.len() as u64;
+            sums.push((name.to_owned(), rates, of[0].line.clone(), numbers.len() as u64));
+        }
+        let sizes = self.child_sizes.clone();
+        for (name, rates, line, processes) in sums {
+            self.forked = processes;
             self.take_row(name, &rates, &sizes, line.line());
         }
     }
@@ -345,7 +347,7 @@ impl Reader for SpeedReader {
         if text.is_empty() {
             return Fit::Between;
         }
-        if self.rates.len() + self.children.len() > MOST_ROWS * MOST_SIZES {
+        if self.seen.len() + self.children.len() >= MOST_ROWS {
             return Fit::Over;
         }
         if let Some((name, rates)) = row(text) {
@@ -356,7 +358,7 @@ impl Reader for SpeedReader {
             if rates.len() < self.sizes.len() {
                 return Fit::Unfinished;
             }
-            self.seen.push(name.clone());
+            self.seen.insert(name.clone());
             let sizes = self.sizes.clone();
             self.take_row(name, &rates, &sizes, line);
             return Fit::Taken;
@@ -376,7 +378,7 @@ impl Reader for SpeedReader {
             if self.seen.contains(&name) {
                 return Fit::Over;
             }
-            self.seen.push(name.clone());
+            self.seen.insert(name.clone());
             let columns = match self.columns.len() {
                 0 if rates.len() == 2 => vec!["sign".to_owned(), "verify".to_owned()],
                 0 => vec!["op".to_owned()],
@@ -428,7 +430,7 @@ impl Reader for SpeedReader {
                 m = m.with_detail("bytes_from", "the block sizes that OpenSSL takes by itself");
             }
             if threads.is_none() {
-                m = m.with_detail("threads", "not told");
+                m.doubt = Some("how many processes ran is not told".to_owned());
             }
             sink.figure(m, rate.line.line());
         }

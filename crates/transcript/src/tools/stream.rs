@@ -118,8 +118,7 @@ impl Reader for StreamReader {
             }
             self.begun = true;
             let version = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-            let version =
-                version.or_else(|| text.split("Revision: ").nth(1)?.split_whitespace().next());
+            let version = version.or_else(|| text.split("Revision: ").nth(1)?.split_whitespace().next());
             if let Some(version) = version {
                 sink.version(version);
                 self.version = Some(version.to_owned());

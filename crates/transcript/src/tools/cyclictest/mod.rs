@@ -39,16 +39,18 @@ impl Tool for Cyclictest {
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
         let text = line.text.trim();
-        let own = command.is_some_and(|command| command.text.contains("cyclictest"));
-        text.starts_with("T:") && (thread(line).is_some() || is_cut(text))
+        if text.starts_with("T:") && (thread(line).is_some() || is_cut(text))
             || text.starts_with('#') && (text.contains(LATENCY) || text == "# Histogram")
             || text.starts_with("policy: ") && text.contains("loadavg:")
             || text.starts_with("\"cmdline:\"") && text.contains("cyclictest")
-            || own
-                && (text == "{"
-                    || text.starts_with("WARN: ")
-                    || text.starts_with("Max CPUs =")
-                    || wake_up(text).is_some())
+        {
+            return true;
+        }
+        let may = text == "{"
+            || text.starts_with("WARN: ")
+            || text.starts_with("Max CPUs =")
+            || wake_up(text).is_some();
+        may && command.is_some_and(|command| command.text.contains("cyclictest"))
     }
 
     fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {

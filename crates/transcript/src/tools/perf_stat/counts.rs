@@ -1,6 +1,6 @@
 //! Counters of one output, put together: totals over intervals and sockets, instructions per cycle, the clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Measurement, Where};
 
@@ -45,7 +45,7 @@ struct Slot {
     total: f64,
     values: Vec<f64>,
     intervals: u64,
-    groups: Vec<String>,
+    groups: BTreeSet<String>,
     coverage: f64,
     told_coverage: bool,
     impossible: bool,
@@ -150,7 +150,7 @@ impl Counts {
             total: 0.0,
             values: Vec::new(),
             intervals: 0,
-            groups: Vec::new(),
+            groups: BTreeSet::new(),
             coverage: 1.0,
             told_coverage: false,
             impossible: false,
@@ -165,9 +165,8 @@ impl Counts {
         }
         if let Some(group) = group
             && slot.groups.len() < 4096
-            && !slot.groups.contains(&group)
         {
-            slot.groups.push(group);
+            slot.groups.insert(group);
         }
         slot.tail(&counter, line, sink);
     }
@@ -181,19 +180,20 @@ impl Counts {
 
     /// Everything as measurements.
     pub fn into_sink(self, run: &Run, sink: &mut Sink) {
-        let mut slots: Vec<Slot> = self.slots.into_values().collect();
+        // An event that was counted in several modes keeps its mode in its name.
+        let mut modes: BTreeMap<(&Part, String), u32> = BTreeMap::new();
+        for slot in self.slots.values() {
+            *modes.entry((&slot.part, slot.event.plain())).or_default() += 1;
+        }
+        let mut slots: Vec<&Slot> = self.slots.values().collect();
         slots.sort_by_key(|slot| slot.order);
         for slot in &slots {
-            let m = slot.count(&slots, run);
-            sink.figure(m, slot.line.line());
+            let several = modes.get(&(&slot.part, slot.event.plain())).is_some_and(|modes| *modes > 1);
+            sink.figure(slot.count(several, run), slot.line.line());
         }
         for instructions in slots.iter().filter(|slot| slot.event.name == "instructions") {
-            let same = |slot: &&Slot| {
-                let (a, b) = (&slot.event, &instructions.event);
-                slot.part == instructions.part && a.unit == b.unit && a.mode == b.mode
-            };
-            let of = |name: &str| slots.iter().filter(same).find(|slot| slot.event.name == name);
-            if let Some(cycles) = of("cycles") {
+            let event = Event { name: "cycles".to_owned(), ..instructions.event.clone() };
+            if let Some(cycles) = self.slots.get(&(instructions.part.clone(), event)) {
                 ipc(instructions, cycles, run, sink);
             }
         }
@@ -241,16 +241,10 @@ impl Slot {
     }
 
     /// The count, with what is known of how it was made.
-    fn count(&self, all: &[Slot], run: &Run) -> Measurement {
-        // In two modes each needs its name.
-        let twice = all
-            .iter()
-            .filter(|slot| slot.part == self.part && slot.event.plain() == self.event.plain())
-            .count()
-            > 1;
+    fn count(&self, several: bool, run: &Run) -> Measurement {
         let name = self.event.plain();
         let name =
-            if twice && !self.event.mode.is_empty() { format!("{name}:{}", self.event.mode) } else { name };
+            if several && !self.event.mode.is_empty() { format!("{name}:{}", self.event.mode) } else { name };
         let mut m =
             Measurement::exact("counter.count", self.place(run).with("event", name), vec![self.total]);
         if self.told_coverage {
@@ -268,7 +262,7 @@ impl Slot {
             m = m.with_detail("intervals", self.intervals);
         }
         if !self.groups.is_empty() {
-            m = m.with_detail("sum_of", self.groups.join(" "));
+            m = m.with_detail("sum_of", self.groups.iter().map(String::as_str).collect::<Vec<_>>().join(" "));
         }
         if let Some(spread) = self.spread {
             m = m.with_detail("standard_error", spread);
@@ -343,12 +337,12 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
 
 /// The clock while the command ran: its cycles over its time on a CPU. Of a whole machine, whose CPUs also rest, it is
 /// none, and none where cycles were counted in one mode only.
-fn clocks(slots: &[Slot], run: &Run, sink: &mut Sink) {
+fn clocks(slots: &[&Slot], run: &Run, sink: &mut Sink) {
     if run.system {
         return;
     }
     let of = |name: &str| {
-        let fits = |slot: &&Slot| {
+        let fits = |slot: &&&Slot| {
             slot.event.name == name
                 && slot.part == Part::All
                 && slot.event.mode.is_empty()

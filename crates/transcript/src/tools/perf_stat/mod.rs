@@ -67,13 +67,13 @@ impl Tool for PerfStat {
             return true;
         }
         let of_perf =
-            command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
+            || command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
         let known = |counter: Counter| KNOWN.contains(&counter.event.split(':').next().unwrap_or_default());
-        if of_perf {
-            return text::counter(text).is_some_and(known) || fields::fields(text, None).is_some();
+        if text::counter(text).is_some_and(known) && of_perf() {
+            return true;
         }
-        (text.contains("task-clock") || text.contains("cycles") || text.contains("instructions"))
-            && fields::fields(text, None).is_some()
+        let named = text.contains("task-clock") || text.contains("cycles") || text.contains("instructions");
+        fields::fields(text, None).is_some() && (named || of_perf())
     }
 
     fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
@@ -113,6 +113,7 @@ impl PerfReader {
             if let Some(perf) = &line.perf {
                 run.system = perf.system;
                 run.attached = perf.attached.clone();
+                run.runs = perf.runs.filter(|runs| *runs > 1);
             }
         }
         Self {
@@ -133,7 +134,7 @@ impl PerfReader {
         let rest = rest.trim().trim_end_matches(':').trim_end();
         let mut target = rest;
         if let Some((front, runs)) = rest.rsplit_once(" (").filter(|(front, _)| front.ends_with('\'')) {
-            self.run.runs = runs.strip_suffix(" runs)").and_then(numbers::whole);
+            self.run.runs = runs.strip_suffix(" runs)").and_then(numbers::whole).or(self.run.runs);
             target = front;
         }
         let (kind, target) = target.split_once('\'').unwrap_or(("", target));
