@@ -44,6 +44,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         scaling: scaling::scaling(record),
         siblings: siblings::siblings(record),
         layers: layers::layers(record),
+        plan: plan::of_nodes(record),
         bound: bound::bound(record),
     }
 }

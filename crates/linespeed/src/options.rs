@@ -192,9 +192,9 @@ pub struct Scale {
 /// Options of `plan`.
 #[derive(Debug, Args)]
 pub struct Plan {
-    /// A record of the machine to plan for; - is standard input; without: this machine, with the figures of its newest
-    /// records
-    pub record: Option<PathBuf>,
+    /// A record of the machine to plan for, or reference:NAME; - is standard input; without, or with a dot: this machine,
+    /// with the figures of its newest records
+    pub record: Option<String>,
     /// So many processes; without: one a node
     #[arg(long, value_name = "N")]
     pub processes: Option<u32>,

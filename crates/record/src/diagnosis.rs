@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ladder::Ladder;
+use crate::plan::Plan;
 use crate::statistics::Verdict;
 
 /// Everything that follows from a record's figures.
@@ -38,6 +39,9 @@ pub struct Diagnosis {
     /// What each layer of the machine adds to the time of one routine, the fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
+    /// How to lay a program out on a machine of several nodes; absent for one node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
     /// What a command was bound by; only in records of `linespeed stat`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,

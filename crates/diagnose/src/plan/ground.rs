@@ -303,7 +303,8 @@ fn by_counts(
     } else {
         vec![told.first().copied().unwrap_or(0)]
     };
-    let cpus = counts.cpus_online.or(counts.cpus_present);
+    // Of a machine of which only cores are told, they stand for its CPUs.
+    let cpus = counts.cpus_online.or(counts.cpus_present).or(counts.cores);
     if cpus.is_none() && nodes.len() < 2 {
         return Err("the record tells neither the machine's CPUs nor several nodes".to_owned());
     }

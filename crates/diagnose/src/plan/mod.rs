@@ -41,7 +41,9 @@ pub fn plan(record: &Record, wish: &Wish) -> Result<Plan, String> {
     let siblings = siblings::choose(record, &ground, wish.purpose);
     let use_them = siblings.as_ref().is_none_or(|siblings| siblings.used);
     let layout = layout::lay_out(&ground, &costs, wish, use_them)?;
-    let gains = gains::gains(&ground, &costs, &layout.processes);
+    // Times of an emulator say nothing of what nodes cost.
+    let emulated = record.machine.virtualization.emulated == Some(true);
+    let gains = if emulated { Vec::new() } else { gains::gains(&ground, &costs, &layout.processes) };
     let mut plan = Plan {
         purpose: wish.purpose,
         nodes: u32::try_from(ground.seats.len()).unwrap_or(u32::MAX),
@@ -72,6 +74,14 @@ pub fn plan(record: &Record, wish: &Wish) -> Result<Plan, String> {
     plan.processes = layout.processes;
     plan.summary = summary(&plan, &ground, wish);
     Ok(plan)
+}
+
+/// The plan that nobody asked for in particular, of a machine of several nodes; on one node there is little to tell.
+pub fn of_nodes(record: &Record) -> Option<Plan> {
+    let machine = &record.machine;
+    let several = machine.nodes.len() > 1 || machine.counts.nodes.is_some_and(|nodes| nodes > 1);
+    let made = if several { plan(record, &Wish::default()).ok() } else { None };
+    made.filter(|made| made.nodes > 1)
 }
 
 /// Small numbers in words, as sentences begin.
@@ -194,9 +204,7 @@ fn caches(record: &Record, ground: &Ground, processes: &[Process]) -> Option<Cac
 fn cautions(record: &Record, ground: &Ground, wish: &Wish, gains: bool) -> Vec<String> {
     let mut all = Vec::new();
     if record.machine.virtualization.emulated == Some(true) {
-        all.push(
-            "This machine is emulated: its times are no speeds, and gains do not carry over.".to_owned(),
-        );
+        all.push("This machine is emulated: its times are no speeds, so no gain is told.".to_owned());
     }
     if ground.assumed {
         all.push(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::diagnosis::Evidence;
+use record::diagnosis::{Evidence, SiblingsAdd};
 use record::plan::{Purpose, Siblings};
 use record::units::percent;
 use record::{CpuList, Measurement, Record};
@@ -56,6 +56,12 @@ pub(super) fn choose(record: &Record, ground: &Ground, purpose: Purpose) -> Opti
             siblings.why = format!("A thread answers fastest when it has its core alone.{costs}");
         }
         (_, None) => {
+            if let Some(told) = extrapolated(record) {
+                siblings.used = told.adds > RESOLUTION;
+                let choice = if siblings.used { "they are used" } else { "one thread a core" };
+                siblings.why = format!("{} {}; so {choice}.", told.workload, told.says);
+                return Some(siblings);
+            }
             siblings.why = "What siblings are worth was not measured, so all CPUs are used, as the kernel does without a \
                             plan; one thread a core is the other way."
                 .to_owned();
@@ -108,6 +114,15 @@ fn why(yields: &[Yield], value: f64, used: bool, each: &str) -> String {
             "Using {each} adds nothing that is clearly above the figures' spread{over}{range}: one thread a core."
         )
     }
+}
+
+/// What siblings add by steps of threads that are not exactly one a core; of several workloads or sizes the one in the
+/// middle.
+fn extrapolated(record: &Record) -> Option<SiblingsAdd> {
+    let mut all = crate::siblings::siblings(record);
+    all.retain(|one| one.adds.is_finite());
+    all.sort_by(|a, b| a.adds.total_cmp(&b.adds));
+    (!all.is_empty()).then(|| all.swap_remove(all.len() / 2))
 }
 
 /// By `smt.yield`, the median over the cores that were measured.

@@ -1,11 +1,50 @@
-//! Sentences of a plan.
+//! What a plan says: its processes, its reasons, what running a command both ways gave.
 
 use record::Mark;
-use record::plan::{Gain, Verification};
+use record::plan::{Gain, Plan, Policy, Process, Verification};
 use record::units::{figure, percent, significant};
 
+use crate::table::Table;
+
+/// Processes that the table shows; the plan has all.
+pub const MOST_PROCESSES: usize = 32;
+
+/// The processes, one a row.
+pub fn processes(processes: &[Process]) -> Table {
+    let mut table = Table::new("", None, &["#process", "nodes", "#threads", "CPUs", "memory"]);
+    for process in processes.iter().take(MOST_PROCESSES) {
+        table.row(vec![
+            process.number.to_string(),
+            process.nodes.to_string(),
+            process.threads.map_or("-".to_owned(), |threads| threads.to_string()),
+            if process.cpus.is_empty() { "those of its nodes".to_owned() } else { process.cpus.to_string() },
+            match process.policy {
+                Policy::Default => "-".to_owned(),
+                Policy::Bind => format!("of node {}", process.memory),
+                Policy::Interleave => format!("interleaved over {}", process.memory),
+            },
+        ]);
+    }
+    table.finished()
+}
+
+/// Why it is so, what is gained: a word and what it says.
+pub fn reasons(plan: &Plan) -> Vec<(&'static str, String)> {
+    let mut said: Vec<(&'static str, String)> = Vec::new();
+    said.extend(plan.gains.iter().map(|one| ("gain", gain(one))));
+    said.extend(plan.siblings.as_ref().map(|siblings| {
+        let other = match (siblings.measured, siblings.one_a_core.is_empty()) {
+            (false, false) => format!(" One CPU of each core: {}.", siblings.one_a_core),
+            _ => String::new(),
+        };
+        ("siblings", format!("{}{other}", siblings.why))
+    }));
+    said.extend(plan.caches.as_ref().map(|caches| ("caches", caches.says.clone())));
+    said
+}
+
 /// What one kind of program gains and why.
-pub fn gain(gain: &Gain) -> String {
+fn gain(gain: &Gain) -> String {
     let between = match gain.interval {
         Some((low, high)) => format!(" ({} to {})", significant(low), significant(high)),
         None => String::new(),

@@ -6,6 +6,7 @@ mod command;
 mod compare;
 mod figures;
 mod ladder;
+mod plan;
 mod shape;
 mod summary;
 
@@ -28,6 +29,7 @@ pub fn html(record: &Record) -> String {
         (command::verdict(record))
         (summary::resources(record))
         (summary::findings(record))
+        (plan::section(record))
         (summary::unseen(record))
         (summary::noise(record))
         (figures::sections(record))

@@ -1,17 +1,14 @@
 //! What `linespeed plan` prints: the plan in a sentence, its processes, what it should give and why, what else to set, the
 //! lines to paste, and what is left out or not known.
 
-use record::plan::{Paste, Plan, Policy, Process};
+use record::plan::{Paste, Plan};
 
 use super::Style;
 use super::paint::{Span, Tone};
 use super::screen::Screen;
-use crate::contents::plan::{gain, verification};
-use crate::table::Table;
+use crate::contents::plan::{MOST_PROCESSES, processes, reasons, verification};
 use crate::text::plural;
 
-/// Processes that the table shows; the record has all.
-const MOST_PROCESSES: usize = 32;
 /// Lines of one tool that are shown for more than the first process.
 const MOST_LINES: usize = 16;
 
@@ -74,24 +71,6 @@ pub fn pasted(plan: &Plan, tool: &str) -> Option<String> {
     Some(super::safe(&text))
 }
 
-fn processes(processes: &[Process]) -> Table {
-    let mut table = Table::new("", None, &["#process", "nodes", "#threads", "CPUs", "memory"]);
-    for process in processes.iter().take(MOST_PROCESSES) {
-        table.row(vec![
-            process.number.to_string(),
-            process.nodes.to_string(),
-            process.threads.map_or("-".to_owned(), |threads| threads.to_string()),
-            if process.cpus.is_empty() { "those of its nodes".to_owned() } else { process.cpus.to_string() },
-            match process.policy {
-                Policy::Default => "-".to_owned(),
-                Policy::Bind => format!("of node {}", process.memory),
-                Policy::Interleave => format!("interleaved over {}", process.memory),
-            },
-        ]);
-    }
-    table.finished()
-}
-
 fn more(screen: &mut Screen, count: usize, shown: usize, what: &str, way: &str) {
     if count > shown {
         let rest = plural(count - shown, what).replace("processs", "processes");
@@ -100,18 +79,7 @@ fn more(screen: &mut Screen, count: usize, shown: usize, what: &str, way: &str) 
 }
 
 fn why(screen: &mut Screen, plan: &Plan) {
-    let mut said: Vec<(String, String)> = Vec::new();
-    for one in &plan.gains {
-        said.push(("gain".to_owned(), gain(one)));
-    }
-    said.extend(plan.siblings.as_ref().map(|siblings| {
-        let other = match (siblings.measured, siblings.one_a_core.is_empty()) {
-            (false, false) => format!(" One CPU of each core: {}.", siblings.one_a_core),
-            _ => String::new(),
-        };
-        ("siblings".to_owned(), format!("{}{other}", siblings.why))
-    }));
-    said.extend(plan.caches.as_ref().map(|caches| ("caches".to_owned(), caches.says.clone())));
+    let said = reasons(plan);
     if said.is_empty() && plan.advice.is_empty() {
         return;
     }

@@ -12,7 +12,7 @@ use report::terminal;
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
-use crate::{files, output};
+use crate::{files, output, sources};
 
 /// Figures that a plan needs: of each group the newest record that has any counts.
 const NEEDED: [&[&str]; 5] = [
@@ -45,12 +45,12 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         purpose: plan.purpose.into(),
         cpus: options.measuring.cpus.clone(),
     };
-    let (record, sources) = match &plan.record {
-        Some(path) => of_record(path)?,
-        None => of_this_machine(),
+    let (record, from) = match &plan.record {
+        Some(argument) if argument != "." => of_record(argument)?,
+        _ => of_this_machine(),
     };
     let mut made = diagnose::plan::plan(&record, &wish).map_err(|why| refused(plan, &wish, why))?;
-    made.sources = sources;
+    made.sources = from;
     if let Some(tool) = &plan.tool {
         return output::print(&terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?)
             .map(|()| 0);
@@ -81,7 +81,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
 fn refused(plan: &Plan, wish: &Wish, why: String) -> Failure {
     match &plan.record {
         _ if why.starts_with("--") => Failure::Usage(why),
-        Some(path) => Failure::Input { path: path.clone(), why },
+        Some(argument) => Failure::Input { path: PathBuf::from(argument), why },
         None if wish.cpus.is_some() => Failure::Usage(why),
         None => Failure::Cannot(why),
     }
@@ -99,10 +99,15 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
 }
 
 /// A record, with where it lies.
-fn of_record(path: &Path) -> Result<(Record, Vec<String>), Failure> {
-    let record = crate::sources::file(path)?;
-    let says = format!("{}, of {}", crate::failure::shown(path), day(&record));
-    Ok((record, vec![says]))
+fn of_record(argument: &str) -> Result<(Record, Vec<String>), Failure> {
+    let source = sources::read(argument)?;
+    let from = crate::failure::shown(Path::new(&source.from));
+    let says = if source.record.import.is_some() {
+        format!("{from}, by other tools")
+    } else {
+        format!("{from}, of {}", day(&source.record))
+    };
+    Ok((source.record, vec![says]))
 }
 
 fn day(record: &Record) -> &str {

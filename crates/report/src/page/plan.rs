@@ -1,0 +1,37 @@
+//! How to lay a program out on a machine of several nodes.
+
+use maud::{Markup, html};
+use record::Record;
+
+use super::prose;
+use crate::contents::plan::{MOST_PROCESSES, processes, reasons};
+use crate::text::clean;
+
+/// The plan; nothing for a machine of one node.
+pub fn section(record: &Record) -> Markup {
+    let Some(plan) = &record.diagnosis.plan else { return html! {} };
+    let more = plan.processes.len().saturating_sub(MOST_PROCESSES);
+    let inside = html! {
+        p { (prose(&plan.summary)) }
+        (super::figures::table(&processes(&plan.processes)))
+        @if more > 0 { p { "… and " (more) " more." } }
+        @for (word, says) in reasons(plan) { p { strong { (word) ": " } (prose(&says)) } }
+        @for advice in &plan.advice { p { strong { (advice.about) ": " } (prose(&advice.says)) } }
+        @for says in plan.cautions.iter().chain(&plan.unknown) { p { (prose(says)) } }
+        @for paste in &plan.pastes {
+            details {
+                summary { (paste.tool) }
+                p { (prose(&paste.says)) }
+                pre {
+                    code {
+                        @for piece in &paste.pieces {
+                            @for line in &piece.lines { (clean(line)) "\n" }
+                            @if piece.lines.len() > 1 { "\n" }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    super::section("plan", "How to lay a program out", inside)
+}
