@@ -6,7 +6,8 @@ fn every_text_makes_a_record_of_which_nothing_is_lost() {
     for machine in reference::MACHINES {
         let record = machine.record("0").unwrap_or_else(|trouble| panic!("{}: {trouble}", machine.name));
         let import = record.import.as_ref().expect("it was imported");
-        let left: Vec<_> = import.not_understood.examples.iter().map(|line| (line.line, &line.says)).collect();
+        let left: Vec<_> =
+            import.not_understood.examples.iter().map(|line| (line.line, &line.says)).collect();
         if import.not_understood.lines > 0 {
             lost.push(format!("{}: {} lines: {left:?}", machine.name, import.not_understood.lines));
         }

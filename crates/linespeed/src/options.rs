@@ -56,6 +56,9 @@ pub enum Command {
     /// Other tools' output as a record: lscpu, numactl, dmidecode, perf, cyclictest and more, also pasted together
     #[command(after_help = IMPORT_HELP)]
     Import(Import),
+    /// The machines that ship with linespeed, or one of them: published figures, each with its source
+    #[command(after_help = REFERENCE_HELP)]
+    Reference(Reference),
     /// What a metric, a measurement or a word means: how it is measured, what is usual, what moves it
     Explain {
         /// A metric (load.latency), a measurement (wakeup) or a word (governor); without: all of them
@@ -265,6 +268,23 @@ pub struct Show {
     pub forms: WakeupForms,
 }
 
+const REFERENCE_HELP: &str = "\
+Where a record's file may stand, so may reference:NAME: linespeed compare . reference:kunpeng-920-4826. --json without a \
+name lists the machines; with one it prints the record, in which each figure names the line that it was read from.";
+
+/// Options of `reference`.
+#[derive(Debug, Args)]
+pub struct Reference {
+    /// One of them
+    pub name: Option<String>,
+    /// As a page (HTML), to --output or standard output
+    #[arg(long, requires = "name")]
+    pub html: bool,
+    /// The published output and figures themselves, as they were imported
+    #[arg(long, requires = "name", conflicts_with = "html")]
+    pub text: bool,
+}
+
 const COMPARE_HELP: &str = "\
 The first record is the baseline, unless --baseline says otherwise. --json and --csv hold every figure that two records \
 share; the terminal and the page sum them up over CPUs and working sets.";
@@ -302,7 +322,7 @@ pub struct Import {
 }
 
 /// Wake-up latency as cyclictest prints it.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Default)]
 pub struct WakeupForms {
     /// Print wake-up latency in cyclictest's lines
     #[arg(long)]
@@ -404,6 +424,7 @@ impl Options {
             Some(Command::Stat(_)) => ("stat", &["--quick", "--full", "--fail-on"]),
             Some(Command::Plan(_)) => ("plan", &["--quick", "--full", "--fail-on"]),
             Some(Command::Show(_)) => ("show", &["--quick", "--full", "--cpus"]),
+            Some(Command::Reference(_)) => ("reference", &["--quick", "--full", "--cpus", "--fail-on"]),
             Some(Command::Explain { .. }) => {
                 ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output"])
             }

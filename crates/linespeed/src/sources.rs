@@ -8,8 +8,6 @@ use record::Record;
 use crate::failure::Failure;
 use crate::files;
 
-/// What begins the name of a reference machine.
-const REFERENCE: &str = "reference:";
 /// Records of the state folder that are looked at for the newest of this machine.
 const MOST_LOOKED_AT: usize = 200;
 /// Names that are told when one is not known.
@@ -60,8 +58,12 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     if argument == "." {
         return this_machine();
     }
-    if let Some(name) = argument.strip_prefix(REFERENCE) {
-        return Ok(Source { name: name.to_owned(), from: argument.to_owned(), record: reference(name)? });
+    if let Some(name) = argument.strip_prefix(reference::PREFIX) {
+        return Ok(Source {
+            name: name.to_owned(),
+            from: argument.to_owned(),
+            record: reference_record(name)?,
+        });
     }
     let path = Path::new(argument);
     let record = file(path)?;
@@ -73,8 +75,11 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     })
 }
 
-/// A record's file; `-` is standard input.
+/// A record's file; `-` is standard input, `reference:NAME` a machine that ships with linespeed.
 pub fn file(path: &Path) -> Result<Record, Failure> {
+    if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX)) {
+        return reference_record(name);
+    }
     if path.file_name().is_some_and(|name| name == crate::ceilings::NAME) {
         let why = "is not a record: it holds the ceilings of this machine, which linespeed stat reads; the records lie \
                    beside it";
@@ -84,9 +89,20 @@ pub fn file(path: &Path) -> Result<Record, Failure> {
     Record::read(from).map_err(|error| Failure::Input { path: path.to_owned(), why: error.to_string() })
 }
 
+/// A reference machine, by its name.
+pub fn reference_machine(name: &str) -> Result<&'static reference::Machine, Failure> {
+    reference::find(name).ok_or_else(|| {
+        let names: Vec<&str> = reference::MACHINES.iter().map(|machine| machine.name).collect();
+        Failure::Usage(unknown_reference(name, &names))
+    })
+}
+
 /// A reference machine's record.
-fn reference(name: &str) -> Result<Record, Failure> {
-    Err(Failure::Usage(unknown_reference(name, &[])))
+fn reference_record(name: &str) -> Result<Record, Failure> {
+    let machine = reference_machine(name)?;
+    machine
+        .record(env!("CARGO_PKG_VERSION"))
+        .map_err(|trouble| Failure::Cannot(format!("{}{}: {trouble}", reference::PREFIX, machine.name)))
 }
 
 /// Says that there is no such reference machine, and which there are.
@@ -96,7 +112,7 @@ fn unknown_reference(name: &str, names: &[&str]) -> String {
         return format!("{words}: this linespeed ships with none; name a record's file");
     }
     match record::words::nearest_of(name, names.iter().copied()) {
-        Some(near) => format!("{words}; did you mean {REFERENCE}{near}?"),
+        Some(near) => format!("{words}; did you mean {}{near}?", reference::PREFIX),
         None => {
             let more = if names.len() > MOST_NAMES { ", …" } else { "" };
             let some = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");

@@ -49,6 +49,7 @@ fn with_names(definition: clap::Command) -> clap::Command {
     // Names of the definition live as long as the program, which ends when they are printed.
     let known = recipes::all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());
     let recipes = PossibleValuesParser::new(known);
+    let references = PossibleValuesParser::new(reference::MACHINES.iter().map(|machine| machine.name));
     let words = PossibleValuesParser::new(record::words::all().iter().map(|word| &*word.name));
     definition
         .mut_subcommand("run", |run| run.mut_arg("names", |names| names.value_parser(measurements)))
@@ -57,6 +58,7 @@ fn with_names(definition: clap::Command) -> clap::Command {
                 .mut_arg("placement", |placement| placement.value_parser(placements))
                 .mut_arg("recipe", |recipe| recipe.value_parser(recipes))
         })
+        .mut_subcommand("reference", |command| command.mut_arg("name", |name| name.value_parser(references)))
         .mut_subcommand("explain", |explain| explain.mut_arg("name", |name| name.value_parser(words)))
 }
 

@@ -7,6 +7,7 @@ mod import;
 mod inspect;
 mod list;
 mod plan;
+mod reference;
 mod run;
 mod scale;
 mod show;
@@ -33,6 +34,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(Command::Import(import)) => import::run(options, import),
         Some(Command::Show(show)) => show::run(options, show),
         Some(Command::Compare(compare)) => compare::run(options, compare),
+        Some(Command::Reference(asked)) => reference::run(options, asked),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
         Some(Command::Schema) => {
             let schema = serde_json::to_string_pretty(&Record::json_schema()).unwrap_or_default();

@@ -41,6 +41,19 @@ pub fn words(words: &[Word], style: &Style) -> String {
     screen.finish()
 }
 
+/// `linespeed reference`: each machine's name and what it is.
+pub fn references(machines: &[(&str, &str)], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let column = machines.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
+    for (name, title) in machines {
+        let first = [Span::strong(pad_right(name, column))];
+        screen.paragraph(&first, super::paint::Tone::Plain, title);
+    }
+    screen.blank();
+    screen.paragraph(&[], super::paint::Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
+    screen.finish()
+}
+
 /// `linespeed list`: each measurement with its time, its memory, and what is to be expected of it here.
 pub fn measurements(listed: &[Listed], style: &Style) -> String {
     let mut screen = Screen::new(style);

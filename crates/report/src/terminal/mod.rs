@@ -18,7 +18,7 @@ use record::{Comparison, Machine, Record};
 
 use crate::contents::inventory;
 use crate::text::{clean, width};
-pub use listing::{Listed, measurements, words};
+pub use listing::{Listed, measurements, references, words};
 use paint::{Span, Tone};
 pub use plan::{pasted, plan};
 pub use scale::{ListedRecipe, is_scale, recipes, scale, scale_briefly};
