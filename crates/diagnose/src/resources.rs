@@ -30,6 +30,10 @@ pub fn resources(record: &Record, levels: &[Level]) -> Vec<Resource> {
 /// What was measured of memory only within the caches, a sentence each.
 pub fn not_reached(record: &Record, levels: &[Level]) -> Vec<String> {
     let mut said = Vec::new();
+    // What other tools walked is theirs to say, and measuring again is not this machine's to do.
+    if record.import.is_some() {
+        return said;
+    }
     let bus = || record.of("memory.bandwidth").filter(|m| m.summary.n > 0);
     if let Some(most) = bus().map(walked).max().filter(|most| *most < beyond(record, levels, Walk::Arrays)) {
         said.push(format!(
