@@ -69,10 +69,7 @@ fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
         return None;
     }
     let says = if is_result(row) { agreement(&ranks, known, names) } else { String::new() };
-    // Rows of other groups say themselves what they are about.
-    let result =
-        if row.group == "wake-up" { format!("{}, {}", row.group, row.what) } else { row.what.clone() };
-    Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
+    Some(Order { result: row.what.clone(), metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
 }
 
 /// A fact of which more might make faster: its words and the figure of a record.
@@ -125,5 +122,5 @@ fn agreement(ranks: &[Rank], known: &[Known], names: &[String]) -> String {
             }
         }
     }
-    if said.is_empty() { String::new() } else { format!("Of what might explain it: {}.", said.join("; ")) }
+    said.join("; ")
 }

@@ -58,6 +58,10 @@ impl Reader for PublishedReader {
             sink.contradict(says.trim().to_owned(), origins);
             return Fit::Taken;
         }
+        if let Some(note) = text.strip_prefix("note:") {
+            sink.draft.machine.notes.push(note.trim().to_owned());
+            return Fit::Taken;
+        }
         if let Some(fact) = text.strip_prefix("machine.") {
             match self::fact(fact) {
                 Ok((path, value)) => self.facts.push((path, value, line.into())),
@@ -98,8 +102,12 @@ impl Reader for PublishedReader {
         }
         let Ok(mut machine) = serde_json::to_value(&sink.draft.machine) else { return };
         for (path, value, line) in &self.facts {
-            set(&mut machine, path, value.clone());
-            sink.told(&format!("machine.{}", path.join(".")), line.line());
+            if !set(&mut machine, path, value.clone()) {
+                let why = "the entry before it is missing; lists are filled from [0] on".to_owned();
+                sink.withhold(&format!("machine.{}", printed(path)), why, line.line());
+                continue;
+            }
+            sink.told(&format!("machine.{}", printed(path)), line.line());
         }
         // Each fact was tried alone; together they can only fail by a list that one makes and another enters.
         match serde_json::from_value::<Machine>(machine) {
@@ -117,7 +125,9 @@ impl Reader for PublishedReader {
 fn fact(text: &str) -> Result<(Vec<String>, Value), String> {
     let (path, value) =
         text.split_once('=').ok_or("write machine.PATH = VALUE, as in machine.counts.packages = 2")?;
-    let path: Vec<String> = path.trim().split('.').map(str::to_owned).collect();
+    // `memory_devices[0].ranks` is `memory_devices.0.ranks`.
+    let path = path.trim().replace('[', ".").replace(']', "");
+    let path: Vec<String> = path.split('.').map(str::to_owned).collect();
     let value = value.trim();
     let last = path.last().map_or("", String::as_str);
     let parsed = if last.ends_with("_hz") && last != "current_hz" {
@@ -128,27 +138,49 @@ fn fact(text: &str) -> Result<(Vec<String>, Value), String> {
     } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
         Value::from(units::parse_bytes(value)?)
     } else {
-        serde_json::from_str(value).unwrap_or_else(|_| Value::from(value))
+        // A list of numbers may stand without brackets.
+        let list: Option<Vec<u64>> = value.split(',').map(|number| number.trim().parse().ok()).collect();
+        match list.filter(|list| list.len() > 1) {
+            Some(list) => Value::from(list),
+            None => serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)),
+        }
     };
     if parsed.as_u64() == Some(0) {
         return Err("0 cannot be".to_owned());
     }
+    // An entry of a list is tried as its first; whether it follows on the others is seen when all facts are put in.
+    let index = |key: &String| if key.parse::<usize>().is_ok() { "0".to_owned() } else { key.clone() };
+    let trial: Vec<String> = path.iter().map(index).collect();
     let mut whole = serde_json::to_value(Machine::default()).map_err(|error| error.to_string())?;
-    if !set(&mut whole, &path, parsed.clone()) {
-        return Err(format!("{} has no such path", path.join(".")));
+    if !set(&mut whole, &trial, parsed.clone()) {
+        return Err(format!("an inventory has no {}; `linespeed schema` prints what it has", printed(&path)));
     }
     let machine: Machine =
         serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
     let back = serde_json::to_value(machine).map_err(|error| error.to_string())?;
     // What is no part of an inventory does not come back.
-    let kept = path.iter().try_fold(&back, |value, key| match value {
+    let kept = trial.iter().try_fold(&back, |value, key| match value {
         Value::Array(list) => list.get(key.parse::<usize>().ok()?),
         value => value.get(key),
     });
     match kept {
         Some(_) => Ok((path, parsed)),
-        None => Err(format!("an inventory has no {}; `linespeed schema` prints what it has", path.join("."))),
+        None => Err(format!("an inventory has no {}; `linespeed schema` prints what it has", printed(&path))),
     }
+}
+
+/// `memory_devices[0].ranks`.
+fn printed(path: &[String]) -> String {
+    let mut text = String::new();
+    for key in path {
+        if key.parse::<usize>().is_ok() {
+            text.push_str(&format!("[{key}]"));
+        } else {
+            text.push_str(if text.is_empty() { "" } else { "." });
+            text.push_str(key);
+        }
+    }
+    text
 }
 
 /// Most entries of a list that facts may make one by one.
@@ -167,7 +199,8 @@ fn set(value: &mut Value, path: &[String], new: Value) -> bool {
                 return false;
             };
             if at == list.len() {
-                list.push(Value::Object(serde_json::Map::new()));
+                // CPUs and nodes are numbered as they stand; other lists have no such field.
+                list.push(serde_json::json!({ "id": at }));
             }
             set(&mut list[at], rest, new)
         }
@@ -221,6 +254,8 @@ fn place_of(key: &str, value: &str) -> Result<Key, String> {
     if key == "bandwidth" {
         let (number, unit) =
             quantity(value).ok_or_else(|| format!("{value:?} is no bandwidth; write 2867.2MB/s"))?;
+        // As in records, a bare number is bytes a second.
+        let unit = if unit.is_empty() { "B/s" } else { unit };
         let rate = scaled(number, unit, "B/s").ok_or_else(|| format!("{unit:?} is no unit of bandwidth"))?;
         return Ok(Key::Number(rate));
     }
@@ -241,7 +276,7 @@ fn place_of(key: &str, value: &str) -> Result<Key, String> {
 
 /// `2.5GHz`, `2.5 GHz` as a number's text and its unit.
 fn quantity(text: &str) -> Option<(&str, &str)> {
-    let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',')))?;
+    let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     (!number.is_empty()).then_some((number, unit.trim()))
 }
@@ -319,97 +354,4 @@ fn words(text: &str) -> Result<Vec<String>, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::tools::testing::{figures, import, the};
-    use proptest::prelude::*;
-
-    const LIST: &str = r#"published figures: a comparison of processors, 2021
-# the node that the memory was on
-load.latency 117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd -t, stride 64"
-memory.bandwidth 8700.75 MB/s op=copy bytes_counted=stream threads=1 cpus=7 node=0 method="lmbench stream"
-wakeup.average 11 us policy=other setting=awake
-core.clock 2.6 GHz cpu=0
-workload.time 18.603323495 s workload='echo "7^999999" | bc'
-core.ipc 2.19 IPC workload='echo "7^999999" | bc' source=pmu scope=process note="counters shared"
-workload.throughput 133174.89 kB/s workload="openssl speed aes-256-ige" bytes=16 threads=1
-workload.throughput 24,674 queries/s workload="sysbench oltp_point_select queries" threads=1
-workload.throughput 12,390 tpmC workload="TPC-C, 1000 warehouses" threads=1
-memory.loaded_latency 78.92 ns bandwidth=2867.2MB/s method="Intel MLC 3.9"
-
-machine.architecture = aarch64
-machine.counts.packages = 2
-machine.processor.max_hz = 2.6 GHz
-machine.processor.model_name = Kunpeng 920-4826
-machine.caches = [{"level": 3, "kind": "unified", "bytes": 25165824, "cpus": "0-23"}]
-machine.memory_devices.0.rated_mt_s = 2933
-machine.memory_devices.0.configured_mt_s = 2100
-machine.memory_bytes = 64GiB
-contradiction: the summary says 3.87 ns, the list 4.10 ns
-"#;
-
-    #[test]
-    fn figures_facts_and_contradictions_are_read_with_their_units() {
-        let told = import(LIST);
-        assert!(told.import.withheld.is_empty(), "{:#?}", told.import.withheld);
-        assert_eq!(
-            figures(&told),
-            [
-                "load.latency cpu=0 node=0 bytes=67108864: 117.323",
-                "memory.bandwidth op=copy bytes_counted=stream threads=1 cpus=7 node=0: 8700750000",
-                "wakeup.average policy=other setting=awake: 11000",
-                "core.clock cpu=0: 2600000000",
-                "workload.time workload=echo \"7^999999\" | bc: 18.603323495",
-                "core.ipc workload=echo \"7^999999\" | bc source=pmu scope=process: 2.19",
-                "workload.throughput workload=openssl speed aes-256-ige bytes=16 threads=1: 133174890",
-                "workload.throughput workload=sysbench oltp_point_select queries threads=1: 24674",
-                "workload.throughput workload=TPC-C, 1000 warehouses threads=1: 206.5",
-                "memory.loaded_latency bandwidth=2867200000: 78.92",
-            ]
-        );
-        let latency = the(&told, "load.latency cpu=0 node=0 bytes=67108864");
-        assert_eq!(latency.method.as_deref(), Some("lmbench lat_mem_rd -t, stride 64"));
-        assert_eq!(latency.detail["published_in"].as_str(), Some("a comparison of processors, 2021"));
-        assert_eq!(told.measurements[7].detail["work"].as_str(), Some("queries"));
-        let machine = &told.machine;
-        assert_eq!((machine.architecture.as_str(), machine.counts.packages), ("aarch64", Some(2)));
-        assert_eq!(machine.processor.max_hz, Some(2_600_000_000));
-        assert_eq!(machine.memory_devices[0].configured_mt_s, Some(2100));
-        assert_eq!((machine.caches[0].bytes, machine.memory_bytes), (Some(24 << 20), Some(64 << 30)));
-        assert_eq!(told.import.contradictions.len(), 1);
-        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
-    }
-
-    #[test]
-    fn what_is_wrong_is_told_with_its_line_and_no_figure_is_guessed() {
-        for (line, why) in [
-            ("load.latency 117 furlongs", "is no unit of load.latency, which is in ns"),
-            ("load.latency many ns", "is not a number"),
-            ("load.latency 117", "the unit is missing"),
-            ("load.latency 117 ns size=3", "has no key size"),
-            ("load.latency 117 ns bytes=big", "is not a size"),
-            ("load.latency 117 ns note=\"open", "a quotation has no end"),
-            ("load.latncy 117 ns", "did you mean load.latency?"),
-            ("load.latency 0.001 ns", "is not physically possible"),
-            ("machine.counts.packges = 2", "an inventory has no counts.packges"),
-            ("machine.counts.packages = two", "does not fit there"),
-            ("machine.counts.packages = 0", "0 cannot be"),
-            ("machine.counts.packages 2", "write machine.PATH = VALUE"),
-            ("machine.memory_devices.7.ranks = 2", "no such path"),
-        ] {
-            let told = import(&format!("published figures: x\n{line}\n"));
-            assert!(told.measurements.is_empty(), "{line}");
-            let says: Vec<&str> = told.import.withheld.iter().map(|withheld| withheld.why.as_str()).collect();
-            assert!(says.len() == 1 && says[0].contains(why), "{line}: {says:?}");
-            assert_eq!(told.import.withheld[0].origin.line, 2);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_list_panics(text in "\\PC{0,60}", rest in "[a-z0-9.=\"' /_,-]{0,60}") {
-            for line in [text.clone(), format!("load.latency {rest}"), format!("machine.{rest}"), format!("machine.counts.{text}")] {
-                let _ = import(&format!("published figures: x\n{line}\n"));
-            }
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,120 @@
+//! Real outputs, and what must come of them.
+
+use crate::tools::testing::{damaged, figures, import, the};
+use proptest::prelude::*;
+
+const ONE: &str = include_str!("../../../tests/texts/openssl-3.0.txt");
+const MULTI: &str = include_str!("../../../tests/texts/openssl-3.0-multi.txt");
+const KEYS: &str = include_str!("../../../tests/texts/openssl-3.0-keys.txt");
+const MACHINE: &str = include_str!("../../../tests/texts/openssl-3.0-mr.txt");
+const OLD: &str = "# openssl speed aes-256-ige -multi 32\nForked child 0\n+DT:aes-256 ige:3:16\n+R:16801049:aes-256 ige:3.000000\nGot: \
+    +F:22:aes-256 ige:89602860.00:97498370.00:98271490.00:98399910.00:89101650.00 from 0\nOpenSSL 1.0.2k-fips  26 Jan 2017\nbuilt \
+    on: reproducible build\noptions:bn(64,64) md2(int)\nThe 'numbers' are in 1000s of bytes per second processed.\ntype             16 \
+    bytes     64 bytes    256 bytes   1024 bytes   8192 bytes\naes-256 ige    2642742.25k  2690638.98k  2703860.74k  2734114.82k  \
+    2680422.40k\n";
+
+#[test]
+fn rates_are_bytes_a_second_by_block_size_and_processes() {
+    let told = import(OLD);
+    assert_eq!(
+        figures(&told),
+        [
+            "workload.throughput workload=openssl speed aes-256-ige bytes=16 threads=32: 2642742250",
+            "workload.throughput workload=openssl speed aes-256-ige bytes=64 threads=32: 2690638980",
+            "workload.throughput workload=openssl speed aes-256-ige bytes=256 threads=32: 2703860740",
+            "workload.throughput workload=openssl speed aes-256-ige bytes=1024 threads=32: 2734114820",
+            "workload.throughput workload=openssl speed aes-256-ige bytes=8192 threads=32: 2680422400",
+        ]
+    );
+    assert_eq!(told.measurements[0].detail["work"].as_str(), Some("B"));
+    assert_eq!(told.import.outputs[0].version.as_deref(), Some("1.0.2k-fips"));
+    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+}
+
+#[test]
+fn a_row_of_a_document_takes_the_usual_sizes_and_says_so() {
+    let told = import(
+        "> openssl speed aes-256-ige -multi 1\n\n| Kunpeng | aes-256 ige     133174.89k   140578.99k   142156.46k   142663.34k   143196.16 |\n| -- | -- |\n",
+    );
+    let all = figures(&told);
+    assert_eq!(all.len(), 5, "{all:#?}");
+    let first = &told.measurements[0];
+    assert_eq!((first.value(), first.place.count("bytes")), (133_174_890.0, Some(16)));
+    assert_eq!(told.measurements[4].value(), 143_196_160.0);
+    assert!(first.detail.contains_key("bytes_from"));
+}
+
+#[test]
+fn versions_of_today_are_read_without_a_line_left() {
+    for (text, figure) in [
+        (ONE, "workload.throughput workload=openssl speed aes-256-cbc bytes=1024 threads=1: 1032994650"),
+        (
+            MULTI,
+            "workload.throughput workload=openssl speed -evp aes-256-gcm bytes=16384 threads=2: 7595114500",
+        ),
+        (KEYS, "workload.throughput workload=openssl speed rsa 2048 bits signatures threads=1: 3846.2"),
+        (
+            KEYS,
+            "workload.throughput workload=openssl speed 256 bits ecdsa (nistp256) verifications threads=1: 16839.8",
+        ),
+        (
+            KEYS,
+            "workload.throughput workload=openssl speed 253 bits ecdh (x25519) exchanges threads=1: 31633",
+        ),
+        (MACHINE, "workload.throughput workload=openssl speed aes-128-cbc bytes=16384 threads=1: 1429700608"),
+        (MACHINE, "workload.throughput workload=openssl speed rsa 2048 bits signatures threads=1: 3882"),
+    ] {
+        let told = import(text);
+        assert!(figures(&told).iter().any(|line| line == figure), "{figure} in {:#?}", figures(&told));
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+}
+
+#[test]
+fn children_add_up_only_where_all_of_them_stand_there() {
+    let child = |number: u32| format!("Got: +F:22:aes-256-ige:100.00:200.00 from {number}\n");
+    let text =
+        format!("$ openssl speed -multi 2 aes-256-ige\nGot: +H:16:64 from 0\n{}{}", child(0), child(1));
+    assert_eq!(
+        figures(&import(&text)),
+        [
+            "workload.throughput workload=openssl speed aes-256-ige bytes=16 threads=2: 200",
+            "workload.throughput workload=openssl speed aes-256-ige bytes=64 threads=2: 400",
+        ]
+    );
+    let text =
+        format!("$ openssl speed -multi 3 aes-256-ige\nGot: +H:16:64 from 0\n{}{}", child(0), child(1));
+    assert!(import(&text).measurements.is_empty());
+}
+
+#[test]
+fn a_row_that_mail_broke_is_one_row() {
+    let text = "type             16 bytes     64 bytes    256 bytes   1024 bytes   8192 bytes\naes-256 ige      89602.86k    \
+        97498.37k    98271.49k\n98399.91k    89101.65k\n";
+    let told = import(text);
+    assert_eq!(told.measurements.len(), 5, "{:#?}", figures(&told));
+    assert_eq!(
+        the(&told, "workload.throughput workload=openssl speed aes-256-ige bytes=8192").value(),
+        89_101_650.0
+    );
+}
+
+#[test]
+fn sizes_and_prose_are_no_rates() {
+    for text in [
+        "L1d cache: 32k\n",
+        "type of machine\n",
+        "up to 10.50k users\n",
+        "Doing well for 3 years\n",
+        "64 bits\n",
+    ] {
+        assert!(import(text).measurements.is_empty(), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_damaged_output_panics(which in 0usize..5, at in 0usize..4000, cut in 0usize..60, with in "\\PC{0,12}") {
+        let _ = import(&damaged([ONE, MULTI, KEYS, MACHINE, OLD][which], at, cut, &with));
+    }
+}
