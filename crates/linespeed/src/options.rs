@@ -64,8 +64,12 @@ pub enum Command {
         /// A metric (load.latency), a measurement (wakeup) or a word (governor); without: all of them
         name: Option<String>,
     },
-    /// The JSON Schema of a record
-    Schema,
+    /// The JSON Schema of a record, or of a comparison
+    Schema {
+        /// That of what compare --json prints
+        #[arg(long)]
+        comparison: bool,
+    },
     /// Completions for a shell, to be sourced or installed
     Completions {
         /// The shell
@@ -423,12 +427,15 @@ impl Options {
             Some(Command::List) => ("list", &["--quick", "--full", "--fail-on", "--output"]),
             Some(Command::Stat(_)) => ("stat", &["--quick", "--full", "--fail-on"]),
             Some(Command::Plan(_)) => ("plan", &["--quick", "--full", "--fail-on"]),
+            Some(Command::Compare(_)) => ("compare", &["--quick", "--full", "--cpus", "--fail-on"]),
             Some(Command::Show(_)) => ("show", &["--quick", "--full", "--cpus"]),
             Some(Command::Reference(_)) => ("reference", &["--quick", "--full", "--cpus", "--fail-on"]),
             Some(Command::Explain { .. }) => {
                 ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output"])
             }
-            Some(Command::Schema) => ("schema", &["--quick", "--full", "--cpus", "--fail-on", "--output"]),
+            Some(Command::Schema { .. }) => {
+                ("schema", &["--quick", "--full", "--cpus", "--fail-on", "--output"])
+            }
             Some(Command::Completions { .. }) => {
                 ("completions", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"])
             }

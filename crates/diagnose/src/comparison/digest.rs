@@ -461,6 +461,9 @@ fn shared(place: &Where) -> Where {
 
 /// What two figures must have in common to be taken for the same thing measured in two ways.
 fn loosely(m: &Measurement) -> String {
+    if m.metric.starts_with("wakeup.") {
+        return "wake-up".to_owned();
+    }
     let main = ["workload", "op", "cause", "active"];
     let words: Vec<String> = main.iter().filter_map(|key| m.place.get(key).map(key_text)).collect();
     words.join(" ")

@@ -86,7 +86,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         notes: Vec::new(),
     };
     comparison.notes = notes(&comparison);
-    if !same && known.len() <= FEW {
+    if relation == Relation::Machines && known.len() <= FEW {
         for (this, name) in known.iter().zip(&names) {
             comparison.notes.extend(nodes::words(this.record, name));
             comparison.notes.extend(explain::scaling_words(this, name));

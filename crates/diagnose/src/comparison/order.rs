@@ -69,7 +69,10 @@ fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
         return None;
     }
     let says = if is_result(row) { agreement(&ranks, known, names) } else { String::new() };
-    Some(Order { result: row.what.clone(), metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
+    // Rows of other groups say themselves what they are about.
+    let result =
+        if row.group == "wake-up" { format!("{}, {}", row.group, row.what) } else { row.what.clone() };
+    Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
 }
 
 /// A fact of which more might make faster: its words and the figure of a record.
@@ -122,5 +125,5 @@ fn agreement(ranks: &[Rank], known: &[Known], names: &[String]) -> String {
             }
         }
     }
-    said.join("; ")
+    if said.is_empty() { String::new() } else { format!("Of what might explain it: {}.", said.join("; ")) }
 }

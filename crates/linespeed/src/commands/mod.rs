@@ -15,7 +15,7 @@ mod stat;
 
 use std::path::PathBuf;
 
-use record::Record;
+use record::{Comparison, Record};
 
 use crate::failure::Failure;
 use crate::options::{Command, Options};
@@ -36,8 +36,9 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(Command::Compare(compare)) => compare::run(options, compare),
         Some(Command::Reference(asked)) => reference::run(options, asked),
         Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
-        Some(Command::Schema) => {
-            let schema = serde_json::to_string_pretty(&Record::json_schema()).unwrap_or_default();
+        Some(Command::Schema { comparison }) => {
+            let schema = if *comparison { Comparison::json_schema() } else { Record::json_schema() };
+            let schema = serde_json::to_string_pretty(&schema).unwrap_or_default();
             output::print(&format!("{schema}\n")).map(|()| 0)
         }
         Some(Command::Completions { shell }) => definitions::completions(*shell),

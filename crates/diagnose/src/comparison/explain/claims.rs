@@ -55,7 +55,7 @@ pub fn caches(pair: &Pair, speed: f64) -> Vec<Claim> {
 pub fn cpus(pair: &Pair, speed: f64) -> Option<Claim> {
     let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
     let count = |record: &Record| record.machine.counts.cpus_online.unwrap_or(0);
-    let figures = format!("{} CPUs on {slow_name}, {} on {fast_name}", count(slow), count(fast));
+    let figures = format!("{} on {slow_name}, {} on {fast_name}", count(slow), count(fast));
     more_is_faster("the number of CPUs", count(slow).into(), count(fast).into(), &figures)
 }
 
@@ -77,7 +77,7 @@ pub fn own_load(pair: &Pair, speed: f64) -> Option<Claim> {
     let (support, why) = if slow_load < fast_load {
         (Support::Contradicted, format!("the slower one had less of it: {figures}"))
     } else {
-        let why = format!("{figures}: tasks that wanted to run, not what they did to the wake-ups");
+        let why = format!("{figures}: tasks that wanted to run, not what they did to this figure");
         (Support::NotSupported, why)
     };
     Some(Claim { claim: "its own load".to_owned(), support, why })

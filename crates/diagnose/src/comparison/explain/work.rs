@@ -210,6 +210,8 @@ fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Expla
         }
     }
     claims.extend(super::claims::caches(pair, speed));
+    claims.extend(super::claims::own_load(pair, speed));
+    claims.extend(super::claims::neighbours(pair, speed));
     let said = standing(pair, &format!("{name}, one thread"), speed);
     Some(adding_up(pair, &format!("{name}, one thread"), speed, said, core_causes(pair, this, base), claims))
 }
@@ -329,6 +331,10 @@ fn signed(factor: f64) -> String {
 pub fn scaling_words(known: &Known, who: &str) -> Vec<String> {
     let mut says = Vec::new();
     for (name, work) in works(known) {
+        // A fit of the record's own says it better.
+        if known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name) {
+            continue;
+        }
         let (Some(one), Some((most, all))) = (work.steps.get(&1), work.steps.iter().next_back()) else {
             continue;
         };

@@ -4,7 +4,7 @@ use record::comparison::{Cell, Row};
 use record::statistics::Verdict;
 use record::{Better, Comparison, units};
 
-use super::{COLUMNS, name};
+use super::{COLUMNS, label as called, name};
 use crate::contents::figures::{figure_of, range};
 use crate::contents::{Block, Part};
 use crate::table::{Table, Weight};
@@ -42,7 +42,15 @@ fn label(row: &Row) -> String {
 }
 
 fn value(row: &Row, cell: &Cell) -> String {
-    cell.value.map_or("-".to_owned(), |value| figure_of(&row.metric, &row.unit, value))
+    cell.value.map_or("-".to_owned(), |value| told(row, value))
+}
+
+/// A value of a row; of what the row's name says already, no unit.
+fn told(row: &Row, value: f64) -> String {
+    match row.metric.as_str() {
+        "core.ipc" => units::significant(value),
+        _ => figure_of(&row.metric, &row.unit, value),
+    }
 }
 
 fn times(ratio: f64) -> String {
@@ -85,8 +93,8 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let (base, other) = (c.baseline, 1 - c.baseline);
     let heads = [
         "figure".to_owned(),
-        head("#", name(c, base)),
-        head("#", name(c, other)),
+        head("#", &called(c, base)),
+        head("#", &called(c, other)),
         "#ratio".to_owned(),
         "?#95 % interval".to_owned(),
         "difference".to_owned(),
@@ -103,7 +111,7 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             value(row, there),
             there.ratio.map_or(String::new(), times),
             there.interval.map_or(String::new(), |(low, high)| range(&times(low), &times(high))),
-            verdict(row, there, name(c, base), name(c, other)),
+            verdict(row, there, &called(c, base), &called(c, other)),
         ]);
     }
     table.finished()
@@ -134,10 +142,10 @@ fn percent(share: f64) -> String {
 
 /// A few records: a column each, with the ratio to the baseline.
 fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
-    let mut heads = vec!["figure".to_owned(), head("#", name(c, c.baseline))];
+    let mut heads = vec!["figure".to_owned(), head("#", &called(c, c.baseline))];
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     for other in &others {
-        heads.push(head("#", name(c, *other)));
+        heads.push(head("#", &called(c, *other)));
         heads.push("#ratio".to_owned());
     }
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
@@ -177,7 +185,7 @@ fn sign(cell: &Cell) -> &'static str {
 /// Many records: where the baseline stands among them.
 fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let heads =
-        ["figure", &head("#", name(c, c.baseline)), "#median", "#best", "?by", "#worst", "by", "#▲", "#▼"];
+        ["figure", &head("#", &called(c, c.baseline)), "#median", "#best", "?by", "#worst", "by", "#▲", "#▼"];
     let mut table = Table::new(title, None, &heads);
     for row in rows {
         let mut all: Vec<(f64, usize)> = row
@@ -190,15 +198,14 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         let values: Vec<f64> = all.iter().map(|(value, _)| *value).collect();
         let (Some(least), Some(most)) = (all.first(), all.last()) else { continue };
         let (best, worst) = if row.better == Some(Better::Higher) { (most, least) } else { (least, most) };
-        let told = |value: f64| figure_of(&row.metric, &row.unit, value);
         let count = |slower| row.cells.iter().filter(|cell| cell.slower == Some(slower)).count();
         table.row(vec![
             label(row),
             row.cells.get(c.baseline).map_or(String::new(), |cell| value(row, cell)),
-            told(record::statistics::median_of_sorted(&values)),
-            told(best.0),
+            told(row, record::statistics::median_of_sorted(&values)),
+            told(row, best.0),
             name(c, best.1).to_owned(),
-            told(worst.0),
+            told(row, worst.0),
             name(c, worst.1).to_owned(),
             count(false).to_string(),
             count(true).to_string(),

@@ -8,10 +8,12 @@ use record::comparison::{FactKind, Relation};
 
 use super::{Block, Part, Section};
 use crate::table::Table;
-use crate::text::plural;
+use crate::text::{plural, width};
 
 /// Subjects that have a column of their own.
 pub const COLUMNS: usize = 4;
+/// Columns that a name may take at the head of a column.
+const SHORT_NAME: usize = 14;
 /// Subjects that are told one by one at the top.
 const MOST_SUBJECTS: usize = 12;
 /// Values of one fact that are told where there are more subjects than columns.
@@ -35,6 +37,20 @@ pub fn title(c: &Comparison) -> String {
 /// A subject's name.
 pub fn name(c: &Comparison, index: usize) -> &str {
     c.subjects.get(index).map_or("", |subject| subject.name.as_str())
+}
+
+/// What a subject is called at the head of a column: its name, or a letter where names are too long for that.
+pub fn label(c: &Comparison, index: usize) -> String {
+    match letter(c, index) {
+        Some(letter) => letter.to_string(),
+        None => name(c, index).to_owned(),
+    }
+}
+
+/// The letter that stands for a subject; `None` where names are short enough to stand themselves, or too many.
+fn letter(c: &Comparison, index: usize) -> Option<char> {
+    let long = c.subjects.iter().any(|subject| width(&subject.name) > SHORT_NAME);
+    (long && c.subjects.len() <= COLUMNS).then(|| char::from(b'A' + (index % 26) as u8))
 }
 
 /// Subjects' names with commas; of many the first few.
@@ -70,7 +86,8 @@ pub fn subjects(c: &Comparison) -> Section {
         }
         parts.extend(subject.notes.iter().cloned());
         parts.retain(|part| !part.is_empty());
-        section.add(format!("{}{role}", subject.name), parts.join("; "));
+        let letter = letter(c, index).map_or(String::new(), |letter| format!("{letter}: "));
+        section.add(format!("{letter}{}{role}", subject.name), parts.join("; "));
     }
     if !shown {
         let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
@@ -117,11 +134,11 @@ fn differences(c: &Comparison) -> Option<Block> {
             continue;
         }
         let few = c.subjects.len() <= COLUMNS;
-        let mut heads = vec![title];
+        let mut heads = vec![title.to_owned()];
         if few {
-            heads.extend(c.subjects.iter().map(|subject| subject.name.as_str()));
+            heads.extend((0..c.subjects.len()).map(|index| label(c, index)));
         } else {
-            heads.push("what they say");
+            heads.push("what they say".to_owned());
         }
         // A name that begins like a mark of a column is not one.
         let heads: Vec<String> =

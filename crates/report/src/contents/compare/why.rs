@@ -127,6 +127,9 @@ pub fn orders(c: &Comparison) -> Option<Block> {
         if !outliers.is_empty() {
             text.push_str(&format!("; far from the others: {}", names(c, &outliers)));
         }
+        if !order.says.is_empty() {
+            text.push_str(&format!(". {}", order.says));
+        }
         section.add(order.result.clone(), text);
     }
     if c.orders.len() > MOST_ORDERS {

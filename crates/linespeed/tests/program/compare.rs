@@ -1,0 +1,270 @@
+//! Records side by side: on the terminal, as page, JSON and CSV, and arguments that are no records.
+
+use std::path::Path;
+
+use record::comparison::{Comparison, Relation};
+use record::machine::{Cache, CacheKind, Cpu};
+use record::{Measurement, Record, Where};
+use tempfile::TempDir;
+
+use crate::support::{Ran, folder, linespeed, ran, run, schema};
+
+/// Samples about a value.
+fn about(value: f64) -> Vec<f64> {
+    [1.0, 0.999, 1.001, 1.0, 0.998, 1.002, 1.0, 1.001].iter().map(|factor| value * factor).collect()
+}
+
+/// A machine of so many CPUs, each of which does so much; memory that answers in so many ns.
+fn machine(host: &str, cpus: u32, rate: f64, memory_ns: f64) -> Record {
+    let mut record = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec![]);
+    record.machine.architecture = "x86_64".to_owned();
+    record.machine.hostname = Some(host.to_owned());
+    record.machine.counts.cpus_online = Some(cpus);
+    record.machine.counts.cores = Some(cpus);
+    record.machine.counts.packages = Some(1);
+    for id in 0..cpus {
+        record.machine.cpus.push(Cpu { id, online: true, allowed: true, ..Cpu::default() });
+    }
+    for (level, kib) in [(1, 32), (2, 1024), (3, 16384)] {
+        record.machine.caches.push(Cache {
+            level,
+            kind: if level == 1 { CacheKind::Data } else { CacheKind::Unified },
+            bytes: Some(kib << 10),
+            line: Some(64),
+            ways: None,
+            cpus: (0..cpus).collect(),
+        });
+    }
+    for octave in 0..17 * 4 {
+        let bytes = (4096.0 * 2f64.powf(f64::from(octave) / 4.0) / 64.0) as u64 * 64;
+        let ns = match bytes >> 10 {
+            0..=32 => 1.2,
+            33..=1024 => 4.0,
+            1025..=16384 => 16.0,
+            _ => memory_ns,
+        };
+        let place =
+            Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", bytes).with("page", "2MiB");
+        record.measurements.push(Measurement::new("load.latency", place, about(ns)));
+    }
+    for (threads, rate) in [(1, rate), (cpus, rate * f64::from(cpus) * 0.9)] {
+        let place =
+            Where::new().with("workload", "primes").with("threads", threads).with("placement", "cores-first");
+        record.measurements.push(Measurement::new("workload.throughput", place, about(rate)));
+    }
+    record
+}
+
+struct Files(TempDir);
+
+impl Files {
+    fn of(records: &[(&str, &Record)]) -> Self {
+        let files = Self(folder());
+        for (name, record) in records {
+            std::fs::write(files.path(name), record.to_json()).unwrap();
+        }
+        files
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn compare(&self, args: &[&str]) -> Ran {
+        let mut all = vec!["compare".to_owned()];
+        all.extend(args.iter().map(
+            |arg| {
+                if !arg.ends_with(".json") { (*arg).to_owned() } else { self.path(arg) }
+            },
+        ));
+        ran(all)
+    }
+}
+
+fn two() -> Files {
+    Files::of(&[
+        ("small.json", &machine("small", 4, 5.0, 90.0)),
+        ("big.json", &machine("big", 16, 4.0, 120.0)),
+    ])
+}
+
+fn parsed(ran: &Ran) -> Comparison {
+    let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(schema::faults(&Comparison::json_schema(), &value), [""; 0]);
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn two_machines_are_told_apart_by_what_they_are_and_what_they_do() {
+    let files = two();
+    let text = files.compare(&["small.json", "big.json"]).succeeds().stdout;
+    for words in [
+        "big against small",
+        "CPUs online",
+        "load from memory",
+        "primes, all CPUs",
+        "- per core",
+        "big loses 25 %",
+        "What explains it",
+        "number of cores",
+        "memory latency",
+    ] {
+        assert!(text.contains(words), "no {words:?} in:\n{text}");
+    }
+    // A curve of 68 sizes is four rows.
+    assert_eq!(text.matches("load from").count(), 4, "{text}");
+    for (width, most) in [("80", 80), ("160", 160)] {
+        let mut command = linespeed(["compare", &files.path("small.json"), &files.path("big.json")]);
+        command.env("COLUMNS", width);
+        let text = run(command).succeeds().stdout;
+        assert!(text.lines().all(|line| line.chars().count() <= most), "{text}");
+    }
+}
+
+#[test]
+fn json_is_as_its_schema_says_and_has_every_figure() {
+    let files = two();
+    let said = parsed(&files.compare(&["small.json", "big.json", "--json"]).succeeds());
+    assert_eq!((said.baseline, said.relation), (0, Relation::Machines));
+    assert!(said.figures.len() >= 68, "{}", said.figures.len());
+    let printed: serde_json::Value =
+        serde_json::from_str(&ran(["schema", "--comparison"]).succeeds().stdout).unwrap();
+    assert_eq!(printed, Comparison::json_schema());
+    // The other way round every ratio is turned round.
+    let turned = parsed(&files.compare(&["small.json", "big.json", "--baseline", "2", "--json"]).succeeds());
+    for (row, back) in said.rows.iter().zip(&turned.rows) {
+        let (ratio, back) = (row.cells[1].ratio.unwrap(), back.cells[0].ratio.unwrap());
+        assert!((ratio * back - 1.0).abs() < 1e-9, "{}", row.what);
+    }
+}
+
+#[test]
+fn csv_is_a_line_a_figure_and_record_with_as_many_fields_each() {
+    let files = two();
+    let text = files.compare(&["small.json", "big.json", "--csv"]).succeeds().stdout;
+    let fields = |line: &str| {
+        let mut quoted = false;
+        1 + line
+            .chars()
+            .filter(|c| {
+                if *c == '"' {
+                    quoted = !quoted;
+                }
+                *c == ',' && !quoted
+            })
+            .count()
+    };
+    let first = fields(text.lines().next().unwrap());
+    assert!(text.lines().count() > 68 * 2 && text.lines().all(|line| fields(line) == first), "{text}");
+}
+
+#[test]
+fn a_page_loads_nothing_and_hostile_names_stay_text() {
+    let mut evil = machine("evil", 2, 5.0, 90.0);
+    evil.machine.processor.model_name = Some("<script>alert(1)</script>\u{1b}[2J".to_owned());
+    evil.machine.kernel.release = Some("\u{202e}#?<b>".to_owned());
+    let files = Files::of(&[("a.json", &machine("a", 4, 5.0, 90.0)), ("b.json", &evil)]);
+    let page = files.compare(&["a.json", "b.json", "--html"]).succeeds().stdout;
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.contains("&lt;script&gt;") && !page.contains("<script")
+    );
+    for loading in ["<link", "<img", "src=", "@import", "url(http", "\u{1b}", "\u{202e}"] {
+        assert!(!page.contains(loading), "the page has {loading:?}");
+    }
+    let text = files.compare(&["a.json", "b.json", "--color", "always"]).succeeds().stdout;
+    assert!(!text.contains("\u{1b}[2J") && !text.contains('\u{202e}'), "{text:?}");
+    let out = files.path("page.html");
+    assert_eq!(
+        files.compare(&["a.json", "b.json", "--html", &format!("--output={out}")]).succeeds().stdout,
+        ""
+    );
+    assert_eq!(std::fs::read_to_string(Path::new(&out)).unwrap(), page);
+}
+
+#[test]
+fn the_same_record_and_the_same_machine_are_recognised() {
+    let files = two();
+    let same = files.compare(&["small.json", "small.json"]).succeeds().stdout;
+    assert!(same.contains("very same record") && !same.contains("loses"), "{same}");
+    let mut before = machine("db1", 4, 5.0, 90.0);
+    before.machine.processor.model_name = Some("X".to_owned());
+    before.conditions.before.thp = Some("always".to_owned());
+    let mut after = machine("db1", 4, 5.0, 120.0);
+    after.machine.processor.model_name = Some("X".to_owned());
+    after.conditions.before.thp = Some("never".to_owned());
+    let files = Files::of(&[("monday.json", &before), ("tuesday.json", &after)]);
+    let text = files.compare(&["monday.json", "tuesday.json"]).succeeds().stdout;
+    assert!(text.contains("records of one machine") && text.contains("What changed"), "{text}");
+    assert!(
+        text.contains("always") && text.contains("never") && text.contains("tuesday loses 25 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn of_many_records_the_one_that_is_far_off_is_named() {
+    let fleet: Vec<(String, Record)> = (0..30)
+        .map(|n| {
+            let memory = if n == 7 { 200.0 } else { 90.0 + f64::from(n % 3) * 0.2 };
+            (format!("node{n:02}.json"), machine(&format!("node{n:02}"), 4, 5.0, memory))
+        })
+        .collect();
+    let all: Vec<(&str, &Record)> = fleet.iter().map(|(name, record)| (name.as_str(), record)).collect();
+    let files = Files::of(&all);
+    let names: Vec<&str> = fleet.iter().map(|(name, _)| name.as_str()).collect();
+    let text = files.compare(&names).succeeds().stdout;
+    assert!(text.contains("far from the others: node07"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let said = parsed(&files.compare(&[&names[..], &["--json"]].concat()).succeeds());
+    assert_eq!(said.subjects.len(), 30);
+}
+
+#[test]
+fn records_that_share_nothing_still_show_what_they_are() {
+    let (mut a, mut b) = (machine("a", 4, 5.0, 90.0), machine("b", 8, 5.0, 90.0));
+    a.measurements.retain(|m| m.metric == "load.latency");
+    b.measurements.retain(|m| m.metric == "workload.throughput");
+    let files = Files::of(&[("a.json", &a), ("b.json", &b)]);
+    let text = files.compare(&["a.json", "b.json"]).succeeds().stdout;
+    assert!(text.contains("share no metric") && text.contains("CPUs online"), "{text}");
+    let empty = Record::new("0.1.0", String::new(), vec![]);
+    let files = Files::of(&[("a.json", &a), ("empty.json", &empty)]);
+    let text = files.compare(&["a.json", "empty.json"]).succeeds().stdout;
+    assert!(text.contains("holds figures") && text.contains("an inventory and no figures"), "{text}");
+}
+
+#[test]
+fn what_is_no_record_is_said_in_a_line_with_the_way_out() {
+    let files = two();
+    let newer = machine("n", 1, 5.0, 90.0).to_json().replacen("\"schema\": 1", "\"schema\": 99", 1);
+    std::fs::write(files.path("newer.json"), newer).unwrap();
+    std::fs::write(files.path("broken.json"), "{\"schema\":").unwrap();
+    files.compare(&["small.json"]).fails(2, &["at least two", "reference:NAME"]);
+    files.compare(&["small.json", "newer.json"]).fails(3, &["newer.json", "schema 99", "newer one"]);
+    files.compare(&["small.json", "broken.json"]).fails(3, &["broken.json", "ends in the middle"]);
+    files.compare(&["small.json", "missing.json"]).fails(3, &["missing.json", "cannot be read"]);
+    files.compare(&["small.json", "big.json", "--baseline", "3"]).fails(2, &["--baseline 3", "1 to 2"]);
+    files.compare(&["-", "-"]).fails(2, &["standard input"]);
+    ran(["compare", &files.path("small.json"), "reference:no-such-machine"])
+        .fails(2, &["no reference machine", "no-such-machine"]);
+    files.compare(&["small.json", "big.json", "--quick"]).fails(2, &["--quick means nothing"]);
+    ran(["compare"]).misused(&["<RECORD>"]);
+    // No record of this machine: the state folder is empty.
+    let mut command = linespeed(["compare", ".", &files.path("small.json")]);
+    command.env("XDG_STATE_HOME", files.0.path());
+    run(command).fails(3, &["no record of this machine", "run linespeed first"]);
+}
+
+#[test]
+fn the_newest_record_of_this_machine_stands_behind_a_dot() {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let files = two();
+    let state = files.0.path().join("linespeed");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::write(state.join("here.json"), machine(host.trim(), 2, 5.0, 90.0).to_json()).unwrap();
+    let mut command = linespeed(["compare", ".", &files.path("small.json")]);
+    command.env("XDG_STATE_HOME", files.0.path());
+    let text = run(command).succeeds().stdout;
+    assert!(text.contains("this machine (baseline)") && text.contains("measured 2026-01-01"), "{text}");
+    assert!(text.contains("here.json"), "{text}");
+}
