@@ -3,7 +3,7 @@
 use record::diagnosis::Finding;
 use record::units::figure;
 
-use super::timer_slack::gains;
+use super::timer_slack::{both, gains};
 use super::{Case, Rule, at_most_warning, costs, finding, inputs, lines};
 use crate::figures::{cpus_text, evidence, told};
 use crate::resources::WAKE_UP;
@@ -13,8 +13,7 @@ pub const RULE: Rule = Rule { name: "idle-states", resource: Some(WAKE_UP), miss
 
 fn missing(case: &Case) -> Option<&'static str> {
     inputs::wakeup(case).or_else(|| {
-        let both = gains(case, "fifo", 0.0);
-        inputs::told(both, "real-time wake-up latency with idle states held off (needs root)")
+        inputs::told(both(case, "fifo"), "real-time wake-up latency with idle states held off (needs root)")
     })
 }
 

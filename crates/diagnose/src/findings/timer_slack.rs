@@ -8,7 +8,7 @@ use record::units::figure;
 use record::{Better, Measurement};
 
 use super::{Case, Rule, at_most_warning, costs, finding, inputs, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, place_but, severity, share_of, told};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, severity, share_of, told};
 use crate::resources::WAKE_UP;
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
@@ -18,8 +18,7 @@ pub const RULE: Rule = Rule { name: "timer-slack", resource: Some(WAKE_UP), miss
 const DEFAULT_NS: f64 = 50e3;
 
 fn missing(case: &Case) -> Option<&'static str> {
-    inputs::wakeup(case)
-        .or_else(|| inputs::told(gains(case, "other", 0.0), "wake-up latency without timer slack"))
+    inputs::wakeup(case).or_else(|| inputs::told(both(case, "other"), "wake-up latency without timer slack"))
 }
 
 fn find(case: &Case) -> Vec<Finding> {
@@ -80,16 +79,28 @@ pub(super) struct Gain<'a> {
     pub cpus: record::CpuList,
 }
 
+/// The CPU and the priority of wake-ups.
+fn thread(m: &Measurement) -> (Option<u64>, Option<u64>) {
+    (m.place.count("cpu"), m.place.count("priority"))
+}
+
+/// Whether the wake-up latency of `policy` was measured as-is and tuned.
+pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
+    let at =
+        |setting| case.of("wakeup.latency").any(|m| is_at(m, &[("policy", policy), ("setting", setting)]));
+    (at("as-is") && at("tuned")).then_some(())
+}
+
 /// The wake-up latency of `policy` as-is against tuned, whose latency is taken as `more` ns longer.
 pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: f64) -> Option<Gain<'a>> {
     let at = |setting: &'static str| {
         let all = case.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true));
         all.filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)]))
     };
-    let tuned: HashMap<String, &Measurement> = at("tuned").map(|m| (place_but(m, "setting"), m)).collect();
+    let tuned: HashMap<_, &Measurement> = at("tuned").map(|m| (thread(m), m)).collect();
     let mut pairs: Vec<(&Measurement, &Measurement, Verdict)> = at("as-is")
         .filter_map(|as_is| {
-            let tuned = *tuned.get(&place_but(as_is, "setting"))?;
+            let tuned = *tuned.get(&thread(as_is))?;
             Some((as_is, tuned, loss(&as_is.summary, &longer(&tuned.summary, more), Better::Lower)))
         })
         .collect();

@@ -7,7 +7,7 @@ use record::units::figure;
 use record::{Better, Measurement};
 
 use super::{Case, Rule, at_most_warning, costs, finding, inputs};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, place_but, share_of};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, share_of};
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
 pub const RULE: Rule = Rule { name: "vector-clock", resource: None, missing, find };
@@ -23,14 +23,15 @@ fn find(case: &Case) -> Vec<Finding> {
 fn one(case: &Case, width: &'static str) -> Option<Finding> {
     let clocks =
         |vector: &'static str| case.of("core.clock").filter(move |m| is_at(m, &[("vector", vector)]));
-    let plain: HashMap<String, &Measurement> =
-        clocks("scalar").map(|m| (place_but(m, "vector"), m)).collect();
+    // With as many cores at work on the same CPU.
+    let at = |m: &'_ Measurement| (m.place.count("cpu"), m.place.word("active") == Some("all"));
+    let plain: HashMap<_, &Measurement> = clocks("scalar").map(|m| (at(m), m)).collect();
     // With all cores at work where that was measured: it is how such programs run.
     let active = if clocks(width).any(|m| is_at(m, &[("active", "all")])) { "all" } else { "one" };
     let mut pairs: Vec<_> = clocks(width)
         .filter(|m| is_at(m, &[("active", active)]))
         .filter_map(|wide| {
-            let plain = *plain.get(&place_but(wide, "vector"))?;
+            let plain = *plain.get(&at(wide))?;
             Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
         })
         .collect();
