@@ -139,9 +139,10 @@ fn ceiling_text(source: Option<CeilingSource>, parts: &str, measured: &str) -> S
 
 /// The core clock: what all cores together deliver of what one advertises.
 fn core(record: &Record) -> Option<Resource> {
-    let scalar = |active: &'static str| {
-        record.of("core.clock").filter(move |m| is_at(m, &[("active", active), ("vector", "scalar")]))
-    };
+    let plain: Vec<&Measurement> =
+        record.of("core.clock").filter(|m| is_at(m, &[("vector", "scalar")])).collect();
+    let scalar =
+        |active: &'static str| plain.iter().copied().filter(move |m| is_at(m, &[("active", active)]));
     let best = scalar("one").chain(scalar("all")).map(Measurement::value).fold(0.0, f64::max);
     let (active, how) =
         if scalar("all").next().is_some() { ("all", "all at work") } else { ("one", "one at work") };
@@ -270,14 +271,13 @@ fn memory_latency(record: &Record, levels: &[Level]) -> Option<Resource> {
 
 /// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
 fn wake_up(record: &Record) -> Option<Resource> {
-    let all = || {
-        record
-            .of("wakeup.latency")
-            .filter(|m| m.place.switch("corrected") != Some(true))
-            .filter(|m| m.value() > 0.0)
-    };
+    let all: Vec<&Measurement> = record
+        .of("wakeup.latency")
+        .filter(|m| m.place.switch("corrected") != Some(true) && m.value() > 0.0)
+        .collect();
     let at = |policy: &'static str, setting: &'static str| {
-        middle(all().filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)])))
+        let wanted = all.iter().copied();
+        middle(wanted.filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)])))
     };
     let delivered = at("other", "as-is")?;
     let settings = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];

@@ -66,9 +66,12 @@ impl<'a> Case<'a> {
     /// A record with what was read out of it before.
     pub fn new(record: &'a Record, levels: &'a [Level], numa: Option<&'a Numa>) -> Self {
         let mut figures: HashMap<&str, Vec<&Measurement>> = HashMap::new();
-        for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
-            figures.entry(m.metric.as_str()).or_default().push(m);
+        // Figures of a metric mostly stand together.
+        for run in record.measurements.chunk_by(|a, b| a.metric == b.metric) {
+            let all = figures.entry(run[0].metric.as_str()).or_default();
+            all.extend(run.iter().filter(|m| m.summary.n > 0));
         }
+        figures.retain(|_, all| !all.is_empty());
         Self { record, levels, numa, figures }
     }
 
