@@ -34,7 +34,7 @@ fn best<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 }
 
 fn one(case: &Case) -> Option<Finding> {
-    let theft = theft::worst(case, "os")?;
+    let theft = theft::by_others(case)?;
     let best = best(case)?;
     let (share, cpus) = theft.of_all;
     let loss = modelled(share)?;
@@ -83,6 +83,11 @@ mod tests {
     #[test]
     fn a_quiet_machine_is_silence_and_unmeasured_bandwidth_is_missing() {
         assert_eq!(found(&with([0.004, 0.003]), RULE), []);
+        let mut quota = with([0.75, 0.76]);
+        quota.machine.limits.cpu_quota = Some(0.5);
+        quota.conditions.before.quota_throttled = Some(1);
+        quota.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
+        assert_eq!(found(&quota, RULE), [], "a quota is no neighbour");
         assert_eq!(missing(&machine(2), RULE), Some("memory bandwidth"));
         let mut alone = with([0.5, 0.5]);
         alone.measurements.retain(|m| m.metric == "memory.bandwidth");

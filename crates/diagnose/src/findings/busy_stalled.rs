@@ -59,7 +59,7 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
 fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
     // Declared instructions over time count what others took as cycles of the work.
     let declared = many.place.word("source") != Some("pmu");
-    if declared && (!(other_load::RULE.find)(case).is_empty() || theft::worst(case, "os").is_some()) {
+    if declared && (!(other_load::RULE.find)(case).is_empty() || theft::by_others(case).is_some()) {
         return None;
     }
     let loss = costs(loss(&many.summary, &one.summary, Better::Higher))?;

@@ -99,7 +99,7 @@ fn one(case: &Case) -> Option<Finding> {
         seen.push(told(says, "conditions.before.pressure.cpu"));
     }
     // What it takes from a program that never stops was measured: that is told first.
-    let theft = theft::worst(case, "os");
+    let theft = theft::by_others(case);
     if let Some(theft) = &theft {
         seen.extend(theft.evidence().into_iter().take(1));
     }

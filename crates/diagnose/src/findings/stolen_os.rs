@@ -2,9 +2,8 @@
 
 use record::diagnosis::Finding;
 
-use super::theft::worst;
-use super::{Case, Rule, cpu_quota, finding, lines, theft};
-use crate::figures::{cpus_text, share_of};
+use super::{Case, Rule, finding, lines, theft};
+use crate::figures::cpus_text;
 use crate::resources::CORE;
 
 /// The share stolen by the operating system.
@@ -12,16 +11,10 @@ use crate::resources::CORE;
 /// What a quota of this cgroup explains is `cpu-quota`'s: with all CPUs at work each is stopped for 1 − quota ÷ CPUs.
 pub const RULE: Rule = Rule { name: "stolen-os", resource: Some(CORE), missing: theft::missing, find };
 
-/// A share by up to this factor above the quota's is still the quota's: stops come in whole periods.
-const OF_QUOTA: f64 = 1.25;
-
 fn find(case: &Case) -> Vec<Finding> {
-    let Some(theft) = worst(case, "os") else {
+    let Some(theft) = theft::by_others(case) else {
         return Vec::new();
     };
-    if cpu_quota::stops(case).is_some_and(|stopped| share_of(&theft.loss) <= stopped * OF_QUOTA) {
-        return Vec::new();
-    }
     vec![Finding {
         place: cpus_text(&theft.cpus),
         evidence: theft.evidence(),
@@ -42,6 +35,7 @@ fn find(case: &Case) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::share_of;
     use crate::samples::{found, machine, missing, stolen};
 
     #[test]
