@@ -15,6 +15,12 @@ const MOST_THREADS: usize = 32;
 /// From so many looks on, the share of them at which nothing ran tells the time in which nothing ran: ± a tenth.
 const ENOUGH_LOOKS: u64 = 20;
 
+/// Share of a command's time on a CPU from which threads that were not looked at are told of: a tenth, which is what the last
+/// look before each thread's end may miss.
+const UNSEEN: f64 = 0.1;
+/// Seconds on a CPU below which the ends of threads alone make more than that.
+const LEAST_USED: f64 = 0.2;
+
 /// A figure of one.
 type Of<T> = fn(&T) -> f64;
 
@@ -284,4 +290,24 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         let reason = "it has more threads than are looked at: the first of them stand for all";
         figures.coverage.push(Coverage::degraded("threads", reason));
     }
+    // Threads that begin and end between two looks: their time on a CPU is known, from what the kernel adds up of those
+    // that ended, but what they waited for one is not.
+    let unseen = runs.iter().map(unseen_share).fold(0.0, f64::max);
+    if unseen > UNSEEN && runs.iter().all(|run| run.seen.samples > 0) {
+        let share = record::units::percent(unseen);
+        figures.coverage.push(Coverage::degraded(
+            "runnable",
+            format!(
+                "{share} of its time on a CPU was that of threads too short to be looked at: what those waited for a CPU \
+                 counts as off-cpu"
+            ),
+        ));
+    }
+}
+
+/// The share of a run's time on a CPU that no thread which was looked at had.
+fn unseen_share(run: &Run) -> f64 {
+    let used = run.ended.usage.user + run.ended.usage.system;
+    let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
+    if used > LEAST_USED { (1.0 - seen / used).clamp(0.0, 1.0) } else { 0.0 }
 }

@@ -90,3 +90,16 @@ fn switches_and_their_kinds_add_up() {
     let of = |event| value(&figures, "counter.count", ("event", event));
     assert_eq!(of("context-switches"), of("voluntary-switches") + of("involuntary-switches"));
 }
+
+#[test]
+fn time_of_processes_too_short_to_be_looked_at_is_told() {
+    let told = |line: &str| {
+        let run = ran(line);
+        let argv = [OsString::from("sh")];
+        let figures = figures(&[run], &Job { argv: &argv, cpus: None, env: &[] }, 1);
+        figures.coverage.into_iter().find(|one| one.what == "runnable").and_then(|one| one.reason)
+    };
+    let short = told("i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i+1)); done");
+    assert!(short.as_deref().is_some_and(|why| why.contains("too short to be looked at")), "{short:?}");
+    assert_eq!(told("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"), None);
+}
