@@ -230,7 +230,7 @@ pub struct Cache {
     /// Associativity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<u32>,
-    /// The CPUs that share it.
+    /// The CPUs that share it; empty where an imported record does not tell. One such cache alone may stand for several.
     pub cpus: CpuList,
 }
 
@@ -440,8 +440,14 @@ impl Machine {
             .unwrap_or(0)
     }
 
-    /// Bytes of all last-level caches together; 0 when no cache is known.
+    /// Bytes of all last-level caches together; 0 when no cache is known, or not how many there are.
     pub fn last_level_bytes(&self) -> u64 {
+        let mut last = self.data_caches(self.last_level());
+        if let (Some(only), None) = (last.next(), last.next())
+            && only.cpus.is_empty()
+        {
+            return 0;
+        }
         self.data_caches(self.last_level()).filter_map(|cache| cache.bytes).fold(0, u64::saturating_add)
     }
 

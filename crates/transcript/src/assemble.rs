@@ -110,11 +110,13 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
         own.vector_bits = machine::features::vector_bits(&machine.architecture, &own.features);
     }
     let virtualization = &mut machine.virtualization;
-    virtualization.hypervisor = value(&lscpu.hypervisor).map(|vendor| hypervisor(&vendor)).or_else(|| {
-        // The CPU itself says whether there is one.
+    // The CPU itself says whether there is one.
+    let bare = || {
         let bare = is_x86 && !flags.as_ref()?.split_ascii_whitespace().any(|flag| flag == "hypervisor");
         bare.then(|| "none".to_owned())
-    });
+    };
+    let told = value(&lscpu.hypervisor).map(|vendor| hypervisor(&vendor)).or_else(bare);
+    virtualization.hypervisor = told.or(virtualization.hypervisor.take());
     // Virtual firmware makes the clock up.
     if virtualization.hypervisor.as_deref().is_none_or(|name| name == "none") {
         let hz = facts.sockets.iter().find_map(|socket| value(&socket.hz));
@@ -165,7 +167,7 @@ fn not_told(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
     );
     missing(
         "NUMA distances",
-        machine.nodes.iter().all(|node| node.distances.is_empty()),
+        machine.counts.nodes != Some(1) && machine.nodes.iter().all(|node| node.distances.is_empty()),
         "import the output of numactl -H too",
     );
     let nothing = state.clocks.is_empty() && state.boost.is_none() && state.thp.is_none();

@@ -97,7 +97,7 @@ impl Transcript {
         Self::with_tools(split, TOOLS)
     }
 
-    fn with_tools(split: Split, tools: &'static [&'static dyn Tool]) -> Self {
+    pub(crate) fn with_tools(split: Split, tools: &'static [&'static dyn Tool]) -> Self {
         Self {
             parts: Parts::new(split),
             tools,

@@ -38,7 +38,9 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     for record in &mut records {
         record.diagnosis = diagnose::diagnose(record);
     }
-    complain(&not_understood);
+    if !options.out.quiet_output {
+        complain(&not_understood);
+    }
     let Some(destinations) = destinations else {
         // Several were refused before.
         let text: String = records.iter().map(Record::to_json).collect();

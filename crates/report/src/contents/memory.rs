@@ -46,8 +46,11 @@ pub fn caches(machine: &Machine) -> Vec<Fact> {
                     Some(format!("{each}shared by {n} CPUs: {}{more}", sets.join(" | ")))
                 }
             };
+            // An imported record may tell the size of one and neither how many there are nor who shares them.
+            let untold = cache.cpus.is_empty() && group.len() == 1;
+            let number = if untold { format!("{size} each") } else { format!("{size} × {}", group.len()) };
             let value = listed([
-                Some(format!("{size} × {}", group.len())),
+                Some(number),
                 cache.ways.map(|ways| plural(ways as usize, "way")),
                 cache.line.map(|line| format!("{line} B lines")),
                 sharers,

@@ -290,7 +290,8 @@ pub fn not_looked_for(record: &Record) -> Option<String> {
 /// Where the noise stands: what happened during the samples, what is doubtful, and what else ran.
 pub fn noise(record: &Record) -> Vec<String> {
     let mut lines = Vec::new();
-    if !record.measurements.is_empty() {
+    // Other tools note nothing beside their samples.
+    if record.import.is_none() && !record.measurements.is_empty() {
         let all = record.measurements.len();
         let marked = record.measurements.iter().filter(|m| !m.marks.is_empty()).count();
         let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();

@@ -22,7 +22,10 @@ pub fn fill(
     counts.cpus_present = value(&lscpu.cpus).or(counts.cpus_present);
     counts.cpus_online = value(&lscpu.online).map(|list| list.len() as u32).or(counts.cpus_online);
     cores(lscpu, facts, machine, contradictions);
-    machine.cpus = if rows.is_empty() { from_list(lscpu) } else { from_rows(&rows) };
+    let cpus = if rows.is_empty() { from_list(lscpu) } else { from_rows(&rows) };
+    if !cpus.is_empty() {
+        machine.cpus = cpus;
+    }
     if rows.is_empty() {
         by_counts(machine);
     } else {
@@ -196,7 +199,7 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         ids.clone_from(&numactl.columns);
     }
     let square = ids == numactl.columns;
-    machine.nodes = ids
+    let told: Vec<Node> = ids
         .iter()
         .map(|id| {
             let told = numactl.nodes.get(id);
@@ -214,6 +217,9 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
             }
         })
         .collect();
+    if !told.is_empty() {
+        machine.nodes = told;
+    }
     let nodes = counted
         .map(|(nodes, _)| nodes)
         .or((!ids.is_empty()).then_some(ids.len() as u32))

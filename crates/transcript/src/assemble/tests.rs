@@ -1,0 +1,165 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::tools::{Command, Fit, Line, Reader, Tool};
+use crate::{Imported, Refusal, Sink, Split, Transcript};
+
+fn machines(text: &str, split: Split) -> Result<Vec<Imported>, Refusal> {
+    let mut transcript = Transcript::new(split);
+    transcript.read("text", text.as_bytes()).unwrap();
+    transcript.finish()
+}
+
+fn list(cpus: u32) -> String {
+    format!("Architecture: x86_64\nCPU(s): {cpus}\nOn-line CPU(s) list: 0-{}\n", cpus - 1)
+}
+
+fn names(machines: &[Imported]) -> Vec<(Option<&str>, Option<u32>)> {
+    machines.iter().map(|machine| (machine.name.as_deref(), machine.machine.counts.cpus_present)).collect()
+}
+
+#[test]
+fn host_names_of_prompts_tell_machines_apart() {
+    let text = format!(
+        "root@a:~# lscpu\n{}\n[me@b x]$ lscpu\n{}\nroot@a:~# numactl -H\nnode 0 cpus: 0 1 2 3\n",
+        list(4),
+        list(8)
+    );
+    let told = machines(&text, Split::Hosts).unwrap();
+    assert_eq!(names(&told), [(Some("a"), Some(4)), (Some("b"), Some(8))]);
+    assert_eq!(told[0].machine.hostname.as_deref(), Some("a"));
+    assert_eq!((told[0].machine.nodes.len(), told[1].machine.nodes.len()), (1, 0));
+}
+
+#[test]
+fn what_no_prompt_names_belongs_to_the_one_host() {
+    let text = format!("node 0 cpus: 0 1 2 3\nroot@a:~# lscpu\n{}", list(4));
+    let told = machines(&text, Split::Hosts).unwrap();
+    assert_eq!((names(&told).as_slice(), told[0].machine.nodes.len()), (&[(Some("a"), Some(4))][..], 1));
+}
+
+#[test]
+fn two_machines_that_nothing_names_are_refused_with_both_lines() {
+    let text = format!("{}\n{}", list(4), list(8));
+    let Err(Refusal::Several { says }) = machines(&text, Split::Hosts) else { panic!("not refused") };
+    assert!(says.contains("text line 2 says \"CPU(s): 4\", and text line 6 says \"CPU(s): 8\""), "{says}");
+    assert!(says.contains("--split headings"));
+    let text = format!("{}\nnode 0 cpus: 0 1 2 3 4 5 6 7\n", list(4));
+    assert!(matches!(machines(&text, Split::Hosts), Err(Refusal::Several { .. })));
+}
+
+#[test]
+fn one_machine_twice_is_one_machine() {
+    let told = machines(&format!("{}\n{}", list(4), list(4)), Split::Hosts).unwrap();
+    assert_eq!(names(&told), [(None, Some(4))]);
+    let text = "$ lscpu\nCPU(s): 8\nOn-line CPU(s) list: 0-7\n$ lscpu\nCPU(s): 8\nOn-line CPU(s) list: 0-3,5-7\nOff-line CPU(s) list: 4\n";
+    let told = machines(text, Split::Hosts).unwrap();
+    assert_eq!((told[0].machine.counts.cpus_online, told[0].machine.counts.cpus_present), (Some(7), Some(8)));
+    assert!(told[0].import.contradictions[0].says.contains("0-7 and later 0-3,5-7"));
+}
+
+#[test]
+fn headings_name_machines_and_the_same_words_mean_the_same_one() {
+    let rows = "| Intel (52 cores) | aes-256 ige      89602.86k    97498.37k    98271.49k    98399.91k    89101.65k |\n| 海光（32核） | aes-256 ige      76919.66k    77935.81k    79201.88k    79529.30k    79555.24k |\n";
+    let text = format!(
+        "# Intel and 海光\n## Machines\n### 海光\n```\n#lscpu\n{}```\n### Intel CPU\n```\n{}```\n## openssl\n{rows}## intel x86 again\n### **Results**\n```\nnode 0 cpus: 0 1\n```\n",
+        list(4),
+        list(8)
+    );
+    let told = machines(&text, Split::Headings).unwrap();
+    assert_eq!(names(&told), [(Some("海光"), Some(4)), (Some("Intel CPU"), Some(8))]);
+    assert_eq!((told[0].measurements.len(), told[1].measurements.len()), (5, 5));
+    assert_eq!((told[0].machine.nodes.len(), told[1].machine.nodes.len()), (0, 1));
+    let says = match machines(rows, Split::Hosts) {
+        Err(refusal) => refusal.to_string(),
+        Ok(_) => panic!("two labels in one table are two machines"),
+    };
+    assert!(says.contains("Intel (52 cores)") && says.contains("--split"), "{says}");
+}
+
+#[test]
+fn numbered_headings_are_machines_of_their_own() {
+    let text = format!("## Server 1\n{}## Server 2\n{}", list(4), list(8));
+    assert_eq!(
+        names(&machines(&text, Split::Headings).unwrap()),
+        [(Some("Server 1"), Some(4)), (Some("Server 2"), Some(8))]
+    );
+}
+
+#[test]
+fn an_expression_names_machines_by_its_group_or_counts_them() {
+    let text = format!("=== one\n{}=== two\n{}=== ONE\nnode 0 cpus: 0\n", list(4), list(8));
+    let split = |text: &str| Split::Lines(regex_lite::Regex::new(text).unwrap());
+    let told = machines(&text, split("^=== (.*)")).unwrap();
+    assert_eq!(names(&told), [(Some("one"), Some(4)), (Some("two"), Some(8))]);
+    let text = format!("{}{}", list(4), list(8));
+    let told = machines(&text, split("^Architecture")).unwrap();
+    assert_eq!(
+        told.iter().map(|one| one.machine.counts.cpus_present).collect::<Vec<_>>(),
+        [Some(4), Some(8)]
+    );
+}
+
+#[test]
+fn files_are_machines_where_the_user_says_so() {
+    let mut transcript = Transcript::new(Split::Files);
+    transcript.read("a.txt", list(4).as_bytes()).unwrap();
+    transcript.read("b.txt", list(8).as_bytes()).unwrap();
+    assert_eq!(names(&transcript.finish().unwrap()), [(Some("a.txt"), Some(4)), (Some("b.txt"), Some(8))]);
+}
+
+#[test]
+fn text_without_any_output_says_so() {
+    let refused = machines("Dear colleagues,\n\nno figures today.\n", Split::Hosts).unwrap_err();
+    assert_eq!(refused.to_string(), "none of the 2 lines is output of a tool that is known");
+    assert_eq!(machines("", Split::Hosts).unwrap_err().to_string(), "the text is empty");
+}
+
+/// Counts how often it is asked, and takes lines that say so.
+struct Counting;
+
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+impl Tool for Counting {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn opens(&self, line: Line, _: Option<&Command>) -> bool {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        line.text.starts_with("take")
+    }
+
+    fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(Taking)
+    }
+}
+
+struct Taking;
+
+impl Reader for Taking {
+    fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        match line.text.split(' ').next() {
+            Some("take") => Fit::Taken,
+            Some("half") => Fit::Unfinished,
+            Some("other") => Fit::Over,
+            _ => Fit::Between,
+        }
+    }
+
+    fn end(&mut self, _: &mut Sink) {}
+}
+
+static COUNTED: &[&dyn Tool] = &[&Counting];
+
+#[test]
+fn every_line_is_offered_a_few_times_however_long_the_text_is() {
+    let lines =
+        ["take 1", "half a", "half b", "prose in between", "other", "", "| take me | take |", "half c"];
+    let text: String = lines.iter().cycle().take(8 * 2000).flat_map(|line| [*line, "\n"]).collect();
+    ASKED.store(0, Ordering::Relaxed);
+    let mut transcript = Transcript::with_tools(Split::Hosts, COUNTED);
+    transcript.read("text", text.as_bytes()).unwrap();
+    let asked = ASKED.load(Ordering::Relaxed);
+    assert!(asked < 8 * 2000 * 6, "{asked} offers of {} lines", 8 * 2000);
+}

@@ -1,0 +1,114 @@
+use proptest::prelude::*;
+
+use crate::tools::testing::{damaged, import};
+use crate::{Imported, Split, Transcript};
+
+const T480: &str = include_str!("../../../tests/texts/dmidecode-t480.txt");
+const X9DBL: &str = include_str!("../../../tests/texts/dmidecode-x9dbl.txt");
+const DIMM: &str = include_str!("../../../tests/texts/dmidecode-lshw-dimm.txt");
+const T480_DUMP: &[u8] = include_bytes!("../../../../machine/tests/smbios/Lenovo-ThinkPad-T480.bin");
+const X9DBL_DUMP: &[u8] = include_bytes!("../../../../machine/tests/smbios/SuperMicro-X9DBL.bin");
+
+fn dump(bytes: &[u8]) -> Imported {
+    let mut transcript = Transcript::new(Split::Hosts);
+    transcript.read("dump", bytes).unwrap();
+    transcript.finish().unwrap().swap_remove(0)
+}
+
+#[test]
+fn the_text_and_the_table_tell_the_same_devices() {
+    for (text, bytes) in [(T480, T480_DUMP), (X9DBL, X9DBL_DUMP)] {
+        let (text, table) = (import(text), dump(bytes));
+        assert_eq!(text.machine.memory_devices, table.machine.memory_devices);
+        assert_eq!(text.machine.processor.firmware_name, table.machine.processor.firmware_name);
+        assert_eq!(text.machine.processor.base_hz, table.machine.processor.base_hz);
+        assert!(text.machine.memory_devices.iter().any(|device| device.configured_mt_s.is_some()));
+        assert_eq!(text.import.not_understood.lines, 0);
+    }
+}
+
+#[test]
+fn comments_behind_values_and_odd_indentation_do_no_harm() {
+    let told = import(DIMM);
+    let [slow, listed] = told.machine.memory_devices.as_slice() else {
+        panic!("{:?}", told.machine.memory_devices)
+    };
+    assert_eq!((slow.rated_mt_s, slow.configured_mt_s, slow.bytes), (Some(2933), Some(2100), Some(32 << 30)));
+    assert_eq!(
+        (slow.locator.as_deref(), slow.kind.as_deref(), slow.ranks),
+        (Some("CPU0_DIMMA0"), Some("DDR4"), Some(2))
+    );
+    // lshw lists another bank.
+    assert_eq!(
+        (listed.locator.as_deref(), listed.rated_mt_s, listed.configured_mt_s),
+        (Some("CPU1_DIMMB0"), Some(2933), None)
+    );
+    assert_eq!(
+        (listed.part.as_deref(), listed.bytes, listed.data_bits),
+        (Some("HMAA4GR7AJR8N-WM"), Some(32 << 30), Some(64))
+    );
+    let origin = &told.import.inventory["machine.memory_devices[0].configured_mt_s"];
+    assert!(origin.says.starts_with("Configured Memory Speed: 2100 MT/s") && origin.tool == "dmidecode");
+}
+
+#[test]
+fn old_names_and_units_mean_the_same() {
+    let told = import(
+        "# dmidecode 2.12\nHandle 0x1100, DMI type 17, 40 bytes\nMemory Device\n\tSize: 8192 MB\n\tLocator: A1\n\tType: DDR3\n\tSpeed: 1600 MHz\n\tConfigured Clock Speed: 1333 MHz\n",
+    );
+    let device = &told.machine.memory_devices[0];
+    assert_eq!(
+        (device.rated_mt_s, device.configured_mt_s, device.bytes),
+        (Some(1600), Some(1333), Some(8 << 30))
+    );
+    assert_eq!(told.import.outputs[0].version.as_deref(), Some("2.12"));
+}
+
+#[test]
+fn a_speed_that_no_memory_has_is_withheld() {
+    let told = import(
+        "Memory Device\n\tSize: 16 GB\n\tLocator: A1\n\tSpeed: 3200 MT/s\n\tConfigured Memory Speed: 32768 MT/s\n",
+    );
+    assert_eq!(told.machine.memory_devices[0].configured_mt_s, None);
+    assert_eq!(told.import.withheld[0].why, "32768 MT/s is not a speed that memory has");
+}
+
+#[test]
+fn lines_that_grep_let_through_are_read_by_what_was_asked() {
+    let told = import(
+        "# dmidecode -t 17 | grep -i speed\n\tSpeed: 2666 MT/s\n\tConfigured Clock Speed: 2133 MT/s\n\tSpeed: 2666 MT/s\n\tConfigured Clock Speed: 2133 MT/s\n",
+    );
+    let speeds: Vec<_> = told
+        .machine
+        .memory_devices
+        .iter()
+        .map(|device| (device.rated_mt_s, device.configured_mt_s))
+        .collect();
+    assert_eq!(speeds, [(Some(2666), Some(2133)), (Some(2666), Some(2133))]);
+}
+
+#[test]
+fn video_memory_is_no_memory_of_the_machine() {
+    let told = import(
+        "Handle 0x0010, DMI type 16, 23 bytes\nPhysical Memory Array\n\tUse: Video Memory\n\nHandle 0x0011, DMI type 17, 40 bytes\nMemory Device\n\tArray Handle: 0x0010\n\tSize: 64 MB\n",
+    );
+    assert!(told.machine.memory_devices.is_empty());
+}
+
+proptest! {
+    #[test]
+    fn damaged_texts_never_panic(at: usize, cut in 0usize..300, with in "\\PC{0,20}") {
+        import(&damaged(X9DBL, at, cut, &with));
+        import(&damaged(DIMM, at, cut, &with));
+    }
+
+    #[test]
+    fn damaged_tables_never_panic(at in 0usize..4000, byte: u8, length in 5usize..4700) {
+        let mut bytes = X9DBL_DUMP.to_vec();
+        bytes[at + 5] = byte;
+        bytes.truncate(length);
+        let mut transcript = Transcript::new(Split::Hosts);
+        transcript.read("dump", bytes.as_slice()).unwrap();
+        let _ = transcript.finish();
+    }
+}

@@ -1,0 +1,173 @@
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use record::machine::CacheKind;
+
+use super::labels::{Key, LABELS};
+use super::*;
+use crate::tools::testing::{damaged, import};
+
+const INTEL: &str = include_str!("../../../tests/texts/lscpu-numactl-8269cy.txt");
+
+#[test]
+fn every_label_of_every_language_means_one_thing() {
+    let mut seen: HashMap<&str, Key> = HashMap::new();
+    for (key, labels) in LABELS {
+        for text in *labels {
+            if let Some(other) = seen.insert(text, *key) {
+                assert_eq!(other, *key, "{text}");
+            }
+            let (shown, part) = match key {
+                Key::NodeCpus => (text.replace("%d", "3"), "3"),
+                Key::Cache => (text.replace("%s", "L1d"), "L1d"),
+                Key::Vulnerability => (text.replace("%s", "Meltdown"), "Meltdown"),
+                _ => ((*text).to_owned(), ""),
+            };
+            assert_eq!(label(&shown), Some(Label { key: *key, part }), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_list_in_any_language_gives_the_same_machine() {
+    let name = |key: Key, language: usize| {
+        let (_, labels) = LABELS.iter().find(|(known, _)| *known == key).unwrap();
+        labels[language % labels.len()]
+    };
+    for language in 0..26 {
+        let label = |key| name(key, language);
+        let text = format!(
+            "{}: x86_64\n{}:  8\n{}： 0-7\n{} : 2\n{}: 4\n{}: 1\n{}: GenuineIntel\n{}:   Xeon X\n{}: 3000,0000\n{}: 0-7\n",
+            label(Key::Architecture),
+            label(Key::Cpus),
+            label(Key::Online),
+            label(Key::ThreadsPerCore),
+            label(Key::CoresPerSocket),
+            label(Key::Sockets),
+            label(Key::Vendor),
+            label(Key::ModelName),
+            label(Key::MaxMhz),
+            label(Key::NodeCpus).replace("%d", "0"),
+        );
+        let machine = import(&text).machine;
+        assert_eq!(machine.counts.cores, Some(4), "{text}");
+        assert_eq!((machine.counts.cpus_online, machine.counts.packages), (Some(8), Some(1)), "{text}");
+        assert_eq!(machine.processor.model_name.as_deref(), Some("Xeon X"), "{text}");
+        assert_eq!(machine.processor.max_hz, Some(3_000_000_000), "{text}");
+        assert_eq!(machine.nodes[0].cpus.len(), 8, "{text}");
+    }
+}
+
+#[test]
+fn two_languages_in_one_list_are_read() {
+    let told = import(INTEL);
+    let machine = &told.machine;
+    assert_eq!(
+        (machine.counts.packages, machine.counts.cores, machine.counts.cpus_online),
+        (Some(2), Some(52), Some(104))
+    );
+    assert_eq!(
+        machine.processor.model_name.as_deref(),
+        Some("Intel(R) Xeon(R) Platinum 8269CY CPU @ 2.50GHz")
+    );
+    assert_eq!((machine.processor.max_hz, machine.processor.vector_bits), (Some(2_501_000_000), Some(512)));
+    assert_eq!(machine.memory_bytes, Some(785_826 << 20));
+    let l3 = machine.caches.iter().find(|cache| cache.level == 3).unwrap();
+    assert_eq!((l3.bytes, l3.cpus.len()), (Some(36_608 << 10), 0));
+    // The list tells how many siblings a core has, and not which.
+    assert!(machine.cpus.iter().all(|cpu| cpu.core.is_none() && cpu.package.is_none()));
+    assert!(told.coverage.iter().any(|part| part.what.starts_with("siblings")));
+    let origin = &told.import.inventory["machine.counts.packages"];
+    assert_eq!((origin.line, origin.says.as_str()), (9, "座：                 2"));
+}
+
+#[test]
+fn json_flat_and_nested_tells_the_same_as_the_list() {
+    let flat = r#"{
+   "lscpu": [
+      {"field": "Architecture:", "data": "x86_64"},
+      {"field": "CPU(s):", "data": "4"},
+      {"field": "On-line CPU(s) list:", "data": "0-3"},
+      {"field": "Thread(s) per core:", "data": "1"},
+      {"field": "Core(s) per socket:", "data": "4"},
+      {"field": "Socket(s):", "data": "1"},
+      {"field": "L2 cache:", "data": "4 MiB (4 instances)"}
+   ]
+}
+"#;
+    let nested = r#"{"lscpu":[{"field":"Architecture:","data":"x86_64"},{"field":"CPU(s):","data":"4","children":[{"field":"On-line CPU(s) list:","data":"0-3"}]},{"field":"Vendor ID:","data":"x [y","children":[{"field":"Model name:","data":"M","children":[{"field":"Thread(s) per core:","data":"1"},{"field":"Core(s) per socket:","data":"4"},{"field":"Socket(s):","data":"1"}]}]},{"field":"Caches (sum of all):","data":null,"children":[{"field":"L2:","data":"4 MiB (4 instances)"}]}]}"#;
+    for text in [flat, nested] {
+        let told = import(text);
+        assert_eq!(told.machine.counts.cores, Some(4), "{text}");
+        let l2: Vec<_> = told.machine.caches.iter().map(|cache| (cache.bytes, cache.cpus.len())).collect();
+        assert_eq!(l2, vec![(Some(1 << 20), 1); 4], "{text}");
+    }
+    assert_eq!(import(flat).import.inventory["machine.counts.packages"].line, 8);
+    let cut = import(&nested[..nested.len() - 40]);
+    assert!(cut.import.withheld[0].why.contains("cut off"), "{:?}", cut.import);
+}
+
+#[test]
+fn tables_tell_cores_and_who_shares_which_cache() {
+    let text = "$ lscpu -e\nCPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE    MAXMHZ   MINMHZ\n  0    0      0    0 0:0:0:0          yes 3000.0000 800.0000\n  1    0      0    1 1:1:1:0          yes 3000.0000 800.0000\n  2    0      0    0 0:0:0:0          yes 3000.0000 800.0000\n  3    0      0    1 1:1:1:0          yes 3000.0000 800.0000\n\n$ lscpu -C\nNAME ONE-SIZE ALL-SIZE WAYS TYPE        LEVEL  SETS PHY-LINE COHERENCY-SIZE\nL1d       32K      64K    8 Data            1    64        1             64\nL3         8M       8M   16 Unified         3  8192        1             64\n";
+    let machine = import(text).machine;
+    let cores: Vec<_> = machine.cpus.iter().map(|cpu| (cpu.core, cpu.siblings.to_string())).collect();
+    let expected =
+        [(0, "0,2"), (1, "1,3"), (0, "0,2"), (1, "1,3")].map(|(core, list)| (Some(core), list.to_owned()));
+    assert_eq!(cores, expected);
+    let l1d: Vec<_> = machine.caches.iter().filter(|cache| cache.kind == CacheKind::Data).collect();
+    assert_eq!((l1d.len(), l1d[0].bytes, l1d[0].ways, l1d[0].line), (2, Some(32 << 10), Some(8), Some(64)));
+    assert_eq!(machine.data_cache_of(3, 3).and_then(|cache| cache.bytes), Some(8 << 20));
+    let parsable = "# The following is the parsable format, which can be fed to other\n# programs.\n# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,0,0,0,,0,0,0,0\n";
+    let machine = import(parsable).machine;
+    assert_eq!((machine.counts.cores, machine.counts.cpus_online), (Some(1), Some(2)));
+}
+
+#[test]
+fn what_cannot_be_true_stays_text() {
+    let told = import(
+        "Architecture: x86_64\nCPU(s): 4\nCore(s) per socket: 0\nCPU MHz: 378407232880\nSocket(s): -\nL2 cache: 1048576\n",
+    );
+    assert_eq!(told.machine.counts.cores, None);
+    let what: Vec<&str> = told.import.withheld.iter().map(|withheld| withheld.what.as_str()).collect();
+    assert_eq!(what, ["machine.counts.cores", "conditions.before.clocks[].current_hz", "machine.caches.L2"]);
+    assert!(told.machine.caches.is_empty());
+}
+
+#[test]
+fn a_sum_over_an_unknown_number_of_caches_is_no_cache() {
+    // lscpu 2.34 to 2.36.
+    let told = import("Architecture: x86_64\nCPU(s): 8\nL1d cache:    256 KiB\n");
+    assert!(told.machine.caches.is_empty() && told.coverage.iter().any(|part| part.what == "caches"));
+}
+
+#[test]
+fn kinds_of_core_are_added_up() {
+    let text = "Architecture: aarch64\nCPU(s): 6\nOn-line CPU(s) list: 0-5\nVendor ID: ARM\nModel name: Cortex-A53\nThread(s) per core: 1\nCore(s) per socket: 4\nSocket(s): 1\nModel name: Cortex-A72\nThread(s) per core: 1\nCore(s) per socket: 2\nSocket(s): 1\n";
+    let machine = import(text).machine;
+    assert_eq!((machine.counts.cores, machine.counts.packages), (Some(6), None));
+}
+
+#[test]
+fn flags_go_on_where_a_mail_was_wrapped() {
+    let text =
+        "> Architecture: x86_64\n> Flags: fpu vme sse2 avx\n> avx2 constant_tsc\n> nonstop_tsc\n> hello.\n";
+    let told = import(text);
+    for feature in ["avx", "avx2", "nonstop_tsc"] {
+        assert!(told.machine.processor.features.iter().any(|known| known == feature), "{feature}");
+    }
+    assert_eq!((told.machine.processor.counter_invariant, told.import.not_understood.lines), (Some(true), 1));
+    assert_eq!(told.machine.virtualization.hypervisor.as_deref(), Some("none"));
+}
+
+proptest! {
+    #[test]
+    fn damaged_lists_never_panic(at: usize, cut in 0usize..200, with in "\\PC{0,20}") {
+        import(&damaged(INTEL, at, cut, &with));
+    }
+
+    #[test]
+    fn no_values_panic(rows in proptest::collection::vec("(CPU\\(s\\)|L[1-3][di]?|Socket\\(s\\)|NUMA node[0-9]{1,12} CPU\\(s\\)|CPU MHz|Off-line CPU\\(s\\) list): [0-9,.KMiB()a-z -]{0,14}", 0..12)) {
+        import(&format!("Architecture: x86_64\n{}", rows.join("\n")));
+    }
+}

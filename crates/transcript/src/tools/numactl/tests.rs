@@ -1,0 +1,62 @@
+use proptest::prelude::*;
+
+use crate::tools::testing::{damaged, import};
+
+const KUNPENG: &str = include_str!("../../../tests/texts/lscpu-numactl-kunpeng.txt");
+const PHYTIUM: &str = include_str!("../../../tests/texts/lscpu-distances-ft2500.txt");
+
+#[test]
+fn nodes_memory_and_distances_are_read_and_lscpus_one_node_is_contradicted() {
+    let told = import(KUNPENG);
+    let machine = &told.machine;
+    assert_eq!((machine.counts.nodes, machine.nodes.len()), (Some(4), 4));
+    assert_eq!(machine.nodes[3].distances, [22, 24, 12, 10]);
+    assert_eq!(
+        (machine.nodes[0].bytes, machine.nodes[0].free_bytes),
+        (Some(192_832 << 20), Some(187_693 << 20))
+    );
+    assert_eq!(machine.cpus[95].node, Some(3));
+    let contradiction = &told.import.contradictions[0];
+    assert_eq!(contradiction.says, "lscpu tells 1 NUMA node and numactl 4; the record follows numactl");
+    assert_eq!(contradiction.origins.iter().map(|origin| origin.line).collect::<Vec<_>>(), [9, 22]);
+    // With one thread a core each CPU is a core.
+    assert_eq!(machine.cpus[5].core, Some(5));
+    assert_eq!(machine.processor.firmware_name.as_deref(), Some("Kunpeng 920-4826"));
+}
+
+#[test]
+fn a_table_of_distances_alone_belongs_to_the_nodes_that_lscpu_tells() {
+    let told = import(PHYTIUM);
+    assert_eq!((told.machine.counts.cores, told.machine.nodes.len()), (Some(128), 16));
+    assert_eq!(told.machine.nodes[0].distances[8], 100);
+    assert_eq!(told.machine.nodes[15].cpus.to_string(), "120-127");
+}
+
+#[test]
+fn lines_that_a_mail_broke_are_joined() {
+    let text = "> available: 2 nodes (0-1)\n> node 0 cpus: 0 1 2\n> 3 4\n> node 0 size: 100 MB\n> node 1 cpus:\n> node 1 size: 50 MB\n> node distances:\n> node   0\n> 1\n>   0:  10\n> 21\n>   1:  21  10\n";
+    let machine = import(text).machine;
+    assert_eq!(machine.nodes[0].cpus.to_string(), "0-4");
+    assert!(machine.nodes[1].cpus.is_empty());
+    assert_eq!(
+        (machine.nodes[0].distances.as_slice(), machine.nodes[1].distances.as_slice()),
+        (&[10, 21][..], &[21, 10][..])
+    );
+}
+
+#[test]
+fn a_table_with_rows_missing_is_withheld() {
+    let told = import(
+        "available: 2 nodes (0-1)\nnode 0 cpus: 0\nnode 1 cpus: 1\nnode distances:\nnode   0   1\n  0:  10  21\n",
+    );
+    assert!(told.machine.nodes.iter().all(|node| node.distances.is_empty()));
+    assert!(told.import.withheld[0].why.contains("not square"));
+}
+
+proptest! {
+    #[test]
+    fn damaged_outputs_never_panic(at: usize, cut in 0usize..200, with in "\\PC{0,20}") {
+        import(&damaged(KUNPENG, at, cut, &with));
+        import(&damaged(PHYTIUM, at, cut, &with));
+    }
+}

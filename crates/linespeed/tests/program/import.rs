@@ -1,0 +1,107 @@
+//! Other tools' output as records.
+
+use std::fs;
+use std::path::Path;
+
+use record::Record;
+
+use crate::support::{Ran, folder, ran};
+
+const TWO: &str = "\
+Hello, these are our machines.
+root@db1:~# lscpu
+Architecture:          x86_64
+CPU(s):                4
+On-line CPU(s) list:   0-3
+Thread(s) per core:    1      // no siblings
+Core(s) per socket:    4
+Socket(s):             1
+NUMA node(s):          1
+root@db1:~# numactl -H
+available: 2 nodes (0-1)
+node 0 cpus: 0 1
+node 1 cpus: 2 3
+root@db2:~# lscpu
+Architecture:          aarch64
+CPU(s):                8
+Core(s) per socket:    0
+";
+
+fn import(arguments: &[&str], file: &Path) -> Ran {
+    let mut all = vec!["import".as_ref(), file.as_os_str()];
+    all.extend(arguments.iter().map(|argument| std::ffi::OsStr::new(*argument)));
+    ran(all)
+}
+
+fn records(folder: &Path) -> Vec<Record> {
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| Record::read(path).unwrap()).collect()
+}
+
+#[test]
+fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
+    let place = folder();
+    let (text, out) = (place.path().join("mail.txt"), place.path().join("out"));
+    fs::write(&text, TWO).unwrap();
+    fs::create_dir(&out).unwrap();
+    let told = import(&["--output", out.to_str().unwrap()], &text);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    for words in
+        ["db1", "lscpu: lines 3–9", "numactl -H", "it cannot be true", "Contradictions", "linespeed compare"]
+    {
+        assert!(told.stdout.contains(words), "{words} is missing in {}", told.stdout);
+    }
+    assert!(
+        told.stderr.contains("1 line belongs to no output that is known") && told.stderr.contains("Hello")
+    );
+    let records = records(&out);
+    let names: Vec<_> = records.iter().map(|record| record.machine.hostname.as_deref()).collect();
+    assert_eq!(names, [Some("db1"), Some("db2")]);
+    let db1 = &records[0];
+    assert_eq!((db1.machine.counts.cores, db1.machine.counts.nodes), (Some(4), Some(2)));
+    let import = db1.import.as_ref().unwrap();
+    assert_eq!(import.inventory["machine.counts.packages"].line, 8);
+    assert!(import.contradictions[0].says.contains("follows numactl"));
+    assert_eq!(records[1].import.as_ref().unwrap().withheld[0].origin.line, 17);
+    // It can be shown like any other.
+    let path = fs::read_dir(&out).unwrap().next().unwrap().unwrap().path();
+    ran(["show".as_ref(), path.as_os_str()]).succeeds();
+}
+
+#[test]
+fn one_of_several_is_named_or_numbered() {
+    let place = folder();
+    let text = place.path().join("mail.txt");
+    fs::write(&text, TWO).unwrap();
+    for wanted in ["db2", "2", "DB2"] {
+        let told = import(&["--only", wanted, "--json"], &text);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let record = Record::from_json(told.stdout.as_bytes()).unwrap();
+        assert_eq!(record.machine.architecture, "aarch64");
+    }
+    import(&["--json"], &text).fails(2, &["2 machines", "db1", "--only"]);
+    import(&["--output", place.path().join("x.json").to_str().unwrap()], &text)
+        .fails(2, &["2 machines", "folder"]);
+    import(&["--only", "db3"], &text).fails(2, &["--only db3", "1: db1, 2: db2"]);
+}
+
+#[test]
+fn what_cannot_be_imported_is_one_clear_line() {
+    let place = folder();
+    let file = |name: &str, text: &str| {
+        let path = place.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    import(&[], &file("prose.txt", "Nothing here.\n"))
+        .fails(3, &["prose.txt", "none of the 1 lines", "lscpu"]);
+    import(&[], &file("empty.txt", "")).fails(3, &["empty.txt", "empty"]);
+    import(&[], place.path()).fails(3, &["is a folder"]);
+    import(&[], &place.path().join("missing.txt")).fails(3, &["missing.txt", "cannot be opened"]);
+    let two = file("two.txt", "Architecture: x86_64\nCPU(s): 4\n\nArchitecture: x86_64\nCPU(s): 8\n");
+    import(&[], &two).fails(3, &["line 2", "line 5", "--split"]);
+    import(&["--split", "("], &two).fails(2, &["--split", "not a regular expression"]);
+    import(&["--split", ""], &two).fails(2, &["--split is empty"]);
+    import(&["--split", "^Architecture", "--only", "2", "--json"], &two).succeeds();
+}
