@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{folder, ran, run_with};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "inspect",
     "run",
     "list",
@@ -17,6 +17,8 @@ const COMMANDS: [&str; 12] = [
     "stat",
     "plan",
     "import",
+    "compare",
+    "reference",
 ];
 
 #[test]
