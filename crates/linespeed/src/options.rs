@@ -253,7 +253,7 @@ impl From<Purpose> for record::plan::Purpose {
 }
 
 const PLAN_HELP: &str = "\
---json prints the plan as JSON, --output FILE writes that to a file beside the report. --cpus LIST keeps the plan on \
+--json prints the plan as JSON, --output FILE writes that (with --as the lines) to a file. --cpus LIST keeps the plan on \
 these CPUs. Gains are modelled from the measured matrices (linespeed run numa).
 
 --verify does the same work both ways: as many copies, of as many threads each, bound as planned and unbound. In the \

@@ -1,5 +1,7 @@
 //! What else to set beside the layout: memory, huge pages, interrupts.
 
+use std::collections::BTreeMap;
+
 use record::plan::{Advice, Policy, Process, Purpose};
 use record::statistics::Verdict;
 use record::units::{bytes, percent};
@@ -24,13 +26,7 @@ pub(super) fn memory(ground: &Ground, processes: &[Process]) -> Option<Advice> {
                                channels carry it all. A program that can be split into a process a node gains more."
             .to_owned(),
         Policy::Bind => {
-            let least = ground.seats.iter().filter_map(|seat| seat.bytes).min();
-            let most = least.map_or(String::new(), |bytes_| {
-                let seats = ground.seats.len().max(1);
-                let sharing = processes.len().div_ceil(seats).max(1) as u64;
-                let spans = processes.iter().map(|process| process.nodes.len()).min().unwrap_or(1) as u64;
-                format!(", at most {} each", bytes(bytes_.saturating_mul(spans) / sharing))
-            });
+            let most = room(ground, processes).map_or(String::new(), |room| format!(", at most {} each", bytes(room)));
             format!(
                 "Each process takes memory from its own nodes only{most}. One that needs more fails for want of \
                  memory, whatever other nodes have free: then --preferred=NODE instead of --membind."
@@ -38,6 +34,22 @@ pub(super) fn memory(ground: &Ground, processes: &[Process]) -> Option<Advice> {
         }
     };
     Some(Advice { about: "memory".to_owned(), says, ..Advice::default() })
+}
+
+/// Bytes that each process has at least, when those that share a node share its memory evenly.
+fn room(ground: &Ground, processes: &[Process]) -> Option<u64> {
+    let mut shares: BTreeMap<u32, (Option<u64>, u64)> = BTreeMap::new();
+    for seat in &ground.seats {
+        shares.insert(seat.memory, (seat.bytes, 0));
+    }
+    for node in processes.iter().flat_map(|process| process.memory.iter()) {
+        shares.entry(node).or_default().1 += 1;
+    }
+    let of = |process: &Process| -> Option<u64> {
+        let nodes = process.memory.iter();
+        nodes.map(|node| shares.get(&node).and_then(|(bytes, count)| Some((*bytes)? / (*count).max(1)))).sum()
+    };
+    processes.iter().map(of).min().flatten()
 }
 
 /// Huge pages; `None` where nothing was measured (which [`super::unknown`] tells).

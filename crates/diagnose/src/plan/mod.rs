@@ -110,7 +110,7 @@ fn summary(plan: &Plan, ground: &Ground, wish: &Wish) -> String {
                 format!("One process on node {} with {each} and that node's memory", process.nodes)
             }
             Some(process) if process.policy == Policy::Interleave => {
-                format!("One process with {each} over all {} nodes, its memory interleaved", plan.nodes)
+                format!("One process with {each} over {} nodes, its memory interleaved", plan.nodes)
             }
             _ => format!("One process with {each}"),
         };

@@ -110,10 +110,12 @@ fn a_plan_of_two_nodes_names_its_gain_in_every_form() {
     let file = place.path().join("plan.json");
     ran(["plan", record, "-q", "-o", file.to_str().unwrap()]).succeeds();
     assert_eq!(serde_json::from_slice::<Plan>(&std::fs::read(&file).unwrap()).unwrap(), plan);
-    assert_eq!(
-        ran(["plan", record, "--as", "numactl"]).succeeds().stdout,
-        "numactl --cpunodebind=0 --membind=0 COMMAND\nnumactl --cpunodebind=1 --membind=1 COMMAND\n"
-    );
+    let lines = "numactl --cpunodebind=0 --membind=0 COMMAND\nnumactl --cpunodebind=1 --membind=1 COMMAND\n";
+    assert_eq!(ran(["plan", record, "--as", "numactl"]).succeeds().stdout, lines);
+    assert_eq!(ran(["plan", record, "--as", "numactl", "-o", file.to_str().unwrap()]).succeeds().stdout, "");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), lines);
+    let page = ran(["show", record, "--html"]).succeeds().stdout;
+    assert!(page.contains("How to lay a program out") && page.contains("--cpunodebind=1"));
 }
 
 /// Lines of one tool for a plan of this machine's CPUs.
@@ -234,6 +236,7 @@ fn what_cannot_be_planned_is_said_in_a_line() {
     let empty = empty.to_str().unwrap();
     ran(["plan", empty]).fails(3, &["empty.json", "tells neither the machine's CPUs nor several nodes"]);
     ran(["plan", "/nonexistent/x.json"]).fails(3, &["/nonexistent/x.json"]);
+    ran(["plan", "reference:no-such-machine"]).fails(2, &["no-such-machine"]);
     ran(["plan", "--processes", "0"]).fails(2, &["--processes 0", "write 1 to"]);
     ran(["plan", "--cpus", "65000"]).fails(2, &["--cpus 65000", "usable are"]);
     ran(["plan", "--", "ls"]).fails(2, &["--verify -- ls"]);

@@ -35,3 +35,28 @@ pub fn section(record: &Record) -> Markup {
     };
     super::section("plan", "How to lay a program out", inside)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::plan::{Paste, Piece, Plan, Process};
+
+    #[test]
+    fn the_page_has_the_plan_and_its_lines_and_nothing_of_one_node() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        assert!(section(&record).0.is_empty());
+        let processes = (0..40).map(|number| Process { number, ..Process::default() }).collect();
+        let lines = vec!["numactl --cpunodebind=0 COMMAND".to_owned()];
+        let paste = Paste {
+            tool: "numactl".to_owned(),
+            pieces: vec![Piece { process: Some(0), lines }],
+            ..Paste::default()
+        };
+        let summary = "Forty <processes>".to_owned();
+        record.diagnosis.plan = Some(Plan { summary, processes, pastes: vec![paste], ..Plan::default() });
+        let page = section(&record).0;
+        for part in ["Forty &lt;processes&gt;", "… and 8 more.", "numactl --cpunodebind=0 COMMAND\n"] {
+            assert!(page.contains(part), "no {part:?} in {page}");
+        }
+    }
+}

@@ -132,6 +132,8 @@ fn memory_without_cpus_and_cpus_without_memory_are_told() {
     assert_eq!(without.processes[1].memory.to_string(), "2");
     assert_eq!(pasted(&without, "numactl")[1], "numactl --cpunodebind=1 --membind=2 COMMAND");
     assert!(says(&without.cautions, "the nearest, of node 2"), "{:?}", without.cautions);
+    // Two processes share node 2's memory.
+    assert!(without.advice[0].says.contains("at most 32 GiB each"), "{}", without.advice[0].says);
 }
 
 #[test]

@@ -52,8 +52,12 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     let mut made = diagnose::plan::plan(&record, &wish).map_err(|why| refused(plan, &wish, why))?;
     made.sources = from;
     if let Some(tool) = &plan.tool {
-        return output::print(&terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?)
-            .map(|()| 0);
+        let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;
+        return match output_file(options) {
+            Some(path) => files::write(&path, &lines),
+            None => output::print(&lines),
+        }
+        .map(|()| 0);
     }
     let destination = output_file(options);
     let mut code = 0;

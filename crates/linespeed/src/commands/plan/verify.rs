@@ -96,6 +96,9 @@ fn planned(command: &[Template], plan: &Layout) -> Result<(Vec<Placed>, String),
         let bound =
             if all.iter().any(|one| one.memory.is_some()) { "its CPUs and nodes" } else { "its CPUs" };
         let how = match all.len() {
+            1 if made_of(plan, Policy::Interleave) => {
+                "One process, its memory interleaved over the nodes, against the same without.".to_owned()
+            }
             1 => format!("One process bound to {bound}, against the same unbound."),
             count => format!("{count} processes, each bound to {bound}, against the same unbound."),
         };
@@ -122,6 +125,11 @@ fn planned(command: &[Template], plan: &Layout) -> Result<(Vec<Placed>, String),
         )
     };
     Ok((all, how))
+}
+
+/// Whether all processes take their memory so.
+fn made_of(plan: &Layout, policy: Policy) -> bool {
+    plan.processes.iter().all(|process| process.policy == policy)
 }
 
 /// The same copies unbound, on all CPUs or all that --cpus names: the same threads and numbers.
