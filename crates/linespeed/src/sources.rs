@@ -24,7 +24,8 @@ pub struct Source {
 }
 
 /// Reads every argument, several at a time where there are several CPUs. The first that cannot be read is told.
-pub fn read_all(arguments: &[String]) -> Result<Vec<Source>, Failure> {
+/// `lighten`, where it is given, drops what is not needed of each.
+pub fn read_all(arguments: &[String], lighten: Option<fn(&mut Record)>) -> Result<Vec<Source>, Failure> {
     let next = AtomicUsize::new(0);
     let workers =
         std::thread::available_parallelism().map_or(1, usize::from).min(arguments.len()).clamp(1, 16);
@@ -33,7 +34,11 @@ pub fn read_all(arguments: &[String]) -> Result<Vec<Source>, Failure> {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(argument) = arguments.get(at) else { return mine };
-            mine.push((at, read(argument)));
+            let mut source = read(argument);
+            if let (Ok(source), Some(lighten)) = (&mut source, lighten) {
+                lighten(&mut source.record);
+            }
+            mine.push((at, source));
         }
     };
     let mut all: Vec<(usize, Result<Source, Failure>)> = std::thread::scope(|scope| {
@@ -230,7 +235,7 @@ mod tests {
             arguments.push(path.to_string_lossy().into_owned());
         }
         let names: Vec<String> =
-            read_all(&arguments).unwrap().into_iter().map(|source| source.name).collect();
+            read_all(&arguments, None).unwrap().into_iter().map(|source| source.name).collect();
         assert_eq!(names, ["db1/record", "db2/record"]);
     }
 }

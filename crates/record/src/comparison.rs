@@ -60,6 +60,8 @@ pub struct Subject {
     pub machine: String,
     /// Figures in it.
     pub figures: u32,
+    /// Whether other tools measured it.
+    pub imported: bool,
     /// Index of an earlier subject that is the very same record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<usize>,

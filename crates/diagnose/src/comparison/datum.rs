@@ -85,7 +85,7 @@ impl Datum {
             from: place(m),
             doubt: m.doubt.clone(),
             method: m.method.as_deref().and_then(|method| method::foreign(&m.metric, method)),
-            unit: m.unit.clone(),
+            unit: unit(m),
             unfit: method::unfit(m),
             size: None,
             share: is_share(&m.metric, &m.unit),
@@ -111,6 +111,10 @@ impl Datum {
             return None;
         }
         datum.value = median_of_sorted(&sorted);
+        // Beyond any figure that was measured, sums overflow.
+        if !datum.value.is_finite() {
+            return None;
+        }
         datum.n = pooled.len() as u64;
         let few = pooled.len() <= ratio::MOST;
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.summary.interval).collect();
@@ -186,6 +190,12 @@ impl Datum {
     pub fn is_some(&self) -> bool {
         self.value.is_finite() && self.n > 0
     }
+}
+
+/// The unit: of work that is bytes, bytes.
+fn unit(m: &Measurement) -> String {
+    let bytes = m.unit == "work/s" && m.detail.get("work").and_then(|work| work.as_str()) == Some("B");
+    if bytes { "B/s".to_owned() } else { m.unit.clone() }
 }
 
 fn is_share(metric: &str, unit: &str) -> bool {

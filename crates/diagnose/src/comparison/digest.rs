@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::{Level, Measurement, Record, Where, metrics};
 
 use super::datum::{Datum, Size, key_text};
+use super::nodes::Nodes;
 use super::ratio;
 
 /// Keys that name a place on one machine and not what was measured there.
@@ -129,6 +130,7 @@ pub fn put(digest: &mut Digest, group: Group, metric: &str, order: u32, what: &s
 
 struct Builder<'a> {
     record: &'a Record,
+    nodes: Nodes<'a>,
     /// CPUs of the largest step of each workload.
     most_threads: HashMap<&'a str, u64>,
     /// Thread counts of each workload.
@@ -146,6 +148,7 @@ impl<'a> Builder<'a> {
     fn new(record: &'a Record) -> Self {
         let mut new = Self {
             record,
+            nodes: Nodes::of(record),
             most_threads: HashMap::new(),
             steps: HashMap::new(),
             largest: HashMap::new(),
@@ -225,6 +228,9 @@ impl<'a> Builder<'a> {
             }
             "memory.bandwidth" => {
                 // The others, and bytes with write-allocates, are among the figures one by one.
+                if self.nodes.is_own(m) == Some(false) {
+                    return;
+                }
                 let told = m.place.word("op").is_none_or(|op| TOLD.contains(&op));
                 if !told || self.streamed && m.place.word("bytes_counted") == Some("bus") {
                     return;
@@ -300,7 +306,10 @@ impl<'a> Builder<'a> {
             .map_or(String::new(), |bytes| format!(" ({})", record::units::bytes(bytes)));
         let name = format!("{time}{workload}{size}");
         if threads == 1 {
-            return Some((Group::Workloads, 0, format!("{name}, one thread")));
+            // A program's own doing, or a whole machine's, names neither threads nor a CPU.
+            let named = m.place.get("threads").is_some() || m.place.get("cpu").is_some();
+            let name = if named { format!("{name}, one thread") } else { name };
+            return Some((Group::Workloads, 0, name));
         }
         if threads == most && all.is_none_or(|all| threads >= all) {
             return Some((Group::Workloads, 30, format!("{name}, all CPUs")));
@@ -479,6 +488,7 @@ fn wakeup(m: &Measurement) -> String {
     };
     let setting = match m.place.word("setting") {
         Some("as-is") | None => "",
+        Some("awake") => "idle states held off",
         Some(other) => other,
     };
     let policy = match m.place.word("policy") {

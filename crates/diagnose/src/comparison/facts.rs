@@ -7,6 +7,7 @@ use record::machine::CacheKind;
 use record::units::{bytes, figure};
 use record::{Machine, Record, Snapshot};
 
+use super::explain::running;
 use crate::parts::populated;
 
 /// One fact.
@@ -115,11 +116,9 @@ fn hardware(machine: &Machine, facts: &mut Facts) {
 
 fn memory_devices(machine: &Machine, facts: &mut Facts) {
     use FactKind::Hardware;
-    let devices: Vec<_> = populated(machine).collect();
-    if devices.is_empty() {
-        return;
-    }
-    facts.add(Hardware, "Memory devices", "machine.memory_devices", Some(devices.len()));
+    let count = populated(machine).count();
+    facts.add(Hardware, "Memory devices", "machine.memory_devices", (count > 0).then_some(count));
+    let devices: Vec<_> = running(machine).collect();
     let speeds = |of: fn(&record::machine::MemoryDevice) -> Option<u32>| -> Option<String> {
         let mut all: Vec<u32> =
             devices.iter().filter_map(|device| of(device)).filter(|speed| *speed > 0).collect();

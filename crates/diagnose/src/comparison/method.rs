@@ -18,11 +18,26 @@ const ALIKE: &[(&str, &str)] = &[
     ("counter.", "perf stat"),
 ];
 
-/// The method where it is another than linespeed's own or one that is defined alike.
+/// The method where it is another than linespeed's own or one that is defined alike; without the tool's version, with
+/// which a method does not change.
 pub fn foreign(metric: &str, method: &str) -> Option<String> {
-    let name = method.trim().to_lowercase();
-    let alike = ALIKE.iter().any(|(prefix, tool)| metric.starts_with(prefix) && name.starts_with(tool));
-    (!alike && !name.is_empty()).then(|| method.trim().to_owned())
+    let words: Vec<&str> = method.split_whitespace().filter(|word| !is_version(word)).collect();
+    let name = words.join(" ");
+    let folded = name.to_lowercase();
+    let alike = ALIKE.iter().any(|(prefix, tool)| {
+        let rest = folded.strip_prefix(tool);
+        // `lmbench stream -v 2` runs other loops than `lmbench stream`.
+        metric.starts_with(prefix) && rest.is_some_and(|rest| rest.is_empty() || !rest.starts_with(" -"))
+    });
+    (!alike && !name.is_empty()).then_some(name)
+}
+
+/// Whether a word is a version: `3.9`, `v5.10`.
+fn is_version(word: &str) -> bool {
+    let digits = word.strip_prefix('v').unwrap_or(word);
+    digits.contains('.')
+        && digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
 /// A method in words.

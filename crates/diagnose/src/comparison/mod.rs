@@ -119,6 +119,7 @@ fn subjects(sides: &[Side]) -> Vec<Subject> {
             started: record.started.clone(),
             machine: machine_words(&record.machine),
             figures: u32::try_from(record.measurements.len()).unwrap_or(u32::MAX),
+            imported: record.import.is_some(),
             same_as,
             notes: subject_notes(record),
         });

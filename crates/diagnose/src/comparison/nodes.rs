@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use record::{Measurement, Record};
+use record::{CpuList, Measurement, Record};
 
-use super::datum::Datum;
+use super::datum::{Datum, Size};
 use super::digest::{Digest, Group, put};
 
 /// Memory that takes this much longer than the own node's is told.
@@ -41,18 +41,26 @@ impl<'a> Nodes<'a> {
             };
         }
         let node = u32::try_from(m.place.count("node")?).ok()?;
-        let cpu = m.place.count("cpu").and_then(|cpu| u32::try_from(cpu).ok())?;
-        self.of_cpu.get(&cpu).map(|own| *own == node)
+        let own = self.own(m)?;
+        Some(own == node)
+    }
+
+    /// The node of the CPU that asked, or of the CPUs where all are on one.
+    fn own(&self, m: &Measurement) -> Option<u32> {
+        if let Some(cpu) = m.place.count("cpu").or_else(|| m.place.count("cpus")) {
+            return self.of_cpu.get(&u32::try_from(cpu).ok()?).copied();
+        }
+        let cpus: CpuList = m.place.word("cpus")?.parse().ok()?;
+        let mut nodes = cpus.iter().map(|cpu| self.of_cpu.get(&cpu).copied());
+        let first = nodes.next()??;
+        nodes.all(|node| node == Some(first)).then_some(first)
     }
 
     /// Whether a figure is of another package's memory; `None` where the record does not tell.
     pub fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
-        let own = if let Some(from) = m.place.count("from") {
-            u32::try_from(from).ok()?
-        } else {
-            *self.of_cpu.get(&u32::try_from(m.place.count("cpu")?).ok()?)?
-        };
+        let own =
+            if let Some(from) = m.place.count("from") { u32::try_from(from).ok()? } else { self.own(m)? };
         let to = u32::try_from(m.place.count("to").or(m.place.count("node"))?).ok()?;
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {
@@ -124,6 +132,8 @@ pub struct Reach {
     pub other: Option<Datum>,
     /// Other packages' memory, where nodes and packages are not the same; it is in `other`, too.
     pub far: Option<Datum>,
+    /// Other nodes' memory on average over all of them: latencies add up over accesses.
+    pub mean_other: Option<f64>,
     /// Share of accesses that go to other nodes in a program that ignores nodes.
     pub remote_share: f64,
     /// Nodes.
@@ -133,9 +143,9 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Other nodes' memory over the own node's.
+    /// Other nodes' memory over the own node's, on average.
     pub fn factor(&self) -> f64 {
-        self.other.as_ref().map_or(1.0, |other| other.value / self.own.value)
+        self.mean_other.map_or(1.0, |other| other / self.own.value)
     }
 
     /// What a program sees that ignores nodes, over what it would see on its own node's memory.
@@ -166,6 +176,12 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
             unit: "ns".to_owned(),
             own: datum,
             far: far(&nodes, &other),
+            mean_other: told
+                .as_ref()
+                .and_then(|numa| Some((numa.ignoring_factor?, numa.remote_share, numa.local_ns?)))
+                .filter(|(_, share, _)| *share > 0.0)
+                .map(|(factor, share, own)| own * (1.0 + (factor - 1.0) / share))
+                .or_else(|| mean_other(&nodes, &other)),
             other: Datum::over(&other, "pairs of nodes"),
             remote_share: told.as_ref().map_or_else(|| nodes.remote_share(), |numa| numa.remote_share),
             nodes: told.map_or_else(|| nodes.count(), |numa| numa.nodes),
@@ -177,7 +193,11 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
         .filter(|m| m.place.count("bytes") == large && m.place.get("node").is_some())
         .collect();
     if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
-        all.extend(reach(&nodes, &points, format!("load latency, {}", record::units::bytes(bytes))));
+        let single = reach(&nodes, &points, format!("load latency, {}", record::units::bytes(bytes)));
+        all.extend(single.map(|mut reach| {
+            reach.own.size = Size::of(bytes, nodes.cache_bytes());
+            reach
+        }));
     }
     for op in ["copy", "triad", "scale", "add"] {
         let of_op: Vec<&Measurement> =
@@ -195,6 +215,25 @@ fn far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
     if far.len() == other.len() { None } else { Datum::over(&far, "places") }
+}
+
+/// The mean over all other nodes, of which not each need have been measured: nodes of the own package and of other ones
+/// count by how many there are.
+fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
+    let mean = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
+    let of = |far: bool| -> Vec<f64> {
+        other.iter().filter(|m| nodes.is_other_package(m) == Some(far)).map(|m| m.value()).collect()
+    };
+    let (near, far) = (of(false), of(true));
+    let packages = nodes.record.machine.counts.packages.filter(|packages| *packages > 0);
+    if let (Some(near), Some(far), Some(packages)) = (mean(&near), mean(&far), packages) {
+        let each = f64::from(nodes.count()) / f64::from(packages);
+        let (near_count, far_count) = (each - 1.0, f64::from(nodes.count()) - each);
+        if near_count > 0.0 && far_count > 0.0 {
+            return Some((near * near_count + far * far_count) / (near_count + far_count));
+        }
+    }
+    mean(&other.iter().map(|m| m.value()).collect::<Vec<_>>())
 }
 
 fn usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
@@ -224,6 +263,11 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
     } else {
         own.extend(all);
     }
+    // What other nodes cost is told by CPUs that were measured with both.
+    let both = |m: &&Measurement| other.iter().any(|far| far.place.get("cpu") == m.place.get("cpu"));
+    if own.iter().any(both) {
+        own.retain(both);
+    }
     let own = Datum::over(&own, "places")?;
     let unit = own.unit.clone();
     Some(Reach {
@@ -231,6 +275,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
         unit,
         own,
         far: far(nodes, &other),
+        mean_other: mean_other(nodes, &other),
         other: Datum::over(&other, "places"),
         remote_share: nodes.remote_share(),
         nodes: nodes.count(),

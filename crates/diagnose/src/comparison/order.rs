@@ -28,8 +28,7 @@ pub fn orders(rows: &[Row], known: &[Known], names: &[String]) -> Vec<Order> {
 fn is_result(row: &Row) -> bool {
     match row.metric.as_str() {
         "workload.throughput" | "workload.time" => !row.what.contains("efficiency"),
-        "wakeup.average" => row.what == "average",
-        "wakeup.latency" => row.what == "median",
+        "wakeup.average" | "wakeup.latency" => !row.what.contains("tuned") && !row.what.contains("fifo"),
         "load.latency" => row.what == "load from memory",
         "stream.ns_per_element" | "numa.latency" => row.what.ends_with("ignoring nodes"),
         "memory.bandwidth" => row.what.starts_with("read, all CPUs"),
@@ -68,7 +67,7 @@ fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
     if !is_result(row) && !ranks.iter().any(|rank| rank.outlier) {
         return None;
     }
-    let says = if is_result(row) { agreement(&ranks, known, names) } else { String::new() };
+    let says = if is_result(row) { agreement(row, &ranks, known, names) } else { String::new() };
     // Rows of other groups say themselves what they are about.
     let result =
         if row.group == "wake-up" { format!("{}, {}", row.group, row.what) } else { row.what.clone() };
@@ -79,7 +78,7 @@ fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
 type Fact = (&'static str, fn(&Record) -> Option<f64>);
 
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
-fn agreement(ranks: &[Rank], known: &[Known], names: &[String]) -> String {
+fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> String {
     if ranks.len() > MOST_PAIRS {
         return String::new();
     }
@@ -97,7 +96,9 @@ fn agreement(ranks: &[Rank], known: &[Known], names: &[String]) -> String {
         ("memory devices' speed", |record| super::explain::device_speed(record).map(f64::from)),
     ];
     let mut said = Vec::new();
-    for (name, fact) in facts {
+    // One thread has no use for the other CPUs.
+    let alone = row.metric == "workload.time" || row.what.ends_with("one thread");
+    for (name, fact) in facts.into_iter().filter(|(name, _)| !(alone && *name == "CPUs")) {
         let values: Vec<Option<f64>> = ranks.iter().map(|rank| fact(known[rank.subject].record)).collect();
         let (mut alike, mut against, mut first) = (0usize, 0usize, None);
         for (number, fast) in values.iter().enumerate() {

@@ -7,9 +7,8 @@ use record::units::{figure, percent, significant};
 
 use super::Known;
 use super::datum::Datum;
-use super::explain::device_speed;
+use super::explain::{device_speed, running};
 use super::nodes::reaches;
-use crate::parts::populated;
 
 /// Gains below this are not worth telling.
 const WORTH: f64 = 1.02;
@@ -58,10 +57,8 @@ fn told(says: String, from: &str) -> Evidence {
 /// Memory devices at the fastest other's speed, so far as they allow it.
 fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<WhatIf> {
     let now = device_speed(this.record)?;
-    let rated = populated(&this.record.machine)
-        .filter_map(|device| device.rated_mt_s)
-        .filter(|speed| *speed > 0)
-        .min();
+    let rated =
+        running(&this.record.machine).filter_map(|device| device.rated_mt_s).filter(|speed| *speed > 0).min();
     let then = rated.map_or(best, |rated| rated.min(best));
     if then <= now {
         return None;

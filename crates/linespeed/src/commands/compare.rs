@@ -8,6 +8,23 @@ use crate::failure::Failure;
 use crate::options::{Compare, Options};
 use crate::{files, output, sources};
 
+/// Records from which on only what a comparison needs of each is kept in memory.
+const MANY: usize = 16;
+/// Details of measurements that a comparison needs.
+const DETAILS: &[&str] =
+    &["array_bytes", "arrays", "class", "clock_hz", "ns_at_80_percent_of_peak", "ns_at_half_of_peak", "work"];
+
+/// Drops what a comparison does not look at.
+fn lighten(record: &mut record::Record) {
+    record.coverage = Vec::new();
+    for m in &mut record.measurements {
+        m.distribution = Vec::new();
+        m.marks = Vec::new();
+        m.origin = None;
+        m.detail.retain(|name, _| DETAILS.contains(&name.as_str()));
+    }
+}
+
 /// Compares and prints, as a page, JSON or CSV where that was asked for.
 pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let count = asked.records.len();
@@ -29,7 +46,8 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     if let Some(path) = output_file(options) {
         files::check_writable(&path)?;
     }
-    let sources = sources::read_all(&asked.records)?;
+    let many = asked.records.len() > MANY;
+    let sources = sources::read_all(&asked.records, if many { Some(lighten) } else { None })?;
     let sides: Vec<Side> = sources
         .iter()
         .map(|source| Side { name: &source.name, source: &source.from, record: &source.record })

@@ -15,7 +15,8 @@ pub fn body(c: &Comparison) -> Markup {
             p class="kind" { "linespeed comparison" }
             h1 { (keep_units(&compare::title(c))) }
             (facts(&compare::subjects(c)))
-            @for note in &c.notes { p { (prose(note)) } }
+            @if c.notes.len() == 1 { @for note in &c.notes { p { (prose(note)) } } }
+            @if c.notes.len() > 1 { ul { @for note in &c.notes { li { (prose(note)) } } } }
         }
         @for (number, block) in compare::blocks(c).iter().enumerate() {
             (block_section(&format!("part-{number}"), block))

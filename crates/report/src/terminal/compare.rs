@@ -12,9 +12,12 @@ pub fn write(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, &compare::title(c));
     let subjects = compare::subjects(c);
     pairs(screen, &subjects.facts);
+    screen.blank();
     for note in &c.notes {
-        screen.blank();
-        screen.paragraph(&[], Tone::Plain, note);
+        match c.notes.len() {
+            1 => screen.paragraph(&[], Tone::Plain, note),
+            _ => screen.hanging("- ", "  ", note),
+        }
     }
     for block in compare::blocks(c) {
         screen.heading(&block.title);
@@ -33,9 +36,16 @@ pub fn write(screen: &mut Screen, c: &Comparison) {
     }
 }
 
+/// The widest key that leaves room for what stands behind it.
+const WIDEST_KEY: usize = 32;
+
 fn pairs(screen: &mut Screen, facts: &[crate::contents::Fact]) {
-    let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0).clamp(8, 32);
+    let at = facts.iter().map(|fact| width(&clean(&fact.key)) + 4).max().unwrap_or(0);
     for fact in facts {
-        screen.pair(&format!("  {}", fact.key), &fact.value, at);
+        if at > WIDEST_KEY.min(screen.width() * 2 / 5) {
+            screen.hanging("  ", "      ", &format!("{}: {}", fact.key, fact.value));
+        } else {
+            screen.pair(&format!("  {}", fact.key), &fact.value, at.max(8));
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! A program that waits for memory: how far away it is, how much of it on other nodes, and how fast its devices run.
 
 use record::comparison::{Cause, Explanation};
+use record::machine::MemoryDevice;
 use record::units::{figure, percent, significant};
-use record::{Better, Record};
+use record::{Better, Machine, Record};
 
 use super::{Maker, Pair, causes_words, comparable, differs, evidence, resolved, sort, standing, told};
 use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, reaches};
-use crate::parts::populated;
+use crate::parts::is_flash;
 
 /// Memory by latency, share of remote accesses and devices.
 pub fn explanation(pair: &Pair) -> Option<Explanation> {
@@ -121,9 +122,17 @@ fn level_cause(pair: &Pair) -> Option<Cause> {
     .make()
 }
 
+/// Memory devices that run, whether or not their size is told.
+pub fn running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
+    let runs = |device: &&MemoryDevice| {
+        device.configured_mt_s.is_some_and(|speed| speed > 0) && device.bytes != Some(0) && !is_flash(device)
+    };
+    machine.memory_devices.iter().filter(runs)
+}
+
 /// The speed at which the slowest memory device runs, MT/s.
 pub fn device_speed(record: &Record) -> Option<u32> {
-    populated(&record.machine).filter_map(|device| device.configured_mt_s).filter(|speed| *speed > 0).min()
+    running(&record.machine).filter_map(|device| device.configured_mt_s).min()
 }
 
 fn devices_cause(pair: &Pair) -> Option<Cause> {
@@ -172,17 +181,22 @@ fn clock_cause(pair: &Pair) -> Option<Cause> {
 }
 
 fn cpus_cause(pair: &Pair) -> Option<Cause> {
-    let count = |record: &Record| record.machine.counts.cpus_online.filter(|cpus| *cpus > 0);
-    let (base, this) = (count(pair.base.record)?, count(pair.this.record)?);
-    let from = "machine.counts.cpus_online";
+    let cpus = |record: &Record| record.machine.counts.cpus_online.filter(|cpus| *cpus > 0);
+    let cores = |record: &Record| record.machine.counts.cores.filter(|cores| *cores > 0);
+    let both = |of: &dyn Fn(&Record) -> Option<u32>| of(pair.base.record).zip(of(pair.this.record));
+    let (name, what, from, (base, this)) = match (both(&cpus), both(&cores)) {
+        (Some(counts), _) => ("number of CPUs", "CPUs", "machine.counts.cpus_online", counts),
+        (None, Some(counts)) => ("number of cores", "cores", "machine.counts.cores", counts),
+        (None, None) => return None,
+    };
     Maker {
-        name: "number of CPUs",
+        name,
         says: format!("{this} against {base}"),
         factor: f64::from(this) / f64::from(base),
         measured: false,
         evidence: vec![
-            told(format!("{}: {base} CPUs", pair.base_name), from),
-            told(format!("{}: {this} CPUs", pair.this_name), from),
+            told(format!("{}: {base} {what}", pair.base_name), from),
+            told(format!("{}: {this} {what}", pair.this_name), from),
         ],
         parts: Vec::new(),
     }

@@ -13,7 +13,7 @@ use record::units::{figure, significant};
 use super::Known;
 use super::datum::Datum;
 
-pub(super) use memory::device_speed;
+pub(super) use memory::{device_speed, running};
 pub(super) use work::scaling_words;
 
 /// Factors nearer to 1 than this are no cause.

@@ -8,20 +8,25 @@ use super::{Maker, Pair, adding_up, claims, comparable, differs, evidence, resol
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 
-/// Rows in the order in which they are preferred: as it is, and the same tuned.
-const ROWS: &[(&str, &str, &str)] = &[
-    ("wakeup.latency", "median", "median, tuned"),
-    ("wakeup.average", "average", "average, tuned"),
-    ("wakeup.latency", "median, fifo", "median, fifo, tuned"),
-    ("wakeup.average", "average, fifo", "average, fifo, tuned"),
-];
+/// Kinds of figures in the order in which they are preferred, with what their rows begin with.
+const KINDS: &[(&str, &str)] = &[("wakeup.latency", "median"), ("wakeup.average", "average")];
+
+/// A kind of wake-up latency that both have, as it is and not tuned: ordinary tasks before real-time ones.
+fn shared(pair: &Pair) -> Option<(&'static str, String)> {
+    KINDS.iter().find_map(|(metric, kind)| {
+        let rows = pair.base.digest.keys().filter(|key| key.metric == *metric && key.what.starts_with(kind));
+        let untuned = rows.filter(|key| !key.what.contains("tuned"));
+        let both = untuned.filter(|key| row(pair.this, metric, &key.what).is_some());
+        let best = both.min_by_key(|key| (key.what.contains("fifo"), key.what.len()))?;
+        Some((*metric, best.what.clone()))
+    })
+}
 
 /// The first kind of wake-up latency that both have, explained.
 pub fn explanation(pair: &Pair) -> Option<Explanation> {
-    let (metric, what, tuned) = ROWS.iter().find(|(metric, what, _)| {
-        row(pair.base, metric, what).is_some() && row(pair.this, metric, what).is_some()
-    })?;
-    let (base, this) = (row(pair.base, metric, what)?, row(pair.this, metric, what)?);
+    let (metric, what) = shared(pair)?;
+    let tuned = format!("{what}, tuned");
+    let (base, this) = (row(pair.base, metric, &what)?, row(pair.this, metric, &what)?);
     if !comparable(this, base) || !resolved(this, base, Better::Lower) {
         return None;
     }
@@ -29,7 +34,7 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
     if !differs(speed) {
         return None;
     }
-    let held_off = row(pair.base, metric, tuned).zip(row(pair.this, metric, tuned));
+    let held_off = row(pair.base, metric, &tuned).zip(row(pair.this, metric, &tuned));
     let idle = held_off.filter(|(base, this)| comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
         // What holding them off takes away is what they cost.
         let (cost, base_cost) = (this.value / this_tuned.value, base.value / base_tuned.value);

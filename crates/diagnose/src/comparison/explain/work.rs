@@ -59,7 +59,10 @@ fn works(known: &Known) -> BTreeMap<String, Work> {
 
 /// The workload's name of a row of one thread, and whether it is a time.
 fn named(key: &Key) -> Option<(&str, bool)> {
-    let name = key.what.strip_suffix(", one thread")?;
+    if key.order != 0 {
+        return None;
+    }
+    let name = key.what.strip_suffix(", one thread").unwrap_or(&key.what);
     match key.metric.as_str() {
         "workload.throughput" => Some((name, false)),
         "workload.time" => Some((name.strip_prefix("time of ")?, true)),
@@ -212,16 +215,13 @@ fn one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Expla
     claims.extend(super::claims::caches(pair, speed));
     claims.extend(super::claims::own_load(pair, speed));
     claims.extend(super::claims::neighbours(pair, speed));
-    let said = standing(pair, &format!("{name}, one thread"), speed);
-    Some(adding_up(pair, &format!("{name}, one thread"), speed, said, core_causes(pair, this, base), claims))
+    let result = if !this.timed { format!("{name}, one thread") } else { name.to_owned() };
+    let said = standing(pair, &result, speed);
+    Some(adding_up(pair, &result, speed, said, core_causes(pair, this, base), claims))
 }
 
 fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explanation> {
-    let most = |work: &Work| work.steps.iter().next_back().map(|(threads, datum)| (*threads, datum.clone()));
-    let ((threads, mine), (base_threads, theirs)) = (most(this)?, most(base)?);
-    if threads.min(base_threads) < 2 && threads.max(base_threads) < 2 {
-        return None;
-    }
+    let ((threads, mine), (base_threads, theirs), whole) = most(this, base)?;
     if !comparable(&mine, &theirs) || !resolved(&mine, &theirs, Better::Higher) {
         return None;
     }
@@ -229,8 +229,15 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
     if !differs(speed) {
         return None;
     }
-    let (on, base_on) = (this.on_cores(), base.on_cores());
-    let cores = |work: &Work, threads: u64| work.cores.clamp(1, threads.max(1)) as f64;
+    let (on, base_on) = if whole {
+        (this.on_cores(), base.on_cores())
+    } else {
+        let rate = |datum: &Datum| Some((threads, datum.value / threads as f64, true));
+        (rate(&mine), rate(&theirs))
+    };
+    let cores = |work: &Work, threads: u64| {
+        if whole { work.cores.clamp(1, threads.max(1)) as f64 } else { threads as f64 }
+    };
     let (mine_cores, base_cores) = (cores(this, threads), cores(base, base_threads));
     let count = Maker {
         name: "number of cores",
@@ -313,9 +320,27 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
             .make(),
         );
     }
-    let what = format!("{name}, all CPUs");
+    let what = if whole { format!("{name}, all CPUs") } else { format!("{name}, {threads} threads") };
     let said = standing(pair, &what, speed);
     Some(adding_up(pair, &what, speed, said, causes, super::claims::caches(pair, speed)))
+}
+
+/// The steps that are held against each other: those of all CPUs where both have them (and then `true`), else the largest that
+/// both have.
+fn most(this: &Work, base: &Work) -> Option<((u64, Datum), (u64, Datum), bool)> {
+    let last = |work: &Work| {
+        let (threads, datum) = work.steps.iter().next_back()?;
+        (*threads > 0 && work.cores > 0 && *threads >= work.cores).then(|| (*threads, datum.clone()))
+    };
+    if let (Some(this), Some(base)) = (last(this), last(base))
+        && this.0.max(base.0) > 1
+    {
+        return Some((this, base, true));
+    }
+    let common =
+        this.steps.iter().rev().find(|(threads, _)| **threads > 1 && base.steps.contains_key(threads))?;
+    let (threads, datum) = common;
+    Some(((*threads, datum.clone()), (*threads, base.steps.get(threads)?.clone()), false))
 }
 
 fn percent(share: f64) -> String {

@@ -79,7 +79,8 @@ pub fn subjects(c: &Comparison) -> Section {
         let role = if index == c.baseline { " (baseline)" } else { "" };
         let mut parts = vec![subject.machine.clone()];
         if !subject.started.is_empty() {
-            parts.push(format!("measured {}", subject.started.replace('T', " ").trim_end_matches('Z')));
+            let word = if subject.imported { "dated" } else { "measured" };
+            parts.push(format!("{word} {}", subject.started.replace('T', " ").trim_end_matches('Z')));
         }
         if subject.name == "this machine" {
             parts.push(subject.source.clone());

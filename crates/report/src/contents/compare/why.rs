@@ -3,7 +3,7 @@
 use record::comparison::{Cause, Explanation};
 use record::{Comparison, units};
 
-use super::{MOST_NAMES, name, names};
+use super::{COLUMNS, MOST_NAMES, name, names};
 use crate::contents::figures::figure_of;
 use crate::contents::{Block, Part, Section};
 use crate::table::Table;
@@ -107,7 +107,12 @@ pub fn orders(c: &Comparison) -> Option<Block> {
     }
     let mut block = Block::new("In order, the best first", None);
     let mut section = Section::new("Orders");
-    for order in c.orders.iter().take(MOST_ORDERS) {
+    // Of many records the orders in which somebody lies far from the others are what one looks for.
+    let far = |order: &&record::comparison::Order| order.ranks.iter().any(|rank| rank.outlier);
+    let many = c.subjects.len() > COLUMNS;
+    let shown: Vec<_> =
+        c.orders.iter().filter(far).chain(c.orders.iter().filter(|order| !far(order))).collect();
+    for order in shown.iter().take(if many { MOST_ORDERS } else { MOST_ORDERS / 2 }) {
         let told = |rank: &record::comparison::Rank| {
             let figure = figure_of(&order.metric, &order.unit, rank.value);
             format!("{} ({figure})", name(c, rank.subject))
@@ -132,8 +137,9 @@ pub fn orders(c: &Comparison) -> Option<Block> {
         }
         section.add(order.result.clone(), text);
     }
-    if c.orders.len() > MOST_ORDERS {
-        section.add("more", format!("{} more stand in the JSON", c.orders.len() - MOST_ORDERS));
+    let more = c.orders.len().saturating_sub(section.facts.len());
+    if more > 0 {
+        section.add("more", format!("{more} more stand in the JSON"));
     }
     block.parts.push(Part::Facts(section));
     Some(block)
