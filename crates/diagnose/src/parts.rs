@@ -49,10 +49,14 @@ impl Channel {
 
 /// The devices that hold memory: slots that are empty or hold flash are left out.
 pub fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
-    machine
-        .memory_devices
-        .iter()
-        .filter(|device| device.bytes.is_some_and(|bytes| bytes > 0) && !is_flash(device))
+    machine.memory_devices.iter().filter(|device| is_populated(device))
+}
+
+/// Whether a device holds memory. Firmware gives empty slots a speed now and then, but no kind beside it; published
+/// figures give speed and kind, but not always a size.
+pub fn is_populated(device: &MemoryDevice) -> bool {
+    let told = device.kind.is_some() && device.configured_mt_s.is_some_and(|speed| speed > 0);
+    device.bytes.map_or(told, |bytes| bytes > 0) && !is_flash(device)
 }
 
 /// Whether a device is storage or firmware rather than memory.

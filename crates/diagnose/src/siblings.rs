@@ -49,7 +49,10 @@ fn one(
     if !adds.is_finite() {
         return None;
     }
-    let work = steps.get(&cpus).map_or("", |m| m.unit.as_str());
+    let last = steps.get(&cpus)?;
+    let bytes_of_work =
+        last.detail.get("work").and_then(|work| work.as_str()).is_some_and(|w| w.starts_with("byte"));
+    let work = if bytes_of_work { "B/s" } else { last.unit.as_str() };
     let rate = |value: f64| figure(value, work);
     let what = match adds {
         adds if adds >= 0.0 => format!("siblings add {}", percent(adds)),

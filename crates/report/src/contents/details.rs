@@ -7,6 +7,7 @@ use crate::table::Table;
 
 /// The metrics that have a table of their own, here or in another file of this folder; any other is printed by [`others`].
 const KNOWN: &[&str] = &[
+    "layer.time",
     "core.clock",
     "load.latency",
     "load.latency_cycles",

@@ -32,8 +32,12 @@ pub fn machine(record: &Record) -> Vec<String> {
     let system = [machine.system.vendor.clone(), machine.system.product.clone()];
     let system = system.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let p = &machine.processor;
-    let model =
-        p.model_name.clone().or_else(|| p.vendor.clone()).unwrap_or_else(|| machine.architecture.clone());
+    let model = p
+        .model_name
+        .clone()
+        .or_else(|| p.firmware_name.clone())
+        .or_else(|| p.vendor.clone())
+        .unwrap_or_else(|| machine.architecture.clone());
     let design = p.microarchitecture.clone().filter(|design| !model.contains(design.as_str()));
     lines.push(listed([
         machine.hostname.clone(),

@@ -1,0 +1,156 @@
+//! What the documents concluded from these machines, as linespeed concludes it from the same figures; and what they
+//! concluded that the figures do not carry.
+
+use diagnose::comparison::{Extent, Side, compare};
+use record::Record;
+use record::comparison::{Comparison, Support};
+use record::document::Tool;
+
+fn of(name: &str) -> Record {
+    let machine = reference::find(name).unwrap_or_else(|| panic!("{name}"));
+    let mut record = machine.record("0").unwrap_or_else(|trouble| panic!("{name}: {trouble}"));
+    record.diagnosis = diagnose::diagnose(&record);
+    record
+}
+
+fn side_by_side(names: &[&str]) -> Comparison {
+    let records: Vec<Record> = names.iter().map(|name| of(name)).collect();
+    let sides: Vec<Side> =
+        names.iter().zip(&records).map(|(name, record)| Side { name, source: name, record }).collect();
+    compare(&sides, 0, Tool { name: "linespeed".to_owned(), version: "0".to_owned() }, Extent::Summary)
+}
+
+fn order<'a>(said: &'a Comparison, metric: &str, result: &str) -> Vec<&'a str> {
+    let order = said.orders.iter().find(|order| order.metric == metric && order.result.contains(result));
+    let order = order.unwrap_or_else(|| panic!("{metric} {result}: {:#?}", said.orders));
+    order.ranks.iter().map(|rank| said.subjects[rank.subject].name.as_str()).collect()
+}
+
+#[test]
+fn cloud_servers_stand_in_the_order_of_their_average_wake_up() {
+    let said = side_by_side(&["cloud-server-1", "cloud-server-2", "cloud-server-3", "cloud-server-4"]);
+    let names = order(&said, "wakeup.average", "");
+    assert_eq!(names, ["cloud-server-1", "cloud-server-3", "cloud-server-4", "cloud-server-2"]);
+}
+
+#[test]
+fn the_old_regions_server_does_not_lose_to_its_caches_and_its_neighbours_are_not_shown() {
+    let said = side_by_side(&["cloud-server-2", "cloud-server-4"]);
+    let why = &said.explanations[0];
+    let support = |claim: &str| {
+        why.claims.iter().find(|c| c.claim == claim).unwrap_or_else(|| panic!("{claim}: {why:#?}")).support
+    };
+    assert!((why.speed - 55.0 / 41.0).abs() < 1e-9, "{why:?}");
+    assert_eq!(support("the caches"), Support::Contradicted);
+    assert_eq!(support("the number of CPUs"), Support::Contradicted);
+    assert_eq!(support("neighbours on the host"), Support::NotSupported);
+}
+
+#[test]
+fn the_machine_of_196_cores_waits_for_memory() {
+    let said = side_by_side(&["load-generator-72", "load-generator-196"]);
+    let why = said.explanations.iter().find(|why| why.result.contains("waits for memory")).expect("memory");
+    let causes: Vec<&str> =
+        why.causes.iter().filter(|cause| !cause.despite).map(|cause| cause.name.as_str()).collect();
+    assert_eq!(causes, ["memory latency", "memory devices' speed"], "{why:#?}");
+    assert!(why.causes[0].says.contains("75.0 %") && why.causes[0].says.contains("50.0 %"), "{why:#?}");
+    let big = of("load-generator-196");
+    let slow =
+        big.diagnosis.findings.iter().find(|finding| finding.rule == "memory-speed").expect("2100 of 2933");
+    assert!(slow.what.contains("2100 of 2933"), "{slow:?}");
+    let plan = diagnose::plan::plan(&big, &diagnose::plan::Wish::default()).expect("a plan");
+    assert_eq!(plan.processes.len(), 4);
+    assert!(plan.processes.iter().all(|process| process.nodes.len() == 1), "{plan:#?}");
+}
+
+#[test]
+fn siblings_add_what_openssls_figures_say() {
+    let adds = |name: &str| {
+        let record = of(name);
+        let found = record.diagnosis.siblings.iter().find(|one| one.bytes == Some(8192)).cloned();
+        found.map(|one| ((one.adds * 1000.0).round() / 10.0, one.says))
+    };
+    let (hygon, says) = adds("hygon-5280").expect("hygon");
+    assert_eq!(hygon, 13.1);
+    assert!(says.contains("all 64 CPUs") && !says.contains("if"), "{says}");
+    let (intel, says) = adds("xeon-8269cy").expect("intel");
+    assert_eq!(intel, 20.5);
+    assert!(says.contains("if 52 cores are as fast each as the 32 measured"), "{says}");
+    assert_eq!(adds("kunpeng-920-4826"), None);
+    // What the text says of siblings does not follow from these figures, and each record says so.
+    for (name, claim) in [("hygon-5280", "0.2 of a core"), ("xeon-8269cy", "half a core")] {
+        let import = of(name).import.expect("imported");
+        assert!(import.contradictions.iter().any(|one| one.says.contains(claim)), "{name}");
+    }
+}
+
+#[test]
+fn kunpeng_is_linear_to_96_cores() {
+    let record = of("kunpeng-920-4826");
+    let rate = |threads: u64| {
+        let mut all = record.of("workload.throughput");
+        let at = |m: &&record::Measurement| {
+            m.place.count("threads") == Some(threads)
+                && m.place.count("bytes") == Some(8192)
+                && m.place.word("workload").is_some_and(|name| name.contains("aes-256-ige"))
+        };
+        all.find(at).map(|m| (m.value() / threads as f64 / 1e5).round() / 10.0)
+    };
+    assert_eq!([rate(1), rate(32), rate(96)], [Some(143.2), Some(143.3), Some(143.2)]);
+}
+
+#[test]
+fn a_long_power_has_its_order_and_counts_of_the_whole_system_are_refused() {
+    let said = side_by_side(&["xeon-8269cy", "kunpeng-920-4826", "hygon-5280", "phytium-ft-2500"]);
+    let names = order(&said, "workload.time", "7^999999");
+    assert_eq!(names, ["xeon-8269cy", "kunpeng-920-4826", "hygon-5280", "phytium-ft-2500"]);
+    let refused = said.refused.iter().find(|refusal| refusal.why.contains("whole system")).expect("refused");
+    let ipc = refused.metrics.iter().any(|metric| metric == "core.ipc");
+    assert!(ipc && refused.subjects.contains(&2) && refused.subjects.contains(&3), "{refused:?}");
+}
+
+#[test]
+fn a_copy_across_sockets_of_ft_2500_takes_three_times_as_long() {
+    let said = side_by_side(&["phytium-ft-2500", "kunpeng-920-4826"]);
+    let note =
+        said.notes.iter().find(|note| note.contains("other packages")).unwrap_or_else(|| panic!("{said:#?}"));
+    assert!(note.contains("3.1"), "{note}");
+}
+
+#[test]
+fn layers_are_held_against_the_fastest_anew() {
+    let record = of("i7-6500u");
+    let layers = &record.diagnosis.layers;
+    let over = |layer: &str, bound: &str, interrupts: &str| {
+        let found = layers.iter().find(|one| {
+            one.layer == layer
+                && one.bound.as_deref() == Some(bound)
+                && one.interrupts.as_deref() == Some(interrupts)
+        });
+        found.map(|one| (one.over * 1e4).round() / 100.0)
+    };
+    assert_eq!(over("kernel", "none", "off"), Some(0.0));
+    assert_eq!(over("kernel", "none", "on"), Some(12.13));
+    assert_eq!(over("kernel", "cpu", "on"), Some(6.63));
+    assert_eq!(over("guest kernel", "none", "off"), Some(1.03));
+    // Printed as 12.4454 % and 11.2556 %.
+    assert_eq!(over("guest user", "cpu 3", "on"), Some(11.51));
+    assert_eq!(over("guest user", "none", "on"), Some(11.67));
+    let import = record.import.expect("imported");
+    assert_eq!(import.contradictions.iter().filter(|one| one.says.contains("is printed as")).count(), 2);
+}
+
+#[test]
+fn what_a_document_says_in_two_ways_is_said_to_be_so() {
+    let said = |name: &str, words: &str| {
+        let import = of(name).import.expect("imported");
+        assert!(
+            import.contradictions.iter().any(|one| one.says.contains(words)),
+            "{name}: {:#?}",
+            import.contradictions
+        );
+    };
+    said("hygon-7280", "Zen 1");
+    said("kunpeng-920-4826", "1 NUMA node and numactl 4");
+    said("kunpeng-920-4826", "4.10");
+}
