@@ -50,6 +50,10 @@ pub const MEASUREMENTS: &[&dyn Measure] = &[
 pub const COMMAND_METRICS: &[&str] =
     &["workload.cpu_time", "workload.time", "counter.count", "counter.share"];
 
+/// Metrics that stand in records made of other tools' figures only: cyclictest's extremes and average, one routine timed in
+/// each layer of a virtual machine.
+pub const IMPORTED_METRICS: &[&str] = &["wakeup.minimum", "wakeup.average", "wakeup.maximum", "layer.time"];
+
 /// The measurement with this name.
 pub fn find(name: &str) -> Option<&'static dyn Measure> {
     MEASUREMENTS.iter().copied().find(|measurement| measurement.name() == name)
@@ -186,11 +190,10 @@ mod tests {
             }
         }
         for metric in record::metrics::METRICS {
-            assert!(
-                metrics.contains(&metric.name) || COMMAND_METRICS.contains(&metric.name),
-                "nobody measures {}",
-                metric.name
-            );
+            let told = metrics.contains(&metric.name)
+                || COMMAND_METRICS.contains(&metric.name)
+                || IMPORTED_METRICS.contains(&metric.name);
+            assert!(told, "nobody measures {}", metric.name);
         }
     }
 
