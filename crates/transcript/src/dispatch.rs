@@ -312,12 +312,12 @@ impl Transcript {
 
     fn go_on(&mut self, text: &str) {
         let (text, goes_on) = continued(text.trim().trim_start_matches("> "));
-        if let Some(command) = &mut self.command {
-            if command.text.len() + text.len() <= LONGEST_COMMAND {
-                command.text.push(' ');
-                command.text.push_str(text);
-                self.command_goes_on = goes_on;
-            }
+        if let Some(command) = &mut self.command
+            && command.text.len() + text.len() <= LONGEST_COMMAND
+        {
+            command.text.push(' ');
+            command.text.push_str(text);
+            self.command_goes_on = goes_on;
         }
     }
 

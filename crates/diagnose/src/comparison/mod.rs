@@ -1,13 +1,13 @@
 //! Records side by side: what differs, by how much, which differences explain it, and what each would do with another's
 //! best setting. Pure functions of records.
 
-mod datum;
+pub(crate) mod datum;
 mod digest;
 mod explain;
 mod facts;
 mod levels;
 mod method;
-mod nodes;
+pub(crate) mod nodes;
 mod order;
 mod ratio;
 mod table;

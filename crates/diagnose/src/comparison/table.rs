@@ -109,7 +109,7 @@ pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
     }
     differing(&alone, &mut refused);
     let mut refused: Vec<Refusal> = refused.0.into_values().collect();
-    refused.sort_by(|a, b| b.figures.cmp(&a.figures));
+    refused.sort_by_key(|group| std::cmp::Reverse(group.figures));
     (rows, refused)
 }
 

@@ -5,12 +5,15 @@ use record::statistics::Verdict;
 use record::units::{figure, percent, significant};
 
 use super::{Case, Rule, at_most_warning, by_model, costs, lines};
+use crate::comparison::datum::Datum;
+use crate::comparison::nodes::{Reach, reaches};
 use crate::figures::{RESOLUTION, median, modelled, spread, told, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 
 /// Latency and bandwidth over all pairs of nodes against those of each node's own memory.
 ///
-/// The matrix is measured; that accesses spread evenly over all nodes is the model.
+/// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may hold
+/// single figures of own and other nodes' memory, as other tools print them; then these serve.
 pub const RULE: Rule = Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), missing, find };
 
 /// Whether the machine has more than one node.
@@ -21,7 +24,8 @@ pub(super) fn has_nodes(case: &Case) -> bool {
 
 /// What is missing to judge a machine of several nodes.
 pub(super) fn missing(case: &Case) -> Option<&'static str> {
-    (has_nodes(case) && case.numa.is_none()).then_some("latency or bandwidth between the nodes")
+    (has_nodes(case) && case.numa.is_none() && by_place(case).is_none())
+        .then_some("latency or bandwidth between the nodes")
 }
 
 fn find(case: &Case) -> Vec<Finding> {
@@ -29,7 +33,57 @@ fn find(case: &Case) -> Vec<Finding> {
     if case.record.machine.virtualization.emulated == Some(true) {
         return Vec::new();
     }
-    case.numa.and_then(|numa| one(case, numa)).into_iter().collect()
+    let found = match case.numa {
+        Some(numa) => one(case, numa),
+        None => by_place(case).and_then(|reach| single(case, &reach)),
+    };
+    found.into_iter().collect()
+}
+
+/// Single figures of own and other nodes' memory, where there is no matrix. Not where the own node would be a guess.
+fn by_place(case: &Case) -> Option<Reach> {
+    let told = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
+    reaches(case.record).into_iter().find(told)
+}
+
+/// The finding from single figures: there is no interval, so none is claimed.
+fn single(case: &Case, reach: &Reach) -> Option<Finding> {
+    let other = reach.other.as_ref()?;
+    let loss = modelled(1.0 - 1.0 / reach.ignoring())?;
+    let what = format!(
+        "a program that ignores nodes waits {} times the local latency",
+        significant(reach.ignoring())
+    );
+    let told_of = |datum: &Datum, whose: &str| {
+        told(
+            format!("{}, {whose} memory: {}", reach.what, figure(datum.value, &reach.unit)),
+            datum.from.clone(),
+        )
+    };
+    let share =
+        format!("{} of the accesses of a program that ignores nodes are remote", percent(reach.remote_share));
+    Some(Finding {
+        severity: at_most_warning(&loss),
+        evidence: vec![
+            told(share, nodes_from(case)),
+            told_of(&reach.own, "the own node's"),
+            told_of(other, "other nodes'"),
+        ],
+        remedy: remedy(),
+        ..by_model(&RULE, loss, what)
+    })
+}
+
+/// Where the record tells how many nodes there are.
+fn nodes_from(case: &Case) -> &'static str {
+    if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" }
+}
+
+fn remedy() -> Vec<String> {
+    lines([
+        "a process a node, each bound to its own: numactl --cpunodebind=N --membind=N COMMAND",
+        "one process that needs more than a node: spread its memory evenly, numactl --interleave=all COMMAND",
+    ])
 }
 
 /// The loss of latency with its interval, from those of the local and the remote cells.
@@ -82,15 +136,7 @@ fn one(case: &Case, numa: &Numa) -> Option<Finding> {
             Finding { resource: Some(MEMORY_BANDWIDTH.to_owned()), ..by_model(&RULE, loss, what) }
         }
     };
-    Some(Finding {
-        severity: at_most_warning(&finding.loss),
-        evidence: seen,
-        remedy: lines([
-            "a process a node, each bound to its own: numactl --cpunodebind=N --membind=N COMMAND",
-            "one process that needs more than a node: spread its memory evenly, numactl --interleave=all COMMAND",
-        ]),
-        ..finding
-    })
+    Some(Finding { severity: at_most_warning(&finding.loss), evidence: seen, remedy: remedy(), ..finding })
 }
 
 #[cfg(test)]
@@ -120,6 +166,30 @@ mod tests {
         let mut unmeasured = alike;
         unmeasured.measurements.clear();
         assert_eq!(missing(&unmeasured, RULE), Some("latency or bandwidth between the nodes"));
+    }
+
+    #[test]
+    fn without_a_matrix_own_and_remote_figures_of_another_tool_serve() {
+        let mut record = machine(4);
+        record.machine.counts.nodes = Some(4);
+        assert_eq!(missing(&record, RULE), Some("latency or bandwidth between the nodes"));
+        for (node, ns) in [("local", 1.2), ("remote", 1.85)] {
+            let place = record::Where::new().with("op", "copy").with("node", node);
+            record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![ns]));
+        }
+        assert_eq!(missing(&record, RULE), None);
+        let finding = &found(&record, RULE)[0];
+        // 1 + 3/4 × (1.85 ÷ 1.20 − 1).
+        assert!((share_of(&finding.loss) - (1.0 - 1.0 / 1.406_25)).abs() < 1e-6, "{finding:?}");
+        assert!(
+            finding.evidence[0].says.starts_with("75.0 %") && finding.evidence[2].says.ends_with("1.85 ns")
+        );
+        // As fast from everywhere: nothing to find, and nothing missing.
+        record.measurements.pop();
+        let place = record::Where::new().with("op", "copy").with("node", "remote");
+        record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![1.2]));
+        assert_eq!(found(&record, RULE), []);
+        assert_eq!(missing(&record, RULE), None);
     }
 
     #[test]

@@ -325,9 +325,12 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
     Some(adding_up(pair, &what, speed, said, causes, super::claims::caches(pair, speed)))
 }
 
+/// A step of a workload: its threads, and what it delivered.
+type Step = (u64, Datum);
+
 /// The steps that are held against each other: those of all CPUs where both have them (and then `true`), else the largest that
 /// both have.
-fn most(this: &Work, base: &Work) -> Option<((u64, Datum), (u64, Datum), bool)> {
+fn most(this: &Work, base: &Work) -> Option<(Step, Step, bool)> {
     let last = |work: &Work| {
         let (threads, datum) = work.steps.iter().next_back()?;
         (*threads > 0 && work.cores > 0 && *threads >= work.cores).then(|| (*threads, datum.clone()))
