@@ -50,7 +50,7 @@ fn with_names(definition: clap::Command) -> clap::Command {
     let known = recipes::all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());
     let recipes = PossibleValuesParser::new(known);
     let references = PossibleValuesParser::new(reference::MACHINES.iter().map(|machine| machine.name));
-    let words = PossibleValuesParser::new(record::words::all().iter().map(|word| &*word.name));
+    let words = PossibleValuesParser::new(record::words::all().iter().map(|word| word.name));
     definition
         .mut_subcommand("run", |run| run.mut_arg("names", |names| names.value_parser(measurements)))
         .mut_subcommand("scale", |scale| {

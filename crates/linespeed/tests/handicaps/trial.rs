@@ -34,8 +34,11 @@ pub struct Trial<'a> {
     /// linespeed with the handicap on.
     pub run: &'a dyn Fn() -> Record,
     /// The work that the finding speaks of: how much of it is done in a second with and without the handicap.
-    pub work: &'a dyn Fn(&Record) -> Box<dyn FnMut(Side) -> f64 + 'a>,
+    pub work: &'a dyn Fn(&Record) -> Work<'a>,
 }
+
+/// Does a round of work on one side and says how much of it a second.
+pub type Work<'a> = Box<dyn FnMut(Side) -> f64 + 'a>;
 
 /// Held by the test that runs: handicaps add up.
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
