@@ -4,7 +4,7 @@ use record::Measurement;
 use record::units::figure;
 
 use super::{Grounds, Steps};
-use crate::figures::{is_at, median, middle};
+use crate::figures::{cpus_of, cpus_text, is_at, median, middle};
 
 /// From the advertised clock over limits on it, the clocks that all cores reach together, a quota and stolen time to what a
 /// program gets.
@@ -25,7 +25,7 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
         let takes = clock * share;
         steps.take("the quota of the cgroup", Some("cpu-quota"), takes, None, false);
         taken += takes;
-        words.push("a quota");
+        words.push("a quota".to_owned());
     }
     // Gaps in which a quota stopped the thread are among those that somebody stole.
     let stolen = |cause: &'static str| stolen(grounds, cause).unwrap_or(0.0) * clock;
@@ -39,7 +39,7 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
         steps.take(cause, Some(rule), takes, None, true);
         if steps.ladder.rungs.len() > before {
             taken += takes;
-            words.push("stolen time");
+            words.push(stolen_from(grounds));
         }
     }
     steps.ladder.delivered = (clock - taken).max(clock * 1e-3);
@@ -62,6 +62,16 @@ fn limit(grounds: Grounds, steps: &mut Steps, alone: Option<&Measurement>) {
     let ceiling = steps.ladder.ceiling;
     let takes = (ceiling - hz).min(ceiling - alone.value());
     steps.take(&cause, Some("clock-limit"), takes, None, true);
+}
+
+/// Whose stolen time it is: where a short run looked at some CPUs only, it says which.
+fn stolen_from(grounds: Grounds) -> String {
+    let looked_at = cpus_of(grounds.record.of("stolen.share"));
+    let all = grounds.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).count();
+    match cpus_text(&looked_at) {
+        Some(cpus) if looked_at.len() < all => format!("time stolen from {cpus}"),
+        _ => "stolen time".to_owned(),
+    }
 }
 
 /// The share of all CPUs' time that `cause` took: the mean over the CPUs, since each is as much of the machine.
