@@ -522,9 +522,13 @@ fn ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest() {
     );
     let mut command = shell(&line);
     command.stdin(printed.try_clone().unwrap()).stdout(printed.try_clone().unwrap()).stderr(printed);
-    // SAFETY: system calls only: a session of its own whose terminal is its standard input.
+    // SAFETY: system calls only: a session of its own whose terminal is its standard input, and signals as a terminal's shell
+    // leaves them: what runs these tests in the background ignores them.
     unsafe {
         command.pre_exec(|| {
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
             libc::setsid();
             libc::ioctl(0, libc::TIOCSCTTY, 0);
             Ok(())
