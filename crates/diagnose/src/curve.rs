@@ -93,6 +93,15 @@ impl Curve {
         Some(self.log_at(bytes.log2()).exp())
     }
 
+    /// The median latency, in ns, as measured, of working sets of so many bytes and more, with the smallest of them; `None`
+    /// where there are none.
+    pub fn from(&self, bytes: u64) -> Option<(f64, u64)> {
+        let first = self.bytes.partition_point(|size| *size < bytes);
+        let mut beyond = self.raw.get(first..)?.to_vec();
+        beyond.sort_by(f64::total_cmp);
+        Some((median_of_sorted(&beyond), *self.bytes.get(first)?))
+    }
+
     /// The climbs that lead from one plateau to another, in order.
     pub fn edges(&self) -> Vec<Edge> {
         let slopes = self.slopes();

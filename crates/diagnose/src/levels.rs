@@ -24,6 +24,8 @@ pub const MUCH_SMALLER: f64 = 0.5;
 const UNMATCHED: f64 = 3.0;
 /// A curve that leaves a cache well beyond its size left another one: sizes above count this many times as far off.
 const BEYOND: f64 = 5.0;
+/// Working sets beyond the caches that take so many times as long as the last plateau are not on it.
+const NOT_ITS_OWN: f64 = 1.5;
 /// Points below which a curve says nothing of levels.
 const LEAST_POINTS: usize = 3;
 
@@ -210,7 +212,7 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
                 let level = found.len() + 1;
                 found.push(unadvertised(plateau, left, level));
             }
-            (None, None) => found.push(memory(plateau, caches)),
+            (None, None) => found.push(memory(curve, plateau, caches)),
         }
     }
     found
@@ -304,9 +306,16 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     })
 }
 
-/// The last plateau.
-fn memory(plateau: &Plateau, caches: &[Advertised]) -> Named {
+/// The last plateau; where that is one of a cache, because too few larger sets were measured to be a plateau, these.
+fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     let caches: u64 = caches.iter().map(|cache| cache.bytes).fold(0, u64::saturating_add);
+    let mut plateau = *plateau;
+    let beyond = curve.from(caches.saturating_mul(2).max(1)).filter(|_| plateau.flat.0 < caches);
+    if let (Some((latency, from)), Some((_, largest))) = (beyond, curve.range())
+        && latency > plateau.latency * NOT_ITS_OWN
+    {
+        (plateau.latency, plateau.flat) = (latency, (from, largest));
+    }
     let judgement = if plateau.flat.1 / 2 < caches {
         format!("largest working set {}: some of it still lay in the caches", bytes(plateau.flat.1))
     } else {

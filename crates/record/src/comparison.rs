@@ -26,6 +26,9 @@ pub struct Comparison {
     pub baseline: usize,
     /// How the subjects belong together.
     pub relation: Relation,
+    /// The answer, one paragraph a result: who is how much faster, what explains it, what to do and what to expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answer: Vec<String>,
     /// What differs in the inventory and the conditions, hardware first.
     pub differences: Vec<Difference>,
     /// The figures that people read first: each resource and workload once, summed up over CPUs, pairs and working sets.
@@ -44,6 +47,9 @@ pub struct Comparison {
     /// What is to be known of the whole, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What each record says of itself alone: what its nodes cost and how its work scales, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<String>,
 }
 
 /// One of the records.

@@ -129,6 +129,41 @@ fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, f64), mt_s:
 }
 
 #[test]
+fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_expect() {
+    let mut small = generator(72, 2, 2200, (1.1, 1.4), 2900);
+    let mut big = generator(196, 4, 2500, (1.2, 1.85), 2100);
+    for (record, threads) in [(&mut small, 72u32), (&mut big, 196)] {
+        add(
+            record,
+            "workload.throughput",
+            Where::new().with("workload", "load").with("threads", threads),
+            1.0,
+        );
+    }
+    for (first, second) in [(("72", &small), ("196", &big)), (("196", &big), ("72", &small))] {
+        let said = side_by_side(&[first, second]);
+        let answer = said.answer.join(" ");
+        for words in [
+            "196 does no more than 72",
+            "2.72 times the cores at 1.14 times the clock",
+            "first by memory latency",
+            "then memory devices' speed",
+            "its devices allow 2933",
+            "75.0 %",
+            "50.0 %",
+            "1.54 times",
+        ] {
+            assert!(answer.contains(words), "no {words:?} in {answer}");
+        }
+        // 196/72 × 1.25/1.2; with the clock and the other's own node's memory 196/72 × 2.5/2.2 × 1.25/1.1.
+        assert!(
+            answer.contains("196 can do better") && answer.contains("expect 2.84 to 3.52 times"),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
 fn the_bigger_machine_waits_for_memory() {
     let small = generator(72, 2, 2200, (1.1, 1.4), 2900);
     let big = generator(196, 4, 2500, (1.2, 1.85), 2100);
@@ -190,7 +225,7 @@ fn openssl_scales_as_its_figures_say_and_not_as_the_text_does() {
     let hygon = openssl(32, 64, &[(1, 79555.24), (32, 2550723.93), (64, 2884302.17)]);
     let kunpeng = openssl(96, 96, &[(1, 143196.16), (32, 4584330.58), (96, 13751432.53)]);
     let said = side_by_side(&[("intel", &intel), ("hygon", &hygon), ("kunpeng", &kunpeng)]);
-    let note = |who: &str| said.notes.iter().find(|note| note.starts_with(who)).unwrap();
+    let note = |who: &str| said.within.iter().find(|note| note.starts_with(who)).unwrap();
     assert!(note("hygon").contains("the siblings of its 32 cores add 13 %"), "{}", note("hygon"));
     let intel_says = note("intel");
     assert!(
@@ -295,7 +330,7 @@ fn a_copy_across_sockets_is_told_from_one_across_nodes() {
     );
     let kunpeng = nodes(2, 4, 96, &[(7, 0, 1.84), (7, 1, 2.05), (7, 2, 3.51), (7, 3, 3.94)]);
     let said = side_by_side(&[("ft-2500", &phytium), ("kunpeng", &kunpeng)]);
-    let note = said.notes.iter().find(|note| note.starts_with("ft-2500")).unwrap();
+    let note = said.within.iter().find(|note| note.starts_with("ft-2500")).unwrap();
     assert!(note.contains("other packages' memory takes 3.10 times as long"), "{note}");
     assert!(said.rows.iter().any(|row| row.what == "lmbench copy, an element, other packages"));
 }

@@ -1,6 +1,7 @@
 //! Records side by side: what differs, by how much, which differences explain it, and what each would do with another's
 //! best setting. Pure functions of records.
 
+mod answer;
 pub(crate) mod datum;
 mod digest;
 mod explain;
@@ -68,7 +69,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let same = relation == Relation::SameRecord;
     let explanations = if same { Vec::new() } else { explain::explanations(&known, &names, baseline) };
-    let what_if = if same { Vec::new() } else { what_if::what_ifs(&known, &names) };
+    let what_if = if same { Vec::new() } else { what_if::what_ifs(&known, &names, baseline, &explanations) };
     let orders = order::orders(&rows, &known, &names);
     let mut comparison = Comparison {
         comparison: COMPARISON_VERSION,
@@ -76,6 +77,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         subjects,
         baseline,
         relation,
+        answer: Vec::new(),
         differences: facts::differences(&facts),
         rows,
         figures,
@@ -84,12 +86,14 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         what_if,
         orders,
         notes: Vec::new(),
+        within: Vec::new(),
     };
     comparison.notes = notes(&comparison);
+    comparison.answer = answer::answer(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
         for (this, name) in known.iter().zip(&names) {
-            comparison.notes.extend(nodes::words(this.record, name));
-            comparison.notes.extend(explain::scaling_words(this, name));
+            comparison.within.extend(nodes::words(this.record, name));
+            comparison.within.extend(explain::scaling_words(this, name));
         }
     }
     comparison

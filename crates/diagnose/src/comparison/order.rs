@@ -74,6 +74,9 @@ fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
     Some(Order { result, metric: row.metric.clone(), unit: row.unit.clone(), ranks, says })
 }
 
+/// What the load average is called.
+const LOAD: &str = "load average";
+
 /// A fact of which more might make faster: its words and the figure of a record.
 type Fact = (&'static str, fn(&Record) -> Option<f64>);
 
@@ -82,7 +85,7 @@ fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> St
     if ranks.len() > MOST_PAIRS {
         return String::new();
     }
-    let facts: [Fact; 4] = [
+    let facts: [Fact; 5] = [
         ("last-level cache", |record| {
             let machine = &record.machine;
             let largest = machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max();
@@ -94,6 +97,8 @@ fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> St
             p.max_hz.or(p.base_hz).map(|hz| hz as f64)
         }),
         ("memory devices' speed", |record| super::explain::device_speed(record).map(f64::from)),
+        // Of this, less is faster.
+        (LOAD, |record| super::explain::load(record).map(|load| -load)),
     ];
     let mut said = Vec::new();
     // One thread has no use for the other CPUs.
@@ -115,13 +120,15 @@ fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> St
         let all = alike + against;
         match first {
             _ if all < 2 => {}
+            None if name == LOAD => said.push(format!("{name}: rises in this order")),
             None => said.push(format!("{name}: falls in this order")),
             Some((fast, slow)) => {
                 let of = |at: usize| names.get(ranks[at].subject).map_or("", String::as_str);
                 said.push(format!(
-                    "{name}: {against} of {all} pairs contradict, {} being faster than {} with less",
+                    "{name}: {against} of {all} pairs contradict, {} being faster than {} with {}",
                     of(fast),
-                    of(slow)
+                    of(slow),
+                    if name == LOAD { "more" } else { "less" }
                 ));
             }
         }

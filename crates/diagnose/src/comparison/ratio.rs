@@ -20,6 +20,9 @@ const LEAST: usize = 5;
 const NEGLIGIBLE: f64 = 1e-7;
 /// Where an interval that holds 1 reaches further than this share, noise hides what people would care about.
 const NOISY: f64 = 0.1;
+/// Figures in doubt differ when their interval does not reach nearer to 1 than this: their samples lie further apart than
+/// an interval of the median tells.
+const DOUBTFUL: f64 = 1.5;
 /// The z of 95 %.
 const Z: f64 = 1.959_964;
 
@@ -81,6 +84,10 @@ fn judge(
     let speed = |ratio: f64| if better == Better::Higher { ratio } else { 1.0 / ratio };
     let (slow, fast) = if better == Better::Higher { (low, high) } else { (1.0 / high, 1.0 / low) };
     let speed = speed(ratio);
+    let doubtful = this.doubt.is_some() || base.doubt.is_some();
+    if doubtful && fast > 1.0 / DOUBTFUL && slow < DOUBTFUL && !(slow..=fast).contains(&1.0) {
+        return (Verdict::TooNoisy { rounds_needed: None }, None);
+    }
     if fast < 1.0 - RESOLUTION || slow > 1.0 + RESOLUTION {
         let slower = speed < 1.0;
         // The share that the slower one loses.
@@ -316,6 +323,20 @@ mod tests {
         let wild = of(&[50.0, 100.0, 180.0, 60.0, 140.0, 99.0]);
         let said = compare(&wild, &b, Some(Better::Higher));
         assert!(matches!(said.verdict, Some(Verdict::TooNoisy { .. })), "{said:?}");
+    }
+
+    #[test]
+    fn figures_in_doubt_differ_by_much_or_not_at_all() {
+        let doubtful = |value: f64| {
+            let mut datum = of(&[1.0, 1.01, 0.99, 1.0, 1.005, 0.995].map(|factor| factor * value));
+            datum.doubt = Some("too noisy: its samples spread by 30 %".to_owned());
+            datum
+        };
+        let said =
+            compare(&doubtful(122.0), &of(&[100.0, 100.1, 99.9, 100.0, 100.2, 99.8]), Some(Better::Lower));
+        assert_eq!((said.slower, said.verdict), (None, Some(Verdict::TooNoisy { rounds_needed: None })));
+        let said = compare(&doubtful(300.0), &doubtful(100.0), Some(Better::Lower));
+        assert_eq!(said.slower, Some(true));
     }
 
     #[test]

@@ -1,20 +1,29 @@
 //! What each would do with another's best setting: modelled from its own figures where they tell, else from the other's.
 
 use record::Record;
-use record::comparison::WhatIf;
+use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
 use record::units::{figure, percent, significant};
 
 use super::Known;
 use super::datum::Datum;
-use super::explain::{device_speed, running};
+use super::explain::{HELD_BACK, device_speed, running};
 use super::nodes::reaches;
 
 /// Gains below this are not worth telling.
 const WORTH: f64 = 1.02;
+/// How the setting is called that is several at once.
+pub const TOGETHER: &str = ", all together";
+const DEVICES: &str = "memory devices";
+const BINDING: &str = "processes bound to nodes";
 
 /// Every setting of every subject that another has better, or that its own figures show to be better.
-pub fn what_ifs(known: &[Known], names: &[String]) -> Vec<WhatIf> {
+pub fn what_ifs(
+    known: &[Known],
+    names: &[String],
+    baseline: usize,
+    explanations: &[Explanation],
+) -> Vec<WhatIf> {
     let best_devices = known
         .iter()
         .enumerate()
@@ -36,9 +45,61 @@ pub fn what_ifs(known: &[Known], names: &[String]) -> Vec<WhatIf> {
             of.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH).collect();
         of.iter_mut().for_each(|what| what.subject = subject);
         of.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+        let held = explanations.iter().filter(|e| e.result.ends_with(HELD_BACK));
+        let other = |e: &Explanation| if e.subject == subject { baseline } else { e.subject };
+        let whole = held
+            .filter(|e| e.subject == subject || baseline == subject)
+            .find_map(|e| together(e, &of, (this, subject), &known[other(e)], &names[other(e)]));
         all.extend(of);
+        all.extend(whole);
     }
     all
+}
+
+/// All settings of memory at once, for a machine that is held back by it: what its cores would do if memory answered each
+/// of them as the other's answers its own. From cores alone and their own node's latency as it is, up to cores at their clock
+/// with the other's latency, where faster devices may bring that.
+fn together(
+    held: &Explanation,
+    settings: &[WhatIf],
+    (this, subject): (&Known, usize),
+    other: &Known,
+    who: &str,
+) -> Option<WhatIf> {
+    let has = |setting: &str| settings.iter().any(|what| what.setting == setting);
+    if !has(BINDING) {
+        return None;
+    }
+    let cause = |name: &str| held.causes.iter().find(|cause| cause.name == name);
+    // Factors of the explanation are of its subject against the baseline.
+    let turned = |factor: f64| if held.subject == subject { factor } else { 1.0 / factor };
+    let cores = turned(cause("number of cores")?.factor);
+    let clock = cause("core clock").map_or(1.0, |cause| turned(cause.factor));
+    let of = reaches(this.record);
+    let (mine, theirs) = reaches(other.record).into_iter().find_map(|theirs| {
+        let mine = of.iter().find(|mine| mine.what == theirs.what && mine.other.is_some())?.clone();
+        theirs.other.is_some().then_some((mine, theirs))
+    })?;
+    let speed = turned(held.speed);
+    let as_is = theirs.average() / mine.own.value;
+    let best = if has(DEVICES) { as_is.max(theirs.average() / theirs.own.value) } else { as_is };
+    let (low, high) = (cores * clock.min(1.0) * as_is / speed, cores * clock.max(1.0) * best / speed);
+    (cores > 1.0 && low > WORTH && high.is_finite()).then(|| WhatIf {
+        subject,
+        setting: format!("{}{TOGETHER}", if has(DEVICES) { format!("{DEVICES} and {BINDING}") } else { BINDING.to_owned() }),
+        now: "as it is".to_owned(),
+        then: format!("memory as {who} has it"),
+        acts_on: held.result.trim_end_matches(HELD_BACK).to_owned(),
+        gain: high,
+        at_most: true,
+        says: format!(
+            "With all that expect {} to {} times what it does now, if it waits for memory: each core then does what one of \
+             {who} does, or more by its clock and its memory.",
+            significant(low),
+            significant(high)
+        ),
+        evidence: vec![proof(&mine.own), proof(&theirs.own)],
+    })
 }
 
 fn row<'a>(known: &'a Known, metric: &str, what: &str) -> Option<&'a Datum> {
@@ -78,7 +139,7 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
     });
     Some(WhatIf {
         subject: 0,
-        setting: "memory devices".to_owned(),
+        setting: DEVICES.to_owned(),
         now: format!("{now} MT/s"),
         then: format!("{then} MT/s"),
         acts_on: "memory bandwidth".to_owned(),
@@ -100,7 +161,7 @@ fn binding(this: &Known) -> Option<WhatIf> {
     evidence.extend(reach.other.as_ref().map(proof));
     Some(WhatIf {
         subject: 0,
-        setting: "processes bound to nodes".to_owned(),
+        setting: BINDING.to_owned(),
         now: format!("{} of accesses remote", percent(reach.remote_share)),
         then: "none remote".to_owned(),
         acts_on: "memory latency".to_owned(),

@@ -263,3 +263,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn memory_is_what_lies_beyond_the_caches_though_it_was_measured_once() {
+    let mut record = server(32 * MIB);
+    // As a run leaves it that had no time: sizes up to 5.7 MiB, then one far beyond.
+    let mut points = steps(&sizes_by(2.0, 4 * KIB, 6 * MIB), &INCLUSIVE);
+    points.push((90 * MIB + 512 * KIB, 148.8));
+    add_curve(&mut record, "2MiB", &points);
+    let levels = levels(&record);
+    let memory = levels.last().expect("levels");
+    assert_eq!((memory.name.as_str(), memory.latency_ns), ("memory", 148.8));
+    assert!(memory.judgement.contains("90.5 MiB"), "{memory:?}");
+}

@@ -10,6 +10,12 @@ use crate::text::{clean, width};
 /// Writes everything.
 pub fn write(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, &compare::title(c));
+    for says in &c.answer {
+        screen.hanging("  ", "  ", says);
+    }
+    if !c.answer.is_empty() {
+        screen.blank();
+    }
     let subjects = compare::subjects(c);
     pairs(screen, &subjects.facts);
     screen.blank();

@@ -68,10 +68,18 @@ pub fn clock(pair: &Pair, speed: f64) -> Option<Claim> {
     more_is_faster("the core clock", slow.value, fast.value, &figures)
 }
 
+/// The load average of the last minute: before the run, or as another tool printed it beside its figures.
+pub fn load(record: &Record) -> Option<f64> {
+    let beside = || {
+        let text = record.of("wakeup.average").find_map(|m| m.detail.get("loadavg")?.as_str())?;
+        text.split_whitespace().next()?.parse().ok().filter(|load: &f64| load.is_finite() && *load >= 0.0)
+    };
+    record.conditions.before.load.map(|load| load[0]).or_else(beside)
+}
+
 /// What ran on the machine itself.
 pub fn own_load(pair: &Pair, speed: f64) -> Option<Claim> {
     let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
-    let load = |record: &Record| record.conditions.before.load.map(|load| load[0]);
     let (slow_load, fast_load) = (load(slow)?, load(fast)?);
     let figures = format!("load average {slow_load:.2} on {slow_name}, {fast_load:.2} on {fast_name}");
     let (support, why) = if slow_load < fast_load {
@@ -89,6 +97,9 @@ fn stolen(record: &Record) -> Option<f64> {
     let below = crate::figures::median(below.map(|m| m.value()));
     below.or_else(|| record.conditions.after.as_ref().and_then(|after| after.steal_share))
 }
+
+/// What other guests of the same host are called.
+pub const NEIGHBOURS: &str = "neighbours on the host";
 
 /// Other guests of the same host.
 pub fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
@@ -123,7 +134,7 @@ pub fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
             (Support::NotSupported, format!("no time taken from below was measured on {missing}"))
         }
     };
-    Some(Claim { claim: "neighbours on the host".to_owned(), support, why })
+    Some(Claim { claim: NEIGHBOURS.to_owned(), support, why })
 }
 
 /// Another hypervisor.

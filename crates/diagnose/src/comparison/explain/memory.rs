@@ -10,6 +10,9 @@ use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, reaches};
 use crate::parts::is_flash;
 
+/// Devices slower than this share of their rated speed are told to be so: below it lies the next speed grade.
+const BELOW_RATED: f64 = 0.95;
+
 /// Memory by latency, share of remote accesses and devices.
 pub fn explanation(pair: &Pair) -> Option<Explanation> {
     let latency = reach_cause(pair).or_else(|| level_cause(pair));
@@ -39,7 +42,7 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
 }
 
 /// Latency over all nodes' memory, as a program sees it that ignores nodes.
-fn reach_cause(pair: &Pair) -> Option<Cause> {
+pub fn reach_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (reaches(pair.base.record), reaches(pair.this.record));
     let (base, this) = base.iter().find_map(|base| {
         let this = this.iter().find(|this| this.what == base.what && comparable(&this.own, &base.own))?;
@@ -57,12 +60,19 @@ fn reach_cause(pair: &Pair) -> Option<Cause> {
         evidence: vec![evidence(pair.base_name, &base.own), evidence(pair.this_name, &this.own)],
         parts: Vec::new(),
     };
-    let others = |reach: &Reach| {
-        format!(
-            "{} of accesses remote at {} times the latency",
-            percent(reach.remote_share),
-            significant(reach.factor())
-        )
+    let share = |reach: &Reach| match reach.other {
+        Some(_) => format!("{} at {} times", percent(reach.remote_share), significant(reach.factor())),
+        None => "none".to_owned(),
+    };
+    let cross = |reach: &Reach| match reach.other {
+        Some(_) => {
+            let share = percent(reach.remote_share);
+            format!(
+                "{share} of accesses cross to another node at {} times the latency",
+                significant(reach.factor())
+            )
+        }
+        None => "none crosses to another node".to_owned(),
     };
     let mut proof = Vec::new();
     for (name, reach) in [(pair.base_name, base), (pair.this_name, this)] {
@@ -71,7 +81,7 @@ fn reach_cause(pair: &Pair) -> Option<Cause> {
     }
     let other = Maker {
         name: "remote share",
-        says: format!("{}, against {}", others(this), others(base)),
+        says: format!("{}, against {}", cross(this), share(base)),
         factor: base.ignoring() / this.ignoring(),
         // The latencies were measured; that all nodes are used alike is the model.
         measured: false,
@@ -85,12 +95,12 @@ fn reach_cause(pair: &Pair) -> Option<Cause> {
     Maker {
         name: "memory latency",
         says: format!(
-            "{}: {} against {} over all nodes; {} of accesses remote against {}{guessed}",
+            "{}: {} against {} over all nodes; {}, against {}{guessed}",
             this.what,
             value(this, this.average()),
             value(base, base.average()),
-            percent(this.remote_share),
-            percent(base.remote_share)
+            cross(this),
+            share(base)
         ),
         factor: base.average() / this.average(),
         measured: true,
@@ -101,7 +111,7 @@ fn reach_cause(pair: &Pair) -> Option<Cause> {
 }
 
 /// Latency of the level beyond the caches, or of one working set that lies beyond both machines' caches.
-fn level_cause(pair: &Pair) -> Option<Cause> {
+pub fn level_cause(pair: &Pair) -> Option<Cause> {
     let (key, base) = pair.base.digest.iter().find(|(key, entry)| {
         key.metric == "load.latency"
             && (key.what == "load from memory"
@@ -135,18 +145,17 @@ pub fn device_speed(record: &Record) -> Option<u32> {
     running(&record.machine).filter_map(|device| device.configured_mt_s).min()
 }
 
-fn devices_cause(pair: &Pair) -> Option<Cause> {
+pub fn devices_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (device_speed(pair.base.record)?, device_speed(pair.this.record)?);
     let from = "machine.memory_devices[].configured_mt_s";
     let channels =
         |record: &Record| crate::parts::channels(&record.machine).map(|channels| channels.populated);
     let both = channels(pair.base.record).zip(channels(pair.this.record));
-    let says = match both {
-        Some((base_channels, this_channels)) if base_channels != this_channels => format!(
-            "{this} against {base} MT/s on each channel; with {this_channels} against {base_channels} channels"
-        ),
-        _ => format!("{this} against {base} MT/s: so much less or more bandwidth a device"),
-    };
+    let mut says =
+        format!("{this} MT/s{} against {base} MT/s{}", allowed(pair.this.record), allowed(pair.base.record));
+    if let Some((base_channels, this_channels)) = both.filter(|(base, this)| base != this) {
+        says.push_str(&format!(" on each channel; with {this_channels} against {base_channels} channels"));
+    }
     Maker {
         name: "memory devices' speed",
         says,
@@ -161,7 +170,20 @@ fn devices_cause(pair: &Pair) -> Option<Cause> {
     .make()
 }
 
-fn clock_cause(pair: &Pair) -> Option<Cause> {
+/// ` where its devices allow 2933` of devices that run clearly below the speed that they are made for.
+fn allowed(record: &Record) -> String {
+    let rated =
+        running(&record.machine).filter_map(|device| device.rated_mt_s).filter(|speed| *speed > 0).min();
+    let now = device_speed(record);
+    match rated.zip(now) {
+        Some((rated, now)) if f64::from(now) < f64::from(rated) * BELOW_RATED => {
+            format!(" where its devices allow {rated}")
+        }
+        _ => String::new(),
+    }
+}
+
+pub fn clock_cause(pair: &Pair) -> Option<Cause> {
     let clock = |known: &crate::comparison::Known| -> Option<(Datum, bool)> {
         let row =
             known.digest.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");

@@ -4,6 +4,7 @@
 mod claims;
 mod memory;
 mod wakeup;
+mod whole;
 mod work;
 
 use record::comparison::{Cause, Claim, Explanation};
@@ -13,7 +14,9 @@ use record::units::{figure, significant};
 use super::Known;
 use super::datum::Datum;
 
+pub(super) use claims::{NEIGHBOURS, load};
 pub(super) use memory::{device_speed, running};
+pub(super) use whole::HELD_BACK;
 pub(super) use work::scaling_words;
 
 /// Factors nearer to 1 than this are no cause.
@@ -21,7 +24,7 @@ const NO_CAUSE: f64 = 0.01;
 /// Results nearer to 1 than this need no explanation.
 const NO_DIFFERENCE: f64 = 0.02;
 /// From this share on what is unexplained asks for claims to be judged.
-const MUCH_LEFT: f64 = 0.1;
+pub(super) const MUCH_LEFT: f64 = 0.1;
 
 /// Two sides of one result.
 pub(super) struct Pair<'a> {
@@ -39,10 +42,12 @@ pub(super) fn explanations(known: &[Known], names: &[String], baseline: usize) -
     for (index, this) in known.iter().enumerate().filter(|(index, _)| *index != baseline) {
         let pair = Pair { base, this, base_name: &names[baseline], this_name: &names[index], index };
         let mut of_pair = work::explanations(&pair);
+        of_pair.extend(whole::explanations(&pair));
         of_pair.extend(memory::explanation(&pair));
         of_pair.extend(wakeup::explanation(&pair));
         of_pair.retain(|e| e.speed.is_finite() && e.speed > 0.0);
-        of_pair.sort_by(|a, b| b.speed.ln().abs().total_cmp(&a.speed.ln().abs()));
+        let held = |e: &Explanation| e.result.ends_with(HELD_BACK);
+        of_pair.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
         all.extend(of_pair);
     }
     all

@@ -106,10 +106,18 @@ pub fn blocks(c: &Comparison) -> Vec<Block> {
     blocks.extend(why::orders(c));
     blocks.extend(why::explanations(c));
     blocks.extend(why::what_if(c));
+    blocks.extend(within(c));
     blocks.extend(differences(c));
     blocks.extend(figures::blocks(c));
     blocks.extend(refused(c));
     blocks
+}
+
+/// What each says of itself alone.
+fn within(c: &Comparison) -> Option<Block> {
+    let mut block = Block::new("Within each", None);
+    block.parts.extend(c.within.iter().map(|says| Part::Says(says.clone())));
+    (!c.within.is_empty()).then_some(block)
 }
 
 /// What differs in the inventory.

@@ -102,7 +102,8 @@ pub fn what_if(c: &Comparison) -> Option<Block> {
 
 /// Who stands where.
 pub fn orders(c: &Comparison) -> Option<Block> {
-    if c.orders.is_empty() {
+    // A single order is the answer already.
+    if c.orders.is_empty() || c.orders.len() == 1 && !c.answer.is_empty() {
         return None;
     }
     let mut block = Block::new("In order, the best first", None);

@@ -1,0 +1,333 @@
+//! The answer in a few sentences: who is how much faster, what explains it, what to try, what to expect. It says nothing
+//! that the explanations, what-ifs, orders and rows do not hold.
+
+use record::Better;
+use record::comparison::{
+    Claim, Comparison, Difference, Explanation, FactKind, Order, Relation, Row, Support, WhatIf,
+};
+use record::statistics::Verdict;
+use record::units::{figure, significant};
+
+use super::explain::HELD_BACK;
+
+/// Results that are told of two machines.
+const MOST_RESULTS: usize = 3;
+/// Causes of a result that are told.
+const MOST_CAUSES: usize = 3;
+/// Figures, settings and records that are told of a longer list.
+const MOST_LISTED: usize = 3;
+
+/// The answer, a paragraph a result; empty where the records are the same one.
+pub fn answer(c: &Comparison) -> Vec<String> {
+    match (c.relation, c.subjects.len()) {
+        (Relation::SameRecord, _) | (_, 0 | 1) => Vec::new(),
+        (Relation::SameMachine, 2) => since(c),
+        (_, 2) => pair(c),
+        _ => many(c),
+    }
+}
+
+fn name(c: &Comparison, subject: usize) -> &str {
+    c.subjects.get(subject).map_or("", |subject| &subject.name)
+}
+
+/// `a, b and c`; of a longer list how many more there are.
+fn listed(all: &[String], most: usize) -> String {
+    let mut said: Vec<String> = all.iter().take(most).cloned().collect();
+    if all.len() > most {
+        said.push(format!("{} more", all.len() - most));
+    }
+    match said.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Two machines: the greatest difference, the greatest the other way round, and what programs see that wait for memory.
+fn pair(c: &Comparison) -> Vec<String> {
+    let held = c.explanations.iter().find(|e| e.result.ends_with(HELD_BACK));
+    let mut told: Vec<&Explanation> = held.into_iter().collect();
+    let memory = |e: &&Explanation| !e.adds_up;
+    if held.is_none() {
+        let first = c.explanations.first();
+        told.extend(first);
+        let turned = first.and_then(|first| {
+            c.explanations.iter().find(|e| (e.speed > 1.0) != (first.speed > 1.0) && !memory(e))
+        });
+        told.extend(turned);
+        told.extend(c.explanations.iter().find(memory).filter(|e| !told.iter().any(|had| had == e)));
+        told.truncate(MOST_RESULTS);
+    }
+    let mut said: Vec<String> = told.iter().map(|e| result(c, e)).collect();
+    if said.is_empty() {
+        said.extend(apart(c));
+    }
+    let slower: Vec<usize> = told.iter().map(|e| slower(c, e)).collect();
+    for subject in 0..c.subjects.len() {
+        if slower.contains(&subject) {
+            said.extend(to_try(c, subject));
+        }
+    }
+    said
+}
+
+/// Which of the two is the one to be helped: the slower one, or the one whose cores do no more.
+fn slower(c: &Comparison, e: &Explanation) -> usize {
+    let more_cores = e.causes.iter().any(|cause| cause.despite && cause.factor > 1.0);
+    let this = if e.result.ends_with(HELD_BACK) { more_cores } else { e.speed <= 1.0 };
+    if this { e.subject } else { c.baseline }
+}
+
+/// One result with its causes, and what is held for a cause without being one.
+fn result(c: &Comparison, e: &Explanation) -> String {
+    let (this, base) = (name(c, e.subject), name(c, c.baseline));
+    let (fast, slow, times) =
+        if e.speed >= 1.0 { (this, base, e.speed) } else { (base, this, 1.0 / e.speed) };
+    let mut words = match e.result.strip_suffix(HELD_BACK) {
+        Some(what) => format!("{}: {}", capital(what), e.says),
+        None => format!("{}: {fast} is {} times as fast as {slow}", capital(&e.result), significant(times)),
+    };
+    let say = |despite: bool| -> Vec<String> {
+        let of = e.causes.iter().filter(|cause| cause.despite == despite).take(MOST_CAUSES);
+        of.map(|cause| format!("{} ({})", cause.name, cause.says)).collect()
+    };
+    let (causes, despite) = (say(false), say(true));
+    match causes.as_slice() {
+        [] if despite.is_empty() => words.push_str("; nothing in these figures explains it"),
+        [] => {}
+        [one] => words.push_str(&format!(", by {one}")),
+        [first, rest @ ..] => words.push_str(&format!(", first by {first}, then {}", rest.join(", then "))),
+    }
+    if !e.result.ends_with(HELD_BACK) && !despite.is_empty() {
+        words.push_str(&format!("; despite {}", listed(&despite, MOST_CAUSES)));
+    }
+    words.push('.');
+    if let Some(left) =
+        e.unexplained.filter(|left| !causes.is_empty() && left.ln().abs() >= super::explain::MUCH_LEFT)
+    {
+        words.push_str(&format!(" A factor of {} stays unexplained.", significant(left)));
+    }
+    words + &judged(&e.claims)
+}
+
+/// Claims by whether the figures carry them.
+fn judged(claims: &[Claim]) -> String {
+    let mut words = String::new();
+    for support in [Support::Supported, Support::Contradicted, Support::NotSupported] {
+        let of: Vec<String> = claims
+            .iter()
+            .filter(|claim| claim.support == support)
+            .map(|claim| format!("{} ({})", claim.claim, claim.why))
+            .collect();
+        if !of.is_empty() {
+            words.push_str(&format!(" {}: {}.", capital(support.words()), of.join("; ")));
+        }
+    }
+    words
+}
+
+/// What the slower one could do about it.
+fn to_try(c: &Comparison, subject: usize) -> Option<String> {
+    let mut of: Vec<&WhatIf> = c.what_if.iter().filter(|what| what.subject == subject).collect();
+    let together = of.iter().position(|what| what.setting.ends_with(super::what_if::TOGETHER));
+    let together = together.map(|at| of.remove(at));
+    let each: Vec<String> = of
+        .iter()
+        .map(|what| {
+            let most = if what.at_most { "at most " } else { "" };
+            format!(
+                "{} ({} instead of {}: {most}{}×)",
+                what.setting,
+                what.then,
+                what.now,
+                significant(what.gain)
+            )
+        })
+        .collect();
+    let first = (!each.is_empty()).then(|| {
+        format!("{} can do better (modelled) with {}.", name(c, subject), listed(&each, MOST_LISTED))
+    });
+    match (first, together) {
+        (Some(first), Some(together)) => Some(format!("{first} {}", together.says)),
+        (first, together) => first.or(together.map(|together| together.says.clone())),
+    }
+}
+
+/// Without a result to explain: the figures that differ most.
+fn apart(c: &Comparison) -> Option<String> {
+    let other = (0..c.subjects.len()).find(|index| *index != c.baseline)?;
+    let mut rows: Vec<(&Row, f64)> = c
+        .rows
+        .iter()
+        .filter(|row| row.per.is_none() && row.better.is_some())
+        .filter_map(|row| Some((row, row.cells.get(other)?.ratio?)))
+        .filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0)
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
+    let said: Vec<String> =
+        rows.iter().take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
+    Some(format!("No result that both have is explained. What differs most: {}.", said.join("; ")))
+}
+
+/// `load from memory 120 ns against 90.0 ns (1.33×)`.
+fn against(c: &Comparison, row: &Row, other: usize) -> Option<String> {
+    let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
+    Some(format!(
+        "{} {} against {} ({}×)",
+        row.what,
+        figure(here.value?, &row.unit),
+        figure(there.value?, &row.unit),
+        significant(here.ratio?)
+    ))
+}
+
+/// Two records of one machine: what its figures and its settings did meanwhile.
+fn since(c: &Comparison) -> Vec<String> {
+    let Some(other) = (0..c.subjects.len()).find(|index| *index != c.baseline) else { return Vec::new() };
+    let rows: Vec<(&Row, &record::comparison::Cell)> = c
+        .rows
+        .iter()
+        .filter(|row| row.per.is_none())
+        .filter_map(|row| Some((row, row.cells.get(other)?)))
+        .filter(|(_, cell)| cell.verdict.is_some())
+        .collect();
+    let mut changed: Vec<&(&Row, &record::comparison::Cell)> =
+        rows.iter().filter(|(_, cell)| cell.slower.is_some() && cell.ratio.is_some()).collect();
+    let effect = |cell: &record::comparison::Cell| cell.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    changed.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
+    let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
+    let noisy =
+        rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
+    let mut words = if changed.is_empty() {
+        format!("Of {} figures none changed beyond noise", rows.len())
+    } else {
+        let most: Vec<String> =
+            changed.iter().take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
+        format!(
+            "Of {} figures {} became slower beyond noise, {} faster; most of all {}",
+            rows.len(),
+            count(true),
+            count(false),
+            most.join("; ")
+        )
+    };
+    words.push_str(&match noisy {
+        0 => ".".to_owned(),
+        noisy => format!("; {noisy} are too noisy to tell."),
+    });
+    vec![words, settings(c, other)]
+}
+
+/// Settings that changed, hardware first.
+fn settings(c: &Comparison, other: usize) -> String {
+    let told = |difference: &&Difference| difference.kind != FactKind::State;
+    let all: Vec<String> = c
+        .differences
+        .iter()
+        .filter(told)
+        .map(|difference| {
+            let value = |at: usize| {
+                difference.values.get(at).cloned().flatten().unwrap_or_else(|| "not told".to_owned())
+            };
+            format!("{} ({} instead of {})", difference.what, value(other), value(c.baseline))
+        })
+        .collect();
+    if all.is_empty() {
+        return "Nothing that both tell of the machine and its settings changed.".to_owned();
+    }
+    format!("What changed on the machine: {}.", listed(&all, MOST_LISTED))
+}
+
+/// Many records: who lies far from the others, the order of the result that most of them have, and what was refused.
+fn many(c: &Comparison) -> Vec<String> {
+    let mut said = Vec::new();
+    let far: Vec<String> = c.orders.iter().filter_map(|order| outliers(c, order)).collect();
+    if !far.is_empty() {
+        said.push(format!("Far from the others: {}.", listed(&far, MOST_LISTED)));
+    }
+    // Of orders with as many records the first.
+    let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);
+    if let Some(order) = c.orders.iter().find(|order| order.ranks.len() == most) {
+        said.push(ranked(c, order));
+    }
+    let neighbours: Vec<&Claim> = c
+        .explanations
+        .iter()
+        .flat_map(|e| &e.claims)
+        .filter(|claim| claim.claim == super::explain::NEIGHBOURS)
+        .collect();
+    if neighbours.len() + 1 >= c.subjects.len()
+        && neighbours.iter().all(|claim| claim.support == Support::NotSupported)
+    {
+        said.push(format!(
+            "That {} take time is {}.",
+            super::explain::NEIGHBOURS,
+            Support::NotSupported.words()
+        ));
+    }
+    if let Some(refused) = c.refused.iter().find(|refusal| refusal.why.contains("whole system")) {
+        let of: Vec<String> = refused.subjects.iter().map(|subject| name(c, *subject).to_owned()).collect();
+        said.push(format!(
+            "Refused: {} of {}: {}.",
+            refused.metrics.join(", "),
+            listed(&of, MOST_LISTED),
+            refused.why
+        ));
+    }
+    said
+}
+
+fn outliers(c: &Comparison, order: &Order) -> Option<String> {
+    let of: Vec<String> = order
+        .ranks
+        .iter()
+        .filter(|rank| rank.outlier)
+        .map(|rank| format!("{} ({})", name(c, rank.subject), figure(rank.value, &order.unit)))
+        .collect();
+    let middle = order.ranks.get(order.ranks.len() / 2)?;
+    (!of.is_empty()).then(|| {
+        format!(
+            "{}, {}, half of them {}",
+            order.result,
+            listed(&of, MOST_LISTED),
+            figure(middle.value, &order.unit)
+        )
+    })
+}
+
+/// The best, the others in their order, and how far the last is behind.
+fn ranked(c: &Comparison, order: &Order) -> String {
+    let (Some(first), Some(last)) = (order.ranks.first(), order.ranks.last()) else { return String::new() };
+    let row = c.rows.iter().find(|row| row.metric == order.metric && row.per.is_none());
+    let lower = row.and_then(|row| row.better) == Some(Better::Lower);
+    let ratio = if lower { last.value / first.value } else { first.value / last.value };
+    let told = |rank: &record::comparison::Rank| {
+        format!("{} ({})", name(c, rank.subject), figure(rank.value, &order.unit))
+    };
+    let places: Vec<String> = if order.ranks.len() <= MOST_LISTED * 2 {
+        order.ranks.iter().map(told).collect()
+    } else {
+        let mut ends: Vec<String> = order.ranks.iter().take(MOST_LISTED).map(told).collect();
+        ends.push(format!("… {} more …", order.ranks.len() - MOST_LISTED - 1));
+        ends.push(told(last));
+        ends
+    };
+    let mut words = format!("{}, the best first: {}", capital(&order.result), places.join(", "));
+    if ratio.is_finite() && ratio > 1.0 {
+        words.push_str(&format!("; the first is {} times as fast as the last", significant(ratio)));
+    }
+    words.push('.');
+    if !order.says.is_empty() {
+        words.push_str(&format!(" {}", order.says));
+    }
+    words
+}

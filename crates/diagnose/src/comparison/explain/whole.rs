@@ -1,0 +1,119 @@
+//! Results of whole machines of which no single thread was measured: cores and clock are what one sees of such a machine,
+//! memory is what holds it back.
+
+use record::comparison::{Cause, Explanation};
+use record::units::{figure, significant};
+
+use super::{Maker, Pair, comparable, differs, memory, sort, standing, told};
+use crate::comparison::datum::Datum;
+use crate::comparison::digest::Group;
+
+/// How the result of an explanation ends that tells why more cores do no more.
+pub const HELD_BACK: &str = ", no more with more cores";
+/// From this ratio on more cores ought to do more.
+const MORE: f64 = 1.2;
+/// Results that differ by less than this are alike.
+const ALIKE: f64 = 0.05;
+
+/// Explanations of results of all CPUs without those of one thread.
+pub fn explanations(pair: &Pair) -> Vec<Explanation> {
+    let rows = pair.base.digest.iter().filter(|(key, _)| {
+        key.group == Group::Workloads
+            && key.metric == "workload.throughput"
+            && key.what.ends_with(", all CPUs")
+    });
+    let mut all = Vec::new();
+    for (key, base) in rows {
+        let Some(this) = pair.this.digest.get(key) else { continue };
+        let alone = |digest: &crate::comparison::digest::Digest| {
+            let one = key.what.replace(", all CPUs", ", one thread");
+            digest.keys().any(|other| other.metric == key.metric && other.what == one)
+        };
+        if alone(&pair.base.digest) && alone(&pair.this.digest) || !comparable(&this.datum, &base.datum) {
+            continue;
+        }
+        all.extend(explanation(pair, key.what.trim_end_matches(", all CPUs"), &this.datum, &base.datum));
+    }
+    all
+}
+
+fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Explanation> {
+    let speed = this.value / base.value;
+    let cores = cores(pair);
+    let ratio = cores.as_ref().map_or(1.0, |cause| cause.factor);
+    // More cores that do no more, on whichever side they are.
+    let held_back = (speed.ln().abs() < ALIKE && ratio.ln().abs() > MORE.ln()).then(|| {
+        if ratio > 1.0 { (pair.this_name, pair.base_name) } else { (pair.base_name, pair.this_name) }
+    });
+    if held_back.is_none() && !differs(speed) {
+        return None;
+    }
+    let clock = memory::clock_cause(pair);
+    let mut causes: Vec<Cause> = [
+        memory::reach_cause(pair).or_else(|| memory::level_cause(pair)),
+        memory::devices_cause(pair),
+        cores.clone(),
+        clock.clone(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    // The parts stand with what memory does by itself.
+    causes.iter_mut().for_each(|cause| cause.parts.clear());
+    let Some((big, small)) = held_back else {
+        sort(&mut causes, speed, true);
+        let mut says = standing(pair, &format!("{name}, all CPUs"), speed);
+        says.push_str(&super::causes_words(&causes).unwrap_or_default());
+        return Some(of(pair, format!("{name}, all CPUs"), speed, says, causes));
+    };
+    // What speaks against the bigger one explains it.
+    sort(&mut causes, 1.0 / ratio, true);
+    let turned = |factor: f64| if ratio > 1.0 { factor } else { 1.0 / factor };
+    let mut with = format!("{} times the cores", significant(turned(ratio)));
+    if let Some(clock) = clock.filter(|clock| turned(clock.factor) > 1.0) {
+        with.push_str(&format!(" at {} times the clock", significant(turned(clock.factor))));
+    }
+    let mut says = format!(
+        "{big} does no more than {small} ({} against {}) with {with}; it is held back",
+        figure(this.value, &this.unit),
+        figure(base.value, &base.unit)
+    );
+    if causes.iter().all(|cause| cause.despite) {
+        says.push_str(" by what these figures do not tell");
+    }
+    Some(of(pair, format!("{name}{HELD_BACK}"), speed, says, causes))
+}
+
+fn of(pair: &Pair, result: String, speed: f64, says: String, causes: Vec<Cause>) -> Explanation {
+    Explanation {
+        result,
+        subject: pair.index,
+        speed,
+        says,
+        // What a program makes of cores and of memory is not known without steps between one thread and all.
+        adds_up: false,
+        causes,
+        unexplained: None,
+        claims: Vec::new(),
+    }
+}
+
+fn cores(pair: &Pair) -> Option<Cause> {
+    let count = |known: &crate::comparison::Known| {
+        let counts = &known.record.machine.counts;
+        counts.cores.or(counts.cpus_online).filter(|cores| *cores > 0)
+    };
+    let (base, this) = (count(pair.base)?, count(pair.this)?);
+    Maker {
+        name: "number of cores",
+        says: format!("{this} against {base}"),
+        factor: f64::from(this) / f64::from(base),
+        measured: false,
+        evidence: vec![
+            told(format!("{}: {base} cores", pair.base_name), "machine.counts.cores"),
+            told(format!("{}: {this} cores", pair.this_name), "machine.counts.cores"),
+        ],
+        parts: Vec::new(),
+    }
+    .make()
+}
