@@ -156,6 +156,31 @@ pub fn write_command(value: &str, path: &str) -> String {
     format!("echo {value} | sudo tee {path}")
 }
 
+/// How a file gets back the value that the record has; of a value that may not stand in a command, that it is to be noted
+/// first.
+pub fn restore_command(old: &str, path: &str) -> String {
+    match pasteable(old) {
+        Some(old) => write_command(old, path),
+        None => format!("note before what stands there, and write that again: cat {path}"),
+    }
+}
+
+/// The numbers of CPUs as words of a shell's `for`: `$(seq 4 7) 12`.
+pub fn shell_words(cpus: &CpuList) -> String {
+    let text = cpus.to_string();
+    let words = text.split(',').map(|range| match range.split_once('-') {
+        Some((first, last)) => format!("$(seq {first} {last})"),
+        None => range.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A command that writes a value into the file `file` below the folder of each of these CPUs.
+pub fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> String {
+    let path = format!("/sys/devices/system/cpu/cpu$cpu/{file}");
+    format!("for cpu in {}; do {}; done", shell_words(cpus), write_command(value, &path))
+}
+
 /// The place of a measurement as text, without one of its keys: alike for measurements that differ in that key only.
 pub(crate) fn place_but(measurement: &Measurement, key: &str) -> String {
     let keys = measurement.place.0.iter().filter(|(name, _)| *name != key);
@@ -194,5 +219,16 @@ mod tests {
         }
         assert!(pasteable("/sys/devices/system/cpu/intel_pstate/no_turbo").is_some());
         assert_eq!(pasteable("powersave"), Some("powersave"));
+        assert_eq!(restore_command("never", "/sys/x"), "echo never | sudo tee /sys/x");
+        assert!(!restore_command("$(reboot)", "/sys/x").contains("reboot"));
+    }
+
+    #[test]
+    fn commands_for_many_cpus_name_them_all() {
+        let cpus: CpuList = (4..200).chain([300]).collect();
+        assert_eq!(
+            write_for_cpus("1", &cpus, "online"),
+            "for cpu in $(seq 4 199) 300; do echo 1 | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done"
+        );
     }
 }

@@ -176,7 +176,8 @@ pub fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u3
     record
 }
 
-/// What one rule finds in a record; nothing where it says that an input is missing.
+/// What one rule finds in a record, each finding held against what all must have; nothing where it says that an input is
+/// missing.
 pub fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     let levels = crate::levels::levels(record);
     let numa = crate::numa::numa(record);
@@ -185,7 +186,8 @@ pub fn found(record: &Record, rule: Rule) -> Vec<Finding> {
         return Vec::new();
     }
     let all = (rule.find)(&case);
-    assert!(all.iter().all(|finding| finding.rule == rule.name && !finding.evidence.is_empty()), "{all:?}");
+    assert!(all.iter().all(|finding| finding.rule == rule.name), "{all:?}");
+    crate::findings::sound::assert_sound(record, &all);
     all
 }
 

@@ -5,7 +5,7 @@ mod html;
 #[path = "support/mod.rs"]
 mod support;
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::{Finding, NotLookedFor, Severity};
 use record::{Record, Verdict};
 use report::terminal::{self, Style};
 use unicode_width::UnicodeWidthStr;
@@ -36,6 +36,24 @@ fn no_line_is_wider_than_the_terminal() {
             }
         }
     }
+}
+
+#[test]
+fn what_was_not_looked_for_is_a_list_here_and_one_sentence_of_other_tools_output() {
+    let mut record = support::named("small").unwrap();
+    for (rule, missing) in [("clock-limit", "the core clock"), ("steal", "the state after a run")] {
+        let (rule, missing) = (rule.to_owned(), missing.to_owned());
+        record.diagnosis.not_looked_for.push(NotLookedFor { rule, missing });
+    }
+    let text = terminal::report(&record, &plain(160));
+    assert!(text.contains("clock-limit (needs the core clock)"), "{text}");
+    record.import = Some(Default::default());
+    let text = terminal::report(&record, &plain(160));
+    assert!(
+        text.contains("not looked for: 2 causes of lost speed that these outputs do not tell of"),
+        "{text}"
+    );
+    assert!(!text.contains("clock-limit (needs"), "{text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use record::diagnosis::{Confidence, Finding};
 use record::units::figure;
 
 use super::clock_cause::cause;
-use super::clock_limit::{Below, below};
+use super::clock_limit::{Below, below, hz_told};
 use super::{Case, Rule, finding, inputs, is_virtual, lines};
 use crate::figures::{cpus_of, cpus_text, evidence, is_at, middle, told};
 use crate::resources::CORE;
@@ -28,10 +28,10 @@ fn find(case: &Case) -> Vec<Finding> {
 fn below_base(case: &Case) -> Option<Finding> {
     let of_all = case.record.machine.processor.base_hz;
     let found = below(case, "all", |cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
-    let base = found.first()?.promised;
+    let Below { promised: base, cpu, .. } = *found.first()?;
     let told_base = told(
         format!("its base clock is {}", figure(base, "Hz")),
-        "machine.cpus[].base_hz or machine.processor.base_hz",
+        hz_told(case, cpu, "base_hz", |cpu| cpu.base_hz),
     );
     let what =
         |is: &str| format!("all cores together run at {is}, below the base clock of {}", figure(base, "Hz"));
@@ -75,7 +75,8 @@ fn one(
         ])
     } else {
         lines([
-            "look for heat and power limits: cooling, fans, the firmware's power profile, a power cap (sudo turbostat)",
+            "look for heat and power limits: cooling, fans, the firmware's power profile; a power cap: grep . \
+             /sys/class/powercap/*/constraint_*_power_limit_uw",
         ])
     };
     Some(Finding {

@@ -67,7 +67,7 @@ fn one(case: &Case) -> Option<Finding> {
                     "{} channels at {} MT/s and above carry {could_be}",
                     channels.populated, channels.mt_s.0
                 ),
-                "machine.memory_devices",
+                "machine.memory_devices[].channel and .configured_mt_s",
             ),
         ],
         remedy: lines([

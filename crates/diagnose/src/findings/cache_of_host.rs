@@ -4,7 +4,7 @@ use record::diagnosis::{Confidence, Finding, Severity};
 use record::machine::Cache;
 use record::units::{bytes, percent};
 
-use super::{Case, Rule, inputs, is_virtual, lines, of_fact};
+use super::{Case, Rule, cache_smaller, inputs, is_virtual, lines, of_fact};
 use crate::figures::told;
 use crate::levels::MUCH_SMALLER;
 
@@ -37,22 +37,24 @@ fn one(case: &Case) -> Option<Finding> {
     }
     let size = cache.bytes.filter(|size| *size > 0)?;
     let level = format!("L{}", cache.level);
-    let seen = case.levels.iter().find(|found| found.name == level).and_then(|found| found.measured_bytes);
-    let share = seen.map(|seen| seen as f64 / size as f64);
-    if share.is_some_and(|share| share < MUCH_SMALLER) {
+    // What is missing of it is told by the other rule.
+    if (cache_smaller::RULE.find)(case).iter().any(|found| found.place.as_ref() == Some(&level)) {
         return None;
     }
+    let seen = case.levels.iter().position(|found| found.name == level);
+    let seen = seen.and_then(|at| Some((at, case.levels[at].measured_bytes?)));
+    let seen = seen.map(|(at, seen)| (at, seen, seen as f64 / size as f64));
     let mut evidence = vec![told(
         format!("{level} of {}, one for all {online} CPUs", bytes(size)),
         "machine.caches[].bytes and .cpus",
     )];
-    if let (Some(seen), Some(share)) = (seen, share) {
+    if let Some((at, seen, share)) = seen.filter(|(_, _, share)| *share >= MUCH_SMALLER) {
         let says = format!(
             "while this ran, the latency curve left it at {}, {}",
             bytes(seen),
             percent(share.min(1.0))
         );
-        evidence.push(told(says, "diagnosis.levels[].measured_bytes"));
+        evidence.push(told(says, format!("diagnosis.levels[{at}].measured_bytes")));
     }
     Some(Finding {
         confidence: Confidence::Low,

@@ -5,7 +5,7 @@ use record::units::bytes;
 use record::{Level, Measurement};
 
 use super::{Case, Rule, costs, inputs, is_virtual, lines, of_fact};
-use crate::figures::{spread, told, verdict};
+use crate::figures::{evidence, spread, told, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
@@ -34,11 +34,76 @@ fn first_huge(case: &Case) -> Option<u64> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    case.levels.iter().enumerate().filter_map(|(at, level)| one(case, at, level)).collect()
+    let levels = case.levels.iter().enumerate();
+    levels.filter_map(|(at, level)| one(case, at, level).or_else(|| absent(case, at, level))).collect()
+}
+
+/// A cache that the kernel advertises and of which the curve shows nothing: loads take memory's time from the end of the
+/// cache before it on.
+fn absent(case: &Case, at: usize, level: &Level) -> Option<Finding> {
+    let advertised = level.advertised_bytes.filter(|size| *size > 0)?;
+    let before = case.levels.get(at.checked_sub(1)?)?.advertised_bytes?;
+    let memory = case.levels.last().filter(|last| last.name == "memory")?;
+    // A step within the cache before is that one's. What others took from a curve says nothing of the machine.
+    if level.measured_bytes.is_some_and(|seen| seen > before) || disturbed(case).is_some() {
+        return None;
+    }
+    let points = || case.of("load.latency").filter(|m| m.place.word("page") == Some("2MiB"));
+    let size = |m: &Measurement| m.place.count("bytes").unwrap_or(0);
+    // Memory's latency is one only of working sets well beyond the cache.
+    if points().map(size).max()? / 2 < advertised {
+        return None;
+    }
+    let as_memory = points().filter(|m| spread(&m.summary).1 >= memory.latency_ns / STILL_ON);
+    let first = as_memory.min_by_key(|m| size(m)).filter(|m| size(m) > before)?;
+    if size(first) as f64 >= advertised as f64 * MUCH_SMALLER {
+        return None;
+    }
+    let name = &level.name;
+    Some(Finding {
+        place: Some(name.clone()),
+        evidence: vec![
+            evidence(first, &format!("from {}, loads take memory's time:", bytes(size(first)))),
+            told(format!("the kernel advertises {}", bytes(advertised)), "machine.caches[].bytes"),
+        ],
+        remedy: remedy(case),
+        ..of_fact(
+            &RULE,
+            Severity::Warning,
+            REASON,
+            format!(
+                "of {} {name} nothing is to be had: loads beyond {} go to memory",
+                bytes(advertised),
+                bytes(before)
+            ),
+        )
+    })
+}
+
+const REASON: &str = "what a smaller cache costs depends on the working set of a program";
+
+fn remedy(case: &Case) -> Vec<String> {
+    if is_virtual(case.record) {
+        lines([
+            "size working sets by what is measured, not by what the kernel shows",
+            "an instance type with the whole package to itself gets the whole cache",
+        ])
+    } else {
+        lines([
+            "who else uses it: measure again on an idle machine",
+            "whether it is divided: sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata; \
+             sudo umount /sys/fs/resctrl",
+        ])
+    }
 }
 
 fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     let (measured, advertised) = (level.measured_bytes?, level.advertised_bytes.filter(|size| *size > 0)?);
+    let before = at.checked_sub(1).and_then(|before| case.levels[before].advertised_bytes);
+    // A step within the cache before is that one's.
+    if before.is_some_and(|before| measured <= before) {
+        return None;
+    }
     if at > 0 && first_huge(case).is_none_or(|first| measured < first) {
         return None;
     }
@@ -55,21 +120,9 @@ fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     }
     // Whether size is missing at all; that is no share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
-    let reason = "what a smaller cache costs depends on the working set of a program";
     let name = &level.name;
     let (seen, told_size) = (bytes(measured), bytes(advertised));
-    let remedy = if is_virtual(case.record) {
-        lines([
-            "size working sets by what is measured, not by what the kernel shows",
-            "an instance type with the whole package to itself gets the whole cache",
-        ])
-    } else {
-        lines([
-            "who else uses it: measure again on an idle machine",
-            "whether it is divided: sudo mount -t resctrl resctrl /sys/fs/resctrl; cat /sys/fs/resctrl/schemata",
-        ])
-    };
-    let mut evidence = vec![
+    let mut figures = vec![
         told(
             format!("the latency curve leaves {name} between {seen} and {}", bytes(next)),
             format!("diagnosis.levels[{at}].measured_bytes"),
@@ -81,20 +134,22 @@ fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
         Some(_) => (Severity::Note, Confidence::Low),
         None => (Severity::Warning, Confidence::High),
     };
-    evidence.extend(disturbed);
+    let (when, are) = if disturbed.is_some() { ("while this ran, ", "were") } else { ("", "are") };
+    figures.extend(disturbed);
     Some(Finding {
         confidence,
         place: Some(name.clone()),
-        evidence,
-        remedy,
-        ..of_fact(&RULE, severity, reason, format!("{seen} of {told_size} {name} are to be had"))
+        evidence: figures,
+        remedy: remedy(case),
+        ..of_fact(&RULE, severity, REASON, format!("{when}{seen} of {told_size} {name} {are} to be had"))
     })
 }
 
 /// Why the curve may show less of a cache than there is: others used it, or the curve is too noisy.
 fn disturbed(case: &Case) -> Option<Evidence> {
     if let Some(load) = (super::other_load::RULE.find)(case).into_iter().next() {
-        return Some(told(format!("in doubt: {}", load.what), "conditions.before.load"));
+        let from = load.evidence.into_iter().next().map_or_else(String::new, |seen| seen.from);
+        return Some(told(format!("in doubt: {}", load.what), from));
     }
     let (mut points, mut doubtful) = (0usize, 0usize);
     for m in case.of("load.latency") {
@@ -131,6 +186,25 @@ mod tests {
     }
 
     #[test]
+    fn a_cache_of_which_nothing_shows_is_found() {
+        let none = |largest: u64| {
+            let mut record = machine(2);
+            for (level, bytes, cpus) in [(1, 32 << 10, 1), (2, 1 << 20, 1), (3, 32 << 20, 2)] {
+                add_cache(&mut record, level, bytes, cpus);
+            }
+            let curve = [(32 << 10, 1.3), (1 << 20, 4.5), (u64::MAX, 100.0)];
+            add_curve(&mut record, "2MiB", &steps(&sizes(4 << 10, largest), &curve));
+            record
+        };
+        let finding = &found(&none(1 << 30), RULE)[0];
+        assert_eq!(finding.what, "of 32 MiB L3 nothing is to be had: loads beyond 1 MiB go to memory");
+        assert_eq!(found(&none(16 << 20), RULE), [], "where nothing large was measured, memory was not");
+        let mut busy = none(1 << 30);
+        busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
+        assert_eq!(found(&busy, RULE), []);
+    }
+
+    #[test]
     fn a_disturbed_run_only_notes_it() {
         let mut busy = with(8);
         busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
@@ -141,6 +215,7 @@ mod tests {
         for record in [busy, noisy] {
             let finding = &found(&record, RULE)[0];
             assert_eq!(finding.severity, Severity::Note);
+            assert!(finding.what.starts_with("while this ran, 8 MiB of"), "{finding:?}");
             assert!(finding.evidence.iter().any(|seen| seen.says.starts_with("in doubt: ")), "{finding:?}");
         }
     }

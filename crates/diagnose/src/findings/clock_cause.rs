@@ -6,7 +6,7 @@ use record::diagnosis::Evidence;
 use record::units::figure;
 
 use super::{is_virtual, lines};
-use crate::figures::{RESOLUTION, pasteable, told, write_command};
+use crate::figures::{RESOLUTION, pasteable, restore_command, told, write_command, write_for_cpus};
 
 /// A cause with what speaks for it and what to do.
 #[derive(Default)]
@@ -20,23 +20,54 @@ pub(super) struct Cause {
     pub is_set: bool,
 }
 
-/// Where cpufreq keeps a setting of all CPUs.
-fn policy(file: &str) -> String {
-    format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")
+/// A setting of cpufreq that holds the clock down.
+struct Setting<'a> {
+    /// The entry of `conditions.before.clocks`.
+    at: usize,
+    setting: &'a ClockSetting,
+    /// Whether all CPUs have the same settings.
+    only: bool,
+}
+
+impl Setting<'_> {
+    /// The command that writes `file` of all CPUs with this setting; others have one that is not to be touched.
+    fn write(&self, value: &str, file: &str) -> String {
+        if self.only {
+            write_command(value, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}"))
+        } else {
+            write_for_cpus(value, &self.setting.cpus, &format!("cpufreq/{file}"))
+        }
+    }
+
+    /// The way back to what the record has.
+    fn undo(&self, old: &str, file: &str) -> String {
+        match pasteable(old) {
+            Some(old) => self.write(old, file),
+            None => restore_command(old, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")),
+        }
+    }
+
+    fn seen(&self, says: String, file: &str) -> Vec<Evidence> {
+        vec![told(says, format!("conditions.before.clocks[{}].{file}", self.at))]
+    }
 }
 
 /// Why a CPU may run below `promised` Hz: the first of a limit, boost, the energy preference, the governor, the energy
 /// bias, the hypervisor, the battery.
 pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
     let snapshot = &record.conditions.before;
-    let setting = snapshot.clocks.iter().enumerate().find(|(_, setting)| setting.cpus.contains(cpu));
-    let by_setting = setting.and_then(|(at, setting)| limited(at, setting, promised));
+    let mut settings = snapshot.clocks.iter().enumerate().map(|(at, setting)| Setting {
+        at,
+        setting,
+        only: snapshot.clocks.len() == 1,
+    });
+    let setting = settings.find(|setting| setting.setting.cpus.contains(cpu));
+    let by_setting = setting.as_ref().and_then(|setting| limited(setting, promised));
     if let Some(cause) = by_setting.or_else(|| no_boost(snapshot)) {
         return cause;
     }
-    if let Some((at, setting)) = setting
-        && let Some(cause) =
-            preferred(at, setting).or_else(|| governed(at, setting)).or_else(|| biased(at, setting))
+    if let Some(setting) = &setting
+        && let Some(cause) = preferred(setting).or_else(|| governed(setting)).or_else(|| biased(setting))
     {
         return cause;
     }
@@ -51,34 +82,34 @@ pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
         return Cause {
             what: "the machine runs on battery".to_owned(),
             evidence: vec![told("on battery", "conditions.before.power_supply")],
-            remedy: lines(["plug it in"]),
+            remedy: lines(["run it on mains"]),
             is_set: true,
             ..Cause::default()
         };
     }
     Cause {
         what: "no setting explains it, so heat, a power limit or other load does".to_owned(),
-        remedy: lines([
-            "measure again on an idle machine; then look at cooling and power limits (sudo turbostat)",
-        ]),
+        remedy: lines(["measure again on an idle machine; then look at cooling and power limits: grep . \
+             /sys/class/hwmon/hwmon*/temp*_input /sys/class/powercap/*/constraint_*_power_limit_uw"]),
         ..Cause::default()
     }
 }
 
-fn limited(at: usize, setting: &ClockSetting, promised: f64) -> Option<Cause> {
-    let limit = setting.max_hz.filter(|limit| (*limit as f64) < promised * (1.0 - RESOLUTION))?;
-    let says = format!("upper limit set to {} for CPUs {}", figure(limit as f64, "Hz"), setting.cpus);
-    let path = policy("scaling_max_freq");
+fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
+    const FILE: &str = "scaling_max_freq";
+    let limit = setting.setting.max_hz.filter(|limit| (*limit as f64) < promised * (1.0 - RESOLUTION))?;
+    let says = format!("upper limit set to {} for CPUs {}", figure(limit as f64, "Hz"), setting.setting.cpus);
     Some(Cause {
         what: "a limit is set".to_owned(),
-        evidence: vec![told(says, format!("conditions.before.clocks[{at}].max_hz"))],
-        remedy: vec![write_command(&((promised / 1e3) as u64).to_string(), &path)],
-        undo: vec![write_command(&(limit / 1000).to_string(), &path)],
+        evidence: setting.seen(says, "max_hz"),
+        remedy: vec![setting.write(&((promised / 1e3) as u64).to_string(), FILE)],
+        undo: vec![setting.write(&(limit / 1000).to_string(), FILE)],
         is_set: true,
     })
 }
 
-fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
+/// Boost (turbo) switched off, with the way to switch it on and off again.
+pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
     let mut cause = Cause {
         what: "boost is switched off".to_owned(),
@@ -100,48 +131,41 @@ fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
 }
 
 /// The energy-performance preference, where there is one: then the governor's name says little.
-fn preferred(at: usize, setting: &ClockSetting) -> Option<Cause> {
-    let epp = setting.epp.as_deref().filter(|epp| !matches!(*epp, "performance" | "default" | "0"))?;
-    let path = policy("energy_performance_preference");
+fn preferred(setting: &Setting) -> Option<Cause> {
+    const FILE: &str = "energy_performance_preference";
+    let epp = setting.setting.epp.as_deref();
+    let epp = epp.filter(|epp| !matches!(*epp, "performance" | "default" | "0"))?;
     Some(Cause {
         what: format!("the energy preference is {epp}"),
-        evidence: vec![told(
-            format!("energy-performance preference {epp}"),
-            format!("conditions.before.clocks[{at}].epp"),
-        )],
-        remedy: vec![write_command("performance", &path)],
-        undo: pasteable(epp).map(|old| write_command(old, &path)).into_iter().collect(),
+        evidence: setting.seen(format!("energy-performance preference {epp}"), "epp"),
+        remedy: vec![setting.write("performance", FILE)],
+        undo: vec![setting.undo(epp, FILE)],
         is_set: true,
     })
 }
 
-fn governed(at: usize, setting: &ClockSetting) -> Option<Cause> {
-    let governor = setting.governor.as_deref().filter(|governor| *governor != "performance")?;
-    let path = policy("scaling_governor");
+fn governed(setting: &Setting) -> Option<Cause> {
+    const FILE: &str = "scaling_governor";
+    let governor = setting.setting.governor.as_deref().filter(|governor| *governor != "performance")?;
     Some(Cause {
         what: format!("the governor is {governor}"),
-        evidence: vec![told(
-            format!("governor {governor}"),
-            format!("conditions.before.clocks[{at}].governor"),
-        )],
-        remedy: vec![write_command("performance", &path)],
-        undo: pasteable(governor).map(|old| write_command(old, &path)).into_iter().collect(),
+        evidence: setting.seen(format!("governor {governor}"), "governor"),
+        remedy: vec![setting.write("performance", FILE)],
+        undo: vec![setting.undo(governor, FILE)],
         is_set: true,
     })
 }
 
 /// The energy-performance bias: 0 is performance, 15 saves the most.
-fn biased(at: usize, setting: &ClockSetting) -> Option<Cause> {
-    const PATH: &str = "/sys/devices/system/cpu/cpu*/power/energy_perf_bias";
-    let bias = setting.epb.filter(|bias| *bias > 0)?;
+fn biased(setting: &Setting) -> Option<Cause> {
+    const FILE: &str = "power/energy_perf_bias";
+    let bias = setting.setting.epb.filter(|bias| *bias > 0)?;
+    let cpus = &setting.setting.cpus;
     Some(Cause {
         what: format!("the energy bias is {bias} of 15"),
-        evidence: vec![told(
-            format!("energy-performance bias {bias}, 0 is performance"),
-            format!("conditions.before.clocks[{at}].epb"),
-        )],
-        remedy: vec![write_command("0", PATH)],
-        undo: vec![write_command(&bias.to_string(), PATH)],
+        evidence: setting.seen(format!("energy-performance bias {bias}, 0 is performance"), "epb"),
+        remedy: vec![write_for_cpus("0", cpus, FILE)],
+        undo: vec![write_for_cpus(&bias.to_string(), cpus, FILE)],
         is_set: true,
     })
 }

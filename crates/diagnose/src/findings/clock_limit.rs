@@ -27,6 +27,12 @@ fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
 }
 
+/// Where the record tells a clock of a CPU: with itself, or once for all.
+pub(super) fn hz_told(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
+    let own = case.record.machine.cpus.iter().position(|known| known.id == cpu && hz(known).is_some());
+    own.map_or_else(|| format!("machine.processor.{name}"), |at| format!("machine.cpus[{at}].{name}"))
+}
+
 /// One CPU below what it promises.
 pub(super) struct Below<'a> {
     pub measured: &'a Measurement,
@@ -67,7 +73,7 @@ fn one(case: &Case) -> Option<Finding> {
         evidence(worst, &format!("CPU {cpu} alone runs at")),
         told(
             format!("it advertises {}", figure(*promised, "Hz")),
-            "machine.cpus[].max_hz or machine.processor.max_hz",
+            hz_told(case, *cpu, "max_hz", |cpu| cpu.max_hz),
         ),
     ];
     seen.extend(cause.evidence);
@@ -129,7 +135,7 @@ mod tests {
         set(&mut record, "performance", 4_000_000_000).epb = Some(15);
         let by_bias = &found(&record, RULE)[0];
         assert!(by_bias.what.ends_with("the energy bias is 15 of 15"), "{by_bias:?}");
-        assert!(by_bias.remedy[0].starts_with("echo 0 |") && by_bias.undo[0].starts_with("echo 15 |"));
+        assert!(by_bias.remedy[0].contains("do echo 0 |") && by_bias.undo[0].contains("do echo 15 |"));
 
         record.conditions.before.boost = Some(false);
         record.conditions.before.boost_source =
@@ -138,6 +144,19 @@ mod tests {
         assert_eq!(no_boost.remedy, ["echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"]);
         record.conditions.before.boost_source = Some("/sys/x; reboot".to_owned());
         assert!(!found(&record, RULE)[0].remedy[0].contains("reboot"));
+    }
+
+    #[test]
+    fn settings_of_other_cpus_are_left_alone() {
+        let mut record = with(2.5e9);
+        set(&mut record, "powersave", 4_000_000_000);
+        let mut others = record.conditions.before.clocks[0].clone();
+        others.cpus = (1..8).collect();
+        others.governor = Some("performance".to_owned());
+        record.conditions.before.clocks.push(others);
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.remedy[0].starts_with("for cpu in 0; do echo performance |"), "{finding:?}");
+        assert!(finding.undo[0].starts_with("for cpu in 0; do echo powersave |"), "{finding:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use record::statistics::Verdict;
 use record::units::figure;
 
 use super::{Case, Rule, by_model, inputs};
-use crate::figures::{evidence, middle, spread, told, verdict, write_command};
+use crate::figures::{evidence, middle, restore_command, spread, told, verdict, write_command};
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
@@ -61,7 +61,7 @@ fn one(case: &Case) -> Option<Finding> {
     match fast {
         Some(fast) => {
             remedy.push(write_command(fast, PATH));
-            undo.extend(source.and_then(crate::figures::pasteable).map(|old| write_command(old, PATH)));
+            undo.push(restore_command(source.unwrap_or_default(), PATH));
         }
         None => remedy
             .push("why the kernel gave up the fast one: sudo dmesg | grep -iE 'tsc|clocksource'".to_owned()),

@@ -3,8 +3,8 @@
 
 use record::diagnosis::{Finding, Severity};
 
-use super::{Case, Rule, inputs, lines, of_fact};
-use crate::figures::told;
+use super::{Case, Rule, clocksource, inputs, lines, of_fact};
+use crate::figures::{evidence, middle, told};
 
 /// Whether the cycle counter keeps its rate in every state.
 pub const RULE: Rule = Rule { name: "counter-not-invariant", resource: None, missing, find };
@@ -21,6 +21,10 @@ fn find(case: &Case) -> Vec<Finding> {
         vec![told("the cycle counter does not keep its rate", "machine.processor.counter_invariant")];
     let source = case.record.conditions.before.clocksource.as_deref();
     seen.extend(source.map(|source| told(format!("clocksource {source}"), "conditions.before.clocksource")));
+    // Programs that read it through the kernel's clock, in user space, lose nothing.
+    let read = middle(case.of("cost.clock_read")).filter(|_| (clocksource::RULE.find)(case).is_empty());
+    seen.extend(read.map(|read| evidence(read, "reading the clock takes, in user space,")));
+    let severity = if read.is_some() { Severity::Note } else { Severity::Warning };
     vec![Finding {
         evidence: seen,
         remedy: lines([
@@ -29,7 +33,7 @@ fn find(case: &Case) -> Vec<Finding> {
         ]),
         ..of_fact(
             &RULE,
-            Severity::Warning,
+            severity,
             "what it costs shows in reading the clock, where the kernel has fallen back to a slow one",
             "the cycle counter is not invariant: it changes its rate with the clock or stops in idle states",
         )
@@ -39,7 +43,7 @@ fn find(case: &Case) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, missing};
+    use crate::samples::{found, machine, measured, missing};
 
     #[test]
     fn only_a_counter_that_is_known_to_change_is_found() {
@@ -49,5 +53,12 @@ mod tests {
         assert_eq!(found(&record, RULE), []);
         record.machine.processor.counter_invariant = Some(false);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);
+        record.conditions.before.clocksource = Some("kvm-clock".to_owned());
+        record.measurements.push(measured("cost.clock_read", record::Where::new().with("cpu", 0u32), 35.0));
+        assert_eq!(
+            found(&record, RULE)[0].severity,
+            Severity::Note,
+            "the kernel's clock is quick all the same"
+        );
     }
 }

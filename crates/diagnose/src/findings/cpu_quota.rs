@@ -1,9 +1,9 @@
 //! A cgroup quota below the CPUs that the process may run on.
 
-use record::diagnosis::Finding;
+use record::diagnosis::{Finding, Severity};
 use record::units::{percent, significant};
 
-use super::{Case, Rule, by_model, inputs, lines, theft};
+use super::{Case, Rule, by_model, inputs, lines, of_fact, theft};
 use crate::figures::{modelled, told};
 use crate::resources::CORE;
 
@@ -39,8 +39,11 @@ pub(super) fn stops(case: &Case) -> Option<f64> {
 }
 
 fn one(case: &Case) -> Option<Finding> {
-    let (quota, allowed) = quota(case)?;
-    let loss = modelled(1.0 - quota / f64::from(allowed))?;
+    let smaller = quota(case)
+        .and_then(|(quota, allowed)| Some((quota, allowed, modelled(1.0 - quota / f64::from(allowed))?)));
+    let Some((quota, allowed, loss)) = smaller else {
+        return stopped(case);
+    };
     let mut seen = vec![
         told(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"),
         told(format!("{allowed} CPUs allowed, which is what programs count"), "machine.counts.cpus_allowed"),
@@ -61,7 +64,13 @@ fn one(case: &Case) -> Option<Finding> {
     } else {
         format!("a quota of {} CPUs stops the work on {allowed} CPUs", significant(quota))
     };
+    let old = significant(quota);
     Some(Finding {
+        place: Some("this cgroup".to_owned()),
+        undo: vec![format!(
+            "docker update --cpus {old} CONTAINER; systemctl set-property UNIT CPUQuota={:.0}%",
+            quota * 100.0
+        )],
         evidence: seen,
         remedy: lines([
             "raise or lift it: docker update --cpus N CONTAINER; resources.limits.cpu in Kubernetes; \
@@ -70,6 +79,32 @@ fn one(case: &Case) -> Option<Finding> {
              stops of tens of milliseconds then end",
         ]),
         ..by_model(&RULE, loss, what)
+    })
+}
+
+/// Periods in which a cgroup was stopped though its quota is not below the CPUs allowed: it is another cgroup's above, or
+/// one of many threads that all run for moments.
+fn stopped(case: &Case) -> Option<Finding> {
+    let periods = periods(case)?;
+    let says = format!("the quota stopped this cgroup in {periods} periods during the run");
+    let mut seen = vec![told(says, "conditions.after.quota_throttled")];
+    if let Some((quota, allowed)) = quota(case) {
+        seen.push(told(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"));
+        seen.push(told(format!("{allowed} CPUs allowed"), "machine.counts.cpus_allowed"));
+    }
+    Some(Finding {
+        place: Some("this cgroup".to_owned()),
+        evidence: seen,
+        remedy: lines([
+            "which quota and how often: cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat (and in the cgroups above)",
+            "raise it, or run fewer threads: a burst of many threads spends the quota of a period in a part of it",
+        ]),
+        ..of_fact(
+            &RULE,
+            Severity::Warning,
+            "how long each stop lasted is not told; stolen time shows what was taken",
+            format!("a quota stopped the work in {periods} periods though it allows all CPUs"),
+        )
     })
 }
 
@@ -91,6 +126,16 @@ mod tests {
     }
 
     #[test]
+    fn stops_without_a_smaller_quota_are_told_without_a_loss() {
+        let mut record = machine(4);
+        record.conditions.before.quota_throttled = Some(3);
+        record.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.what.contains("in 6 periods"), "{finding:?}");
+        assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
+    }
+
+    #[test]
     fn a_quota_of_all_cpus_or_none_is_silence() {
         let mut record = machine(4);
         assert_eq!(found(&record, RULE), []);
@@ -98,6 +143,10 @@ mod tests {
             record.machine.limits.cpu_quota = Some(quota);
             assert_eq!(found(&record, RULE), [], "{quota}");
         }
+        record.machine.limits.cpu_quota = Some(4.0);
+        record.conditions.before.quota_throttled = Some(3);
+        record.conditions.after = Some(record::Snapshot { quota_throttled: Some(3), ..Default::default() });
+        assert_eq!(found(&record, RULE), []);
         record.machine.counts.cpus_allowed = None;
         assert_eq!(missing(&record, RULE), Some("the CPUs that this process may use"));
     }

@@ -25,17 +25,20 @@ fn one(case: &Case) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(allowed) / f64::from(online))?;
     let limits = &machine.limits;
     let by_cpuset = !limits.cpuset.is_empty() && limits.cpuset.len() <= limits.affinity.len();
-    let (who, from, remedy) = if by_cpuset {
+    let now = if by_cpuset { &limits.cpuset } else { &limits.affinity };
+    let (who, from, remedy, undo) = if by_cpuset {
         (
             "its cpuset",
             "machine.limits.cpuset",
             "widen it: docker update --cpuset-cpus LIST CONTAINER; cpuset.cpus in the cgroup",
+            format!("docker update --cpuset-cpus {now} CONTAINER"),
         )
     } else {
         (
             "its affinity",
             "machine.limits.affinity",
-            "start it on all CPUs: taskset -c LIST COMMAND; taskset -ap LIST PID",
+            "start it on all CPUs: taskset -c LIST COMMAND; one that runs: taskset -acp LIST PID",
+            format!("taskset -acp {now} PID"),
         )
     };
     let mine = machine.allowed_cpus();
@@ -54,6 +57,7 @@ fn one(case: &Case) -> Option<Finding> {
             remedy,
             "programs that size themselves by the machine: give them the number (nproc tells it)",
         ]),
+        undo: if now.is_empty() { Vec::new() } else { vec![undo] },
         ..by_model(&RULE, loss, format!("only {allowed} of {online} CPUs may be used"))
     };
     let isolated = &machine.kernel.isolated;

@@ -92,7 +92,7 @@ fn one(case: &Case) -> Option<Finding> {
                     cache.name,
                     figure(cache.latency_ns, "ns")
                 ),
-                "diagnosis.levels[].latency_ns",
+                format!("diagnosis.levels[{}].latency_ns", case.levels.len().saturating_sub(2)),
             ),
         ],
         remedy,

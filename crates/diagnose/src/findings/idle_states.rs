@@ -1,6 +1,7 @@
 //! Waking costs time because CPUs sleep deeply in between.
 
 use record::diagnosis::Finding;
+use record::machine::IdleState;
 use record::units::figure;
 
 use super::timer_slack::{both, gains};
@@ -40,19 +41,26 @@ fn one(case: &Case) -> Option<Finding> {
         place: cpus_text(&gain.cpus),
         evidence: seen,
         remedy: lines([
-            "while a program that must answer quickly runs: keep /dev/cpu_dma_latency open with 0 written to it",
-            "for all programs: sudo cpupower idle-set -D 10",
+            "as long as this runs, until Ctrl-C: sudo sh -c 'exec 3>/dev/cpu_dma_latency; printf \"\\0\\0\\0\\0\" >&3; \
+             sleep infinity'",
+            "until the next boot: sudo cpupower idle-set -D 10",
         ]),
-        undo: lines(["sudo cpupower idle-set -E"]),
+        undo: off_before(states),
         ..finding(&RULE, loss, format!("idle states delay each wake-up by {saved}"))
     })
+}
+
+/// All states on again, but for those that were off before.
+fn off_before(states: &[IdleState]) -> Vec<String> {
+    let off = states.iter().enumerate().filter(|(_, state)| state.disabled == Some(true));
+    let off: String = off.map(|(at, _)| format!("; sudo cpupower idle-set -d {at}")).collect();
+    vec![format!("sudo cpupower idle-set -E{off}")]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::samples::{add_wakeups, found, machine, missing};
-    use record::machine::IdleState;
 
     #[test]
     fn deep_sleep_is_found_in_real_time_threads() {
@@ -63,6 +71,9 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert!(finding.what.contains("55.0 µs"), "{finding:?}");
         assert!(finding.evidence[2].says.contains("133 µs"), "{finding:?}");
+        assert_eq!(finding.undo, ["sudo cpupower idle-set -E"]);
+        record.machine.idle_states.push(IdleState { disabled: Some(true), ..IdleState::default() });
+        assert_eq!(found(&record, RULE)[0].undo, ["sudo cpupower idle-set -E; sudo cpupower idle-set -d 1"]);
     }
 
     #[test]

@@ -17,16 +17,23 @@ const WITHOUT_NS: (f64, f64) = (50.0, 150.0);
 /// Words of the kernel's reports (arch/x86/kernel/cpu/bugs.c, arch/arm64/kernel/proton-pack.c) that stand for work on
 /// each entry or exit: page tables switched, speculation barriers, buffers and branch history cleared, guarded returns.
 /// Retpolines are left out: the way into the kernel has hardly an indirect branch.
-const ON_THE_WAY: [&str; 8] = [
+const ON_THE_WAY: [&str; 10] = [
     "PTI",
     "IBRS",
     "Clear CPU buffers",
     "Clear buffers",
     "untrained return thunk",
+    "return thunks",
     "Safe RET",
     "Stuffing",
-    "Clear BHB",
+    // x86: the loop that clears the history of branches. `Vulnerable, KVM: SW loop` does so for guests alone.
+    "BHI: SW loop",
+    // aarch64: the same, on the way in.
+    ", BHB",
 ];
+
+/// The whole report of flaws that are met by a barrier on each way in; elsewhere the word is about switches of tasks.
+const BARRIER: &str = "Mitigation: IBPB";
 
 fn missing(case: &Case) -> Option<&'static str> {
     let told = &case.record.machine.kernel.mitigations;
@@ -45,7 +52,8 @@ fn is_on_the_way(report: &str) -> bool {
     // Enhanced IBRS is set once at boot.
     let report = report.replace("Enhanced / Automatic IBRS", "").replace("Enhanced IBRS", "");
     let report = report.replace("PBRSB-eIBRS", "");
-    report.starts_with("Mitigation") && ON_THE_WAY.iter().any(|word| report.contains(word))
+    report.starts_with("Mitigation")
+        && (report.trim_end() == BARRIER || ON_THE_WAY.iter().any(|word| report.contains(word)))
 }
 
 fn one(case: &Case) -> Option<Finding> {
@@ -116,6 +124,18 @@ mod tests {
             found(&with("mds", "Vulnerable: Clear CPU buffers attempted, no microcode", 400.0), RULE),
             []
         );
+    }
+
+    #[test]
+    fn each_way_of_clearing_the_history_of_branches_is_known() {
+        let found = |report: &str| found(&with("spectre_v2", report, 400.0), RULE).len();
+        let intel =
+            "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; PBRSB-eIBRS: SW sequence; BHI: ";
+        assert_eq!(found(&format!("{intel}SW loop, KVM: SW loop")), 1);
+        assert_eq!(found(&format!("{intel}Vulnerable, KVM: SW loop")), 0);
+        assert_eq!(found(&format!("{intel}BHI_DIS_S")), 0);
+        assert_eq!((found("Mitigation: CSV2, BHB"), found("Mitigation: CSV2, but not BHB")), (1, 0));
+        assert_eq!(found("Mitigation: IBPB\n"), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod all_core_clock;
 mod bandwidth_below_parts;
 mod bandwidth_shared;
+mod boost_off;
 mod busy_stalled;
 mod cache_of_host;
 mod cache_smaller;
@@ -38,6 +39,7 @@ mod swap;
 mod theft;
 mod throttled;
 mod timer_slack;
+mod timer_tick;
 mod vector_clock;
 mod virtual_topology;
 
@@ -106,6 +108,7 @@ pub const RULES: &[Rule] = &[
     all_core_clock::RULE,
     bandwidth_below_parts::RULE,
     bandwidth_shared::RULE,
+    boost_off::RULE,
     busy_stalled::RULE,
     cache_of_host::RULE,
     cache_smaller::RULE,
@@ -137,15 +140,20 @@ pub const RULES: &[Rule] = &[
     swap::RULE,
     throttled::RULE,
     timer_slack::RULE,
+    timer_tick::RULE,
     vector_clock::RULE,
     virtual_topology::RULE,
 ];
+
+/// Where a finding is that has no narrower place.
+const MACHINE: &str = "the whole machine";
 
 /// The findings of all rules, the worst first; of those equally bad the largest loss, then by the rule's name.
 pub fn findings(case: &Case) -> Vec<Finding> {
     let able = RULES.iter().filter(|rule| (rule.missing)(case).is_none());
     let mut found: Vec<Finding> = able.flat_map(|rule| (rule.find)(case)).collect();
     for finding in &mut found {
+        finding.place.get_or_insert_with(|| MACHINE.to_owned());
         weaken(case, finding);
     }
     found.sort_by(|a, b| {
@@ -166,13 +174,24 @@ pub fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     RULES.iter().filter_map(untold).collect()
 }
 
-/// A finding that leans on a measurement which says of itself that it should not be leaned on is a note, and says so.
+/// A finding that leans on a measurement which says of itself that it should not be leaned on is a note, and says so. One
+/// that leans on a single sample, as other tools' figures often are, is not as sure as its interval looks.
 fn weaken(case: &Case, finding: &mut Finding) {
-    let doubt = |seen: &Evidence| {
+    let of = |seen: &Evidence, which: fn(&&Measurement) -> bool| {
         let metric = seen.from.split(' ').next()?;
-        let doubtful = case.of(metric).filter(|m| m.doubt.is_some());
-        let measurement = doubtful.into_iter().find(|m| place(m) == seen.from)?;
-        Some(told(format!("in doubt: {}", measurement.doubt.as_deref()?), seen.from.clone()))
+        case.of(metric).filter(which).find(|m| place(m) == seen.from)
+    };
+    let single = |seen: &Evidence| {
+        of(seen, |m| m.summary.n == 1)?;
+        Some(told("from one sample: how far it scatters is not known", seen.from.clone()))
+    };
+    if let Some(single) = finding.evidence.iter().find_map(single).filter(|_| finding.measured) {
+        finding.confidence = finding.confidence.min(Confidence::Medium);
+        finding.evidence.push(single);
+    }
+    let doubt = |seen: &Evidence| {
+        let doubtful = of(seen, |m| m.doubt.is_some())?;
+        Some(told(format!("in doubt: {}", doubtful.doubt.as_deref()?), seen.from.clone()))
     };
     let doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
     if !doubts.is_empty() {
@@ -229,5 +248,7 @@ fn lines<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.into_iter().map(str::to_owned).collect()
 }
 
+#[cfg(test)]
+pub(crate) mod sound;
 #[cfg(test)]
 mod tests;

@@ -39,20 +39,26 @@ fn one(case: &Case) -> Option<Finding> {
     let loss = verdict(share((REMOTE.0 + REMOTE.1) / 2.0), (share(REMOTE.0), share(REMOTE.1)));
     let mut seen = vec![told(format!("{packages} packages, one node"), "machine.counts.packages and .nodes")];
     let option = machine.kernel.options.iter().find(|option| *option == "numa=off");
-    let (who, remedy) = match option {
+    let (who, remedy, undo) = match option {
         Some(_) => {
             seen.push(told("numa=off on the kernel's command line", "machine.kernel.options"));
-            ("on the kernel's command line", "take numa=off off the kernel's command line and boot")
+            (
+                "on the kernel's command line",
+                "take numa=off off the kernel's command line and boot",
+                "put it there again and boot",
+            )
         }
         None => (
             "in the firmware",
             "in the firmware: NUMA on, which is memory (node) interleaving off; then one process a node",
+            "in the firmware: memory (node) interleaving on again",
         ),
     };
     Some(Finding {
         severity: at_most_warning(&loss),
         evidence: seen,
         remedy: lines([remedy]),
+        undo: lines([undo]),
         ..by_model(
             &RULE,
             loss,

@@ -5,7 +5,7 @@ use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
 
 use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{cpus_text, modelled, told, write_command};
+use crate::figures::{cpus_text, modelled, told, write_command, write_for_cpus};
 
 /// CPUs present that are not online.
 pub const RULE: Rule = Rule { name: "offline-cpus", resource: None, missing, find };
@@ -43,19 +43,14 @@ fn one(case: &Case) -> Option<Finding> {
         let undo = (smt == Some("off")).then(|| write_command("off", SMT));
         (Verdict::NotMeasurable { reason }, Severity::Note, vec![remedy], undo.into_iter().collect())
     } else {
-        let paths = |list: &CpuList, value: &str| {
-            let shown = list.iter().take(64).map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(" ");
-            format!(
-                "for cpu in {shown}; do echo {value} | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done"
+        let (remedy, undo) = if off.is_empty() {
+            (
+                lines(["each that is in /sys/devices/system/cpu/offline: sudo chcpu -e LIST"]),
+                lines(["sudo chcpu -d LIST"]),
             )
-        };
-        let known = !off.is_empty();
-        let remedy = if known {
-            vec![paths(&off, "1")]
         } else {
-            lines(["echo 1 | sudo tee /sys/devices/system/cpu/cpu*/online"])
+            (vec![write_for_cpus("1", &off, "online")], vec![write_for_cpus("0", &off, "online")])
         };
-        let undo = if known { vec![paths(&off, "0")] } else { Vec::new() };
         (share.clone(), crate::figures::severity(&share), remedy, undo)
     };
     let what = if siblings_off {
@@ -94,7 +89,15 @@ mod tests {
             (finding.what.as_str(), finding.place.as_deref()),
             ("2 of 8 CPUs are offline", Some("CPUs 6-7"))
         );
-        assert!(finding.remedy[0].contains("for cpu in 6 7; do echo 1"), "{finding:?}");
+        assert!(finding.remedy[0].contains("for cpu in $(seq 6 7); do echo 1"), "{finding:?}");
+    }
+
+    #[test]
+    fn cpus_without_numbers_are_told_where_these_stand() {
+        let mut record = with(0);
+        record.machine.counts.cpus_present = Some(10);
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.what.starts_with("2 of 10") && finding.remedy[0].contains("chcpu -e"), "{finding:?}");
     }
 
     #[test]

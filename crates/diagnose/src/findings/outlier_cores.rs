@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::Measurement;
-use record::diagnosis::Finding;
+use record::diagnosis::{Finding, Severity};
 use record::machine::Cpu;
 use record::statistics::{MAD_SCALE, Verdict};
 use record::units::figure;
 
-use super::{Case, Rule, costs, finding, inputs, lines};
+use super::{Case, Rule, costs, finding, inputs, lines, of_fact};
 use crate::figures::{
     RESOLUTION, cpus_of, cpus_text, evidence, is_at, median, share_of, spread, told, verdict,
 };
@@ -43,7 +43,51 @@ fn find(case: &Case) -> Vec<Finding> {
         let kind = cpu.map_or((None, None), |cpu| (cpu.kind.as_deref(), cpu.max_hz));
         kinds.entry(kind).or_default().push(m);
     }
-    kinds.values().filter(|clocks| clocks.len() >= FEWEST).filter_map(|clocks| one(clocks)).collect()
+    let outliers = kinds.values().filter(|clocks| clocks.len() >= FEWEST).filter_map(|clocks| one(clocks));
+    outliers.chain(by_design(case, &known)).collect()
+}
+
+/// Cores of several kinds: a note with the clock of each.
+fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
+    let mut kinds: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    for m in clocks(case).into_iter().filter(|m| m.value().is_finite() && m.value() > 0.0) {
+        let cpu = m.place.count("cpu").and_then(|cpu| known.get(&cpu))?;
+        kinds.entry(cpu.kind.as_deref()?).or_default().push(m);
+    }
+    let usual = |clocks: &[&Measurement]| median(clocks.iter().map(|m| m.value()));
+    let mut kinds: Vec<(&str, f64, Vec<&Measurement>)> =
+        kinds.into_iter().filter_map(|(kind, clocks)| Some((kind, usual(&clocks)?, clocks))).collect();
+    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let ((_, fast, fastest), (_, slow, _)) = (kinds.first()?, kinds.last()?);
+    if *slow >= fast * (1.0 - RESOLUTION) {
+        return None;
+    }
+    let quick = cpus_of(fastest.iter().copied());
+    let told_kinds: Vec<String> = kinds
+        .iter()
+        .map(|(kind, hz, clocks)| format!("{} {kind} at {}", clocks.len(), figure(*hz, "Hz")))
+        .collect();
+    let seen = kinds.iter().map(|(kind, hz, clocks)| {
+        let cpus = cpus_text(&cpus_of(clocks.iter().copied())).unwrap_or_default();
+        told(
+            format!("{kind}: {cpus} at {} in the median", figure(*hz, "Hz")),
+            "core.clock active=all vector=scalar",
+        )
+    });
+    Some(Finding {
+        place: cpus_text(&cpus_of(kinds.iter().flat_map(|(_, _, clocks)| clocks.iter().copied()))),
+        evidence: seen.chain([told("the kinds of core", "machine.cpus[].kind")]).collect(),
+        remedy: vec![
+            "work that is divided evenly waits for the slower ones: divide it in small pieces".to_owned(),
+            format!("what must be quick: taskset -c {quick} COMMAND"),
+        ],
+        ..of_fact(
+            &RULE,
+            Severity::Note,
+            "what the slower ones cost depends on how much each kind does in a cycle, and on how work is divided",
+            format!("the cores are of {} kinds: {}", kinds.len(), told_kinds.join(", ")),
+        )
+    })
 }
 
 fn one(clocks: &[&Measurement]) -> Option<Finding> {
@@ -127,6 +171,24 @@ mod tests {
             }
             assert_eq!(found(record, RULE), []);
         }
+    }
+
+    #[test]
+    fn cores_of_two_kinds_are_a_note() {
+        let mut record = with(&[5.0e9, 5.0e9, 3.8e9, 3.8e9]);
+        for (cpu, kind) in
+            record.machine.cpus.iter_mut().zip(["performance", "performance", "efficiency", "efficiency"])
+        {
+            cpu.kind = Some(kind.to_owned());
+        }
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(finding.severity, Severity::Note);
+        assert!(finding.what.ends_with("2 performance at 5.00 GHz, 2 efficiency at 3.80 GHz"), "{finding:?}");
+        assert!(finding.remedy[1].ends_with("taskset -c 0-1 COMMAND"), "{finding:?}");
+        for m in &mut record.measurements {
+            *m = measured("core.clock", m.place.clone(), 3.8e9);
+        }
+        assert_eq!(found(&record, RULE), []);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use record::diagnosis::Finding;
 use record::units::bytes;
 
 use super::{Case, Rule, costs, finding, inputs, is_virtual};
-use crate::figures::{evidence, loss, pasteable, severity, told, write_command};
+use crate::figures::{evidence, loss, restore_command, severity, told, write_command};
 use crate::resources::{MEMORY_LATENCY, Walk, beyond, pages};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
@@ -72,7 +72,7 @@ pub(super) fn remedy(thp: Option<&str>) -> (Vec<String>, Vec<String>) {
         "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1".to_owned(),
     );
     remedy.push(format!("for every program: {}", write_command("always", ENABLED)));
-    (remedy, pasteable(old).map(|old| write_command(old, ENABLED)).into_iter().collect())
+    (remedy, vec![restore_command(old, ENABLED)])
 }
 
 #[cfg(test)]

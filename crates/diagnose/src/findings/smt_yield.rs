@@ -74,13 +74,17 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     };
     let share = percent(each.max(0.0));
     let reason = "how many CPUs are counted costs no speed; what is planned by the count does";
-    let (what, remedy) = if each < LITTLE {
+    let (what, remedy, undo) = if each < LITTLE {
         (
             format!(
                 "a sibling adds {share} of a core: capacity is {} times the cores, not {siblings:.0}",
                 significant(usual)
             ),
-            lines(["count cores, not CPUs, when sizing; one thread a core where each must be fast"]),
+            vec![
+                "count cores, not CPUs, when sizing; one thread a core where each must be fast".to_owned(),
+                format!("or without siblings: {}", write_command("off", CONTROL)),
+            ],
+            vec![write_command("on", CONTROL)],
         )
     } else if each > MUCH {
         (
@@ -88,6 +92,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
                 "a sibling is worth {share} of a core: work that leaves siblings idle leaves them unused"
             ),
             lines(["use all CPUs: a thread on each sibling"]),
+            Vec::new(),
         )
     } else {
         return None;
@@ -96,6 +101,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
         severity: Severity::Note,
         evidence: shown().collect(),
         remedy,
+        undo,
         ..by_model(&RULE, Verdict::NotMeasurable { reason: reason.to_owned() }, what)
     })
 }

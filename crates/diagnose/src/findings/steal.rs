@@ -3,7 +3,7 @@
 use record::diagnosis::Finding;
 use record::units::percent;
 
-use super::{Case, Rule, finding, inputs, lines};
+use super::{Case, Rule, finding, inputs, theft};
 use crate::figures::{modelled, told};
 use crate::resources::CORE;
 
@@ -24,17 +24,16 @@ fn one(case: &Case) -> Option<Finding> {
     let share = case.record.conditions.after.as_ref()?.steal_share?;
     let loss = modelled(share)?;
     let lost = percent(share);
-    Some(Finding {
-        evidence: vec![told(
-            format!("steal {lost} of all CPU time during the run"),
-            "conditions.after.steal_share",
-        )],
-        remedy: lines([
-            "none from inside: another host (stop and start the instance), or a type without shared CPUs or credits",
-            "figures taken meanwhile are marked: measure again when steal is 0",
-        ]),
-        ..finding(&RULE, loss, format!("the hypervisor gave {lost} of this machine's CPU time to others"))
-    })
+    let mut seen =
+        vec![told(format!("steal {lost} of all CPU time during the run"), "conditions.after.steal_share")];
+    // The kernel counts as steal what a cap withholds, too.
+    let cap = theft::cap(case);
+    seen.extend(cap.map(theft::as_a_cap));
+    let what = match cap {
+        Some(_) => format!("a cap of the hypervisor's withholds {lost} of this machine's CPU time"),
+        None => format!("the hypervisor gave {lost} of this machine's CPU time to others"),
+    };
+    Some(Finding { evidence: seen, remedy: theft::host_remedy(cap.is_some()), ..finding(&RULE, loss, what) })
 }
 
 #[cfg(test)]
@@ -51,6 +50,16 @@ mod tests {
     #[test]
     fn steal_during_the_run_is_found() {
         assert!(found(&with(Some(0.07)), RULE)[0].what.contains("7.00 %"));
+    }
+
+    #[test]
+    fn a_cap_is_told_from_neighbours() {
+        let mut record = with(Some(0.5));
+        let place = record::Where::new().with("cpu", 0u32).with("cause", "below");
+        record.measurements.push(crate::samples::measured("stolen.gap", place, 5e7));
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.what.starts_with("a cap of the hypervisor's withholds 50"), "{finding:?}");
+        assert!(finding.remedy[0].starts_with("raise the cap"), "{finding:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use record::Measurement;
 use record::diagnosis::{Finding, Severity};
 use record::units::{figure, percent};
 
-use super::theft::{self, is_a_cap, quickest_wakeup, worst};
+use super::theft::{self, is_a_cap, quickest, worst};
 use super::{Case, Rule, finding, is_virtual, lines, of_fact};
 use crate::figures::{cpus_of, cpus_text, evidence, is_at, place, told};
 use crate::resources::CORE;
@@ -23,16 +23,18 @@ fn find(case: &Case) -> Vec<Finding> {
 /// Who it is, and what to do about it.
 fn who(case: &Case) -> (&'static str, Vec<String>) {
     if is_virtual(case.record) {
-        let remedy = lines([
-            "none from inside: an instance type with CPUs of its own, or a dedicated host",
-            "on the host: pin the virtual CPUs, and count the runnable ones against the real ones",
-        ]);
-        ("the hypervisor", remedy)
+        ("the hypervisor", theft::host_remedy(theft::cap(case).is_some()))
     } else {
-        let remedy = lines([
-            "count system management interrupts: sudo turbostat --show CPU,SMI",
+        let mut remedy = lines([
+            "see its gaps with interrupts off, as the kernel counts them: sudo rtla hwnoise -d 30s",
             "in the firmware: no USB legacy support, no power capping, no memory error polling; a newer version",
         ]);
+        if case.record.machine.processor.vendor.as_deref() == Some("GenuineIntel") {
+            remedy.insert(
+                1,
+                "count its system management interrupts: sudo turbostat --show CPU,SMI".to_owned(),
+            );
+        }
         ("the firmware", remedy)
     }
 }
@@ -42,11 +44,7 @@ fn share(case: &Case) -> Option<Finding> {
     let (who, remedy) = who(case);
     let mut seen = theft.evidence();
     if is_virtual(case.record) {
-        if let Some(gap) = theft.gap.filter(|gap| is_a_cap(gap)) {
-            let says = "the gaps are alike and long, as a cap (credits, a quota of the host) makes them; \
-                        neighbours take what they happen to need";
-            seen.push(told(says, place(gap)));
-        }
+        seen.extend(theft.gap.filter(|gap| is_a_cap(gap)).map(theft::as_a_cap));
         let after = case.record.conditions.after.as_ref();
         if let Some(steal) = after.and_then(|after| after.steal_share) {
             let says = format!("the hypervisor itself admits {} of steal over the run", percent(steal));
@@ -63,7 +61,8 @@ fn share(case: &Case) -> Option<Finding> {
 
 /// Gaps that cost no throughput to speak of and that a program waits for all the same.
 fn gaps(case: &Case) -> Option<Finding> {
-    let usual = quickest_wakeup(case).unwrap_or(SLACK_NS);
+    let wakeups = quickest(case);
+    let usual = wakeups.map_or(SLACK_NS, Measurement::value);
     let below = case.of("stolen.gap").filter(|gap| is_at(gap, &[("cause", "below")]));
     // Not one stray gap of many short ones.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
@@ -73,16 +72,14 @@ fn gaps(case: &Case) -> Option<Finding> {
     let longest = figure(gap.summary.max, "ns");
     let (who, remedy) = who(case);
     let taken = percent(share.value());
+    let mut seen = vec![
+        evidence(gap, &format!("{} gaps of up to {longest}, in the median", gap.summary.n)),
+        told(format!("together {taken} of the CPU's time"), place(share)),
+    ];
+    seen.extend(wakeups.map(|m| evidence(m, "the quickest wake-ups here take, in the median,")));
     Some(Finding {
         place: cpus_text(&cpus_of(long.iter().copied())),
-        evidence: vec![
-            evidence(gap, &format!("{} gaps of up to {longest}, in the median", gap.summary.n)),
-            told(format!("together {taken} of the CPU's time"), place(share)),
-            told(
-                format!("the quickest wake-ups here take {} in the median", figure(usual, "ns")),
-                "wakeup.latency",
-            ),
-        ],
+        evidence: seen,
         remedy,
         ..of_fact(
             &RULE,
@@ -117,6 +114,7 @@ mod tests {
         }
         let finding = &found(&record, RULE)[0];
         assert!(finding.evidence.iter().any(|seen| seen.says.contains("as a cap")), "{finding:?}");
+        assert!(finding.remedy[0].starts_with("raise the cap"), "{finding:?}");
     }
 
     #[test]

@@ -22,7 +22,10 @@ fn find(case: &Case) -> Vec<Finding> {
             "who runs there: ps -eo psr,pcpu,comm --sort=-pcpu | head; which interrupts: cat /proc/interrupts",
             "keep a CPU for one program: taskset -c CPU, an isolated cpuset partition, interrupts moved by \
              /proc/irq/*/smp_affinity_list",
-            "at boot: isolcpus=, nohz_full=, rcu_nocbs=",
+            "for good, on the kernel's command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST",
+        ]),
+        undo: lines([
+            "take isolcpus=, nohz_full= and rcu_nocbs= off the kernel's command line again and boot",
         ]),
         ..finding(
             &RULE,

@@ -1,7 +1,7 @@
 //! The rules together: silent on a well set-up machine, ordered by loss, and steady whatever a record holds.
 
 use proptest::prelude::*;
-use record::machine::MemoryDevice;
+use record::machine::{MemoryDevice, Node};
 use record::{Measurement, Record, Snapshot, Where, metrics};
 
 use super::*;
@@ -15,6 +15,7 @@ fn good() -> Record {
     record.machine.processor.base_hz = Some(3_000_000_000);
     record.machine.processor.counter_invariant = Some(true);
     record.machine.kernel.preemption = Some("full".to_owned());
+    record.machine.kernel.hz = Some(1000);
     record.machine.kernel.mitigations.insert("meltdown".to_owned(), "Not affected".to_owned());
     record.machine.counts.packages = Some(1);
     record.machine.counts.nodes = Some(1);
@@ -100,6 +101,71 @@ fn on_a_well_set_up_machine_nothing_is_found() {
     assert_eq!(missing, ["busy-stalled"]);
     assert_eq!(diagnosis.levels.len(), 4);
     assert_eq!(diagnosis.resources.len(), 4);
+}
+
+/// The same with two packages, a node each, siblings and counters: what every rule needs is there.
+fn good_with_two_packages() -> Record {
+    let mut record = good();
+    let machine = &mut record.machine;
+    let counts = &mut machine.counts;
+    (counts.packages, counts.nodes, counts.cores) = (Some(2), Some(2), Some(4));
+    for cpu in &mut machine.cpus {
+        let (package, first) = (cpu.id / 4, cpu.id / 2 * 2);
+        (cpu.package, cpu.node, cpu.core) = (Some(package), Some(package), Some(cpu.id / 2));
+        cpu.siblings = (first..first + 2).collect();
+    }
+    machine.caches.retain(|cache| cache.level < 3);
+    for package in 0..2 {
+        add_cache(&mut record, 3, 32 << 20, 0);
+        let cpus = (package * 4..package * 4 + 4).collect();
+        record.machine.caches.last_mut().expect("just added").cpus = cpus;
+    }
+    let machine = &mut record.machine;
+    for node in 0..2u32 {
+        machine.nodes.push(Node {
+            id: node,
+            cpus: (node * 4..node * 4 + 4).collect(),
+            bytes: Some(64 << 30),
+            distances: (0..2).map(|to| if to == node { 10 } else { 21 }).collect(),
+            allowed: true,
+            ..Node::default()
+        });
+    }
+    let mut others = machine.memory_devices.clone();
+    others.iter_mut().for_each(|device| device.node = Some(1));
+    machine.memory_devices.extend(others);
+    record.conditions.before.numa_balancing = Some(0);
+    for m in &mut record.measurements {
+        if m.metric == "memory.bandwidth" {
+            let detail = m.detail.clone();
+            *m = measured("memory.bandwidth", m.place.clone(), 88e9);
+            m.detail = detail;
+        }
+    }
+    for (from, to) in [(0u32, 0u32), (0, 1), (1, 0), (1, 1)] {
+        let at = Where::new().with("from", from).with("to", to);
+        record.measurements.push(measured("numa.latency", at, if from == to { 80.0 } else { 130.0 }));
+    }
+    let place = Where::new().with("workload", "primes").with("core", 0u32);
+    record.measurements.push(measured("smt.yield", place, 1.4));
+    for threads in [1u32, 4] {
+        let place = Where::new().with("workload", "primes").with("threads", threads);
+        let place = place.with("placement", "cores-first").with("source", "pmu");
+        record.measurements.push(measured("core.ipc", place, 2.0));
+    }
+    record
+}
+
+/// Distance is no fault of the machine: it costs only programs that ignore nodes, and these are told.
+#[test]
+fn on_a_well_set_up_machine_of_two_packages_nothing_but_their_distance_is_found() {
+    let mut record = good_with_two_packages();
+    let diagnosis = crate::diagnose(&record);
+    assert_eq!(diagnosis.not_looked_for, [], "every rule could look");
+    let names: Vec<&str> = diagnosis.findings.iter().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(names, ["numa-latency"]);
+    record.measurements.retain(|m| m.metric != "numa.latency");
+    assert_eq!(crate::diagnose(&record).findings, []);
 }
 
 #[test]
@@ -250,6 +316,7 @@ proptest! {
                 prop_assert!(0.0 < *share && *share <= 1.0 && interval.0 <= interval.1, "{finding:?}");
             }
             prop_assert!(!finding.what.is_empty() && !finding.evidence.is_empty(), "{finding:?}");
+            prop_assert!(finding.place.is_some() && !finding.remedy.is_empty(), "{finding:?}");
         }
         let case = Case::new(&record, &diagnosis.levels, diagnosis.numa.as_ref());
         for rule in RULES {

@@ -5,7 +5,7 @@ use record::statistics::Verdict;
 use record::units::{figure, percent};
 use record::{CpuList, Measurement};
 
-use super::{Case, cpu_quota, inputs};
+use super::{Case, cpu_quota, inputs, lines};
 use crate::figures::{RESOLUTION, cpus_of, evidence, is_at, place, share_of, spread, told, verdict};
 
 /// What is missing to tell whose the stolen time is.
@@ -28,6 +28,8 @@ pub(super) struct Theft<'a> {
     pub cpus: CpuList,
     /// The share taken of all CPUs together, and how many they are.
     pub of_all: (f64, usize),
+    /// `os` or `below`.
+    cause: &'static str,
 }
 
 impl Theft<'_> {
@@ -51,7 +53,7 @@ impl Theft<'_> {
         }
         if self.of_all.1 > 1 {
             let says = format!("{} on average over {} CPUs", percent(self.of_all.0), self.of_all.1);
-            seen.push(told(says, "stolen.share"));
+            seen.push(told(says, format!("stolen.share cause={}", self.cause)));
         }
         seen
     }
@@ -68,7 +70,7 @@ pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<Theft<'a>> {
 }
 
 /// The worst theft with this cause, where any CPU loses more than [`RESOLUTION`].
-pub(super) fn worst<'a>(case: &Case<'a>, cause: &str) -> Option<Theft<'a>> {
+pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<Theft<'a>> {
     let of_cause = case.of("stolen.share").filter(|m| is_at(m, &[("cause", cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
     let losses: Vec<(&Measurement, Verdict)> = all
@@ -81,7 +83,7 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &str) -> Option<Theft<'a>> {
     let (worst, loss) = losses.into_iter().max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
     let mean = all.iter().map(|m| m.value()).sum::<f64>() / all.len() as f64;
     let gap = case.of("stolen.gap").find(|gap| gap.place == worst.place);
-    Some(Theft { worst, gap, loss, cpus, of_all: (mean, all.len()) })
+    Some(Theft { worst, gap, loss, cpus, of_all: (mean, all.len()), cause })
 }
 
 /// Whether gaps are all about as long as each other and long: the mark of a cap that stops a virtual CPU when its
@@ -92,9 +94,38 @@ pub(super) fn is_a_cap(gap: &Measurement) -> bool {
     gap.value() >= 5e6 && long <= gap.value() * 1.5
 }
 
-/// The median of the quickest wake-ups here, of whatever policy and setting, ns. What stops a CPU for longer shows even in
-/// a program that does all it can.
-pub(super) fn quickest_wakeup(case: &Case) -> Option<f64> {
+/// The gaps on the worst CPU from which time was taken from below, where they look as a cap makes them.
+pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
+    let gaps = case.of("stolen.gap").filter(|gap| is_at(gap, &[("cause", "below")]) && is_a_cap(gap));
+    gaps.max_by(|a, b| a.value().total_cmp(&b.value()))
+}
+
+/// What says that gaps are a cap's.
+pub(super) fn as_a_cap(gap: &Measurement) -> Evidence {
+    let says = "the gaps are alike and long, as a cap (credits, a quota of the host) makes them; neighbours take what \
+                they happen to need";
+    told(says, place(gap))
+}
+
+/// What to do about time that the host gives to others, or withholds by a cap.
+pub(super) fn host_remedy(capped: bool) -> Vec<String> {
+    if capped {
+        lines([
+            "raise the cap: an instance type without credits, or on the host the machine's quota (virsh schedinfo \
+             DOMAIN; cpu.max of its cgroup)",
+            "or ask for no more CPU time than it allows: fewer threads",
+        ])
+    } else {
+        lines([
+            "none from inside: an instance type with CPUs of its own, or a dedicated host",
+            "on the host: pin the virtual CPUs, and count the runnable ones against the real ones",
+        ])
+    }
+}
+
+/// The quickest wake-ups here by their median, of whatever policy and setting. What stops a CPU for longer than those take
+/// shows even in a program that does all it can.
+pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let all = case.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true));
-    all.map(Measurement::value).filter(|ns| *ns > 0.0).min_by(f64::total_cmp)
+    all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
 }

@@ -45,7 +45,10 @@ fn one(case: &Case) -> Option<Finding> {
     }
     let what = if raised {
         let default = figure(DEFAULT_NS, "ns");
-        seen.push(told(format!("the kernel's default is {default}: somebody raised it"), "wakeup.latency"));
+        seen.push(told(
+            format!("the kernel's default is {default}: somebody raised it"),
+            crate::figures::place(gain.as_is),
+        ));
         format!("timer slack raised to about {saved} delays the wake-up of ordinary threads")
     } else {
         format!("timer slack delays the wake-up of ordinary threads by {saved}")

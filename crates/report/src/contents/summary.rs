@@ -236,6 +236,11 @@ pub fn remedy_parts(remedy: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// Where a finding is; of what the whole machine has that goes without saying.
+pub fn place(finding: &Finding) -> Option<&str> {
+    finding.place.as_deref().filter(|place| *place != "the whole machine")
+}
+
 /// Things that could not be seen in full, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
@@ -274,11 +279,19 @@ pub fn unseen(record: &Record) -> Vec<Unseen> {
 }
 
 /// What no rule could look for, the rules of each missing input together: `numa-latency, numa-distances (…)`. Without a
-/// measurement nearly all miss theirs, which goes without saying.
+/// measurement nearly all miss theirs, which goes without saying; of other tools' output most do, which is one sentence.
 pub fn not_looked_for(record: &Record) -> Option<String> {
     let untold = &record.diagnosis.not_looked_for;
     if untold.is_empty() || record.measurements.is_empty() {
         return None;
+    }
+    if record.import.is_some() {
+        let count = untold.len();
+        let causes = if count == 1 { "cause" } else { "causes" };
+        return Some(format!(
+            "not looked for: {count} {causes} of lost speed that these outputs do not tell of (--json lists them); \
+             linespeed on the machine itself looks for them"
+        ));
     }
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for rule in untold {

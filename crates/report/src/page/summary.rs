@@ -80,7 +80,7 @@ fn found(finding: &Finding) -> Markup {
         h3 { (prose(&finding.what)) }
         p {
             span class=(class) { (severity) } " " (keep_units(&summary::loss(finding)))
-            @if let Some(place) = &finding.place { " · " (place) }
+            @if let Some(place) = summary::place(finding) { " · " (place) }
         }
         @for remedy in &finding.remedy { (advice("Do", remedy)) }
         @if !finding.evidence.is_empty() || !finding.undo.is_empty() {

@@ -97,7 +97,7 @@ pub(super) fn findings(screen: &mut Screen, record: &Record) {
     }
     for (number, finding) in findings.iter().enumerate() {
         let first = [Span::plain(format!("{:>3}. ", number + 1))];
-        let place = finding.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        let place = summary::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
         screen.paragraph(&first, Tone::Strong, &format!("{}{place}", finding.what));
         let severity = Span::new(tone(finding), format!("     {}: ", summary::severity(finding.severity)));
         screen.paragraph(&[severity], tone(finding), &summary::loss(finding));

@@ -1,0 +1,112 @@
+//! Boost switched off where no measured clock tells what that costs.
+
+use record::Measurement;
+use record::diagnosis::{Finding, Severity};
+use record::units::figure;
+
+use super::clock_cause::no_boost;
+use super::{Case, Rule, by_model, clock_limit, inputs, is_virtual, of_fact};
+use crate::figures::{RESOLUTION, is_at, modelled, told};
+use crate::resources::CORE;
+
+/// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
+/// what it costs; but drivers lower the advertised clock with boost, so that nothing is left to be measured against.
+///
+/// Modelled, where the record tells both: 1 − base clock ÷ highest clock.
+pub const RULE: Rule = Rule { name: "boost-off", resource: Some(CORE), missing, find };
+
+fn missing(case: &Case) -> Option<&'static str> {
+    // A guest's boost is its host's.
+    if is_virtual(case.record) {
+        return None;
+    }
+    inputs::told(case.record.conditions.before.boost, "whether boost is allowed")
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    if is_virtual(case.record) {
+        return None;
+    }
+    let cause = no_boost(&case.record.conditions.before)?;
+    let measured = (clock_limit::RULE.missing)(case).is_none();
+    if measured && !(clock_limit::RULE.find)(case).is_empty() {
+        return None;
+    }
+    let processor = &case.record.machine.processor;
+    let (base, most) = (processor.base_hz.map(|hz| hz as f64), processor.max_hz.map(|hz| hz as f64));
+    let clocks = case.of("core.clock").filter(|m| is_at(m, &[("vector", "scalar")]));
+    let best = clocks.map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
+    // It boosts all the same.
+    if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {
+        return None;
+    }
+    let mut seen = cause.evidence;
+    let loss = base.zip(most).filter(|_| best == 0.0).and_then(|(base, most)| modelled(1.0 - base / most));
+    let finding = match (loss, base, most) {
+        (Some(loss), Some(base), Some(most)) => {
+            let (base, most) = (figure(base, "Hz"), figure(most, "Hz"));
+            seen.push(told(format!("base clock {base}"), "machine.processor.base_hz"));
+            seen.push(told(format!("highest clock {most}"), "machine.processor.max_hz"));
+            by_model(&RULE, loss, format!("boost is switched off: {base} at most instead of up to {most}"))
+        }
+        _ => of_fact(
+            &RULE,
+            Severity::Note,
+            "how high the clock would go is not told while boost is off",
+            "boost is switched off, or this processor has none",
+        ),
+    };
+    Some(Finding { evidence: seen, remedy: cause.remedy, undo: cause.undo, ..finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::share_of;
+    use crate::samples::{found, machine, measured, missing};
+    use record::{Record, Where};
+
+    fn with(boost: Option<bool>, most: u64, clock: Option<f64>) -> Record {
+        let mut record = machine(1);
+        record.conditions.before.boost = boost;
+        record.conditions.before.boost_source = Some("/sys/devices/system/cpu/cpufreq/boost".to_owned());
+        record.machine.processor.base_hz = Some(2_500_000_000);
+        record.machine.processor.max_hz = Some(most);
+        let place = Where::new().with("cpu", 0u32).with("active", "one").with("vector", "scalar");
+        record.measurements.extend(clock.map(|hz| measured("core.clock", place, hz)));
+        record
+    }
+
+    #[test]
+    fn boost_off_is_found_though_the_advertised_clock_fell_with_it() {
+        let finding = &found(&with(Some(false), 2_500_000_000, Some(2.5e9)), RULE)[0];
+        assert_eq!(finding.severity, Severity::Note);
+        assert_eq!(finding.remedy, ["echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost"]);
+        assert_eq!(finding.undo, ["echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"]);
+        let inventory = &found(&with(Some(false), 3_500_000_000, None), RULE)[0];
+        assert!((share_of(&inventory.loss) - 2.0 / 7.0).abs() < 1e-9, "{inventory:?}");
+        assert!(inventory.what.ends_with("2.50 GHz at most instead of up to 3.50 GHz"), "{inventory:?}");
+    }
+
+    #[test]
+    fn what_was_measured_is_told_by_the_other_rule() {
+        let record = with(Some(false), 3_500_000_000, Some(2.5e9));
+        assert_eq!(found(&record, RULE), []);
+        assert_eq!(found(&record, clock_limit::RULE).len(), 1);
+    }
+
+    #[test]
+    fn boost_on_clocks_beyond_the_base_and_guests_are_silence() {
+        assert_eq!(found(&with(Some(true), 2_500_000_000, Some(2.5e9)), RULE), []);
+        assert_eq!(found(&with(Some(false), 3_500_000_000, Some(3.49e9)), RULE), []);
+        assert_eq!(missing(&with(None, 2_500_000_000, None), RULE), Some("whether boost is allowed"));
+        let mut guest = with(Some(false), 2_500_000_000, None);
+        guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        assert_eq!(found(&guest, RULE), []);
+        assert_eq!(missing(&guest, RULE), None);
+    }
+}

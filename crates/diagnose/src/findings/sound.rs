@@ -1,0 +1,147 @@
+//! What every finding must be, whatever rule made it: held against each finding of each rule's tests.
+
+use record::diagnosis::Finding;
+use record::{Measurement, Record, Verdict};
+use serde_json::Value;
+
+use super::place;
+
+/// Panics, with the finding, where one misses something that a user needs of it.
+pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
+    if found.is_empty() {
+        return;
+    }
+    let mut whole = record.clone();
+    whole.diagnosis = crate::diagnose(record);
+    let json: Value = serde_json::from_str(&whole.to_json()).expect("a record is JSON");
+    for finding in found {
+        assert!(!finding.what.is_empty() && !finding.what.ends_with('.'), "what: {finding:#?}");
+        assert!(!finding.remedy.is_empty(), "no remedy: {finding:#?}");
+        assert!(!finding.evidence.is_empty(), "no evidence: {finding:#?}");
+        for seen in &finding.evidence {
+            assert!(!seen.says.is_empty(), "evidence: {finding:#?}");
+            assert!(
+                resolves(&json, record, &seen.from),
+                "not in the record: {:?} of {finding:#?}",
+                seen.from
+            );
+        }
+        match &finding.loss {
+            Verdict::Costs { share, interval: (low, high) } => {
+                assert!(0.0 < *share && *share <= 1.0, "share: {finding:#?}");
+                assert!(
+                    0.0 <= *low && low <= share && share <= high && *high <= 1.0,
+                    "interval: {finding:#?}"
+                );
+            }
+            Verdict::NotMeasurable { reason } => assert!(!reason.is_empty(), "reason: {finding:#?}"),
+            Verdict::NotResolved { .. } | Verdict::TooNoisy { .. } => {
+                assert!(!finding.measured, "measured, and yet not resolved: {finding:#?}");
+            }
+        }
+        assert_undone(finding);
+    }
+}
+
+/// What a remedy changes on the machine can be changed back: each file that is written, each setting, each boot option.
+fn assert_undone(finding: &Finding) {
+    let undo = finding.undo.join("\n");
+    let undone = |what: &str| assert!(undo.contains(what), "nothing undoes {what:?}: {finding:#?}");
+    for remedy in &finding.remedy {
+        for written in remedy.split("sudo tee ").skip(1) {
+            let path: String = written.chars().take_while(|c| !c.is_whitespace() && *c != ';').collect();
+            undone(&path);
+        }
+        for key in remedy.split("sudo sysctl ").skip(1) {
+            undone(key.split('=').next().unwrap_or(key));
+        }
+        for tool in ["cpupower idle-set", "chcpu", "docker update", "systemctl set-property"] {
+            if remedy.contains(tool) {
+                undone(tool);
+            }
+        }
+        if remedy.contains("kernel's command line") {
+            assert!(!undo.is_empty(), "nothing undoes a boot option: {finding:#?}");
+        }
+    }
+}
+
+/// Whether `from` names something that the record holds: `machine.cpus[3].max_hz`, `machine.caches[].bytes and .cpus`,
+/// `coverage[] latency 2MiB`, `wakeup.latency cpu=0 setting=as-is`.
+fn resolves(json: &Value, record: &Record, from: &str) -> bool {
+    if let Some(what) = from.strip_prefix("coverage[] ") {
+        return record.coverage.iter().any(|coverage| coverage.what == what);
+    }
+    let of_inventory = ["machine.", "conditions.", "diagnosis."].iter().any(|part| from.starts_with(part));
+    if !of_inventory {
+        return record.measurements.iter().any(|m| is_at(m, from));
+    }
+    let mut parent = "";
+    from.split(" and ").all(|path| {
+        let whole = if path.starts_with('.') { format!("{parent}{path}") } else { path.to_owned() };
+        if !path.starts_with('.') {
+            parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+        }
+        at(json, &whole)
+    })
+}
+
+/// Whether something that is not null stands at a path; the last key may have dots in it.
+fn at(value: &Value, path: &str) -> bool {
+    if path.is_empty() {
+        return !value.is_null();
+    }
+    if value.get(path).is_some_and(|value| !value.is_null()) {
+        return true;
+    }
+    let (step, rest) = path.split_once('.').unwrap_or((path, ""));
+    let (name, index) = step.split_once('[').map_or((step, None), |(name, index)| (name, Some(index)));
+    let Some(value) = value.get(name) else { return false };
+    match index.map(|index| index.trim_end_matches(']')) {
+        None => at(value, rest),
+        Some("") => value.as_array().is_some_and(|all| all.iter().any(|value| at(value, rest))),
+        Some(index) => {
+            index.parse::<usize>().is_ok_and(|i| value.get(i).is_some_and(|value| at(value, rest)))
+        }
+    }
+}
+
+/// Whether a measurement has the metric and all keys that a place names.
+fn is_at(m: &Measurement, from: &str) -> bool {
+    let mut words = from.split(' ');
+    if words.next() != Some(m.metric.as_str()) {
+        return false;
+    }
+    // Values may have spaces in them.
+    place(m) == from || words.all(|word| place(m).split(' ').any(|own| own == word))
+}
+
+#[test]
+fn places_are_found_where_they_are_and_nowhere_else() {
+    let mut record = crate::samples::machine(2);
+    record.machine.cpus[1].max_hz = Some(3);
+    record.conditions.before.temperatures.insert("chip 1.core".to_owned(), 40.0);
+    record.measurements.extend(crate::samples::stolen("os", [0.1, 0.2]).measurements);
+    let json: Value = serde_json::from_str(&record.to_json()).expect("a record is JSON");
+    for there in [
+        "machine.cpus[1].max_hz",
+        "machine.cpus[].max_hz and .id",
+        "machine.counts.cpus_online and .cpus_present",
+        "conditions.before.temperatures.chip 1.core",
+        "stolen.share cpu=1 cause=os",
+        "stolen.share cause=os",
+    ] {
+        assert!(resolves(&json, &record, there), "{there}");
+    }
+    for nowhere in [
+        "machine.cpus[0].max_hz",
+        "machine.counts.cpus_online and .packages",
+        "machine.nothing",
+        "stolen.share cpu=2 cause=os",
+        "wakeup.latency",
+        "coverage[] latency 2MiB",
+        "",
+    ] {
+        assert!(!resolves(&json, &record, nowhere), "{nowhere}");
+    }
+}

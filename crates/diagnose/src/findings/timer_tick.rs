@@ -1,0 +1,132 @@
+//! Timers that are only as fine as the kernel's tick: whoever sleeps wakes with the next one.
+
+use record::diagnosis::{Finding, Severity};
+use record::units::figure;
+
+use super::theft::quickest;
+use super::{Case, Rule, by_model, inputs, lines};
+use crate::figures::{cpus_of, cpus_text, evidence, severity, told, verdict};
+use crate::resources::WAKE_UP;
+
+/// Wake-ups that are spread evenly over a tick, as they are without high-resolution timers.
+///
+/// Modelled: with them an ordinary thread waits for its timer slack of 50 µs; half and twice of it are the ends of the
+/// interval.
+pub const RULE: Rule = Rule { name: "timer-tick", resource: Some(WAKE_UP), missing, find };
+
+/// The kernel's default timer slack, ns.
+const SLACK_NS: f64 = 50e3;
+
+/// Wake-ups that are spread over a tick have their median near its half, and none comes much later than the tick.
+const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
+const LATEST: f64 = 1.25;
+
+fn missing(case: &Case) -> Option<&'static str> {
+    let hz = case.record.machine.kernel.hz.filter(|hz| *hz > 0);
+    inputs::wakeup(case).or_else(|| inputs::told(hz, "the kernel's timer interrupts a second (HZ)"))
+}
+
+fn find(case: &Case) -> Vec<Finding> {
+    one(case).into_iter().collect()
+}
+
+fn one(case: &Case) -> Option<Finding> {
+    let kernel = &case.record.machine.kernel;
+    // An emulator's timers are its host's.
+    if case.record.machine.virtualization.emulated == Some(true) {
+        return None;
+    }
+    let hz = kernel.hz.filter(|hz| *hz > 0)?;
+    let tick = 1e9 / f64::from(hz);
+    let wakeups = quickest(case)?;
+    let late = wakeups.summary.p99.unwrap_or(wakeups.summary.max);
+    if !MIDDLE.contains(&(wakeups.value() / tick)) || late > tick * LATEST {
+        return None;
+    }
+    let share = |slack: f64| 1.0 - slack / wakeups.value();
+    let loss = verdict(share(SLACK_NS), (share(SLACK_NS * 2.0), share(SLACK_NS / 2.0)));
+    let off = kernel.options.iter().find(|option| *option == "highres=off");
+    let mut seen = vec![
+        evidence(wakeups, "the quickest wake-ups here take, in the median,"),
+        told(format!("one in a hundred {} or more", figure(late, "ns")), crate::figures::place(wakeups)),
+        told(
+            format!("{hz} timer interrupts a second: a tick of {}", figure(tick, "ns")),
+            "machine.kernel.hz",
+        ),
+    ];
+    seen.extend(off.map(|off| told(format!("{off} on the kernel's command line"), "machine.kernel.options")));
+    let source = case.record.conditions.before.clocksource.as_deref();
+    seen.extend(source.map(|source| told(format!("clocksource {source}"), "conditions.before.clocksource")));
+    let (remedy, undo) = match off {
+        Some(_) => (
+            lines(["take highres=off off the kernel's command line and boot"]),
+            lines(["put highres=off on the kernel's command line again and boot"]),
+        ),
+        None => (
+            lines([
+                "why the kernel has no finer timers: sudo dmesg | grep -iE 'high.res|one.?shot|clocksource|tsc'",
+                "a kernel with CONFIG_HIGH_RES_TIMERS; where that cannot be, one with CONFIG_HZ=1000",
+            ]),
+            Vec::new(),
+        ),
+    };
+    Some(Finding {
+        severity: severity(&loss).min(Severity::Warning),
+        place: cpus_text(&cpus_of([wakeups])),
+        evidence: seen,
+        remedy,
+        undo,
+        ..by_model(
+            &RULE,
+            loss,
+            format!("sleepers wake with the tick only, every {}: timers are no finer", figure(tick, "ns")),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{add_wakeups, found, machine, missing};
+    use record::Record;
+
+    fn with(median: f64, p99: f64, hz: u32) -> Record {
+        let mut record = machine(2);
+        record.machine.kernel.hz = Some(hz);
+        for policy in ["fifo", "other"] {
+            add_wakeups(&mut record, policy, "as-is", [median; 2]);
+        }
+        for m in &mut record.measurements {
+            m.summary.p99 = Some(p99);
+        }
+        record
+    }
+
+    #[test]
+    fn wakeups_spread_over_a_tick_are_found() {
+        let mut record = with(2e6, 3.96e6, 250);
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.what.contains("every 4.00 ms"), "{finding:?}");
+        assert!((crate::figures::share_of(&finding.loss) - 0.975).abs() < 1e-9, "{finding:?}");
+        assert!(finding.remedy[0].contains("dmesg"));
+        record.machine.kernel.options.push("highres=off".to_owned());
+        assert!(found(&record, RULE)[0].remedy[0].starts_with("take highres=off"));
+    }
+
+    #[test]
+    fn quick_wakeups_and_long_tails_are_silence() {
+        assert_eq!(found(&with(60e3, 80e3, 250), RULE), []);
+        assert_eq!(found(&with(2e6, 3e7, 250), RULE), [], "somebody else held them up");
+        let mut emulated = with(2e6, 3.96e6, 250);
+        emulated.machine.virtualization.emulated = Some(true);
+        assert_eq!(found(&emulated, RULE), []);
+    }
+
+    #[test]
+    fn an_untold_tick_or_no_wakeups_are_missing() {
+        let mut record = with(2e6, 3.96e6, 250);
+        record.machine.kernel.hz = None;
+        assert_eq!(missing(&record, RULE), Some("the kernel's timer interrupts a second (HZ)"));
+        assert_eq!(missing(&machine(1), RULE), Some("wake-up latency"));
+    }
+}
