@@ -333,6 +333,46 @@ fn a_signal_ends_all_copies_and_keeps_what_was_measured() {
     assert!(!alive(&mark), "a copy outlived it");
 }
 
+#[test]
+fn kill_9_in_the_middle_leaves_no_copy() {
+    if emulated() {
+        return skipped("kill_9_in_the_middle_leaves_no_copy", "the processes are the emulator's");
+    }
+    let mark = format!("301.{}", std::process::id());
+    let line = format!("env -i setsid sleep {mark} & sleep {mark}");
+    let started = Started::new(linespeed(["plan", "--verify", "--", "sh", "-c", &line]));
+    let soon = |what: &str, true_now: &dyn Fn() -> bool| {
+        let from = Instant::now();
+        while !true_now() {
+            assert!(from.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    soon("no copy began", &|| alive(&mark));
+    started.send(libc::SIGKILL);
+    assert_eq!(started.ended().signal, Some(libc::SIGKILL));
+    soon("a copy outlived it", &|| !alive(&mark));
+}
+
+#[test]
+fn a_run_whose_rest_is_ended_by_the_timeout_is_no_figure() {
+    if emulated() {
+        return skipped("a_run_whose_rest_is_ended_by_the_timeout_is_no_figure", "nobody but init adopts");
+    }
+    let ran = run(linespeed([
+        "plan",
+        "--verify",
+        "--timeout",
+        "500ms",
+        "--",
+        "sh",
+        "-c",
+        "setsid sleep 302 & true",
+    ]));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("longer than the 0.5 s that --timeout allows"), "{}", ran.stderr);
+}
+
 /// Whether a process with this in its command line runs.
 fn alive(mark: &str) -> bool {
     let pids = std::fs::read_dir("/proc").unwrap().flatten();

@@ -381,7 +381,7 @@ fn kill_9_leaves_no_process_and_no_folder() {
     let sleep = long_sleep(5);
     let recipe = place.path().join("mine.toml");
     let text = format!(
-        "name = \"mine\"\nwhat = \"x\"\ncommand = [\"sh\", \"-c\", \"echo x > {{folder}}/file; setsid sleep {sleep} & wait\"]\n"
+        "name = \"mine\"\nwhat = \"x\"\ncommand = [\"sh\", \"-c\", \"echo x > {{folder}}/file; setsid sleep {sleep} & env -i setsid sleep {sleep} & wait\"]\n"
     );
     std::fs::write(&recipe, text).unwrap();
     let started = Started::new(scale(place.path(), &["--recipe", recipe.to_str().unwrap()]));

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::mark::Mark;
 use super::tree;
 
 /// The variable by which processes of a run know each other, however far they forked away.
@@ -26,6 +27,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Guard {
     token: String,
+    /// By which processes are known that have not the variable any more.
+    mark: Option<Mark>,
     /// What closes with this process, however that ends, and the process that waits for it.
     posted: Option<(Option<std::io::PipeWriter>, i32)>,
 }
@@ -35,8 +38,14 @@ impl Guard {
     /// already, or is the init of its namespace) there is none, and only a `kill -9` of this process would tell.
     pub fn new(folder: Option<&Path>) -> Self {
         let token = format!("{}-{}", std::process::id(), unique());
-        let posted = post(&token, folder.map(Path::to_owned)).map(|(lifeline, pid)| (Some(lifeline), pid));
-        Self { token, posted }
+        let mark = Mark::new();
+        let posted =
+            post(&token, mark, folder.map(Path::to_owned)).map(|(lifeline, pid)| (Some(lifeline), pid));
+        let mark = mark.filter(|_| posted.is_some());
+        if let Some(mark) = &mark {
+            mark.set();
+        }
+        Self { token, mark, posted }
     }
 
     /// What each process of the run must have in its environment.
@@ -56,6 +65,9 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.dismiss();
+        if let Some(mark) = self.mark.take() {
+            mark.put_back();
+        }
         let Some((_, pid)) = self.posted.take() else { return };
         let mut status = 0;
         // SAFETY: the kernel fills the status.
@@ -71,7 +83,7 @@ fn unique() -> u128 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_nanos())
 }
 
-fn post(token: &str, folder: Option<PathBuf>) -> Option<(std::io::PipeWriter, i32)> {
+fn post(token: &str, mark: Option<Mark>, folder: Option<PathBuf>) -> Option<(std::io::PipeWriter, i32)> {
     let threads = std::fs::read_dir("/proc/self/task").ok()?.count();
     if threads != 1 || std::process::id() == 1 {
         return None;
@@ -85,7 +97,7 @@ fn post(token: &str, folder: Option<PathBuf>) -> Option<(std::io::PipeWriter, i3
             drop(lifeline);
             // SAFETY: takes nothing. A session of its own, so that Ctrl-C does not reach it.
             unsafe { libc::setsid() };
-            guard(&mut watched, token, folder.as_deref());
+            guard(&mut watched, token, mark, folder.as_deref());
             // SAFETY: ends this copy without running what the original registered for its own end.
             unsafe { libc::_exit(0) }
         }
@@ -98,7 +110,7 @@ fn post(token: &str, folder: Option<PathBuf>) -> Option<(std::io::PipeWriter, i3
 }
 
 /// What the guard does.
-fn guard(watched: &mut std::io::PipeReader, token: &str, folder: Option<&Path>) {
+fn guard(watched: &mut std::io::PipeReader, token: &str, mark: Option<Mark>, folder: Option<&Path>) {
     let keep = watched.as_raw_fd();
     // SAFETY: numbers and strings that outlive the calls. Whoever reads what we print must see its end when the original
     // ends, so nothing but the pipe stays open.
@@ -122,7 +134,7 @@ fn guard(watched: &mut std::io::PipeReader, token: &str, folder: Option<&Path>) 
     }
     let mut quiet = 0;
     for _ in 0..LOOKS {
-        let found = processes(token);
+        let found = processes(token, mark);
         for pid in &found {
             // SAFETY: takes numbers.
             unsafe { libc::kill(*pid, libc::SIGKILL) };
@@ -161,8 +173,8 @@ fn open_descriptors() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Processes with this token in their environment.
-fn processes(token: &str) -> Vec<i32> {
+/// Processes with this token in their environment, or with this mark.
+fn processes(token: &str, mark: Option<Mark>) -> Vec<i32> {
     let wanted = format!("{VARIABLE}={token}");
     let me = std::process::id() as i32;
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -176,7 +188,9 @@ fn processes(token: &str) -> Vec<i32> {
                 return false;
             }
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry == OsString::from(&wanted).as_bytes())
+                || mark.is_some_and(|mark| mark.is_in(&limits))
         })
         .collect()
 }

@@ -11,6 +11,7 @@ mod capture;
 mod error;
 mod find;
 mod guard;
+mod mark;
 mod spawn;
 mod tree;
 mod wait;

@@ -215,6 +215,17 @@ fn too_long_is_ended_and_said() {
 }
 
 #[test]
+fn what_forks_away_and_stays_too_long_makes_the_run_too_long() {
+    if !become_subreaper() {
+        return;
+    }
+    let argv = shell("setsid sleep 100 & exit 0");
+    let mut child = Child::spawn(&Spec { own_group: true, ..Spec::new(&argv) }).unwrap();
+    let ended = child.wait(&Stop::new(), Some(Duration::from_millis(300)));
+    assert_eq!(ended.exit, Exit::TimedOut, "{ended:?}");
+}
+
+#[test]
 fn a_child_that_is_dropped_is_gone() {
     let (child, pids) = stubborn();
     drop(child);

@@ -206,6 +206,14 @@ pub fn wait_all(
         poll(&fds, patience);
     };
     if let Some(exit) = forced {
+        if exit == Exit::TimedOut {
+            // Its time is that of what it left behind, too: a run whose rest is ended now took too long.
+            for (child, waited) in children.iter().zip(&mut waited).filter(|(child, _)| open(child)) {
+                if waited.exit.is_some() && !tree::left_behind_by(child.pid).is_empty() {
+                    waited.exit = Some(exit);
+                }
+            }
+        }
         give_up(children, &mut waited, &mut left, watcher, exit);
     }
     let results = children.iter_mut().zip(waited).zip(left).map(|((child, waited), left)| {

@@ -1,0 +1,68 @@
+//! A number that every process of a run inherits and none can shake off by accident: programs that are started with an empty
+//! environment, in a session of their own, or by sudo still have it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The line of /proc/PID/limits that tells it.
+const LINE: &str = "Max file locks";
+
+/// Numbers of ours are at least this large: as a limit, none.
+const LEAST: u64 = 1 << 62;
+
+/// The soft limit on file locks, which Linux keeps, hands on and has not enforced since 2.4.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    number: u64,
+    before: libc::rlimit,
+}
+
+impl Mark {
+    /// A number that no other run has at the same time: the clock's. `None` where the limit was lowered, so that it
+    /// cannot hold ours.
+    pub fn new() -> Option<Self> {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+        let number = LEAST | (time as u64 & (LEAST - 1));
+        let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the kernel fills the limit.
+        let known = unsafe { libc::getrlimit(libc::RLIMIT_LOCKS, &mut before) } == 0;
+        (known && before.rlim_max >= number).then_some(Self { number, before })
+    }
+
+    /// Marks this process, and so all that it starts from now on.
+    pub fn set(&self) {
+        let limit = libc::rlimit { rlim_cur: self.number, ..self.before };
+        // SAFETY: reads a limit that outlives the call. Should it be refused, the environment still tells.
+        unsafe { libc::setrlimit(libc::RLIMIT_LOCKS, &limit) };
+    }
+
+    /// Makes this process as it was.
+    pub fn put_back(&self) {
+        // SAFETY: reads a limit that outlives the call.
+        unsafe { libc::setrlimit(libc::RLIMIT_LOCKS, &self.before) };
+    }
+
+    /// Whether a process has it, by the text of its /proc/PID/limits.
+    pub fn is_in(&self, limits: &str) -> bool {
+        let told = limits.lines().find_map(|line| line.strip_prefix(LINE)?.split_whitespace().next());
+        told.and_then(|number| number.parse::<u64>().ok()) == Some(self.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_without_environment_in_its_own_session_is_known() {
+        let mark = Mark::new().unwrap();
+        mark.set();
+        let limits = Command::new("env").args(["-i", "setsid", "cat", "/proc/self/limits"]).output().unwrap();
+        mark.put_back();
+        let limits = String::from_utf8(limits.stdout).unwrap();
+        assert!(mark.is_in(&limits), "{limits}");
+        assert!(!Mark { number: mark.number + 1, ..mark }.is_in(&limits));
+        let ours = std::fs::read_to_string("/proc/self/limits").unwrap();
+        assert!(!mark.is_in(&ours), "{ours}");
+    }
+}
