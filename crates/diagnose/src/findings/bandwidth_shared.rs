@@ -2,38 +2,105 @@
 
 use record::Measurement;
 use record::diagnosis::{Confidence, Finding};
+use record::statistics::Verdict;
 use record::units::percent;
 
-use super::{Case, Rule, at_most_warning, by_model, inputs, lines, theft};
-use crate::figures::{evidence, is_at, modelled};
+use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines, theft};
+use crate::figures::{RESOLUTION, evidence, is_at, modelled, place, share_of, told, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
-/// Time that others took from all CPUs, where memory bandwidth was measured beside it.
+/// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
+/// them.
 ///
-/// Modelled: a thread moves no bytes while another task has its CPU, so the share of all CPUs' time is lost. Where fewer
-/// CPUs than there are fill the memory it is less, and where the others stream themselves more.
+/// Else modelled from the time that they took: a thread moves no bytes while another task has its CPU, so the share of
+/// all CPUs' time is lost. Where fewer CPUs than there are fill the memory it is less, and where the others stream
+/// themselves more.
 pub const RULE: Rule = Rule { name: "bandwidth-shared", resource: Some(MEMORY_BANDWIDTH), missing, find };
 
 fn missing(case: &Case) -> Option<&'static str> {
-    inputs::metric(case, "memory.bandwidth", "memory bandwidth").or_else(|| theft::missing(case))
+    let bandwidth = inputs::metric(case, "memory.bandwidth", "memory bandwidth");
+    bandwidth.or_else(|| if turns(case).is_some() { None } else { theft::missing(case) })
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    match turns(case) {
+        Some(turns) => by_turns(&turns),
+        None => by_time(case),
+    }
+    .into_iter()
+    .collect()
 }
 
-/// The best bandwidth beyond the caches with the most threads.
-fn best<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
+/// What the turns with and without others showed.
+struct Turns<'a> {
+    measurement: &'a Measurement,
+    loss: Verdict,
+}
+
+fn turns<'a>(case: &Case<'a>) -> Option<Turns<'a>> {
+    in_memory(case).find_map(|measurement| {
+        let of = |name: &str| measurement.detail.get(name)?.as_f64();
+        let (low, high) = (of("taken_by_others_low")?, of("taken_by_others_high")?);
+        let loss = verdict(of("taken_by_others")?, (low - RESOLUTION, high + RESOLUTION));
+        Some(Turns { measurement, loss })
+    })
+}
+
+/// Whether others were seen to take bandwidth, in turns with and without them.
+pub(super) fn is_measured(case: &Case) -> bool {
+    turns(case).is_some_and(|turns| costs(turns.loss).is_some())
+}
+
+fn remedy() -> Vec<String> {
+    lines([
+        "who: top -b -n1 | head -20; measure again when it is gone, or keep it on CPUs and a node of its own",
+        "whether it streams: sudo perf stat -a -e LLC-load-misses sleep 1; where resctrl is there, limit it (MB: in its \
+         schemata)",
+    ])
+}
+
+fn by_turns(turns: &Turns) -> Option<Finding> {
+    let m = turns.measurement;
+    let loss = costs(turns.loss.clone())?;
+    // The figure itself is in doubt because of the others; what they take was measured in turns.
+    let from = |name: &str| format!("{} detail.{name}", place(m));
+    let lost = percent(share_of(&loss));
+    let threads = m.place.count("threads").unwrap_or(0);
+    let mut seen = vec![told(
+        format!(
+            "with the CPUs to itself in turns of some milliseconds the same loop moves more: {lost} of that is lost"
+        ),
+        from("taken_by_others"),
+    )];
+    if let Some(rounds) = m.detail.get("taken_by_others_rounds").and_then(|rounds| rounds.as_u64()) {
+        seen.push(told(format!("{rounds} rounds of both in turn"), from("taken_by_others_rounds")));
+    }
+    Some(Finding {
+        place: (threads > 0).then(|| format!("{threads} CPUs")),
+        evidence: seen,
+        remedy: remedy(),
+        ..finding(&RULE, loss, format!("others on the CPUs take {lost} of the memory bandwidth"))
+    })
+}
+
+/// Bandwidths beyond the caches.
+fn in_memory<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
     let least = beyond(case.record, case.levels, Walk::Arrays);
-    case.of("memory.bandwidth")
-        .filter(|m| is_at(m, &[("bytes_counted", "bus")]) && (walked(m) == 0 || walked(m) >= least))
-        .max_by(|a, b| {
-            let threads = |m: &Measurement| m.place.count("threads");
-            threads(a).cmp(&threads(b)).then(a.value().total_cmp(&b.value()))
-        })
+    let on_the_bus = move |m: &&Measurement| {
+        is_at(m, &[("bytes_counted", "bus")]) && (walked(m) == 0 || walked(m) >= least)
+    };
+    case.of("memory.bandwidth").filter(on_the_bus).collect::<Vec<_>>().into_iter()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+/// The best of them with the most threads.
+fn best<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
+    in_memory(case).max_by(|a, b| {
+        let threads = |m: &Measurement| m.place.count("threads");
+        threads(a).cmp(&threads(b)).then(a.value().total_cmp(&b.value()))
+    })
+}
+
+fn by_time(case: &Case) -> Option<Finding> {
     let theft = theft::by_others(case)?;
     let best = best(case)?;
     let (share, cpus) = theft.of_all;
@@ -46,11 +113,7 @@ fn one(case: &Case) -> Option<Finding> {
         confidence: Confidence::Low,
         place: Some(format!("{cpus} CPUs")),
         evidence: seen,
-        remedy: lines([
-            "who: top -b -n1 | head -20; measure again when it is gone, or keep it on CPUs and a node of its own",
-            "whether it streams: sudo perf stat -a -e LLC-load-misses sleep 1; where resctrl is there, limit it (MB: in its \
-             schemata)",
-        ]),
+        remedy: remedy(),
         ..by_model(
             &RULE,
             loss,
@@ -62,8 +125,8 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::share_of;
     use crate::samples::{found, machine, measured, missing, stolen};
+    use record::diagnosis::Severity;
     use record::{Record, Where};
 
     fn with(shares: [f64; 2]) -> Record {
@@ -78,6 +141,41 @@ mod tests {
         let finding = &found(&with([0.05, 0.52]), RULE)[0];
         assert!((share_of(&finding.loss) - 0.285).abs() < 1e-3, "{finding:?}");
         assert!(!finding.measured && finding.severity == record::diagnosis::Severity::Warning, "{finding:?}");
+    }
+
+    /// Measured in turns, with the doubt that the figure then has.
+    fn in_turns(share: f64) -> Record {
+        let mut record = machine(2);
+        let place = Where::new().with("op", "triad").with("bytes_counted", "bus").with("threads", 2u32);
+        let mut m = measured("memory.bandwidth", place, 40e9)
+            .with_detail("taken_by_others", share)
+            .with_detail("taken_by_others_low", share - 0.03)
+            .with_detail("taken_by_others_high", share + 0.03)
+            .with_detail("taken_by_others_rounds", 6);
+        m.doubt = Some("too noisy: something else ran on the CPU".to_owned());
+        record.measurements.push(m);
+        record
+    }
+
+    #[test]
+    fn what_turns_with_and_without_others_show_is_a_measured_loss() {
+        let finding = &crate::diagnose(&in_turns(0.36)).findings[0];
+        assert_eq!((finding.rule.as_str(), finding.measured), (RULE.name, true));
+        assert_eq!(
+            (finding.severity, finding.confidence),
+            (Severity::Serious, Confidence::High),
+            "{finding:?}"
+        );
+        assert!((share_of(&finding.loss) - 0.36).abs() < 1e-9, "{finding:?}");
+        assert!(finding.what.contains("take 36.0 % of the memory bandwidth"), "{finding:?}");
+        assert_eq!(found(&in_turns(0.02), RULE), [], "not resolved");
+    }
+
+    #[test]
+    fn the_turns_stand_before_the_model() {
+        let mut record = in_turns(0.02);
+        record.measurements.extend(crate::samples::stolen("os", [0.0, 0.5]).measurements);
+        assert_eq!(found(&record, RULE), [], "a model says more than what was measured");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{percent, significant};
 
-use super::{Case, Rule, by_model, inputs, lines, theft};
+use super::{Case, Rule, bandwidth_shared, by_model, cpu_quota, inputs, lines, theft};
 use crate::figures::{RESOLUTION, modelled, severity, told, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began.
@@ -100,15 +100,25 @@ fn one(case: &Case) -> Option<Finding> {
     }
     // What it takes from a program that never stops was measured: that is told first.
     let theft = theft::by_others(case);
+    let is_told = theft.is_some() || bandwidth_shared::is_measured(case) || is_elsewhere(case);
     if let Some(theft) = &theft {
         seen.extend(theft.evidence().into_iter().take(1));
     }
     Some(Finding {
-        severity: if theft.is_some() { Severity::Note } else { severity(&loss) },
+        severity: if is_told { Severity::Note } else { severity(&loss) },
         evidence: seen,
         remedy: lines(["who: top -b -n1 | head -20; measure again when it is gone"]),
         ..by_model(&RULE, loss, what)
     })
+}
+
+/// Whether nothing was taken from what this process may use, and there is more that it may not: CPUs outside its cpuset,
+/// time beyond its quota.
+fn is_elsewhere(case: &Case) -> bool {
+    let counts = &case.record.machine.counts;
+    let part = counts.cpus_allowed.zip(counts.cpus_online).is_some_and(|(allowed, online)| allowed < online);
+    let stopped = cpu_quota::stops(case).is_some();
+    (part || stopped) && theft::missing(case).is_none() && theft::by_others(case).is_none()
 }
 
 fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
@@ -209,6 +219,27 @@ mod tests {
         ran(&mut record, 20.0, 10.0);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);
         record.measurements.extend(crate::samples::stolen("os", [0.0, 0.5]).measurements);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+    }
+
+    #[test]
+    fn work_on_cpus_that_are_not_ours_is_a_note() {
+        let mut record = with(0.1);
+        ran(&mut record, 40.0, 10.0);
+        record.measurements.extend(crate::samples::stolen("os", [0.002, 0.0]).measurements);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
+        record.machine.counts.cpus_allowed = Some(2);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+    }
+
+    #[test]
+    fn work_in_the_time_that_a_quota_keeps_from_us_is_a_note() {
+        let mut record = with(0.1);
+        ran(&mut record, 40.0, 10.0);
+        record.measurements.extend(crate::samples::stolen("os", [0.5, 0.5]).measurements);
+        record.machine.limits.cpu_quota = Some(2.0);
+        record.conditions.before.quota_throttled = Some(1);
+        record.conditions.after.as_mut().unwrap().quota_throttled = Some(9);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
     }
 

@@ -6,6 +6,7 @@ use kernels::primes;
 use record::CpuList;
 
 use crate::disturbance::online;
+use crate::precedence::SHARES;
 use crate::support::cgroup::Group;
 use crate::support::confine::Confine;
 use crate::support::{linespeed, skipped};
@@ -36,7 +37,7 @@ fn spin() -> impl FnMut() -> f64 {
 }
 
 /// The CPUs that the tests may use.
-fn allowed() -> CpuList {
+pub fn allowed() -> CpuList {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
     list.trim().parse().unwrap()
@@ -91,6 +92,7 @@ fn a_quota_of_half_the_machine() {
     let settings = [
         (["cpu.cfs_period_us", period.as_str()], ["cpu.max", both.as_str()]),
         (["cpu.cfs_quota_us", quota.as_str()], ["cpu.max", both.as_str()]),
+        (SHARES[0], SHARES[1]),
     ];
     let group = match Group::new("cpu", &settings) {
         Ok(group) => group,

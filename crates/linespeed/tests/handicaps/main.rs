@@ -8,6 +8,7 @@ mod clocks;
 mod cpus;
 mod disturbance;
 mod memory;
+mod precedence;
 mod sleepers;
 #[allow(dead_code, reason = "shared with the other whole-program tests, which use all of it")]
 #[path = "../program/support/mod.rs"]

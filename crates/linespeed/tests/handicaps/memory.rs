@@ -1,11 +1,15 @@
-//! Memory that is slower than it could be: huge pages refused.
+//! Memory that is slower than it could be: huge pages refused, bandwidth that a neighbour takes.
 
-use kernels::chase;
+use std::time::{Duration, Instant};
 
+use kernels::stream::{self, Op, Stores};
+use kernels::{Variant, chase};
+
+use crate::cpus::allowed;
 use crate::support::confine::Confine;
 use crate::support::linespeed;
 use crate::trial::{Side, Trial, one_at_a_time, record_of, wanted};
-use crate::worker::Worker;
+use crate::worker::{Running, Worker, together};
 
 const LINE: usize = 64;
 /// Loads a round.
@@ -46,11 +50,72 @@ fn walk(bytes: usize) -> impl FnMut() -> f64 {
     (0..lines).for_each(|index| *line(index) = start as usize + *line(index) * LINE);
     let mut at: *const u8 = start;
     move || {
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         // SAFETY: every line holds the address of another one of the cycle.
         at = unsafe { chase::chase(at, HOPS) };
         HOPS as f64 / began.elapsed().as_secs_f64()
     }
+}
+
+/// Bytes of each array, several times what its CPU has of caches, and of what is walked at once.
+const ARRAY: usize = 64 << 20;
+const CHUNK: usize = 512 << 10;
+/// Many turns of the scheduler.
+const ROUND: Duration = Duration::from_millis(300);
+
+/// Triad over arrays of its own for so long; bytes in a second.
+fn triad(lasts: Duration) -> impl FnMut() -> f64 {
+    let widest = Variant::usable_vectors().filter_map(|v| stream::find(Op::Triad, Stores::Regular, v)).last();
+    let triad = widest.expect("every CPU has vectors");
+    let all = memory(3 * ARRAY);
+    let array = move |index: usize, offset: usize| all.wrapping_add(index * ARRAY + offset).cast::<f64>();
+    for at in 0..3 * ARRAY / 8 {
+        // SAFETY: within the mapping.
+        unsafe { all.cast::<f64>().add(at).write(1.0) };
+    }
+    move || {
+        let (began, mut bytes, mut at) = (Instant::now(), 0, 0);
+        while began.elapsed() < lasts {
+            // SAFETY: three chunks of this process's own memory, aligned to pages.
+            unsafe { (triad.run)(array(0, at), array(1, at), array(2, at), CHUNK) };
+            bytes += 3 * CHUNK;
+            at = (at + CHUNK) % ARRAY;
+        }
+        bytes as f64 / began.elapsed().as_secs_f64()
+    }
+}
+
+#[test]
+fn a_neighbour_that_takes_memory_bandwidth() {
+    const TEST: &str = "a_neighbour_that_takes_memory_bandwidth";
+    if !wanted(TEST) {
+        return;
+    }
+    let _alone = one_at_a_time();
+    let cpus = allowed();
+    let neighbour = Worker::default().on_cpu(cpus.iter().last().unwrap()).start(|| triad(Duration::MAX));
+    neighbour.begin();
+    let team: Vec<Running> =
+        cpus.iter().map(|cpu| Worker::default().on_cpu(cpu).start(|| triad(ROUND))).collect();
+    let trial = Trial {
+        name: TEST,
+        rule: "bandwidth-shared",
+        run: &|| {
+            neighbour.resume();
+            record_of(linespeed(["run", "bandwidth", "--quick", "--json"]))
+        },
+        work: &|_| {
+            Box::new(|side| {
+                if side == Side::Held {
+                    neighbour.resume()
+                } else {
+                    neighbour.pause()
+                };
+                together(&team)
+            })
+        },
+    };
+    trial.is_named_first();
 }
 
 #[test]

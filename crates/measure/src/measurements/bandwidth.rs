@@ -1,11 +1,15 @@
 //! Memory bandwidth: read, write, copy, scale, add, triad and mixes; regular and streaming stores; one thread, one
 //! package, all CPUs. Each thread works on its own part, which it touched first; bytes are summed over the window in
-//! which all of them worked.
+//! which all of them worked. Where others run on the CPUs, what they take of it.
+
+mod beside;
 
 use std::time::{Duration, Instant};
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+
+use beside::Taken;
 
 use crate::arrays::{self, ARRAYS, CHUNK, Part};
 use crate::budget::{Budget, Depth, beyond_caches};
@@ -133,6 +137,8 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
         _ => Op::all().to_vec(),
     };
     let rounds = context.depth.pick(1, 2, 6);
+    // Before the time is shared out: where others are at work it takes some.
+    let taken = beside::taken(context, groups.last(), parts)?;
     let runs: usize = groups.len() * ops.iter().map(|op| variants(*op).len()).sum::<usize>() * rounds;
     // Most of the budget is spent inside the runs; starting threads takes the rest.
     let seconds = (context.seconds_left() * 0.8 / runs as f64).clamp(0.02, 0.5);
@@ -172,7 +178,9 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
             }
             for (index, stores) in kinds.into_iter().enumerate() {
                 if let Some(stream) = stream::find(op, stores, width) {
-                    push(context, group, parts, stream, &rates[index], &marks[index]);
+                    let of_this = |taken: &&Taken| taken.is_of(group.cpus.len(), stream);
+                    let taken = taken.as_ref().filter(of_this);
+                    push(context, group, parts, stream, &rates[index], &marks[index], taken);
                 }
             }
         }
@@ -218,36 +226,41 @@ fn counted(stream: &Stream, bus: bool) -> u32 {
 /// Runs a kernel on a group for `seconds`; returns iterations a second of all threads in each slice, and whether a
 /// thread was found on another CPU.
 fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
-    let per_chunk = stream.iterations(CHUNK) as f64;
     let logs = team::run(&group.cpus, |member| {
-        let mine: Vec<&Part> =
-            group.parts[member.index].iter().filter_map(|index| parts.get(*index)).collect();
-        let mut log = Log::with_capacity((seconds * 2e5) as usize);
-        let end = member.start + Duration::from_secs_f64(seconds);
-        let mut done = 0.0;
-        let mut place = (0usize, 0usize);
         member.wait();
-        log.note(member.start, 0.0);
-        while Instant::now() < end {
-            let Some(part) = mine.get(place.0) else { break };
-            // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, used by this
-            // thread alone.
-            unsafe {
-                (stream.run)(part.array(0, place.1), part.array(1, place.1), part.array(2, place.1), CHUNK)
-            };
-            done += per_chunk;
-            log.note(member.start, done);
-            place.1 += CHUNK;
-            if place.1 >= part.bytes {
-                place = ((place.0 + 1) % mine.len(), 0);
-            }
-        }
+        let log = walk(group, parts, stream, seconds, member);
         let moved = crate::sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
         (log, moved)
     });
     let moved = logs.iter().flatten().any(|(_, moved)| *moved);
     let all: Option<Vec<Log>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
     (all.map_or_else(Vec::new, |logs| window::rates(&logs, SLICES)), moved)
+}
+
+/// One thread's work until `seconds` after the team's start: iterations.
+fn walk(group: &Group, parts: &[Part], stream: &Stream, seconds: f64, member: team::Member) -> Log {
+    let per_chunk = stream.iterations(CHUNK) as f64;
+    let mine: Vec<&Part> = group.parts[member.index].iter().filter_map(|index| parts.get(*index)).collect();
+    let mut log = Log::with_capacity((seconds * 2e5) as usize);
+    let end = member.start + Duration::from_secs_f64(seconds);
+    let mut done = 0.0;
+    let mut place = (0usize, 0usize);
+    log.note(member.start, 0.0);
+    while Instant::now() < end {
+        let Some(part) = mine.get(place.0) else { break };
+        // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, used by this thread
+        // alone.
+        unsafe {
+            (stream.run)(part.array(0, place.1), part.array(1, place.1), part.array(2, place.1), CHUNK)
+        };
+        done += per_chunk;
+        log.note(member.start, done);
+        place.1 += CHUNK;
+        if place.1 >= part.bytes {
+            place = ((place.0 + 1) % mine.len(), 0);
+        }
+    }
+    log
 }
 
 /// Bytes of each array that one iteration covers: all arrays advance alike.
@@ -262,6 +275,7 @@ fn push(
     stream: &Stream,
     rates: &[f64],
     marks: &[SampleMark],
+    taken: Option<&Taken>,
 ) {
     let list: CpuList = group.cpus.iter().copied().collect();
     let walked: usize =
@@ -283,6 +297,7 @@ fn push(
             .with_detail("array_bytes", walked)
             .with_detail("arrays", stream.arrays);
         m.marks = marks.to_vec();
+        m.detail.extend(taken.into_iter().flat_map(Taken::details));
         judge(&mut m, TARGET);
         context.push(m);
     }

@@ -1,0 +1,146 @@
+//! What others on the same CPUs take of the memory bandwidth: the same loop in short turns, once as everybody's equal and
+//! once at a real-time priority, which keeps the CPUs from the others for the length of the turn. Whether they take
+//! time, or bandwidth by streaming themselves, both are in the ratio.
+
+use std::time::Instant;
+
+use kernels::stream::{self, Op, Stores, Stream};
+use record::{Coverage, Summary};
+use serde_json::{Value, json};
+
+use super::{Group, SLICES, run, walk};
+use crate::arrays::Part;
+use crate::context::{Context, Halt};
+use crate::window::{self, Log};
+use crate::{sys, team};
+
+/// A thread that has less than this share of its CPU's time shares it with others.
+const ALONE: f64 = 0.97;
+
+/// Seconds of the look at whether there are others: some turns of the scheduler.
+const LOOK: f64 = 0.02;
+
+/// Seconds of a turn as an equal: many turns of the scheduler, of some milliseconds each.
+const BESIDE: (f64, f64, f64) = (0.04, 0.06, 0.1);
+
+/// Seconds of a turn that nobody else gets a CPU in: too short to be felt.
+const ALONE_SECONDS: f64 = 0.015;
+
+/// Rounds; from six on the median has an interval of 95 %.
+const ROUNDS: (usize, usize, usize) = (8, 12, 24);
+
+/// The lowest real-time priority: above all that is none, below everything that somebody chose.
+const PRIORITY: i32 = 1;
+
+/// The share of the bandwidth that others take.
+pub(super) struct Taken {
+    threads: usize,
+    op: Op,
+    stores: Stores,
+    share: Summary,
+}
+
+impl Taken {
+    /// Whether it was measured with this loop on so many threads.
+    pub fn is_of(&self, threads: usize, stream: &Stream) -> bool {
+        (self.threads, self.op, self.stores) == (threads, stream.op, stream.stores)
+    }
+
+    /// What the measurement says of it.
+    pub fn details(&self) -> Vec<(String, Value)> {
+        let (low, high) = self.share.interval.unwrap_or((self.share.min, self.share.max));
+        [
+            ("taken_by_others", json!(self.share.median)),
+            ("taken_by_others_low", json!(low)),
+            ("taken_by_others_high", json!(high)),
+            ("taken_by_others_rounds", json!(self.share.n)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+}
+
+/// What others take from a group, where others are at work on its CPUs. Triad with regular stores.
+pub(super) fn taken(
+    context: &mut Context,
+    group: Option<&Group>,
+    parts: &[Part],
+) -> Result<Option<Taken>, Halt> {
+    let widest = stream::all().iter().filter(|s| s.op == Op::Triad && s.stores == Stores::Regular);
+    let widest = widest.filter(|s| s.variant.usable()).max_by_key(|s| s.variant.bits());
+    let (Some(group), Some(stream)) = (group, widest) else { return Ok(None) };
+    // What a quota stops is nobody's doing, and it does not stop real-time work.
+    let quota = context.machine.limits.cpu_quota.is_some_and(|cpus| cpus < group.cpus.len() as f64);
+    if quota || !shared(group, parts, stream) {
+        return Ok(None);
+    }
+    let beside_seconds = context.depth.pick(BESIDE.0, BESIDE.1, BESIDE.2);
+    let mut shares = Vec::new();
+    for round in 0..context.depth.pick(ROUNDS.0, ROUNDS.1, ROUNDS.2) {
+        context.check()?;
+        let beside = || mean(&run(group, parts, stream, beside_seconds).0);
+        let alone = || alone(group, parts, stream);
+        // Each round in the other order.
+        let (beside, alone) = if round % 2 == 0 {
+            let beside = beside();
+            (beside, alone())
+        } else {
+            let alone = alone();
+            (beside(), alone)
+        };
+        match alone {
+            Ok(alone) => {
+                shares.extend(beside.zip(alone).map(|(beside, alone)| 1.0 - beside / alone));
+            }
+            Err(why) => {
+                context.coverage.push(
+                    Coverage::degraded(
+                        "bandwidth taken",
+                        format!(
+                            "what others on the CPUs take of it is not told: SCHED_FIFO is refused: {why}"
+                        ),
+                    )
+                    .with_remedy("allow real-time priorities: ulimit -r 99, or CAP_SYS_NICE"),
+                );
+                return Ok(None);
+            }
+        }
+    }
+    let share = Summary::of(&shares);
+    let told = share.interval.is_some() && share.median.is_finite();
+    Ok(told.then_some(Taken { threads: group.cpus.len(), op: stream.op, stores: stream.stores, share }))
+}
+
+/// Whether a thread of the group has to share its CPU.
+fn shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
+    let had = team::run(&group.cpus, |member| {
+        member.wait();
+        let (from, cpu) = (Instant::now(), sys::thread_cpu_ns());
+        walk(group, parts, stream, LOOK, member);
+        Some((sys::thread_cpu_ns()? - cpu?) / from.elapsed().as_nanos() as f64)
+    });
+    had.into_iter().flatten().flatten().any(|share| share < ALONE)
+}
+
+/// Iterations a second of all threads while nobody else gets their CPUs; `None` where they never ran together.
+fn alone(group: &Group, parts: &[Part], stream: &Stream) -> std::io::Result<Option<f64>> {
+    let logs = team::run(&group.cpus, |member| -> std::io::Result<Log> {
+        // Before the start, and asleep until then: the thread that starts the others needs a CPU, too.
+        sys::set_fifo(PRIORITY)?;
+        std::thread::sleep(member.start.saturating_duration_since(Instant::now()));
+        Ok(walk(group, parts, stream, ALONE_SECONDS, member))
+    });
+    let mut all = Vec::with_capacity(logs.len());
+    for log in logs {
+        match log {
+            Some(log) => all.push(log?),
+            None => return Ok(None),
+        }
+    }
+    Ok(mean(&window::rates(&all, SLICES)))
+}
+
+fn mean(rates: &[f64]) -> Option<f64> {
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    (mean.is_finite() && mean > 0.0).then_some(mean)
+}
