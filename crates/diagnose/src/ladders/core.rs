@@ -42,6 +42,19 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
             words.push(stolen_from(grounds));
         }
     }
+    // Where nobody looked at what spinning loops lose, the others' demand tells what a program would.
+    if cpus_of(grounds.record.of("stolen.share")).is_empty()
+        && let Some((_, share, (least, most))) = grounds.found("other-load")
+    {
+        let takes = (clock - taken) * share;
+        let interval = Some(((clock - taken) * least, (clock - taken) * most));
+        let before = steps.ladder.rungs.len();
+        steps.take("other work on the CPUs", Some("other-load"), takes, interval, false);
+        if steps.ladder.rungs.len() > before {
+            taken += takes;
+            words.push("other work".to_owned());
+        }
+    }
     steps.ladder.delivered = (clock - taken).max(clock * 1e-3);
     words.dedup();
     let clock_is = &steps.ladder.delivered_is;

@@ -56,6 +56,23 @@ fn a_program_that_spins_on_one_of_two_cpus_takes_a_quarter_of_the_cycles() {
 }
 
 #[test]
+fn a_full_machine_whose_stolen_time_nobody_measured_does_not_deliver_its_whole_clock() {
+    let mut record = two_cores();
+    record.machine.counts.cpus_online = Some(2);
+    record.conditions.before.load = Some([2.0, 2.0, 2.0]);
+    let diagnosis = crate::diagnose(&record);
+    let core = ladder(&diagnosis.ladders, "core");
+    let other = core.rungs.iter().find(|rung| rung.rule.as_deref() == Some("other-load")).unwrap();
+    assert!(!other.measured && (other.takes / 1.5e9 - 1.0).abs() < 0.01, "{core:?}");
+    assert!((core.delivered / 1.5e9 - 1.0).abs() < 0.01 && adds_up(core), "{core:?}");
+    // Measured, it is what was measured.
+    stolen(&mut record, 0, "os", 0.5);
+    let diagnosis = crate::diagnose(&record);
+    let core = ladder(&diagnosis.ladders, "core");
+    assert!(core.rungs.iter().all(|rung| rung.rule.as_deref() != Some("other-load")), "{core:?}");
+}
+
+#[test]
 fn what_a_quota_stops_is_not_counted_twice() {
     let mut record = two_cores();
     record.machine.limits.cpu_quota = Some(1.0);
