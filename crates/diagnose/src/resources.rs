@@ -68,18 +68,30 @@ const UNKNOWN_CACHES: u64 = 32 << 20;
 /// Below this no working set is beyond a last level that was found only by measuring: steps of the TLB lie there.
 const LEAST_FOUND: u64 = 32 << 20;
 
+impl Walk {
+    /// A working set that lies mostly beyond so large caches.
+    fn past(self, caches: u64) -> u64 {
+        match self {
+            Walk::Loads => caches.saturating_add(caches / 2),
+            Walk::Arrays => caches.saturating_mul(2),
+        }
+    }
+}
+
+/// The least working set that is mostly memory, by the caches that the kernel shows.
+fn beyond_told(record: &Record, walk: Walk) -> u64 {
+    match record.machine.last_level_bytes() {
+        0 => UNKNOWN_CACHES,
+        caches => walk.past(caches),
+    }
+}
+
 /// The least working set that is mostly memory: half more than the last-level caches for loads, twice them for
 /// arrays. Where the kernel shows a host's cache of which a virtual machine owns a part, what the latency curve shows
 /// of it stands for it.
 pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
-    let past = |caches: u64| match walk {
-        Walk::Loads => caches.saturating_add(caches / 2),
-        Walk::Arrays => caches.saturating_mul(2),
-    };
-    let told = match record.machine.last_level_bytes() {
-        0 => UNKNOWN_CACHES,
-        caches => past(caches),
-    };
+    let past = |caches: u64| walk.past(caches);
+    let told = beyond_told(record, walk);
     let found = match levels {
         [.., last, memory] if memory.name == "memory" => last.measured_bytes,
         _ => None,
@@ -201,6 +213,12 @@ pub(crate) fn bandwidths<'a>(
     Some((fastest(&all)?, triad_of(&all)?))
 }
 
+/// The doubt about arrays that are beyond the part of the caches that was found, but not beyond those that the kernel
+/// shows: neighbours who were quiet while the arrays were walked may have left more of them.
+fn maybe_cached(record: &Record, triad: &Measurement) -> Option<String> {
+    (walked(triad) < beyond_told(record, Walk::Arrays)).then(|| "arrays may fit in the caches".to_owned())
+}
+
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
 fn memory_bandwidth(record: &Record, levels: &[Level]) -> Option<Resource> {
     let (best, triad) = bandwidths(record, levels)?;
@@ -228,7 +246,8 @@ fn memory_bandwidth(record: &Record, levels: &[Level]) -> Option<Resource> {
             if threads == 1 { "" } else { "s" },
             ceiling_text(source, &from_parts, &from_best)
         ),
-        doubt: doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best))),
+        doubt: doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best)))
+            .or_else(|| maybe_cached(record, triad)),
     })
 }
 
@@ -429,6 +448,20 @@ mod tests {
             let most = sizes(4 << 10, largest).into_iter().max().unwrap_or(0);
             assert!(latency.contains(&format!("was {}, within", bytes(most))), "{latency}");
         }
+    }
+
+    #[test]
+    fn arrays_that_the_shown_caches_might_hold_are_in_doubt() {
+        let doubt_of = |array: u64| {
+            let mut record = shown_a_huge_cache(256 << 20, 16 << 20);
+            triad(&mut record, "regular", 2, 26e9);
+            for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
+                m.detail.insert("array_bytes".to_owned(), array.into());
+            }
+            crate::diagnose(&record).resources[0].doubt.clone()
+        };
+        assert_eq!(doubt_of(100 << 20).as_deref(), Some("arrays may fit in the caches"));
+        assert_eq!(doubt_of(320 << 20), None, "three arrays of 320 MiB are twice 480 MiB");
     }
 
     #[test]
