@@ -112,8 +112,11 @@ fn a_long_power_has_its_order_and_counts_of_the_whole_system_are_refused() {
 #[test]
 fn a_copy_across_sockets_of_ft_2500_takes_three_times_as_long() {
     let said = side_by_side(&["phytium-ft-2500", "kunpeng-920-4826"]);
-    let note =
-        said.within.iter().find(|note| note.contains("other packages")).unwrap_or_else(|| panic!("{said:#?}"));
+    let note = said
+        .within
+        .iter()
+        .find(|note| note.contains("other packages"))
+        .unwrap_or_else(|| panic!("{said:#?}"));
     assert!(note.contains("3.1"), "{note}");
 }
 

@@ -12,6 +12,8 @@ use super::explain::HELD_BACK;
 
 /// Results that are told of two machines.
 const MOST_RESULTS: usize = 3;
+/// Results nearer than this are alike, on the scale of logarithms.
+const ALIKE: f64 = 0.05;
 /// Causes of a result that are told.
 const MOST_CAUSES: usize = 3;
 /// Figures, settings and records that are told of a longer list.
@@ -91,6 +93,8 @@ fn result(c: &Comparison, e: &Explanation) -> String {
         if e.speed >= 1.0 { (this, base, e.speed) } else { (base, this, 1.0 / e.speed) };
     let mut words = match e.result.strip_suffix(HELD_BACK) {
         Some(what) => format!("{}: {}", capital(what), e.says),
+        // Alike in the whole and not in its parts.
+        None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.trim_end_matches('.').to_owned(),
         None => format!("{}: {fast} is {} times as fast as {slow}", capital(&e.result), significant(times)),
     };
     let say = |despite: bool| -> Vec<String> {

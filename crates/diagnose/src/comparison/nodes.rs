@@ -8,6 +8,10 @@ use record::{CpuList, Measurement, Record};
 use super::datum::{Datum, Size};
 use super::digest::{Digest, Group, put};
 
+/// How rows end that are of other nodes' memory.
+pub const OTHER_NODES: &str = ", other nodes";
+/// How rows end that are of other packages' memory.
+pub const OTHER_PACKAGES: &str = ", other packages";
 /// Memory that takes this much longer than the own node's is told.
 const WORTH_TELLING: f64 = 1.1;
 
@@ -130,7 +134,7 @@ pub struct Reach {
     pub own: Datum,
     /// Other nodes' memory; absent on one node, or where it was not measured.
     pub other: Option<Datum>,
-    /// Other packages' memory, where nodes and packages are not the same; it is in `other`, too.
+    /// Other packages' memory, where the record tells which that is; it is in `other`, too.
     pub far: Option<Datum>,
     /// Other nodes' memory on average over all of them: latencies add up over accesses.
     pub mean_other: Option<f64>,
@@ -210,11 +214,11 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
     all
 }
 
-/// Of figures of other nodes those of other packages, where both kinds are there.
+/// Of figures of other nodes those of other packages.
 fn far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
-    if far.len() == other.len() { None } else { Datum::over(&far, "places") }
+    Datum::over(&far, "places")
 }
 
 /// The mean over all other nodes, of which not each need have been measured: nodes of the own package and of other ones
@@ -302,10 +306,10 @@ pub fn rows(record: &Record, digest: &mut Digest) {
         });
         put(digest, Group::Numa, metric, order, &format!("{what}, own node"), reach.own);
         if let Some(other) = reach.other {
-            put(digest, Group::Numa, metric, order + 1, &format!("{what}, other nodes"), other);
+            put(digest, Group::Numa, metric, order + 1, &format!("{what}{OTHER_NODES}"), other);
         }
         if let Some(far) = reach.far {
-            put(digest, Group::Numa, metric, order + 2, &format!("{what}, other packages"), far);
+            put(digest, Group::Numa, metric, order + 2, &format!("{what}{OTHER_PACKAGES}"), far);
         }
         if let Some(ignoring) = ignoring {
             put(digest, Group::Numa, metric, order + 3, &format!("{what}, ignoring nodes"), ignoring);

@@ -9,6 +9,7 @@ use super::Known;
 use super::datum::Datum;
 use super::digest::{Entry, Key, better};
 use super::method;
+use super::nodes::{OTHER_NODES, OTHER_PACKAGES};
 use super::ratio;
 
 /// Why one figure cannot be held against another; `None` where it can.
@@ -107,10 +108,26 @@ pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
             }
         }
     }
+    once(&mut rows);
     differing(&alone, &mut refused);
     let mut refused: Vec<Refusal> = refused.0.into_values().collect();
     refused.sort_by_key(|group| std::cmp::Reverse(group.figures));
     (rows, refused)
+}
+
+/// Where each node is a package, other packages' memory is other nodes' memory.
+fn once(rows: &mut Vec<Row>) {
+    let values = |row: &Row| -> Vec<Option<f64>> { row.cells.iter().map(|cell| cell.value).collect() };
+    let nodes: HashMap<String, Vec<Option<f64>>> = rows
+        .iter()
+        .filter_map(|row| {
+            Some((format!("{} {}", row.metric, row.what.strip_suffix(OTHER_NODES)?), values(row)))
+        })
+        .collect();
+    rows.retain(|row| {
+        let key = row.what.strip_suffix(OTHER_PACKAGES).map(|what| format!("{} {what}", row.metric));
+        key.and_then(|key| nodes.get(&key)).is_none_or(|of_nodes| *of_nodes != values(row))
+    });
 }
 
 /// Rows that two records have in two ways: bytes counted otherwise, another setting.

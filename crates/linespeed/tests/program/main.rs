@@ -11,6 +11,7 @@ mod offline;
 mod output;
 mod plan;
 mod records;
+mod reference;
 mod scale;
 mod scale_words;
 mod signals;

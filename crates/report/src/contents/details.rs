@@ -399,6 +399,7 @@ pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let mut heads: Vec<String> =
         keys.iter().map(|name| format!("{}{name}", if numeric(name) { "#" } else { "" })).collect();
     heads.extend(["#median", "#spread", "?#least", "?#most", "?#samples", "?#marked"].map(str::to_owned));
+    heads.push("?read from".to_owned());
     let word = all.first().map(|m| m.metric.clone());
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = Table::new(title, word.as_deref(), &heads);
@@ -416,6 +417,7 @@ pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
         marked.sort_unstable();
         marked.dedup();
         cells.push(if marked.is_empty() { String::new() } else { marked.len().to_string() });
+        cells.push(m.origin.as_ref().map_or(String::new(), super::provenance::place));
         table.row(cells);
     }
     table.finished()

@@ -16,6 +16,7 @@ pub mod memory;
 pub mod numa;
 pub mod placement;
 pub mod plan;
+pub mod provenance;
 pub mod scaling;
 pub mod shape;
 pub mod summary;

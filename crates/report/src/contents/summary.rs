@@ -102,6 +102,14 @@ fn limits(machine: &Machine) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// When it was measured; of other tools' output the day alone, where more is not told.
+fn dated(record: &Record) -> String {
+    match (&record.import, record.started.strip_suffix("T00:00:00Z")) {
+        (Some(_), Some(day)) => format!("dated {day}"),
+        _ => record.started.clone(),
+    }
+}
+
 /// When and with what the record was made, and how the run ended.
 pub fn origin(record: &Record) -> String {
     let ended = match &record.ended {
@@ -110,7 +118,7 @@ pub fn origin(record: &Record) -> String {
         Ended::Failed { reason } => Some(format!("ended early: {reason}")),
     };
     listed([
-        Some(record.started.clone()),
+        Some(dated(record)),
         record.seconds.map(|seconds| format!("took {}", duration(seconds))),
         Some(format!("{} {}", record.tool.name, record.tool.version)),
         ended,

@@ -202,6 +202,14 @@ pub fn coverage(record: &Record) -> Markup {
     section("coverage", "Coverage", inside)
 }
 
+/// Which outputs the figures of an imported record were read from.
+pub fn provenance(record: &Record) -> Markup {
+    let inside = html! {
+        @if let Some(outputs) = crate::contents::provenance::outputs(record) { (table(&outputs)) }
+    };
+    section("stood", crate::contents::provenance::STOOD, inside)
+}
+
 /// Every measurement, in a table a metric.
 pub fn all(record: &Record) -> Markup {
     let inside = html! {

@@ -26,6 +26,7 @@ pub fn html(record: &Record) -> String {
     let name = record.machine.hostname.as_deref().filter(|name| !name.is_empty()).unwrap_or("a machine");
     let body = html! {
         (summary::header(record))
+        (summary::contradictions(record))
         (command::verdict(record))
         (summary::resources(record))
         (summary::findings(record))
@@ -37,6 +38,7 @@ pub fn html(record: &Record) -> String {
         (figures::inventory(record))
         (figures::conditions(record))
         (figures::coverage(record))
+        (figures::provenance(record))
         (figures::all(record))
         (figures::words(record))
     };

@@ -5,6 +5,7 @@ use record::Record;
 use record::diagnosis::{Finding, Resource};
 
 use super::{prose, section};
+use crate::contents::provenance;
 use crate::contents::summary::{self, remedy_parts};
 use crate::text::keep_units;
 
@@ -21,6 +22,15 @@ pub fn header(record: &Record) -> Markup {
             p class="quiet" { (summary::origin(record)) }
         }
     }
+}
+
+/// What the texts of an imported record say in two ways.
+pub fn contradictions(record: &Record) -> Markup {
+    let said = provenance::contradictions(record);
+    let inside = html! {
+        @if !said.is_empty() { ul { @for says in &said { li { (prose(says)) } } } }
+    };
+    section("in-two-ways", provenance::IN_TWO_WAYS, inside)
 }
 
 /// How far from line speed each resource is.

@@ -8,6 +8,7 @@ use super::screen::Screen;
 use crate::chart;
 use crate::chart::heat::Heat;
 use crate::contents::blocks::{Part, Room, blocks};
+use crate::contents::provenance;
 use crate::contents::summary::{self, remedy_parts};
 use crate::table::Table;
 use crate::text::{clean, pad_left, pad_right, width};
@@ -32,6 +33,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
         screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
     }
     screen.paragraph(&[], Tone::Quiet, &summary::origin(record));
+    contradictions(screen, record);
     resources(screen, record);
     findings(screen, record);
     unseen(screen, record);
@@ -40,6 +42,21 @@ pub fn write(screen: &mut Screen, record: &Record) {
     meanings(screen, record);
     evidence(screen, record);
     figures(screen, record);
+    if let Some(table) = provenance::outputs(record) {
+        screen.heading(provenance::STOOD);
+        screen.table(&table, 2);
+    }
+}
+
+/// What the texts of an imported record say in two ways.
+pub(super) fn contradictions(screen: &mut Screen, record: &Record) {
+    let said = provenance::contradictions(record);
+    if !said.is_empty() {
+        screen.heading(provenance::IN_TWO_WAYS);
+    }
+    for says in said {
+        screen.hanging("  - ", "    ", &says);
+    }
 }
 
 fn resources(screen: &mut Screen, record: &Record) {

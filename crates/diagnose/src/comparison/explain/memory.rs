@@ -10,6 +10,12 @@ use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, reaches};
 use crate::parts::is_flash;
 
+/// What the own node's part of latency is called.
+const OWN: &str = "own node's memory";
+/// Averages nearer than this are alike, on the scale of logarithms.
+const ALIKE: f64 = 0.05;
+/// Own nodes further apart than this are told though averages are alike.
+const WORTH: f64 = 0.1;
 /// Devices slower than this share of their rated speed are told to be so: below it lies the next speed grade.
 const BELOW_RATED: f64 = 0.95;
 
@@ -19,6 +25,12 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
     let devices = devices_cause(pair);
     let lead = latency.as_ref().or(devices.as_ref())?;
     let speed = lead.factor;
+    let own = latency.iter().flat_map(|latency| &latency.parts).find(|part| part.name == OWN);
+    if let Some(own) = own.filter(|own| speed.ln().abs() < ALIKE && own.factor.ln().abs() > WORTH)
+        && devices.as_ref().is_none_or(|devices| !differs(devices.factor))
+    {
+        return latency.as_ref().map(|latency| bound_or_not(pair, latency, own.factor));
+    }
     if !differs(speed) && devices.as_ref().is_none_or(|devices| !differs(devices.factor)) {
         return None;
     }
@@ -41,6 +53,31 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
     })
 }
 
+/// Two machines that are alike for a program that ignores nodes, and not for one that is bound to its own.
+fn bound_or_not(pair: &Pair, latency: &Cause, own: f64) -> Explanation {
+    let (fast, slow, times) = if own >= 1.0 {
+        (pair.this_name, pair.base_name, own)
+    } else {
+        (pair.base_name, pair.this_name, 1.0 / own)
+    };
+    let mut causes = latency.parts.clone();
+    sort(&mut causes, own, false);
+    Explanation {
+        result: "a program that waits for memory".to_owned(),
+        subject: pair.index,
+        speed: latency.factor,
+        says: format!(
+            "Memory, for a program that waits for it: alike for one that ignores nodes; bound to a node, {fast} is {} \
+             times as fast as {slow}.",
+            significant(times)
+        ),
+        adds_up: false,
+        causes,
+        unexplained: None,
+        claims: Vec::new(),
+    }
+}
+
 /// Latency over all nodes' memory, as a program sees it that ignores nodes.
 pub fn reach_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (reaches(pair.base.record), reaches(pair.this.record));
@@ -53,7 +90,7 @@ pub fn reach_cause(pair: &Pair) -> Option<Cause> {
     })?;
     let value = |reach: &Reach, ns: f64| figure(ns, &reach.unit);
     let own = Maker {
-        name: "own node's memory",
+        name: OWN,
         says: format!("{} against {}", value(this, this.own.value), value(base, base.own.value)),
         factor: base.own.value / this.own.value,
         measured: true,

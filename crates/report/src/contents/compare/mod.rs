@@ -80,7 +80,9 @@ pub fn subjects(c: &Comparison) -> Section {
         let mut parts = vec![subject.machine.clone()];
         if !subject.started.is_empty() {
             let word = if subject.imported { "dated" } else { "measured" };
-            parts.push(format!("{word} {}", subject.started.replace('T', " ").trim_end_matches('Z')));
+            let day = subject.started.strip_suffix("T00:00:00Z").filter(|_| subject.imported);
+            let whole = subject.started.replace('T', " ");
+            parts.push(format!("{word} {}", day.unwrap_or(whole.trim_end_matches('Z'))));
         }
         if subject.name == "this machine" {
             parts.push(subject.source.clone());

@@ -77,27 +77,28 @@ pub fn what_if(c: &Comparison) -> Option<Block> {
         return None;
     }
     let mut block = Block::new("With the other's best setting (modelled)", None);
-    let mut table = Table::new(
-        "What if",
-        None,
-        &["record", "setting", "now", "then", "acts on", "#speed", "?what follows"],
-    );
     for what in c.what_if.iter().take(MOST_WHAT_IF) {
-        table.row(vec![
-            name(c, what.subject).to_owned(),
-            what.setting.clone(),
-            what.now.clone(),
-            what.then.clone(),
-            what.acts_on.clone(),
-            format!("{}{}", if what.at_most { "at most " } else { "" }, times(what.gain)),
-            what.says.clone(),
-        ]);
+        let most = if what.at_most { "at most " } else { "" };
+        block.parts.push(Part::Says(format!(
+            "{}, {}: {} instead of {}. {}: {most}{}. {}",
+            name(c, what.subject),
+            what.setting,
+            what.then,
+            what.now,
+            capital(&what.acts_on),
+            times(what.gain),
+            what.says
+        )));
     }
     if c.what_if.len() > MOST_WHAT_IF {
-        table.note(&format!("{} more stand in the JSON", c.what_if.len() - MOST_WHAT_IF));
+        block.parts.push(Part::Says(format!("{} more stand in the JSON.", c.what_if.len() - MOST_WHAT_IF)));
     }
-    block.parts.push(Part::Table(table.finished()));
     Some(block)
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Who stands where.

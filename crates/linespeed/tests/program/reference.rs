@@ -1,0 +1,202 @@
+//! The machines that ship, and what the documents that they come from concluded, as the program prints it.
+
+use record::Record;
+use record::comparison::{Comparison, Support};
+
+use crate::support::{linespeed, ran, run};
+
+/// What `linespeed ARGS` prints, words with one space between.
+#[track_caller]
+fn said(args: &[&str]) -> String {
+    let mut command = linespeed(args);
+    command.env("COLUMNS", "160");
+    run(command).succeeds().stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What `linespeed compare` prints of these machines.
+#[track_caller]
+fn compared(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("reference:{name}")).collect();
+    said(&["compare"].into_iter().chain(names.iter().map(String::as_str)).collect::<Vec<_>>())
+}
+
+/// Checks that all of these stand in a text, in this order.
+#[track_caller]
+fn in_order(text: &str, words: &[&str]) {
+    let mut rest = text;
+    for word in words {
+        let at = rest.find(word).unwrap_or_else(|| panic!("no {word:?} (in this order) in:\n{text}"));
+        rest = &rest[at + word.len()..];
+    }
+}
+
+#[test]
+fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures_stood() {
+    let list = said(&["reference"]);
+    for name in [
+        "hygon-5280",
+        "hygon-7280",
+        "hygon-7280-interleaved",
+        "xeon-8269cy",
+        "xeon-8269cy-numa",
+        "xeon-e5-2682-v4",
+        "xeon-8163",
+        "kunpeng-920-4826",
+        "phytium-ft-2500",
+        "epyc-7h12",
+        "cloud-server-1",
+        "cloud-server-2",
+        "cloud-server-3",
+        "cloud-server-4",
+        "i7-6500u",
+        "load-generator-72",
+        "load-generator-196",
+    ] {
+        assert!(list.contains(name), "{list}");
+        let text = said(&["reference", name]);
+        in_order(&text, &["Imported: figures by", "Where the figures stood", &format!("reference:{name}")]);
+        let record: Record =
+            serde_json::from_str(&ran(["reference", name, "--json"]).succeeds().stdout).unwrap();
+        let lines = ran(["reference", name, "--text"]).succeeds().stdout;
+        for m in &record.measurements {
+            let origin = m.origin.as_ref().expect("a figure says where it stood");
+            let line = lines.lines().nth(origin.line as usize - 1).unwrap_or("");
+            assert!(line.contains(origin.says.trim()), "{name}: {origin:?} against {line:?}");
+        }
+    }
+    // The page names the line of each figure.
+    let page = ran(["reference", "load-generator-196", "--html"]).succeeds().stdout;
+    assert!(page.contains("published figures, line 12") && page.contains("What the texts say in two ways"));
+}
+
+#[test]
+fn what_a_document_says_in_two_ways_stands_on_the_first_screen() {
+    let texts: [(&str, &[&str]); 6] = [
+        ("i7-6500u", &["12.4454 %", "is 11.51 %", "11.2556 %", "is 11.67 %"]),
+        ("hygon-7280", &["Zen 2", "is Zen 1", "2.0 and as 2.1 GHz"]),
+        ("kunpeng-920-4826", &["lscpu tells 1 NUMA node and numactl 4"]),
+        ("hygon-5280", &["0.2 of a core", "13 % more", "counted over the whole system"]),
+        ("xeon-8269cy", &["half a core", "about 20 % more"]),
+        ("load-generator-196", &["49 a package", "read on another machine"]),
+    ];
+    for (name, words) in texts {
+        let text = said(&["show", &format!("reference:{name}")]);
+        let screen = text.split("What costs speed").next().unwrap();
+        in_order(screen, &["What the texts say in two ways"]);
+        for word in words {
+            assert!(screen.contains(word), "{name}: no {word:?} in {screen}");
+        }
+    }
+}
+
+#[test]
+fn the_bigger_load_generator_is_said_to_wait_for_its_memory_before_anything_else() {
+    let text = compared(&["load-generator-72", "load-generator-196"]);
+    in_order(
+        &text,
+        &[
+            "load-generator-196 does no more than load-generator-72",
+            "2.72 times the cores at 1.14 times the clock",
+            "first by memory latency",
+            "75.0 % of accesses cross to another node at 1.54 times",
+            "50.0 %",
+            "then memory devices' speed (2100 MT/s where its devices allow 2933",
+            "processes bound to nodes",
+            "expect 2.84 to 3.52 times",
+            "(baseline)",
+        ],
+    );
+    in_order(&said(&["plan", "reference:load-generator-196"]), &["Four processes, one a node", "1.41 times"]);
+}
+
+#[test]
+fn cloud_servers_are_ordered_and_the_slowest_does_not_lose_to_its_caches() {
+    let all = compared(&["cloud-server-1", "cloud-server-2", "cloud-server-3", "cloud-server-4"]);
+    in_order(
+        &all,
+        &[
+            "cloud-server-1 (11.0 µs), cloud-server-3 (18.0 µs), cloud-server-4 (41.0 µs), cloud-server-2 (55.0 µs)",
+            "cloud-server-4 being faster than cloud-server-2 with less",
+            "load average: rises in this order",
+            "neighbours on the host take time is not supported by these figures",
+        ],
+    );
+    let two = compared(&["cloud-server-2", "cloud-server-4"]);
+    in_order(
+        &two,
+        &[
+            "cloud-server-4 is 1.34 times as fast as cloud-server-2",
+            "Contradicted by these figures: the caches",
+            "the number of CPUs",
+            "Not supported by these figures: its own load (load average 1.17 on cloud-server-2, 1.09 on cloud-server-4",
+            "neighbours on the host",
+        ],
+    );
+}
+
+#[test]
+fn a_long_power_has_its_order_and_ipc_of_the_whole_system_is_refused() {
+    let names = ["xeon-8269cy", "kunpeng-920-4826", "hygon-5280", "phytium-ft-2500"];
+    let text = compared(&names);
+    in_order(
+        &text,
+        &[
+            "xeon-8269cy (18.6 s), kunpeng-920-4826 (24.6 s), hygon-5280 (26.7 s), phytium-ft-2500 (39.7 s)",
+            "Refused: core.ipc",
+            "hygon-5280 and phytium-ft-2500: counted over the whole system",
+        ],
+    );
+    assert!(text.contains("other packages' memory takes 3.10 times as long as the own node's"), "{text}");
+    let mut args = vec!["compare".to_owned(), "--json".to_owned()];
+    args.extend(names.iter().map(|name| format!("reference:{name}")));
+    let said: Comparison = serde_json::from_str(&ran(args).succeeds().stdout).unwrap();
+    let row = said.rows.iter().find(|row| row.what.starts_with("instructions a cycle, echo")).expect("IPC");
+    let values: Vec<Option<f64>> =
+        row.cells.iter().map(|cell| cell.value.map(|v| (v * 100.0).round())).collect();
+    assert_eq!(values, [Some(219.0), Some(184.0), None, None]);
+    assert!(row.cells[2].doubt.as_ref().is_some_and(|why| why.contains("whole system")));
+    let claim =
+        said.explanations.iter().flat_map(|e| &e.claims).find(|c| c.claim.contains("a cycle of hygon"));
+    assert_eq!(claim.expect("judged").support, Support::NotSupported);
+}
+
+#[test]
+fn openssl_scales_as_its_figures_say() {
+    let hygon = said(&["reference", "hygon-5280"]);
+    assert!(hygon.contains("siblings add 13.1 %") && hygon.contains("0.131 of a core"), "{hygon}");
+    let both = compared(&["xeon-8269cy", "hygon-5280"]);
+    assert!(
+        both.contains("siblings add about 20 % if its 52 cores are as fast each as the 32 measured"),
+        "{both}"
+    );
+    let kunpeng = compared(&["hygon-5280", "kunpeng-920-4826"]);
+    assert!(kunpeng.contains("(8 KiB): 96 threads do 100 % of 96 times one"), "{kunpeng}");
+}
+
+#[test]
+fn each_layer_is_held_against_the_fastest() {
+    let text = said(&["reference", "i7-6500u"]);
+    in_order(
+        &text,
+        &[
+            "kernel none off 1345530254 cycles +0 %",
+            "guest kernel none off 1359371000 cycles +1.03 %",
+            "kernel cpu on 1434743820 cycles +6.63 %",
+            "guest user cpu 3 on 1500371071 cycles +11.5 %",
+            "guest user none on 1502607961 cycles +11.7 %",
+            "kernel none on 1508746974 cycles +12.1 %",
+        ],
+    );
+}
+
+#[test]
+fn dies_interleaved_or_not_are_alike_for_a_program_that_ignores_nodes() {
+    let text = compared(&["hygon-7280", "hygon-7280-interleaved"]);
+    in_order(&text, &["alike for one that ignores nodes; bound to a node, hygon-7280 is 1.43 times as fast"]);
+}
+
+#[test]
+fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
+    let text = compared(&["kunpeng-920-4826", "xeon-8269cy-numa"]);
+    in_order(&text, &["Not comparable", "measured in other ways:"]);
+}

@@ -1,0 +1,84 @@
+//! Where the figures of an imported record stood, and what its texts say in two ways.
+
+use std::collections::BTreeSet;
+
+use record::Record;
+use record::import::{Import, Origin, Output};
+
+use crate::table::Table;
+use crate::text::plural;
+
+/// Places of one statement that are named.
+const MOST_PLACES: usize = 4;
+
+/// The heading of [`contradictions`].
+pub const IN_TWO_WAYS: &str = "What the texts say in two ways";
+/// The heading of [`outputs`].
+pub const STOOD: &str = "Where the figures stood";
+
+/// What the texts say in two ways and what is to be known of them, a sentence each, with its lines.
+pub fn contradictions(record: &Record) -> Vec<String> {
+    let Some(import) = &record.import else { return Vec::new() };
+    let said = import.contradictions.iter().map(|one| {
+        let places: BTreeSet<(&str, u64)> =
+            one.origins.iter().map(|origin| (origin.text.as_str(), origin.line)).collect();
+        let lines: Vec<String> = places.iter().take(MOST_PLACES).map(|(_, line)| line.to_string()).collect();
+        let word = if lines.len() == 1 { "line" } else { "lines" };
+        if lines.is_empty() {
+            one.says.clone()
+        } else {
+            format!("{} ({word} {})", one.says, lines.join(", "))
+        }
+    });
+    said.collect()
+}
+
+/// The line that a figure was read from: `openssl speed, line 41`.
+pub fn place(origin: &Origin) -> String {
+    format!("{}, line {}", origin.tool, origin.line)
+}
+
+/// Each tool's output: its lines, and how many figures and facts were taken from it.
+pub fn outputs(record: &Record) -> Option<Table> {
+    let import = record.import.as_ref().filter(|import| !import.outputs.is_empty())?;
+    let mut table = Table::new(STOOD, None, &["output", "text", "lines", "#taken", "?of"]);
+    for output in &import.outputs {
+        let version = output.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let (first, last) = output.lines;
+        let lines = if first == last { first.to_string() } else { format!("{first}–{last}") };
+        table.row(vec![
+            format!("{}{version}", output.tool),
+            output.text.clone(),
+            lines,
+            output.taken.to_string(),
+            source(record, output),
+        ]);
+    }
+    if import.not_understood.lines > 0 {
+        table.note(&format!("{} of no known output", plural(import.not_understood.lines as usize, "line")));
+    }
+    table.note(&hint(import));
+    Some(table.finished())
+}
+
+/// How to see each figure's own line.
+fn hint(import: &Import) -> String {
+    match import.texts.first().and_then(|text| text.name.strip_prefix("reference:")) {
+        Some(name) => {
+            format!(
+                "linespeed reference {name} --text prints the lines; each figure's own stands in the JSON and on the page"
+            )
+        }
+        None => "each figure's own line stands in the JSON and on the page".to_owned(),
+    }
+}
+
+/// What an output was published in, else the command above it.
+fn source(record: &Record, output: &Output) -> String {
+    let within = |origin: &Origin| {
+        origin.text == output.text && (output.lines.0..=output.lines.1).contains(&origin.line)
+    };
+    let of = record.measurements.iter().filter(|m| m.origin.as_ref().is_some_and(within));
+    let published = of.filter_map(|m| m.detail.get("published_in")?.as_str()).next();
+    published.map(str::to_owned).or_else(|| output.command.clone()).unwrap_or_default()
+}
