@@ -42,9 +42,8 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
     let cores = cores(pair);
     let ratio = cores.as_ref().map_or(1.0, |cause| cause.factor);
     // More cores that do no more, on whichever side they are.
-    let held_back = (speed.ln().abs() < ALIKE && ratio.ln().abs() > MORE.ln()).then(|| {
-        if ratio > 1.0 { (pair.this_name, pair.base_name) } else { (pair.base_name, pair.this_name) }
-    });
+    let sides = if ratio > 1.0 { (pair.this_name, pair.base_name) } else { (pair.base_name, pair.this_name) };
+    let held_back = (speed.ln().abs() < ALIKE && ratio.ln().abs() > MORE.ln()).then_some(sides);
     if held_back.is_none() && !differs(speed) {
         return None;
     }
