@@ -7,9 +7,9 @@ mod merge;
 use record::import::{Contradiction, Import, NotUnderstood, Text};
 use record::{Coverage, Machine, Measurement, Record, Snapshot};
 
-use crate::dispatch::Refusal;
 use crate::facts::{CoreKind, Facts, Lscpu, Told};
 use crate::parts::Part;
+use crate::refusal::Refusal;
 
 /// One machine, as other tools' output tells of it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,14 +1,15 @@
 //! The way of each line of a text: to the reader whose output it stands in, to a tool whose output it begins, or to those
 //! that nobody understands.
 
-use std::fmt;
 use std::io::{self, Read};
 
 use record::import::{NotUnderstood, Origin, Output, Text};
 
 use crate::assemble::{Imported, assemble};
 use crate::clean::{Cleaned, Kind, Lines};
-use crate::parts::{MOST_PARTS, Part, Parts, Split};
+use crate::devices;
+use crate::parts::{Part, Parts, Split};
+use crate::refusal::{self, Refusal};
 use crate::session::{self, Mark};
 use crate::sink::Sink;
 use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool, dmidecode};
@@ -25,43 +26,8 @@ const MOST_BLANK: u32 = 12;
 /// Lines that one broken line may have become.
 const MOST_JOINED: u32 = 4;
 
-/// Figures, facts and outputs that a record of one machine can hold: more would make a record that no reader takes.
-const MOST_ENTRIES: usize = 40_000;
-
 /// The longest command line that is put together of several lines.
 const LONGEST_COMMAND: usize = 16 << 10;
-
-/// Why no record can be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// No tool's output that is known is in the texts.
-    Nothing {
-        /// Lines that there are, blank ones left out.
-        lines: u64,
-    },
-    /// The outputs are of several machines, and nothing says which is which.
-    Several {
-        /// What tells it, one sentence.
-        says: String,
-    },
-    /// There is more than one record can hold.
-    TooMuch {
-        /// Of what, one sentence.
-        says: String,
-    },
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Nothing { lines: 0 } => f.write_str("the text is empty"),
-            Refusal::Nothing { lines } => {
-                write!(f, "none of the {lines} lines is output of a tool that is known")
-            }
-            Refusal::Several { says } | Refusal::TooMuch { says } => f.write_str(says),
-        }
-    }
-}
 
 /// An output that is being read.
 struct Open {
@@ -73,6 +39,7 @@ struct Open {
     blank: u32,
     /// The beginning of a broken line, its number, and of how many lines it consists.
     broken: Option<(String, u64, u32)>,
+    devices: devices::Before,
 }
 
 /// Texts that are being read, one after the other.
@@ -150,8 +117,10 @@ impl Transcript {
         let at = self.parts.here(None);
         let part = self.parts.get(at);
         let mut sink = Sink::new(&mut part.draft, "dmidecode --dump-bin", name);
+        let before = devices::Before::of(sink.draft);
         dmidecode::dump(&table, &mut sink);
         let taken = sink.taken;
+        devices::merge(&mut part.draft, before);
         part.outputs.push(Output {
             tool: "dmidecode --dump-bin".to_owned(),
             version: None,
@@ -180,6 +149,10 @@ impl Transcript {
         let parts: Vec<Part> = self.parts.finish().into_iter().filter(told).collect();
         if parts.is_empty() {
             return Err(Refusal::Nothing { lines: self.lines });
+        }
+        if parts.iter().all(|part| part.draft.entries() == 0) {
+            let tools = parts.iter().flat_map(|part| &part.outputs).map(|output| output.tool.as_str());
+            return Err(Refusal::empty(tools));
         }
         parts.into_iter().map(|part| assemble(part, &self.texts, &self.not_understood)).collect()
     }
@@ -325,21 +298,26 @@ impl Transcript {
     fn offer(&mut self, line: Line, label: Option<&str>) -> bool {
         let Some(mut open) = self.open.take() else { return self.open_with(line, label) };
         if let Some((beginning, number, lines)) = open.broken.take() {
-            let joined = format!("{} {}", beginning.trim_end(), line.text.trim_start());
-            let whole = Line { number, text: &joined };
-            match self.ask(&mut open, whole) {
-                Fit::Taken => {
-                    open.taken(line.number);
-                    self.open = Some(open);
-                    return true;
+            // A mail breaks lines at blanks, a terminal wherever its margin is.
+            let (front, back) = (beginning.trim_end(), line.text.trim_start());
+            let mut unfinished = None;
+            for joined in [format!("{front} {back}"), format!("{front}{back}")] {
+                match self.ask(&mut open, Line { number, text: &joined }) {
+                    Fit::Taken => {
+                        open.taken(line.number);
+                        self.open = Some(open);
+                        return true;
+                    }
+                    Fit::Unfinished => unfinished = unfinished.or(Some(joined)),
+                    Fit::Between | Fit::Over => {}
                 }
-                Fit::Unfinished if lines < MOST_JOINED => {
-                    open.broken = Some((joined, number, lines + 1));
-                    self.open = Some(open);
-                    return true;
-                }
-                _ => self.nobodys_of(open.part, Line { number, text: &beginning }),
             }
+            if let Some(joined) = unfinished.filter(|_| lines < MOST_JOINED) {
+                open.broken = Some((joined, number, lines + 1));
+                self.open = Some(open);
+                return true;
+            }
+            self.nobodys_of(open.part, Line { number, text: &beginning });
         }
         match self.ask(&mut open, line) {
             Fit::Taken => {
@@ -395,9 +373,7 @@ impl Transcript {
             self.close();
             let part = self.parts.here(label);
             if self.parts.too_many() {
-                let says =
-                    format!("the text is of more than {MOST_PARTS} machines, the most that one import makes");
-                self.refusal = Some(Refusal::TooMuch { says });
+                self.refusal = Some(Refusal::machines());
                 return true;
             }
             let fresh = self.command.clone().filter(|_| !self.used.contains(&(part, tool.name())));
@@ -411,8 +387,11 @@ impl Transcript {
             };
             let reader = tool.reader(fresh.as_ref());
             self.used.push((part, tool.name()));
-            let mut open = Open { tool: *tool, reader, part, output, between: 0, blank: 0, broken: None };
-            self.parts.get(part).draft.version = None;
+            let draft = &mut self.parts.get(part).draft;
+            draft.version = None;
+            let devices = devices::Before::of(draft);
+            let mut open =
+                Open { tool: *tool, reader, part, output, between: 0, blank: 0, broken: None, devices };
             match self.ask(&mut open, line) {
                 Fit::Taken => {}
                 Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
@@ -430,8 +409,8 @@ impl Transcript {
         let mut sink = Sink::new(&mut part.draft, open.tool.name(), &self.text);
         let fit = open.reader.line(line, &mut sink);
         open.output.taken += sink.taken;
-        if part.draft.entries() > MOST_ENTRIES {
-            self.refusal = Some(too_much());
+        if part.draft.entries() > refusal::MOST_ENTRIES {
+            self.refusal = Some(Refusal::entries());
         }
         fit
     }
@@ -446,15 +425,17 @@ impl Transcript {
         let mut sink = Sink::new(&mut part.draft, open.tool.name(), &self.text);
         open.reader.end(&mut sink);
         open.output.taken += sink.taken;
+        devices::merge(&mut part.draft, open.devices);
         open.output.version = part.draft.version.take();
         part.outputs.push(open.output);
-        if part.draft.entries() + part.outputs.len() > MOST_ENTRIES {
-            self.refusal = Some(too_much());
+        if part.draft.entries() + part.outputs.len() > refusal::MOST_ENTRIES {
+            self.refusal = Some(Refusal::entries());
         }
     }
 
     fn nobodys(&mut self, line: Line) {
-        if line.text.trim().is_empty() {
+        // Brackets around JSON say nothing themselves.
+        if line.text.trim().trim_matches(['{', '}', '[', ']', ',', ';']).is_empty() {
             return;
         }
         match &self.open {
@@ -512,14 +493,6 @@ fn count(lines: &mut NotUnderstood, example: Origin) {
     if lines.examples.len() < MOST_EXAMPLES {
         lines.examples.push(example);
     }
-}
-
-fn too_much() -> Refusal {
-    let says = format!(
-        "the text has more than {MOST_ENTRIES} figures and facts of one machine, the most that a record holds: import it in \
-         pieces"
-    );
-    Refusal::TooMuch { says }
 }
 
 /// A command line without the backslash by which it goes on in the next line, and whether it does.

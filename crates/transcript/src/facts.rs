@@ -28,6 +28,8 @@ pub struct Facts {
     pub numactl: Vec<Numactl>,
     /// Processors out of SMBIOS.
     pub sockets: Vec<Socket>,
+    /// Bytes of memory in all, as lshw tells them.
+    pub memory: Option<Told<u64>>,
 }
 
 /// One output of lscpu.

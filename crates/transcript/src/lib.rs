@@ -7,16 +7,21 @@
 mod assemble;
 pub mod clean;
 pub mod command_line;
+#[cfg(test)]
+mod damaged;
+mod devices;
 mod dispatch;
 pub mod facts;
 mod held;
 mod numbers;
 mod parts;
+mod refusal;
 pub mod session;
 pub mod sink;
 pub mod tools;
 
 pub use assemble::Imported;
-pub use dispatch::{Refusal, Transcript};
+pub use dispatch::Transcript;
 pub use parts::Split;
+pub use refusal::Refusal;
 pub use sink::{Draft, Sink};

@@ -62,6 +62,14 @@ pub struct Parts {
     /// The headings above, outermost first: level, words, the section that they name.
     headings: Vec<(u8, String, Option<usize>)>,
     section: Option<usize>,
+    /// What a line of [`Split::Lines`] said last, until an output makes a section of it: a name, or a line that begins
+    /// another machine each time.
+    begun: Option<(String, bool)>,
+    /// The last name of such a line, in lower case.
+    named: Option<String>,
+    /// Sections by their names in lower case, and how often each name was given.
+    by_name: HashMap<String, usize>,
+    given: HashMap<String, usize>,
     host: Option<String>,
     parts: Vec<Part>,
     by_key: HashMap<(Option<usize>, Option<String>), usize>,
@@ -76,6 +84,7 @@ impl Parts {
     pub fn text(&mut self, name: &str) {
         self.host = None;
         self.headings.clear();
+        (self.begun, self.named) = (None, None);
         self.section = match self.split {
             Split::Files => Some(self.add_section(name, 0)),
             _ => None,
@@ -103,21 +112,22 @@ impl Parts {
     pub fn line(&mut self, text: &str) -> bool {
         let Split::Lines(expression) = &self.split else { return false };
         let Some(found) = expression.captures(text) else { return false };
-        let section = match found.get(1).map(|group| group.as_str().trim()).filter(|name| !name.is_empty()) {
-            Some(name) => {
-                let key = name.to_lowercase();
-                let known = self.sections.iter().position(|section| section.name.to_lowercase() == key);
-                known.unwrap_or_else(|| self.add_section(name, 0))
-            }
-            None => self.add_section(text.trim(), 0),
-        };
-        let moved = self.section != Some(section);
-        self.section = Some(section);
-        moved
+        let name = found.get(1).map(|group| group.as_str().trim()).filter(|name| !name.is_empty());
+        let key = name.map(|name| cut(name).to_lowercase());
+        if key.is_some() && key == self.named {
+            return false;
+        }
+        self.begun = Some((cut(name.unwrap_or(text.trim())), name.is_some()));
+        self.named = key;
+        true
     }
 
     /// The part that an output beginning here belongs to. `label` is the first cell of the table's row that it stands in.
     pub fn here(&mut self, label: Option<&str>) -> usize {
+        if let Some((name, named)) = self.begun.take() {
+            let known = self.by_name.get(&name.to_lowercase()).copied().filter(|_| named);
+            self.section = Some(known.unwrap_or_else(|| self.add_section(&name, 0)));
+        }
         if matches!(self.split, Split::Headings) {
             self.section = match label {
                 Some(label) => Some(self.known(label, None).unwrap_or_else(|| self.add_section(label, 0))),
@@ -186,9 +196,11 @@ impl Parts {
     }
 
     fn add_section(&mut self, name: &str, level: u8) -> usize {
-        let name: String = name.chars().take(100).collect();
-        let taken = self.sections.iter().filter(|section| section.name == name).count();
-        let name = if taken == 0 { name } else { format!("{name} {}", taken + 1) };
+        let name = cut(name);
+        let given = self.given.entry(name.clone()).or_default();
+        *given += 1;
+        let name = if *given == 1 { name } else { format!("{name} {given}") };
+        self.by_name.entry(name.to_lowercase()).or_insert(self.sections.len());
         self.sections.push(Section { words: words(&name), name, level });
         self.sections.len() - 1
     }
@@ -246,6 +258,11 @@ impl Part {
     pub fn name(&self) -> Option<String> {
         self.section.clone().or_else(|| self.host.clone())
     }
+}
+
+/// What is kept of a name.
+fn cut(name: &str) -> String {
+    name.chars().take(100).collect()
 }
 
 /// The words of a name in lower case, numbers apart from letters, up to a bracket: `Intel (52 cores)` is `intel`,

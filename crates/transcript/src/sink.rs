@@ -35,11 +35,12 @@ impl Draft {
         self.measurements.append(&mut other.measurements);
         self.withheld.append(&mut other.withheld);
         self.contradictions.append(&mut other.contradictions);
-        let Facts { lscpu, rows, cache_rows, numactl, sockets } = &mut other.facts;
+        let Facts { lscpu, rows, cache_rows, numactl, sockets, memory } = &mut other.facts;
         self.facts.lscpu.append(lscpu);
         self.facts.rows.append(rows);
         self.facts.cache_rows.append(cache_rows);
         self.facts.numactl.append(numactl);
+        self.facts.memory = memory.take().or(self.facts.memory.take());
         self.facts.sockets.append(sockets);
         self.machine.memory_devices.append(&mut other.machine.memory_devices);
         let (mine, others) = (&mut self.machine.system, other.machine.system);

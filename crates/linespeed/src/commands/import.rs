@@ -119,6 +119,7 @@ fn refused(refusal: &Refusal, import: &Import) -> Failure {
     };
     Failure::Cannot(match refusal {
         Refusal::Nothing { .. } => format!("{}: {refusal}; import knows {}", names.join(", "), tools()),
+        Refusal::Empty { .. } => format!("{}: {refusal}", names.join(", ")),
         Refusal::Several { .. } | Refusal::TooMuch { .. } => refusal.to_string(),
     })
 }

@@ -245,7 +245,8 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     }
     let sizes: Option<u64> = machine.nodes.iter().map(|node| node.bytes).sum();
     let complete = !machine.nodes.is_empty() && machine.counts.nodes == Some(machine.nodes.len() as u32);
-    machine.memory_bytes = machine.memory_bytes.or(sizes.filter(|bytes| complete && *bytes > 0));
+    let sizes = sizes.filter(|bytes| complete && *bytes > 0);
+    machine.memory_bytes = machine.memory_bytes.or(sizes).or(value(&facts.memory));
 }
 
 fn plural(nodes: u32) -> String {

@@ -3,9 +3,9 @@
 use record::import::{Contradiction, Origin};
 
 use super::contradiction;
-use crate::dispatch::Refusal;
 use crate::facts::{Lscpu, Numactl, Told};
 use crate::parts::WAY_OUT;
+use crate::refusal::Refusal;
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
 /// the same machine are refused.

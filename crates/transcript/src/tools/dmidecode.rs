@@ -34,7 +34,8 @@ fn begins(text: &str) -> Option<Begins> {
         let (handle, rest) = rest.split_once(',')?;
         let kind = rest.trim().strip_prefix("DMI type ")?;
         let digits: String = kind.chars().take_while(char::is_ascii_digit).collect();
-        return Some(Begins::Handle(u32::from_str_radix(handle, 16).ok()?, digits.parse().ok()?));
+        let handle = u16::from_str_radix(handle, 16).ok()?;
+        return Some(Begins::Handle(u32::from(handle), digits.parse().ok()?));
     }
     TITLES.iter().find(|(_, title)| *title == text).map(|(kind, _)| Begins::Title(*kind))
 }
@@ -152,6 +153,10 @@ impl Reader for Text {
             "Reading SMBIOS",
             "Table at",
             "Using SMBIOS",
+            "/dev/mem: ",
+            "/sys/firmware/dmi/tables/",
+            "Can't read memory",
+            "# No SMBIOS nor DMI entry point",
         ];
         if text.starts_with('#') {
             let known = ["SMBIOS implementations newer", "fully supported by this version"];

@@ -1,9 +1,9 @@
-//! `lshw -class memory`: the banks of the memory, as its text lists them.
+//! `lshw -class memory`: the banks of the memory, as its text, its JSON (`-json`) and its short form (`-short`) list them.
 
 use record::machine::MemoryDevice;
 
 use super::{Command, Fit, Line, Reader, Tool};
-use crate::facts;
+use crate::facts::{self, Told};
 use crate::sink::Sink;
 
 /// lshw.
@@ -18,6 +18,32 @@ fn class(text: &str) -> Option<&str> {
         .then_some(name)
 }
 
+/// Key and value of a line of its JSON, which has a blank before the colon: `"id" : "bank:0",`.
+fn json(text: &str) -> Option<(&str, &str)> {
+    let (key, value) = text.trim().trim_end_matches(',').strip_prefix('"')?.split_once("\" : ")?;
+    Some((key, value.trim_matches('"')))
+}
+
+/// The class of a line of its JSON that begins a part.
+fn json_class(text: &str) -> Option<&str> {
+    let (_, id) = json(text).filter(|(key, _)| *key == "id")?;
+    Some(id.split(':').next().unwrap_or(id))
+}
+
+/// What a row of the short form says of memory: `/0/1000/0   memory   32GiB DIMM DDR4 Synchronous 2933 MHz (0.3 ns)`.
+fn short(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let (path, rest) = text.split_once(char::is_whitespace).filter(|(path, _)| path.starts_with('/'))?;
+    let tree = path.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b':'));
+    let (class, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    (tree && class == "memory").then(|| rest.trim())
+}
+
+fn is_short_head(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.next() == Some("H/W") && words.next() == Some("path") && text.contains("Class")
+}
+
 impl Tool for Lshw {
     fn name(&self) -> &'static str {
         "lshw"
@@ -26,41 +52,86 @@ impl Tool for Lshw {
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {
         // Whole listings begin with the machine's name, whose lines are not needed.
         const KNOWN: &[&str] = &["core", "memory", "bank", "firmware", "cache", "cpu"];
-        class(line.text).is_some_and(|name| KNOWN.contains(&name))
+        class(line.text).or_else(|| json_class(line.text)).is_some_and(|name| KNOWN.contains(&name))
+            || is_short_head(line.text)
     }
 
     fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Listing { bank: None, in_bank: false })
+        Box::new(Listing { bank: None, part: Part::Other, form: Form::Text })
     }
+}
+
+/// What the lines are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Bank,
+    /// All banks together.
+    Memory,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+    Short,
 }
 
 struct Listing {
     bank: Option<(MemoryDevice, usize)>,
-    in_bank: bool,
+    part: Part,
+    form: Form,
 }
 
 impl Reader for Listing {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        if line.text.trim().is_empty() {
+        let text = line.text.trim();
+        if text.is_empty() {
             return Fit::Between;
         }
-        if let Some(class) = class(line.text) {
+        if is_short_head(text) {
+            if self.form == Form::Short {
+                return Fit::Over;
+            }
+            self.form = Form::Short;
+            return Fit::Taken;
+        }
+        if self.form == Form::Short {
+            return self.row(text, line, sink);
+        }
+        let begun = class(line.text).map(|class| (class, Form::Text));
+        if let Some((class, form)) = begun.or_else(|| Some((json_class(text)?, Form::Json))) {
             self.close(sink);
-            self.in_bank = class == "bank";
-            if self.in_bank {
+            self.form = form;
+            self.part = match class {
+                "bank" => Part::Bank,
+                "memory" => Part::Memory,
+                _ => Part::Other,
+            };
+            if self.part == Part::Bank {
                 self.bank = Some((MemoryDevice::default(), sink.draft.machine.memory_devices.len()));
             }
             return Fit::Taken;
         }
-        let text = line.text.trim();
-        let Some((key, value)) = text.split_once(": ") else { return Fit::Between };
-        let a_key = key.len() <= 20 && key.chars().all(|c| c.is_ascii_lowercase() || c == ' ');
-        if !a_key || !line.text.starts_with([' ', '\t']) {
-            return Fit::Between;
-        }
+        let (key, value) = if self.form == Form::Json {
+            if text.trim_matches(['{', '}', '[', ']', ',', ' ']).is_empty() {
+                return Fit::Taken;
+            }
+            let Some(pair) = json(text) else { return Fit::Between };
+            pair
+        } else {
+            let Some((key, value)) = text.split_once(": ") else { return Fit::Between };
+            let a_key = key.len() <= 20 && key.chars().all(|c| c.is_ascii_lowercase() || c == ' ');
+            if !a_key || !line.text.starts_with([' ', '\t']) {
+                return Fit::Between;
+            }
+            (key, facts::without_comment(value))
+        };
         if let Some((bank, at)) = &mut self.bank {
             let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
-            field(bank, key, facts::without_comment(value), line, &path, sink);
+            field(bank, key, value, line, &path, sink);
+        } else if self.part == Part::Memory && key == "size" {
+            all(value, line, sink);
         }
         Fit::Taken
     }
@@ -71,7 +142,47 @@ impl Reader for Listing {
     }
 }
 
+/// A size with its unit, or in bytes as JSON has it.
+fn bytes(value: &str) -> Option<u64> {
+    let bare = || value.parse().ok().filter(|bytes| *bytes < 1 << 60);
+    facts::size(value).map(|(bytes, _)| bytes).or_else(bare).filter(|bytes| *bytes > 0)
+}
+
+/// How much memory there is in all.
+fn all(value: &str, line: Line, sink: &mut Sink) {
+    let Some(value) = bytes(value) else { return };
+    sink.told("machine.memory_bytes", line);
+    let origin = sink.origin(line);
+    sink.draft.facts.memory = Some(Told { value, origin });
+}
+
 impl Listing {
+    /// A row of the short form.
+    fn row(&mut self, text: &str, line: Line, sink: &mut Sink) -> Fit {
+        if text.bytes().all(|b| b == b'=') {
+            return Fit::Taken;
+        }
+        let Some(says) = short(text) else {
+            return if text.starts_with('/') { Fit::Taken } else { Fit::Over };
+        };
+        let (size, description) = says.split_once(' ').unwrap_or((says, ""));
+        // An empty slot has no size.
+        let description = if bytes(size).is_some() { description } else { says };
+        let is_bank = ["DIMM", "DDR", "HBM", "RIMM"].iter().any(|word| description.contains(word));
+        if is_bank {
+            let at = sink.draft.machine.memory_devices.len();
+            let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
+            let mut bank = MemoryDevice::default();
+            field(&mut bank, "description", description, line, &path, sink);
+            field(&mut bank, "size", size, line, &path, sink);
+            self.bank = Some((bank, at));
+            self.close(sink);
+        } else if description.eq_ignore_ascii_case("system memory") {
+            all(size, line, sink);
+        }
+        Fit::Taken
+    }
+
     fn close(&mut self, sink: &mut Sink) {
         if let Some((bank, _)) = self.bank.take()
             && bank != MemoryDevice::default()
@@ -125,16 +236,24 @@ fn field(
             sink.told(&path("locator"), line);
         }
         "size" => {
-            bank.bytes = facts::size(value).map(|(bytes, _)| bytes).filter(|bytes| *bytes > 0);
-            sink.told(&path("bytes"), line);
+            bank.bytes = bytes(value);
+            if bank.bytes.is_some() {
+                sink.told(&path("bytes"), line);
+            }
         }
         "width" => {
             bank.data_bits =
                 facts::number(value).map(|(bits, _)| bits as u32).filter(|bits| (1..0xffff).contains(bits))
         }
         "clock" => {
-            if let Some(digits) = value.split("MHz").next() {
-                speed(bank, digits, line, path, sink);
+            // JSON has hertz.
+            match value.parse::<u64>() {
+                Ok(hz) if hz > 100_000 => speed(bank, &(hz / 1_000_000).to_string(), line, path, sink),
+                _ => {
+                    if let Some(digits) = value.split("MHz").next() {
+                        speed(bank, digits, line, path, sink);
+                    }
+                }
             }
         }
         _ => {}

@@ -101,9 +101,23 @@ fn machine_line(text: &str) -> Option<(Vec<&str>, Option<u64>)> {
     };
     let rest = rest.trim().strip_prefix('+')?;
     let fields: Vec<&str> = rest.split(':').take(MOST_SIZES + 4).collect();
-    let known =
-        ["H", "F", "F2", "F3", "F4", "F5", "F6", "R", "DT", "DTP", "R1", "R2", "R3", "R4", "R5", "R6", "R7"];
-    (known.contains(&fields[0]) && fields.len() > 1).then_some((fields, child))
+    let numbered = |letter: char| {
+        fields[0].strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let known = matches!(fields[0], "H" | "DT" | "DTP") || numbered('F') || numbered('R');
+    (known && fields.len() > 1).then_some((fields, child))
+}
+
+/// What a child sent and a margin cut: `Got: +F:22:aes-256-ige:89602860.00:9749`.
+fn is_cut(text: &str) -> bool {
+    text.starts_with("Got: +") && !text.contains(" from ")
+}
+
+/// `16801049 aes-256 ige's in 3.00s`: the end of a line that began with `Doing`.
+fn is_count(text: &str) -> bool {
+    let Some((number, rest)) = text.split_once(' ') else { return false };
+    let Some((_, seconds)) = rest.rsplit_once(" in ") else { return false };
+    number.bytes().all(|b| b.is_ascii_digit()) && seconds.strip_suffix('s').and_then(numbers::plain).is_some()
 }
 
 /// What it prints while it works, and of itself.
@@ -139,10 +153,12 @@ impl Tool for OpensslSpeed {
         let speed = || command.is_some_and(|command| command.text.contains("speed"));
         row(text).is_some_and(|(name, rates)| rates.len() >= 5 || name.contains('-') || speed())
             || machine_line(text).is_some_and(|(fields, _)| fields[0].starts_with(['F', 'H', 'D']) || speed())
+            || is_cut(text)
             || text.starts_with("The 'numbers' are in 1000s of bytes per second")
             || head(text).is_some()
             || is_talk(text) && speed()
             || text.starts_with("Doing ") && text.contains("size blocks")
+            || text.starts_with("You have chosen to measure elapsed time")
             || keys(text).is_some()
             || key_head(text).is_some() && speed()
     }
@@ -185,7 +201,33 @@ struct SpeedReader {
     children: Vec<Child>,
     child_sizes: Vec<u64>,
     forked: u64,
+    /// It told while it worked what it was doing, which children of `-multi` do in another form.
+    alone: bool,
+    /// Wall-clock time and not that of CPUs was measured.
+    elapsed: bool,
 }
+
+/// Rates a second of what `-mr` prints for signatures: versions before 1.1 print the seconds of one there. A public-key
+/// operation takes less than a second and more than a nanosecond anywhere, so that the figures themselves tell which; where
+/// they do not agree, nothing is known.
+fn each_second(figures: Vec<f64>) -> Option<Vec<f64>> {
+    let slow = |value: &&f64| **value < 1.0;
+    match figures.iter().filter(slow).count() {
+        0 => Some(figures),
+        // `+F5` has the other form of its figure behind it.
+        _ if figures.len() == 2 && (figures[0] * figures[1] - 1.0).abs() < 0.05 => {
+            let rate = figures[0].max(figures[1]);
+            Some(vec![rate])
+        }
+        slow if slow == figures.len() && figures.iter().all(|value| *value > 0.0) => {
+            Some(figures.iter().map(|seconds| 1.0 / seconds).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The longest line that a child of `-multi` sends.
+const LONGEST_SENT: usize = 1000;
 
 /// Rows of one output; `openssl speed` of everything has about 100, and a child of `-multi` sends each again.
 const MOST_ROWS: usize = 8192;
@@ -241,21 +283,30 @@ impl SpeedReader {
                     }
                 }
             }
-            "F2" | "F3" | "F4" | "F5" if child.is_none() => {
-                let rates: Option<Vec<f64>> = rates(3);
-                let (Some(rates), Some(bits)) = (rates, fields.get(2)) else { return Fit::Between };
-                let (family, works): (_, &[&str]) = match fields[0] {
-                    "F2" => ("rsa", &["sign", "verify"]),
-                    "F3" => ("dsa", &["sign", "verify"]),
-                    "F4" => ("ecdsa", &["sign", "verify"]),
-                    _ => ("ecdh", &["op"]),
+            "F2" | "F3" | "F4" | "F5" | "F6" | "F7" | "F8" if child.is_none() => {
+                let (family, works, first): (_, &[&str], usize) = match fields[0] {
+                    "F2" => ("rsa", &["sign", "verify"], 3),
+                    "F3" => ("dsa", &["sign", "verify"], 3),
+                    "F4" => ("ecdsa", &["sign", "verify"], 3),
+                    "F5" => ("ecdh", &["op"], 3),
+                    // Their curve is named.
+                    "F6" => ("eddsa", &["sign", "verify"], 4),
+                    "F7" => ("sm2", &["sign", "verify"], 4),
+                    _ => ("ffdh", &["op"], 3),
                 };
+                let rates: Option<Vec<f64>> = rates(first);
+                let (Some(rates), Some(bits)) = (rates, fields.get(2)) else { return Fit::Between };
+                let Some(rates) = each_second(rates) else { return Fit::Between };
                 let columns: Vec<String> = works.iter().map(|work| (*work).to_owned()).collect();
                 self.take_keys(&format!("{family} {bits} bits"), &columns, &rates, line);
             }
             _ => {}
         }
         Fit::Taken
+    }
+
+    fn full(&self) -> bool {
+        self.seen.len() + self.children.len() >= MOST_ROWS || self.rates.len() >= MOST_ROWS * 4
     }
 
     fn take_keys(&mut self, name: &str, columns: &[String], rates: &[f64], line: Line) {
@@ -285,7 +336,7 @@ impl SpeedReader {
     /// How many processes ran, where it is told.
     fn threads(&self) -> Option<u64> {
         let multi = self.command.option(&["-multi"]).and_then(numbers::whole);
-        let alone = self.command.words.len() > 1
+        let alone = (self.alone || self.command.words.len() > 1)
             && !self.command.has("-multi")
             && self.command.option(&["-async_jobs"]).is_none();
         multi.or((self.forked > 0).then_some(self.forked)).or(alone.then_some(1))
@@ -307,7 +358,13 @@ impl SpeedReader {
         let joined = name.split_whitespace().collect::<Vec<_>>().join("-");
         let canonical = if name.contains(" bits") { name.to_owned() } else { joined };
         let evp = if self.evp(name) && !name.contains(" bits") { "-evp " } else { "" };
-        format!("openssl speed {evp}{}", canonical.to_ascii_lowercase())
+        // What is done to the bytes is another work.
+        let how: String = ["-decrypt", "-aead"]
+            .iter()
+            .filter(|option| self.command.has(option))
+            .map(|option| format!("{option} "))
+            .collect();
+        format!("openssl speed {how}{evp}{}", canonical.to_ascii_lowercase())
     }
 
     /// What the children did together, where no table says it.
@@ -347,8 +404,11 @@ impl Reader for SpeedReader {
         if text.is_empty() {
             return Fit::Between;
         }
-        if self.seen.len() + self.children.len() >= MOST_ROWS {
+        if self.full() {
             return Fit::Over;
+        }
+        if is_cut(text) && text.len() < LONGEST_SENT {
+            return Fit::Unfinished;
         }
         if let Some((name, rates)) = row(text) {
             if self.seen.contains(&name) {
@@ -403,10 +463,14 @@ impl Reader for SpeedReader {
             return Fit::Taken;
         }
         // After the figures of one run, this is the next one's.
-        if text.starts_with("Doing ") && !self.rates.is_empty() {
-            return Fit::Over;
+        if text.starts_with("Doing ") {
+            if !self.rates.is_empty() {
+                return Fit::Over;
+            }
+            self.alone = true;
         }
-        if is_talk(text) { Fit::Taken } else { Fit::Between }
+        self.elapsed |= text.starts_with("You have chosen to measure elapsed time");
+        if is_talk(text) || is_count(text) { Fit::Taken } else { Fit::Between }
     }
 
     fn end(&mut self, sink: &mut Sink) {
@@ -428,6 +492,9 @@ impl Reader for SpeedReader {
                 .with_detail("work", rate.work.unwrap_or("B"));
             if rate.assumed {
                 m = m.with_detail("bytes_from", "the block sizes that OpenSSL takes by itself");
+            }
+            if self.elapsed || self.command.has("-elapsed") {
+                m = m.with_detail("clock", "elapsed");
             }
             if threads.is_none() {
                 m.doubt = Some("how many processes ran is not told".to_owned());

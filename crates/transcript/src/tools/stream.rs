@@ -149,7 +149,8 @@ impl Reader for StreamReader {
     fn end(&mut self, sink: &mut Sink) {
         for (mut m, line) in std::mem::take(&mut self.measurements) {
             let mut place = m.place.with("bytes_counted", "stream");
-            if let Some(threads) = self.threads {
+            // Built without OpenMP it has one thread, and says nothing of threads.
+            if let Some(threads) = self.threads.or(self.elements.map(|_| 1)) {
                 place = place.with("threads", threads);
             }
             if let Some(cpus) = &self.line.cpus {
@@ -214,6 +215,19 @@ mod tests {
             format!("{rows}-------\nFailed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n");
         let told = import(&wrong);
         assert!(told.measurements.is_empty() && told.import.withheld.len() == 1);
+    }
+
+    #[test]
+    fn without_openmp_one_thread_ran() {
+        let text: String = STREAM
+            .lines()
+            .filter(|line| !line.contains("Number of Threads"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(
+            the(&import(&text), "memory.bandwidth op=copy bytes_counted=stream threads=1").value(),
+            13_941_800_000.0
+        );
     }
 
     proptest! {

@@ -68,9 +68,11 @@ struct SysbenchReader {
     bytes: Told,
     transactions: Told,
     queries: Told,
-    latencies: Vec<(&'static str, f64)>,
+    latencies: Vec<(String, f64)>,
     begun: bool,
     fairness: bool,
+    /// Transactions a second that it was told to make (`--rate`), and no more.
+    paced: Option<f64>,
 }
 
 /// The figure in `10000  (999.92 per sec.)`.
@@ -78,6 +80,26 @@ fn rate(value: &str) -> Option<f64> {
     let (_, inner) = value.split_once('(')?;
     let (number, rest) = inner.split_once(char::is_whitespace)?;
     rest.starts_with("per sec").then(|| numbers::plain(number)).flatten()
+}
+
+/// The percentile of `95th percentile`, `99th percentile`, `approx.  95 percentile`.
+fn percentile(label: &str) -> Option<u32> {
+    let rest = label.strip_suffix(" percentile")?.trim_start_matches("approx.").trim();
+    rest.trim_end_matches(char::is_alphabetic)
+        .parse()
+        .ok()
+        .filter(|percentile| (1..=100).contains(percentile))
+}
+
+/// A row of `--histogram`, or its head: `       0.222 |**************************************** 537`
+fn is_histogram(text: &str) -> bool {
+    let row = || {
+        let (value, rest) = text.split_once(" |")?;
+        let (stars, count) = rest.rsplit_once(' ')?;
+        let bare = stars.bytes().all(|b| matches!(b, b'*' | b' '));
+        (bare && numbers::plain(value).is_some() && numbers::whole(count).is_some()).then_some(())
+    };
+    text.starts_with("Latency histogram (") || text.starts_with("value  ----") || row().is_some()
 }
 
 impl SysbenchReader {
@@ -119,22 +141,13 @@ impl SysbenchReader {
             }
             "operation" | "Memory operations type" => self.operation = Some(value.to_owned()),
             "scope" | "Memory scope type" => self.scope = Some(value.to_owned()),
-            "min"
-            | "avg"
-            | "max"
-            | "95th percentile"
-            | "approx.  95 percentile"
-            | "approx. 95 percentile" => {
-                let key = match label {
-                    "min" => "latency_min_ms",
-                    "avg" => "latency_avg_ms",
-                    "max" => "latency_max_ms",
-                    _ => "latency_p95_ms",
-                };
+            "min" | "avg" | "max" => {
+                let key = format!("latency_{label}_ms");
                 let Some(ms) = numbers::plain(value.trim_end_matches("ms")) else { return Fit::Between };
-                if !self.latencies.iter().any(|(known, _)| *known == key) {
-                    self.latencies.push((key, ms));
-                }
+                self.latency(key, ms);
+            }
+            "Target transaction rate" => {
+                self.paced = numbers::plain(value.trim_end_matches("/sec"));
             }
             "execution time (avg/stddev)" => self.fairness = true,
             "sum"
@@ -165,9 +178,19 @@ impl SysbenchReader {
             | "Running the test with following options"
             | "Running memory speed test with the following options"
             | "Report intermediate results every" => {}
-            _ => return Fit::Between,
+            label => {
+                let ms = percentile(label).zip(numbers::plain(value.trim_end_matches("ms")));
+                let Some((percentile, ms)) = ms else { return Fit::Between };
+                self.latency(format!("latency_p{percentile}_ms"), ms);
+            }
         }
         Fit::Taken
+    }
+
+    fn latency(&mut self, key: String, ms: f64) {
+        if !self.latencies.iter().any(|(known, _)| *known == key) && self.latencies.len() < 8 {
+            self.latencies.push((key, ms));
+        }
     }
 
     fn transferred(&mut self, text: &str, line: Line) -> Option<Fit> {
@@ -180,8 +203,9 @@ impl SysbenchReader {
         Some(Self::set(&mut self.bytes, Some(rate), line))
     }
 
-    /// The name under which runs of this test are compared: what decides how much work an event is.
-    fn workload(&self) -> String {
+    /// The name under which runs of this test are compared: what decides how much work an event is; and why it should not
+    /// be leaned on where that is not told.
+    fn workload(&self) -> (String, Option<String>) {
         let option = |names: &[&str]| self.command.option(names).map(str::to_owned);
         let asked = option(&["--test"]).or_else(|| {
             let test =
@@ -192,7 +216,8 @@ impl SysbenchReader {
         let test = self.test.map(str::to_owned).or(asked.clone());
         let Some(test) = test else {
             let database = self.transactions.is_some() || self.queries.is_some();
-            return if database { "sysbench oltp".to_owned() } else { "sysbench".to_owned() };
+            let (name, of) = if database { ("sysbench oltp", "scripts") } else { ("sysbench", "tests") };
+            return (name.to_owned(), Some(format!("which of sysbench's {of} ran is not told")));
         };
         let mut name = format!("sysbench {test}");
         let mut add = |key: &str, value: Option<String>| {
@@ -206,6 +231,8 @@ impl SysbenchReader {
                 add("--memory-block-size", self.block.clone());
                 add("--memory-oper", self.operation.clone());
                 add("--memory-scope", self.scope.clone());
+                // It says nothing of it itself.
+                add("--memory-access-mode", option(&["--memory-access-mode"]).filter(|mode| mode != "seq"));
             }
             "threads" => {
                 add("--thread-yields", option(&["--thread-yields"]));
@@ -221,7 +248,7 @@ impl SysbenchReader {
                 add("--table-size", option(&["--table-size", "--table_size", "--oltp-table-size"]));
             }
         }
-        name
+        (name, None)
     }
 
     /// Whether the run ended with the last of a given number of events, so that its time tells the speed; else it ran
@@ -287,6 +314,7 @@ impl Reader for SysbenchReader {
             "Test type:",
             "Debug mode",
             "Warmup",
+            "Report intermediate results every",
         ];
         if text.starts_with("Doing CPU") {
             self.test = Some("cpu");
@@ -297,7 +325,7 @@ impl Reader for SysbenchReader {
         } else if text.starts_with("Running memory") || text.starts_with("Doing memory") {
             self.test = Some("memory");
         }
-        if talk.iter().any(|start| text.starts_with(start)) {
+        if talk.iter().any(|start| text.starts_with(start)) || is_histogram(text) {
             return Fit::Taken;
         }
         match text.split_once(':') {
@@ -307,7 +335,9 @@ impl Reader for SysbenchReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        let workload = self.workload();
+        let (workload, doubt) = self.workload();
+        let paced = self.paced.map(|rate| format!("it was told to make {rate} a second, and no more"));
+        let doubt = doubt.or(paced);
         let place = |name: &str| {
             let place = Where::new().with("workload", name);
             match self.threads {
@@ -321,6 +351,7 @@ impl Reader for SysbenchReader {
             for (key, ms) in &self.latencies {
                 m = m.with_detail(key, *ms);
             }
+            m.doubt.clone_from(&doubt);
             if let Some(from) = from {
                 m = m.with_detail("from", from);
             }
@@ -416,6 +447,42 @@ mod tests {
     fn two_runs_stay_two_outputs() {
         let told = import(&format!("{OLD}\n{CPU}"));
         assert_eq!((told.import.outputs.len(), told.measurements.len()), (2, 3));
+    }
+
+    #[test]
+    fn a_histogram_and_any_percentile_belong_to_the_run() {
+        let text = CPU.replace("95th percentile", "99th percentile").replace(
+            "CPU speed:",
+            "Latency histogram (values are in milliseconds)\n       value  ------------- distribution ------------- count\n       \
+            0.218 |                                         6\n       0.222 |**************************************** 537\n \n\
+            CPU speed:",
+        );
+        let told = import(&text);
+        assert_eq!(
+            figures(&told),
+            ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
+        );
+        assert_eq!(told.measurements[0].detail["latency_p99_ms"].as_f64(), Some(0.24));
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+
+    #[test]
+    fn a_pace_that_was_asked_for_is_no_speed_and_an_unnamed_test_is_doubted() {
+        let paced =
+            import(&CPU.replace(
+                "Number of threads: 2\n",
+                "Number of threads: 2\nTarget transaction rate: 100/sec\n",
+            ));
+        assert!(paced.measurements[0].doubt.as_ref().is_some_and(|doubt| doubt.contains("100 a second")));
+        let (_, unnamed) = THREADS.split_once('\n').expect("the command line is the first");
+        assert!(
+            import(unnamed).measurements[0].doubt.as_ref().is_some_and(|doubt| doubt.contains("not told"))
+        );
+        let random = format!(
+            "$ sysbench memory --memory-access-mode=rnd run\n{}",
+            MEMORY.split_once('\n').map_or("", |(_, rest)| rest)
+        );
+        assert!(figures(&import(&random))[0].contains("--memory-access-mode=rnd"));
     }
 
     proptest! {

@@ -43,6 +43,10 @@ fn is_time(line: Line) -> bool {
 /// The seconds that a line tells, in the order of the line. Empty for any other line.
 fn parts(text: &str) -> Vec<(Part, f64)> {
     let text = text.trim();
+    // zsh: the command stands before it, whatever it begins with.
+    if text.ends_with(" total") {
+        return zsh(text).map(|(_, parts)| parts).unwrap_or_default();
+    }
     let first = text.bytes().next().unwrap_or(b' ');
     let mut words = text.split_whitespace();
     match first {
@@ -74,8 +78,7 @@ fn parts(text: &str) -> Vec<(Part, f64)> {
         // GNU -v
         b'U' | b'S' | b'E' => gnu_verbose(text).into_iter().collect(),
         b'0'..=b'9' => one_line(text).unwrap_or_default(),
-        // zsh: the command stands before it.
-        _ => zsh(text).unwrap_or_default(),
+        _ => Vec::new(),
     }
 }
 
@@ -90,7 +93,7 @@ fn gnu_verbose(text: &str) -> Option<(Part, f64)> {
     Some((Part::Real, clock(value)?))
 }
 
-/// Everything in one line: GNU, csh, BSD, and zsh when its command begins with a figure.
+/// Everything in one line: GNU, csh, BSD.
 fn one_line(text: &str) -> Option<Vec<(Part, f64)>> {
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     // GNU: `0.00user 0.00system 0:00.01elapsed 9%CPU (…`
@@ -124,22 +127,25 @@ fn one_line(text: &str) -> Option<Vec<(Part, f64)>> {
             (Part::System, seconds(system)?),
         ]);
     }
-    zsh(text)
+    None
 }
 
-/// zsh: `bc -l -q  39.63s user 0.13s system 99% cpu 39.763 total`
-fn zsh(text: &str) -> Option<Vec<(Part, f64)>> {
+/// zsh, with the command: `bc -l -q  39.63s user 0.13s system 99% cpu 39.763 total`
+fn zsh(text: &str) -> Option<(&str, Vec<(Part, f64)>)> {
     let front = text.strip_suffix(" total")?;
     let words: Vec<&str> = front.split_whitespace().rev().take(7).collect();
     let [total, "cpu", share, "system", system, "user", user] = words[..] else { return None };
     if !share.ends_with('%') {
         return None;
     }
-    Some(vec![
+    let (before, _) = front.rsplit_once(" user ")?;
+    let command = before.trim_end().strip_suffix(user)?;
+    let parts = vec![
         (Part::User, numbers::decimal(user.strip_suffix('s')?)?),
         (Part::System, numbers::decimal(system.strip_suffix('s')?)?),
         (Part::Real, clock(total)?),
-    ])
+    ];
+    Some((command.trim(), parts))
 }
 
 /// `0m39.763s`, `1h2m3s`, `39.763`, `2,57`, `0.01s`.
@@ -220,6 +226,11 @@ impl Reader for TimeReader {
         if parts.iter().any(|(part, _)| self.told.iter().any(|(known, ..)| known == part)) {
             return Fit::Over;
         }
+        if self.workload.is_none()
+            && let Some((command, _)) = zsh(text)
+        {
+            self.workload = Some(crate::command_line::name(command)).filter(|name| !name.is_empty());
+        }
         self.told.extend(parts.into_iter().map(|(part, seconds)| (part, seconds, Held::from(line))));
         Fit::Taken
     }
@@ -235,7 +246,11 @@ impl Reader for TimeReader {
                 Part::User => ("workload.cpu_time", place.with("state", "user")),
                 Part::System => ("workload.cpu_time", place.with("state", "system")),
             };
-            sink.figure(Measurement::exact(metric, place, vec![*seconds]), line.line());
+            let mut m = Measurement::exact(metric, place, vec![*seconds]);
+            if self.workload.is_none() {
+                m.doubt = Some("what was timed is not told".to_owned());
+            }
+            sink.figure(m, line.line());
         }
         self.told.clear();
     }
@@ -299,6 +314,17 @@ mod tests {
                 "workload.time workload=sleep 0.01: 0.01",
             ]
         );
+    }
+
+    #[test]
+    fn zsh_names_the_command_whatever_it_begins_with() {
+        for command in ["sleep 0.01", "./run.sh -x", "user-tool a b", "12monkeys"] {
+            let told = import(&format!("{command}  0.00s user 0.00s system 6% cpu 0.020 total\n"));
+            let name = command.trim_start_matches("./");
+            assert_eq!(figures(&told)[2], format!("workload.time workload={name}: 0.02"));
+        }
+        let unknown = import("real\t0m0.012s\nuser\t0m0.001s\nsys\t0m0.000s\n");
+        assert!(unknown.measurements.iter().all(|m| m.doubt.is_some()), "nothing tells what was timed");
     }
 
     proptest! {

@@ -9,8 +9,8 @@ use super::options::Options;
 use crate::held::Held;
 use crate::sink::Sink;
 
-/// Different latencies of one thread that are kept; further ones are counted as overflow.
-const MOST_LATENCIES: usize = 1_000_000;
+/// Different latencies of all threads of one output that are kept.
+const MOST_LATENCIES: usize = 4_000_000;
 
 /// One thread's line.
 #[derive(Clone, Debug, Default)]
@@ -36,20 +36,25 @@ pub struct Distribution {
     counts: BTreeMap<u64, u64>,
     /// Longer than the histogram is.
     pub overflow: u64,
+    /// Not kept: of any length.
+    lost: u64,
 }
 
 impl Distribution {
-    /// Adds `count` times a latency.
-    pub fn add(&mut self, latency: u64, count: u64) {
+    /// Adds `count` times a latency. `kept` counts the different latencies of the whole output.
+    pub fn add(&mut self, latency: u64, count: u64, kept: &mut usize) {
         if count == 0 {
             return;
         }
-        if self.counts.len() >= MOST_LATENCIES && !self.counts.contains_key(&latency) {
-            self.overflow = self.overflow.saturating_add(count);
-        } else {
-            let slot = self.counts.entry(latency).or_default();
-            *slot = slot.saturating_add(count);
+        if *kept >= MOST_LATENCIES && !self.counts.contains_key(&latency) {
+            self.lost = self.lost.saturating_add(count);
+            return;
         }
+        let slot = self.counts.entry(latency).or_insert_with(|| {
+            *kept += 1;
+            0
+        });
+        *slot = slot.saturating_add(count);
     }
 
     /// Those that are not overflow.
@@ -72,7 +77,7 @@ impl Distribution {
     fn mad(&self, median: u64) -> Option<f64> {
         let mut deviations = Distribution { overflow: self.overflow, ..Self::default() };
         for (latency, count) in &self.counts {
-            deviations.add(latency.abs_diff(median), *count);
+            deviations.add(latency.abs_diff(median), *count, &mut 0);
         }
         Some(deviations.at(0.5)? as f64 * record::statistics::MAD_SCALE)
     }
@@ -101,6 +106,8 @@ pub struct Seen {
     pub distributions: BTreeMap<u32, Distribution>,
     pub histogram: Histogram,
     pub wake_ups: ByThread,
+    /// Different latencies that are kept, over all threads.
+    pub kept: usize,
     pub wake_up_line: Option<Held>,
 }
 
@@ -114,16 +121,25 @@ impl Seen {
         let bound = |thread: &Thread| thread.cpu.or(self.options.cpu(thread.number));
         // Threads that may run anywhere have no place of their own: they are told together, by their priority.
         let mut groups: Vec<(Option<u32>, Vec<&Thread>)> = Vec::new();
+        let mut unbound: BTreeMap<Option<u64>, usize> = BTreeMap::new();
         for thread in self.threads.values() {
             let cpu = bound(thread);
-            match groups.iter_mut().find(|(known, of)| {
-                cpu.is_none()
-                    && known.is_none()
-                    && of.first().is_some_and(|first| first.priority == thread.priority)
-            }) {
+            let next = groups.len();
+            let at = if cpu.is_some() { next } else { *unbound.entry(thread.priority).or_insert(next) };
+            match groups.get_mut(at) {
                 Some((_, of)) => of.push(thread),
                 None => groups.push((cpu, vec![thread])),
             }
+        }
+        if let Some(thread) = self.in_nanoseconds() {
+            let why = format!(
+                "every wake-up of thread {} took longer than its interval of {} µs: nanoseconds (-N), which no command line \
+                 says",
+                thread.number,
+                thread.interval.unwrap_or(0)
+            );
+            sink.withhold("wakeup.average", why, thread.line.line());
+            return;
         }
         for (cpu, of) in &groups {
             self.lines(*cpu, of, sink);
@@ -133,10 +149,20 @@ impl Seen {
         }
     }
 
+    /// A thread whose shortest latency is longer than its interval, where nothing tells the unit: microseconds are
+    /// cyclictest's own, and then it would have missed each of its wake-ups.
+    fn in_nanoseconds(&self) -> Option<&Thread> {
+        let longer = |thread: &&Thread| {
+            thread.cycles > 0 && thread.interval.is_some_and(|interval| interval > 0 && thread.min > interval)
+        };
+        self.threads.values().find(longer).filter(|_| !self.options.known)
+    }
+
     /// The table's columns as threads and their distributions.
     fn unfold_histogram(&mut self) {
         let histogram = std::mem::take(&mut self.histogram);
         let Some(line) = &histogram.line else { return };
+        self.histogram.line = Some(line.clone());
         let summed = usize::from(self.options.summed);
         let threads = match histogram.minima.len() {
             0 => histogram.columns.len().saturating_sub(summed),
@@ -241,6 +267,11 @@ impl Seen {
         let line = thread.map(|thread| &thread.line).or(self.wake_up_line.as_ref());
         let none = Held::default();
         let line = line.or(self.histogram.line.as_ref()).unwrap_or(&none);
+        if of.lost > 0 {
+            let why = format!("there are more than {MOST_LATENCIES} different latencies");
+            sink.withhold("wakeup.latency", why, line.line());
+            return;
+        }
         let n = of.inside().saturating_add(of.overflow);
         let Some(median) = of.at(0.5) else {
             if n > 0 {

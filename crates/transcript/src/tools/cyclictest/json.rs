@@ -8,6 +8,35 @@ use crate::held::Held;
 use crate::numbers;
 use crate::sink::Sink;
 
+/// Which machine it is and what it runs.
+fn system(file: &Value, line: &Held, sink: &mut Sink) {
+    let machine = &sink.draft.machine;
+    let word = |key: &str| {
+        let text = file.get("sysinfo")?.get(key)?.as_str()?;
+        Some(machine::text::clean_to(text, 200)).filter(|text| !text.is_empty())
+    };
+    let (name, release, version, architecture) =
+        (word("nodename"), word("release"), word("version"), word("machine"));
+    let known = (!machine.architecture.is_empty(), machine.kernel.release.is_some());
+    let mut told = Vec::new();
+    let draft = &mut sink.draft.machine;
+    if draft.hostname.is_none() && name.is_some() {
+        draft.hostname = name;
+        told.push("machine.hostname");
+    }
+    if !known.1 && release.is_some() {
+        (draft.kernel.release, draft.kernel.version) = (release, version);
+        told.push("machine.kernel.release");
+    }
+    if let Some(architecture) = architecture.filter(|_| !known.0) {
+        draft.architecture = architecture;
+        told.push("machine.architecture");
+    }
+    for path in told {
+        sink.told(path, line.line());
+    }
+}
+
 /// Reads a whole file. One that is cut or damaged gives nothing but the note that it is so.
 pub fn read(text: &str, line: &Held, seen: &mut Seen, sink: &mut Sink) {
     let Ok(file) = serde_json::from_str::<Value>(text) else {
@@ -18,7 +47,13 @@ pub fn read(text: &str, line: &Held, seen: &mut Seen, sink: &mut Sink) {
     let word = |key: &str| file.get(key).or_else(|| file.get(format!("{key}:"))).and_then(Value::as_str);
     if let Some(command) = word("cmdline") {
         seen.options = Options::read(command);
+        // The other programs of rt-tests write files of the same form.
+        if !seen.options.known {
+            sink.withhold("wakeup.latency", format!("the file is of {command}"), line.line());
+            return;
+        }
     }
+    system(&file, line, sink);
     if let Some(version) = word("rt_test_version") {
         sink.version(version);
     }
@@ -41,7 +76,7 @@ pub fn read(text: &str, line: &Held, seen: &mut Seen, sink: &mut Sink) {
         let mut distribution = Distribution::default();
         for (latency, count) in told.get("histogram").and_then(Value::as_object).into_iter().flatten() {
             if let (Some(latency), Some(count)) = (numbers::whole(latency), count.as_u64()) {
-                distribution.add(latency, count);
+                distribution.add(latency, count, &mut seen.kept);
             }
         }
         distribution.overflow = cycles.saturating_sub(distribution.inside());

@@ -39,17 +39,20 @@ impl Tool for Cyclictest {
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
         let text = line.text.trim();
+        // Every line of it begins with one of these.
+        if !text.starts_with(|c: char| c.is_ascii_digit() || "T#p\"{WM".contains(c)) {
+            return false;
+        }
         if text.starts_with("T:") && (thread(line).is_some() || is_cut(text))
             || text.starts_with('#') && (text.contains(LATENCY) || text == "# Histogram")
             || text.starts_with("policy: ") && text.contains("loadavg:")
             || text.starts_with("\"cmdline:\"") && text.contains("cyclictest")
+            || text.starts_with("\"file_version\": ")
+            || text.strip_prefix("Max CPUs = ").is_some_and(|count| numbers::whole(count).is_some())
         {
             return true;
         }
-        let may = text == "{"
-            || text.starts_with("WARN: ")
-            || text.starts_with("Max CPUs =")
-            || wake_up(text).is_some();
+        let may = text == "{" || text.starts_with("WARN: ") || wake_up(text).is_some();
         may && command.is_some_and(|command| command.text.contains("cyclictest"))
     }
 
@@ -152,7 +155,7 @@ impl CyclicReader {
         histogram.columns.resize_with(counts.len(), Distribution::default);
         histogram.line.get_or_insert_with(|| Held::from(line));
         for (column, count) in histogram.columns.iter_mut().zip(counts) {
-            column.add(latency, count);
+            column.add(latency, count, &mut self.seen.kept);
         }
         true
     }
@@ -174,7 +177,8 @@ impl Reader for CyclicReader {
         if text.is_empty() {
             return Fit::Between;
         }
-        if !self.begun() && (text == "{" || text.starts_with("\"cmdline:\"")) {
+        let of_json = ["\"cmdline:\"", "\"file_version\": "].iter().any(|start| text.starts_with(start));
+        if !self.begun() && (text == "{" || of_json) {
             if text == "{" {
                 self.json = Some(("{\n".to_owned(), 1, Held::from(line)));
                 return Fit::Taken;
@@ -192,7 +196,10 @@ impl Reader for CyclicReader {
                 .seen
                 .threads
                 .get(&thread.number)
-                .is_some_and(|known| thread.cycles < known.cycles || thread.tid != known.tid)
+                // Before a thread has begun, its number is 0.
+                .is_some_and(|known| {
+                    thread.cycles < known.cycles || known.tid != 0 && thread.tid != known.tid
+                })
             {
                 return Fit::Over;
             }
@@ -225,16 +232,19 @@ impl Reader for CyclicReader {
             return Fit::Taken;
         }
         if let Some((thread, cycle, latency)) = wake_up(text) {
+            if self.seen.wake_ups.len() >= MOST_THREADS && !self.seen.wake_ups.contains_key(&thread) {
+                return Fit::Between;
+            }
             let (last, distribution) = self.seen.wake_ups.entry(thread).or_default();
             if *last > cycle && cycle == 0 {
                 return Fit::Over;
             }
             *last = cycle;
-            distribution.add(latency, 1);
+            distribution.add(latency, 1, &mut self.seen.kept);
             self.seen.wake_up_line.get_or_insert_with(|| Held::from(line));
             return Fit::Taken;
         }
-        let known = ["WARN: ", "Max CPUs =", "Online CPUs =", "Thread ", "# Thread ", "INFO: "];
+        let known = ["WARN: ", "Max CPUs =", "Online CPUs =", "Thread ", "# Thread ", "# Break ", "INFO: "];
         if known.iter().any(|start| text.starts_with(start)) { Fit::Taken } else { Fit::Between }
     }
 

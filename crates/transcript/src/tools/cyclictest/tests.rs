@@ -101,6 +101,46 @@ fn the_last_line_of_a_thread_counts_and_another_run_is_another_output() {
     assert_eq!(told.measurements.len(), 3, "a line that mail broke");
 }
 
+#[test]
+fn nanoseconds_that_no_command_line_tells_are_no_microseconds() {
+    let text = "T: 0 ( 5350) P: 0 I:1000 C:    958 Min:  24786 Act:   72529 Avg:  129216 Max: 5416805\n";
+    let told = import(text);
+    assert!(told.measurements.is_empty() && told.import.withheld[0].why.contains("-N"), "{:?}", told.import);
+    let told = import(&format!("$ cyclictest -N -q -D 1\n{text}"));
+    assert_eq!(the(&told, "wakeup.average policy=other priority=0").value(), 129_216.0);
+}
+
+#[test]
+fn a_terminal_that_was_overwritten_is_one_run() {
+    let screen = |load: &str, first: &str, second: &str| {
+        format!("\x1b[4Apolicy: other/other: loadavg: {load}          \n\n{first}\n{second}\n")
+    };
+    let before = "T: 0 (    0) P: 0 I:1000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       0";
+    let one = "T: 0 ( 5413) P: 0 I:1000 C:   1851 Min:     21 Act:   81 Avg:  164 Max:   10743";
+    let other = "T: 1 ( 5414) P: 0 I:1500 C:   1235 Min:     66 Act:   81 Avg:  208 Max:   20962";
+    let text = format!(
+        "{}{}",
+        screen("1 2 3", before, &before.replace("T: 0", "T: 1")),
+        screen("4 5 6", one, other)
+    );
+    let told = import(&text);
+    assert_eq!((told.import.outputs.len(), told.import.withheld.len()), (1, 0), "{:?}", told.import);
+    assert_eq!(the(&told, "wakeup.maximum policy=other priority=0").value(), 20_962_000.0);
+}
+
+#[test]
+fn json_tells_the_machine_and_files_of_other_programs_are_theirs() {
+    let file = "{\n  \"file_version\": 1,\n  \"cmdline:\": \"cyclictest -D 1 -q --json=x -S\",\n  \"sysinfo\": {\n    \"nodename\": \
+        \"db1\",\n    \"release\": \"6.1.0\",\n    \"machine\": \"x86_64\"\n  },\n  \"resolution_in_ns\": 0,\n  \"thread\": {\n    \"0\": {\n      \
+        \"cycles\": 957,\n      \"min\": 46,\n      \"max\": 10609,\n      \"avg\": 137.38,\n      \"cpu\": 0\n    }\n  }\n}\n";
+    let told = import(file);
+    assert_eq!(told.machine.hostname.as_deref(), Some("db1"));
+    assert_eq!(told.machine.kernel.release.as_deref(), Some("6.1.0"));
+    assert_eq!((told.measurements.len(), told.import.not_understood.lines), (3, 0), "{:?}", told.import);
+    let other = import(&file.replace("cyclictest", "signaltest"));
+    assert!(other.measurements.is_empty() && other.import.withheld[0].why.contains("signaltest"));
+}
+
 proptest! {
     #[test]
     fn no_damaged_output_panics(which in 0..ALL.len(), at in 0usize..6000, cut in 0usize..60, with in "\\PC{0,12}") {

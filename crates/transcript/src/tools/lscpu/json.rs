@@ -1,9 +1,10 @@
-//! `lscpu --json`: a list of field and data, nested in newer versions.
+//! `lscpu --json`: a list of field and data, nested in newer versions; the tables of `-e` and `-C` as lists of rows.
 
 use serde_json::Value;
 
 use super::values::Values;
-use super::{Label, label};
+use super::{Label, label, table};
+use crate::held::Held;
 use crate::sink::Sink;
 use crate::tools::{Command, Fit, Line, Reader, Tool};
 
@@ -22,12 +23,19 @@ impl Tool for LscpuJson {
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        let text = line.text.trim_start();
-        text.starts_with("\"lscpu\"") || text.starts_with('{') && text.contains("\"lscpu\"")
+        What::begun(line.text).is_some()
     }
 
     fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Document { text: String::new(), state: State::default(), done: false, lines: Vec::new() })
+        Box::new(Document {
+            what: What::Fields,
+            text: String::new(),
+            state: State::default(),
+            done: false,
+            foreign: false,
+            first: None,
+            lines: Vec::new(),
+        })
     }
 }
 
@@ -41,11 +49,63 @@ struct State {
 }
 
 struct Document {
+    what: What,
     text: String,
     state: State,
     done: bool,
-    /// Where each field's value stands: its number and text.
-    lines: Vec<(u64, String)>,
+    /// It is another program's list of the same name.
+    foreign: bool,
+    first: Option<Held>,
+    /// Where each entry stands, where each has a line of its own.
+    lines: Vec<Held>,
+}
+
+/// What the document lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// lscpu's list: fields.
+    Fields,
+    /// `-e`: a row a CPU.
+    Cpus,
+    /// `-C`: a row a kind of cache.
+    Caches,
+}
+
+impl What {
+    /// The list that a line begins.
+    fn begun(text: &str) -> Option<Self> {
+        let text = text.trim_start();
+        let key = |key: &str| {
+            let found = if text.starts_with('{') {
+                text.split_once(key)
+            } else {
+                text.strip_prefix(key).map(|rest| ("", rest))
+            };
+            found.is_some_and(|(_, rest)| {
+                rest.trim_start().strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with('['))
+            })
+        };
+        if !text.starts_with(['{', '"']) {
+            None
+        } else if text.starts_with("\"lscpu\"") || text.starts_with('{') && text.contains("\"lscpu\"") {
+            Some(Self::Fields)
+        } else if key("\"cpus\"") {
+            Some(Self::Cpus)
+        } else if key("\"caches\"") {
+            Some(Self::Caches)
+        } else {
+            None
+        }
+    }
+
+    /// The first key of each entry.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Fields => "\"field\"",
+            Self::Cpus => "\"cpu\"",
+            Self::Caches => "\"name\"",
+        }
+    }
 }
 
 impl State {
@@ -83,58 +143,121 @@ impl Reader for Document {
         if self.text.len() + line.text.len() > LONGEST {
             return Fit::Over;
         }
+        if self.first.is_none() {
+            self.what = What::begun(line.text).unwrap_or(What::Fields);
+            self.first = Some(line.into());
+        }
+        let text = line.text.trim_start().trim_start_matches([',', '{', '}', ' ']);
+        if text.starts_with(self.what.key()) {
+            self.lines.push(line.into());
+        } else if self.what != What::Fields
+            && self.lines.is_empty()
+            && text.starts_with('"')
+            && self.state.opened
+        {
+            self.foreign = true;
+            return Fit::Over;
+        }
         self.done = self.state.ends(line.text);
         self.text.push_str(line.text);
         self.text.push('\n');
-        self.lines.push((line.number, line.text.to_owned()));
         Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
+        if self.foreign {
+            return;
+        }
         let text = self.text.trim().trim_start_matches('{').trim_end_matches(['}', ',', '\n', ' ']);
         // What closes the innermost objects may have gone with the outermost.
         let list = text.find('[').and_then(|at| {
             let end = text.rfind(']')?;
             text.get(at..=end)
         });
-        let Some(Value::Array(fields)) = list.and_then(|list| serde_json::from_str(list).ok()) else {
-            let first = self.lines.first().map_or((1, String::new()), Clone::clone);
-            let line = Line { number: first.0, text: &first.1 };
-            sink.withhold("machine", "the JSON of lscpu is cut off or damaged".to_owned(), line);
+        let first = self.first.take().unwrap_or_default();
+        let Some(Value::Array(entries)) = list.and_then(|list| serde_json::from_str(list).ok()) else {
+            sink.withhold("machine", "the JSON of lscpu is cut off or damaged".to_owned(), first.line());
             return;
         };
-        let mut values = Values::default();
-        let mut at = 0;
-        self.walk(&fields, 0, &mut at, &mut values, sink);
-        values.finish(sink);
+        let all = if self.what == What::Fields { count(&entries, 0) } else { entries.len() };
+        // Where entries share lines, the first one stands for all.
+        let mut lines: Box<dyn Iterator<Item = &Held>> = if self.lines.len() == all {
+            Box::new(self.lines.iter())
+        } else {
+            Box::new(std::iter::repeat(&first))
+        };
+        match self.what {
+            What::Fields => {
+                let mut values = Values::default();
+                walk(&entries, 0, &mut lines, &mut values, sink);
+                values.finish(sink);
+            }
+            What::Cpus => {
+                for (entry, line) in entries.iter().zip(lines) {
+                    table::cpu(&row(entry), line.line(), sink);
+                }
+            }
+            What::Caches => {
+                for (entry, line) in entries.iter().zip(lines) {
+                    table::cache_row(&row(entry), line.line(), sink);
+                }
+            }
+        }
     }
 }
 
-impl Document {
-    fn walk(&self, fields: &[Value], depth: usize, at: &mut usize, values: &mut Values, sink: &mut Sink) {
-        if depth > DEEPEST {
-            return;
+/// Keys and values of a row as the table prints them.
+fn row(entry: &Value) -> Vec<(String, String)> {
+    let printed = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Number(number) => number.to_string(),
+        _ => "-".to_owned(),
+    };
+    let cells = entry.as_object().into_iter().flatten().take(64);
+    cells.map(|(key, value)| (key.to_ascii_lowercase(), printed(value))).collect()
+}
+
+/// How many fields there are, within others too.
+fn count(fields: &[Value], depth: usize) -> usize {
+    if depth > DEEPEST {
+        return 0;
+    }
+    let children = |field: &Value| {
+        field.get("children").and_then(Value::as_array).map_or(0, |all| count(all, depth + 1))
+    };
+    fields.iter().map(|field| 1 + children(field)).sum()
+}
+
+fn walk(
+    fields: &[Value],
+    depth: usize,
+    lines: &mut dyn Iterator<Item = &Held>,
+    values: &mut Values,
+    sink: &mut Sink,
+) {
+    if depth > DEEPEST {
+        return;
+    }
+    for field in fields {
+        let Some(held) = lines.next() else { return };
+        let name = field.get("field").and_then(Value::as_str).unwrap_or_default();
+        let data = match field.get("data") {
+            Some(Value::String(data)) => data.clone(),
+            Some(Value::Number(data)) => data.to_string(),
+            _ => String::new(),
+        };
+        let name = name.trim_end_matches([':', '：', '︰', ' ']);
+        if let Some(Label { key, part }) = label(name) {
+            let mut line = held.line();
+            if line.text.len() > 200 {
+                line.text = &data;
+            }
+            values.take(&Label { key, part }, &data, line, sink);
         }
-        for field in fields {
-            let name = field.get("field").and_then(Value::as_str).unwrap_or_default();
-            let data = match field.get("data") {
-                Some(Value::String(data)) => data.clone(),
-                Some(Value::Number(data)) => data.to_string(),
-                _ => String::new(),
-            };
-            let name = name.trim_end_matches([':', '：', '︰', ' ']);
-            if let Some(Label { key, part }) = label(name) {
-                // Fields stand in the order of their lines: the search goes on where the last one was found.
-                let found = self.lines[*at..].iter().position(|(_, text)| text.contains(name));
-                *at += found.unwrap_or(0);
-                let (number, text) =
-                    self.lines.get(*at).map_or((1, ""), |(number, text)| (*number, text.as_str()));
-                let says = if text.len() > 200 { data.as_str() } else { text };
-                values.take(&Label { key, part }, &data, Line { number, text: says }, sink);
-            }
-            if let Some(Value::Array(children)) = field.get("children") {
-                self.walk(children, depth + 1, at, values, sink);
-            }
+        if let Some(Value::Array(children)) = field.get("children") {
+            walk(children, depth + 1, lines, values, sink);
         }
     }
 }

@@ -69,69 +69,71 @@ impl Reader for Cpus {
         } else {
             text.split_whitespace().collect()
         };
-        match self.row(&cells, line, sink) {
-            Some(row) => {
-                sink.told(&format!("machine.cpus[{}]", row.cpu), line);
-                sink.draft.facts.rows.push(row);
-                Fit::Taken
-            }
-            None if text.is_empty() => Fit::Between,
-            None => Fit::Over,
+        if cells.len() > self.columns.len() {
+            return Fit::Over;
+        }
+        let pairs: Vec<(&str, &str)> = self.columns.iter().map(String::as_str).zip(cells).collect();
+        if cpu(&pairs, line, sink) {
+            Fit::Taken
+        } else if text.is_empty() {
+            Fit::Between
+        } else {
+            Fit::Over
         }
     }
 
     fn end(&mut self, _: &mut Sink) {}
 }
 
-impl Cpus {
-    fn row(&self, cells: &[&str], line: Line, sink: &Sink) -> Option<CpuRow> {
-        let cpu = cells.first()?.parse::<u32>().ok().filter(|cpu| *cpu <= record::cpu_list::MAX_CPU)?;
-        if cells.len() > self.columns.len() {
-            return None;
-        }
-        let mut row = CpuRow {
-            cpu,
-            core: None,
-            socket: None,
-            cluster: None,
-            node: None,
-            caches: Vec::new(),
-            online: true,
-            hz: (None, None),
-            origin: sink.origin(line),
-        };
-        let hz = |cell: &str| {
-            facts::number(cell)
-                .map(|(mhz, _)| mhz)
-                .filter(|mhz| (1.0..=10_000.0).contains(mhz))
-                .map(|mhz| (mhz * 1e6) as u64)
-        };
-        for (column, cell) in self.columns.iter().zip(cells) {
-            let number = cell.parse::<u32>().ok();
-            match column.as_str() {
-                "core" => row.core = number,
-                "socket" => row.socket = number,
-                "cluster" => row.cluster = number,
-                "node" => row.node = number,
-                "online" => row.online = !matches!(*cell, "no" | "N" | "n" | "nein" | "non" | "否"),
-                "maxmhz" => row.hz.0 = hz(cell),
-                "minmhz" => row.hz.1 = hz(cell),
-                // `-e` has the caches in one column, `-p` in one each.
-                names if names.contains(':') => {
-                    let pairs = names.split(':').zip(cell.split(':'));
-                    row.caches.extend(
-                        pairs.filter_map(|(name, number)| Some((cache(name)?, number.parse().ok()?))),
-                    );
-                }
-                name => {
-                    if let (Some(name), Some(number)) = (cache(name), number) {
-                        row.caches.push((name, number));
-                    }
+/// A row of a CPU, by the names of the columns in lower case; whether it is one.
+pub fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) -> bool {
+    let id = cells.iter().find(|(column, _)| column.as_ref() == "cpu").map(|(_, cell)| cell.as_ref());
+    let id = id.and_then(|id| id.parse::<u32>().ok()).filter(|cpu| *cpu <= record::cpu_list::MAX_CPU);
+    let Some(cpu) = id else { return false };
+    let mut row = CpuRow {
+        cpu,
+        core: None,
+        socket: None,
+        cluster: None,
+        node: None,
+        caches: Vec::new(),
+        online: true,
+        hz: (None, None),
+        origin: sink.origin(line),
+    };
+    let hz = |cell: &str| {
+        facts::number(cell)
+            .map(|(mhz, _)| mhz)
+            .filter(|mhz| (1.0..=10_000.0).contains(mhz))
+            .map(|mhz| (mhz * 1e6) as u64)
+    };
+    for (column, cell) in cells {
+        let (column, cell) = (column.as_ref(), cell.as_ref());
+        let number = cell.parse::<u32>().ok();
+        match column {
+            "core" => row.core = number,
+            "socket" => row.socket = number,
+            "cluster" => row.cluster = number,
+            "node" => row.node = number,
+            "online" => row.online = !matches!(cell, "no" | "N" | "n" | "nein" | "non" | "否"),
+            "maxmhz" => row.hz.0 = hz(cell),
+            "minmhz" => row.hz.1 = hz(cell),
+            // `-e` has the caches in one column, `-p` in one each.
+            names if names.contains(':') => {
+                let pairs = names.split(':').zip(cell.split(':'));
+                row.caches
+                    .extend(pairs.filter_map(|(name, number)| Some((cache(name)?, number.parse().ok()?))));
+            }
+            name => {
+                if let (Some(name), Some(number)) = (cache(name), number) {
+                    row.caches.push((name, number));
                 }
             }
         }
-        Some(row)
     }
+    sink.told(&format!("machine.cpus[{cpu}]"), line);
+    sink.draft.facts.rows.push(row);
+    true
 }
 
 fn cache(name: &str) -> Option<String> {
@@ -162,31 +164,36 @@ impl Reader for Caches {
         let cells: Vec<&str> = line.text.split_whitespace().collect();
         let Some(first) = cells.first() else { return Fit::Between };
         if self.columns.is_empty() {
-            self.columns = cells.iter().map(|cell| (*cell).to_owned()).collect();
+            self.columns = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
             return Fit::Taken;
         }
         if facts::cache_name(first).is_none() || cells.len() > self.columns.len() {
             return Fit::Over;
         }
-        let cell = |name: &str| {
-            let at = self.columns.iter().position(|column| column == name)?;
-            cells.get(at).copied()
-        };
-        let bytes = |name: &str| {
-            cell(name).and_then(facts::size).map(|(bytes, _)| bytes).filter(|bytes| *bytes >= 256)
-        };
-        let number = |name: &str| cell(name)?.parse::<u32>().ok().filter(|number| *number > 0);
-        let row = CacheRow {
-            name: (*first).to_owned(),
-            bytes: (bytes("ONE-SIZE"), bytes("ALL-SIZE")),
-            ways: number("WAYS"),
-            line: number("COHERENCY-SIZE"),
-            origin: sink.origin(line),
-        };
-        sink.told(&format!("machine.caches.{first}"), line);
-        sink.draft.facts.cache_rows.push(row);
+        let pairs: Vec<(&str, &str)> = self.columns.iter().map(String::as_str).zip(cells).collect();
+        cache_row(&pairs, line, sink);
         Fit::Taken
     }
 
     fn end(&mut self, _: &mut Sink) {}
+}
+
+/// A row of a kind of cache, by the names of the columns in lower case.
+pub fn cache_row<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) {
+    let cell =
+        |name: &str| cells.iter().find(|(column, _)| column.as_ref() == name).map(|(_, cell)| cell.as_ref());
+    let Some(name) = cell("name").filter(|name| facts::cache_name(name).is_some()) else { return };
+    // With `--bytes` sizes have no unit.
+    let size = |cell: &str| facts::size(cell).map(|(bytes, _)| bytes).or(cell.parse().ok());
+    let bytes = |name: &str| cell(name).and_then(size).filter(|bytes| (256..=1 << 40).contains(bytes));
+    let number = |name: &str| cell(name)?.parse::<u32>().ok().filter(|number| *number > 0);
+    let row = CacheRow {
+        name: name.to_owned(),
+        bytes: (bytes("one-size"), bytes("all-size")),
+        ways: number("ways"),
+        line: number("coherency-size"),
+        origin: sink.origin(line),
+    };
+    sink.told(&format!("machine.caches.{name}"), line);
+    sink.draft.facts.cache_rows.push(row);
 }

@@ -136,6 +136,23 @@ impl Values {
     }
 }
 
+/// The CPUs of a mask (`--hex`), its hexadecimal digits after `0x`.
+fn mask_list(digits: &str) -> Result<CpuList, String> {
+    let digits = digits.replace(',', "");
+    let mut list = CpuList::new();
+    for (at, digit) in digits.chars().rev().enumerate() {
+        let bits = digit.to_digit(16).ok_or_else(|| format!("0x{digits} is no mask of CPUs"))?;
+        for bit in (0..4).filter(|bit| bits >> bit & 1 == 1) {
+            let cpu = at as u32 * 4 + bit;
+            if cpu > record::cpu_list::MAX_CPU {
+                return Err(format!("CPU {cpu} of the mask is beyond what Linux has"));
+            }
+            list.insert(cpu);
+        }
+    }
+    Ok(list)
+}
+
 /// One value that is being read.
 struct Read<'a, 'b, 'c> {
     value: &'a str,
@@ -179,10 +196,14 @@ impl Read<'_, '_, '_> {
     }
 
     fn list(&mut self, path: &str) -> Option<Told<CpuList>> {
-        match self.value.replace(", ", ",").parse::<CpuList>() {
+        let list = match self.value.strip_prefix("0x") {
+            Some(mask) => mask_list(mask),
+            None => self.value.replace(", ", ",").parse::<CpuList>().map_err(|error| error.to_string()),
+        };
+        match list {
             Ok(list) => Some(self.told(path, list)),
             Err(error) => {
-                self.sink.withhold(path, error.to_string(), self.line);
+                self.sink.withhold(path, error, self.line);
                 None
             }
         }
@@ -212,8 +233,12 @@ impl Read<'_, '_, '_> {
     fn cache(&mut self, name: &str) -> Option<Told<CacheFact>> {
         let (level, kind) = facts::cache_name(name)?;
         let path = format!("machine.caches.{name}");
-        let Some((bytes, sum)) = facts::size(self.value) else {
-            // Without a unit (`--bytes`) nothing tells one from the sum.
+        let bare = || {
+            let (bytes, rest) = facts::number(self.value)?;
+            (rest.starts_with('(') && (1.0..2f64.powi(60)).contains(&bytes)).then_some((bytes as u64, true))
+        };
+        let Some((bytes, sum)) = facts::size(self.value).or_else(bare) else {
+            // Without a unit and a number of instances (`--bytes` of old) nothing tells one from the sum.
             let why = format!("{} does not tell whether it is one cache or all of them", self.shown());
             self.sink.withhold(&path, why, self.line);
             return None;

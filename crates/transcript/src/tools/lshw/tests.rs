@@ -37,6 +37,46 @@ fn banks_are_memory_devices_and_other_classes_are_not() {
     assert_eq!(told.import.not_understood.lines, 0);
 }
 
+#[test]
+fn json_and_the_short_form_tell_the_same_banks() {
+    let json = "[\n  {\n    \"id\" : \"memory\",\n    \"class\" : \"memory\",\n    \"units\" : \"bytes\",\n    \"size\" : 34359738368,\n    \
+        \"children\" : [\n      {\n        \"id\" : \"bank:0\",\n        \"class\" : \"memory\",\n        \"description\" : \"DIMM DDR4 Synchronous \
+        Registered (Buffered) 2933 MHz (0.3 ns)\",\n        \"slot\" : \"CPU1_DIMMB0\",\n        \"units\" : \"bytes\",\n        \"size\" : 34359738368,\n        \
+        \"width\" : 64,\n        \"clock\" : 2933000000\n      }\n    ]\n  }\n]\n";
+    let short = "H/W path         Device      Class          Description\n======================================================\n/0/1000                      \
+        memory         32GiB System Memory\n/0/1000/0                    memory         32GiB DIMM DDR4 Synchronous Registered (Buffered) 2933 MHz (0.3 \
+        ns)\n/0/4                         processor      Some CPU\n";
+    for text in [json, short] {
+        let told = import(text);
+        let [bank] = told.machine.memory_devices.as_slice() else {
+            panic!("{:?}", told.machine.memory_devices)
+        };
+        assert_eq!((bank.kind.as_deref(), bank.form.as_deref()), (Some("DDR4"), Some("DIMM")), "{text}");
+        assert_eq!((bank.bytes, bank.rated_mt_s), (Some(32 << 30), Some(2933)), "{text}");
+        assert_eq!(told.machine.memory_bytes, Some(32 << 30), "{text}");
+        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    }
+}
+
+#[test]
+fn slots_that_dmidecode_told_already_are_the_same_slots() {
+    let dmidecode = "$ dmidecode -t memory\n# dmidecode 3.2\nHandle 0x0041, DMI type 17, 84 bytes\nMemory Device\n\tLocator: CPU1_DIMMB0\n\tSize: \
+        32 GB\n\tSpeed: 2933 MT/s\n\tConfigured Memory Speed: 2100 MT/s\n\tRank: 2\n";
+    let told = import(&format!("{dmidecode}{LISTING}"));
+    let [full, empty] = told.machine.memory_devices.as_slice() else {
+        panic!("{:?}", told.machine.memory_devices)
+    };
+    assert_eq!(
+        (full.configured_mt_s, full.ranks, full.vendor.as_deref()),
+        (Some(2100), Some(2), Some("SK Hynix"))
+    );
+    assert_eq!((empty.locator.as_deref(), told.import.contradictions.len()), (Some("CPU1_DIMMB1"), 0));
+    assert!(told.import.inventory.contains_key("machine.memory_devices[1].locator"));
+    let twice = import(&format!("{dmidecode}{}", dmidecode.replace("2100", "2400")));
+    assert_eq!(twice.machine.memory_devices[0].configured_mt_s, Some(2400));
+    assert!(twice.import.contradictions[0].says.contains("2100 and later as 2400"), "{:?}", twice.import);
+}
+
 proptest! {
     #[test]
     fn damaged_listings_never_panic(at: usize, cut in 0usize..100, with in "\\PC{0,20}") {

@@ -100,6 +100,53 @@ fn a_row_that_mail_broke_is_one_row() {
 }
 
 #[test]
+fn seconds_of_old_versions_are_no_rates() {
+    let of = |line: &str| {
+        let told = import(&format!("$ openssl speed -mr rsa2048\n+H:16\n{line}\n"));
+        told.measurements.iter().map(|m| m.value()).collect::<Vec<f64>>()
+    };
+    assert_eq!(of("+F2:2:2048:3882.000000:60000.000000"), [3882.0, 60_000.0]);
+    // Up to 1.0.2: seconds of one.
+    assert_eq!(of("+F2:2:2048:0.000250:0.000016"), [4000.0, 62_500.0]);
+    assert_eq!(of("+F5:22:253:6434.653465:0.000155"), [6434.653465]);
+    assert_eq!(of("+F5:22:253:0.000155:6451.612903"), [6451.612903]);
+    assert_eq!(of("+F6:0:253:Ed25519:5524.752475:2130.000000"), [5524.752475, 2130.0]);
+    // Neither the one nor the other.
+    assert!(of("+F2:2:2048:0.000250:60000.000000").is_empty());
+}
+
+#[test]
+fn what_a_margin_broke_within_a_number_is_one_line() {
+    let text = "$ openssl speed -multi 2 aes-256-ige\nGot: +H:16:64 from 0\nGot: +F:22:aes-256-ige:1000000.00:20000\n00.00 from 0\nGot: \
+        +F:22:aes-256-ige:1000000.00:2000000.00 fr\nom 1\n";
+    assert_eq!(
+        figures(&import(text)),
+        [
+            "workload.throughput workload=openssl speed aes-256-ige bytes=16 threads=2: 2000000",
+            "workload.throughput workload=openssl speed aes-256-ige bytes=64 threads=2: 4000000",
+        ]
+    );
+}
+
+#[test]
+fn one_process_is_known_by_what_it_says_while_it_works() {
+    let text = "You have chosen to measure elapsed time instead of user CPU time.\nDoing sha256 for 3s on 16 size blocks: \n16801049 sha256's \
+        in 3.00s\nversion: 3.0.19\ntype             16 bytes\nsha256          129693.08k\n";
+    let told = import(text);
+    let rate = the(&told, "workload.throughput workload=openssl speed sha256 bytes=16 threads=1");
+    assert_eq!((rate.doubt.as_deref(), rate.detail["clock"].as_str()), (None, Some("elapsed")));
+    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    let decrypted =
+        import("$ openssl speed -decrypt -evp aes-128-cbc\ntype 16 bytes\nAES-128-CBC    1065383.39k\n");
+    assert_eq!(
+        figures(&decrypted),
+        [
+            "workload.throughput workload=openssl speed -decrypt -evp aes-128-cbc bytes=16 threads=1: 1065383390"
+        ]
+    );
+}
+
+#[test]
 fn sizes_and_prose_are_no_rates() {
     for text in [
         "L1d cache: 32k\n",

@@ -24,6 +24,9 @@ const SAME: &[(&str, &str)] = &[
 /// Intervals whose figures are kept one by one; of more only the totals are.
 const MOST_INTERVALS: usize = 100_000;
 
+/// Events, CPUs and threads that are kept of one output: a record holds no more.
+const MOST_SLOTS: usize = crate::refusal::MOST_ENTRIES + 1;
+
 /// What an event counts and in which mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Event {
@@ -70,6 +73,8 @@ pub struct Run {
     pub workload: Option<String>,
     /// Whether the whole machine was counted.
     pub system: bool,
+    /// Whether nothing tells if it was the whole machine or one process.
+    pub unknown: bool,
     /// Runs that the figures are means of.
     pub runs: Option<u64>,
     /// The CPUs that were counted, where not all were.
@@ -115,6 +120,17 @@ impl Counts {
         self.slots.is_empty()
     }
 
+    /// Whether the whole machine was counted, as far as the events tell it: figures of single CPUs and sockets need that,
+    /// and perf counts the CPUs' clock there where it counts a process's own.
+    pub fn system(&self) -> Option<bool> {
+        let of_cpus = |slot: &Slot| matches!(slot.part, Part::Cpu(_)) || !slot.groups.is_empty();
+        let clock = |name: &str| self.slots.keys().any(|(_, event)| event.name == name);
+        if self.slots.values().any(of_cpus) || clock("cpu-clock") {
+            return Some(true);
+        }
+        clock("task-clock").then_some(false)
+    }
+
     /// Takes one counter.
     pub fn take(&mut self, counter: Counter, line: Line, sink: &mut Sink) {
         let event = Event::read(&counter.event);
@@ -142,6 +158,9 @@ impl Counts {
         let time = matches!(event.name.as_str(), "task-clock" | "cpu-clock");
         let (value, unit) = if time && unit.is_empty() { (value, "ns") } else { (value, unit) };
         let order = self.slots.len();
+        if order >= MOST_SLOTS && !self.slots.contains_key(&key) {
+            return;
+        }
         let slot = self.slots.entry(key).or_insert_with(|| Slot {
             order,
             line: Held::from(line),
@@ -229,7 +248,8 @@ impl Slot {
     }
 
     fn place(&self, run: &Run) -> Where {
-        let mut place = Where::new().with("scope", if run.system { "system" } else { "process" });
+        let scope = if run.system { "system" } else { "process" };
+        let mut place = if run.unknown { Where::new() } else { Where::new().with("scope", scope) };
         if let Some(workload) = &run.workload {
             place = place.with("workload", workload.as_str());
         }
@@ -280,6 +300,9 @@ fn with_run(mut m: Measurement, run: &Run) -> Measurement {
     }
     if let Some(cpus) = &run.cpus {
         m = m.with_detail("cpus", cpus.as_str());
+    }
+    if run.unknown && m.doubt.is_none() {
+        m.doubt = Some("whether one process was counted or the whole machine is not told".to_owned());
     }
     if let Some(attached) = &run.attached {
         m = m.with_detail("attached_to", attached.as_str());
@@ -338,7 +361,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
 /// The clock while the command ran: its cycles over its time on a CPU. Of a whole machine, whose CPUs also rest, it is
 /// none, and none where cycles were counted in one mode only.
 fn clocks(slots: &[&Slot], run: &Run, sink: &mut Sink) {
-    if run.system {
+    if run.system || run.unknown {
         return;
     }
     let of = |name: &str| {

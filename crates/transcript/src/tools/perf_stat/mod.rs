@@ -72,8 +72,9 @@ impl Tool for PerfStat {
         if text::counter(text).is_some_and(known) && of_perf() {
             return true;
         }
-        let named = text.contains("task-clock") || text.contains("cycles") || text.contains("instructions");
-        fields::fields(text, None).is_some() && (named || of_perf())
+        let named =
+            |counter: &Counter| ["cycles", "instructions"].iter().any(|name| counter.event.contains(name));
+        fields::fields(text, None).is_some_and(|counter| named(&counter) || known(counter) || of_perf())
     }
 
     fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
@@ -197,6 +198,12 @@ impl PerfReader {
     /// What the figures are of: a window over a whole machine (`-a sleep 10`) is no workload, and a process that was
     /// attached to is not the command that only told for how long.
     fn settle(&mut self) {
+        // Fields, JSON and intervals say nothing of it themselves.
+        if !self.head && self.command.is_none() {
+            let system = self.counts.system();
+            self.run.system = system == Some(true);
+            self.run.unknown = system.is_none();
+        }
         if let Some(attached) = &self.run.attached {
             self.run.workload = Some(attached.clone());
         }
@@ -215,7 +222,8 @@ impl Reader for PerfReader {
             return Fit::Between;
         }
         if let Some(at) = text.find(HEAD) {
-            if self.head || self.over {
+            // With --summary the totals of all intervals stand behind them, as an output of their own.
+            if self.head || self.over || !self.counts.is_empty() {
                 return Fit::Over;
             }
             self.heading(&text[at + HEAD.len()..]);

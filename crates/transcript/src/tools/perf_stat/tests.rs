@@ -140,7 +140,7 @@ fn intervals_add_up_and_give_an_ipc_each() {
         2,000,000      instructions  #  2.00  insn per cycle\n     2.000123456      1,000,000      cycles\n     2.000123456      \
         500,000      instructions  #  0.50  insn per cycle\n";
     let told = import(text);
-    assert_eq!(the(&told, "core.ipc source=pmu scope=process").samples, [2.0, 0.5]);
+    assert_eq!(the(&told, "core.ipc source=pmu").samples, [2.0, 0.5]);
 }
 
 #[test]
@@ -221,6 +221,37 @@ fn two_outputs_one_after_the_other_stay_two() {
     assert_eq!(told.import.outputs.len(), 2);
     assert_eq!(value(&told, "workload.time workload=memory_bound"), 16.700731355);
     assert_eq!(value(&told, "workload.time workload=cpu_bound"), 10.838808208);
+}
+
+#[test]
+fn a_summary_behind_intervals_is_not_added_to_them() {
+    let text = "#           time             counts unit events\n     0.051455576        1,000      page-faults\n     \
+        0.101455576        2,000      page-faults\n\n Performance counter stats for 'x':\n\n      3,000      page-faults\n\n       \
+        0.101455576 seconds time elapsed\n";
+    let told = import(text);
+    assert_eq!(told.import.outputs.len(), 2);
+    let counts: Vec<f64> =
+        told.measurements.iter().filter(|m| m.metric == "counter.count").map(|m| m.value()).collect();
+    assert_eq!(counts, [3000.0, 3000.0]);
+}
+
+#[test]
+fn fields_alone_tell_whose_counts_they_are_or_nobody_knows() {
+    let of = |text: &str| import(text).measurements[0].clone();
+    let system = of(
+        "CPU0,171.96,msec,cpu-clock,171966602,100.00,1.103,CPUs utilized\nCPU1,155.96,msec,cpu-clock,155959990,100.00,,\n",
+    );
+    assert_eq!((system.place.word("scope"), system.doubt), (Some("system"), None));
+    let socket = of("S0,2,163,,context-switches,258569831,100.00,630.398,/sec\n");
+    assert_eq!(socket.place.word("scope"), Some("system"));
+    let process =
+        of("585703,,instructions,585703,100.00,,\n0.59,msec,task-clock,585703,100.00,0.296,CPUs utilized\n");
+    assert_eq!(process.place.word("scope"), Some("process"));
+    let told = import("1000,,cycles,585703,100.00,,\n2000,,instructions,585703,100.00,,\n");
+    assert!(
+        told.measurements.iter().all(|m| m.place.word("scope").is_none() && m.doubt.is_some()),
+        "{told:?}"
+    );
 }
 
 proptest! {

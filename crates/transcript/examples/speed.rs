@@ -1,0 +1,31 @@
+//! How fast texts are read: `cargo run --release -p linespeed-transcript --example speed FILE…`. Beside other work, look at
+//! the CPU time (`/usr/bin/time`) and not at the clock.
+
+use std::fs::File;
+use std::time::Instant;
+
+use transcript::{Split, Transcript};
+
+fn main() -> std::io::Result<()> {
+    for path in std::env::args().skip(1) {
+        let bytes = std::fs::metadata(&path)?.len();
+        let begun = Instant::now();
+        let mut transcript = Transcript::new(Split::Hosts);
+        transcript.read(&path, File::open(&path)?)?;
+        let lines = transcript.not_understood().lines;
+        let told = transcript.finish();
+        let seconds = begun.elapsed().as_secs_f64();
+        match told {
+            Ok(machines) => {
+                let figures: usize = machines.iter().map(|machine| machine.measurements.len()).sum();
+                println!(
+                    "{path}: {} machines, {figures} figures, {lines} lines not understood",
+                    machines.len()
+                );
+            }
+            Err(refusal) => println!("{path}: {refusal}"),
+        }
+        println!("{bytes} bytes in {seconds:.3} s: {:.1} MB/s", bytes as f64 / 1e6 / seconds);
+    }
+    Ok(())
+}

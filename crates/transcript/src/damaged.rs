@@ -1,0 +1,333 @@
+//! Every captured output, damaged in every way that mails, terminals and cut-off files know: nothing panics, the work stays
+//! in proportion to the text, and what is read can be true.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+use record::{Record, metrics};
+use regex_lite::Regex;
+
+use crate::dispatch::Transcript;
+use crate::sink::Sink;
+use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool};
+use crate::{Imported, Refusal, Split};
+
+/// How often each byte of a text may be looked at by a tool: by each that could begin an output there, with and without
+/// the first cell of a table's row, by the open reader, and as a part of a broken line.
+const MOST_LOOKS: usize = 100;
+
+thread_local! {
+    static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
+}
+
+fn look(line: Line) {
+    LOOKED_AT.with(|bytes| bytes.set(bytes.get() + line.text.len() + 1));
+}
+
+/// A tool that counts what it is shown.
+struct Counted(&'static dyn Tool);
+
+struct CountedReader(Box<dyn Reader>);
+
+impl Tool for Counted {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn opens(&self, line: Line, command: Option<&Command>) -> bool {
+        look(line);
+        self.0.opens(line, command)
+    }
+
+    fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
+        Box::new(CountedReader(self.0.reader(command)))
+    }
+}
+
+impl Reader for CountedReader {
+    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+        look(line);
+        self.0.line(line, sink)
+    }
+
+    fn end(&mut self, sink: &mut Sink) {
+        self.0.end(sink);
+    }
+}
+
+fn counted() -> &'static [&'static dyn Tool] {
+    static COUNTED: OnceLock<Vec<&'static dyn Tool>> = OnceLock::new();
+    COUNTED.get_or_init(|| {
+        TOOLS.iter().map(|tool| Box::leak(Box::new(Counted(*tool))) as &'static dyn Tool).collect()
+    })
+}
+
+/// Every captured output, and what reference machines are made of.
+fn texts() -> &'static [Vec<u8>] {
+    static ALL: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folders = [here.join("tests/texts"), here.join("../../reference/machines")];
+        let mut paths: Vec<_> = folders
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).expect("the folder of texts is there"))
+            .map(|entry| entry.expect("a folder lists its files").path())
+            .collect();
+        paths.sort();
+        paths.iter().map(|path| std::fs::read(path).expect("a text can be read")).collect()
+    })
+}
+
+/// What is put into a text.
+const INTRUDERS: &[&str] = &[
+    "\x1b[31m",
+    "\x1b[0K\r",
+    "\x1b]0;title",
+    "> ",
+    "\r\n",
+    "\r",
+    "\n",
+    "\n\n\n",
+    "\u{8}",
+    "\0",
+    "\u{feff}",
+    "\u{a0}",
+    "&lt;",
+    "&#x2028;",
+    "<br>",
+    "<td>",
+    "```\n",
+    "| ",
+    " | ",
+    "\"",
+    "{",
+    "}",
+    "[",
+    ":",
+    ",",
+    "%",
+    "-",
+    "0",
+    "99999999999999999999999",
+    "1e308",
+    "nan",
+    "-1",
+    "4294967295",
+    "\nroot@other:~# lscpu\n",
+    "\n$ cyclictest -N -S\n",
+    "\n# Heading\n",
+    " \\\n",
+];
+
+/// One way in which a text comes to harm. Places are shares of its length.
+#[derive(Clone, Debug)]
+enum Harm {
+    Cut(u16, u16),
+    /// A piece of another text, at a place.
+    Splice(usize, u16, u16, u16),
+    /// A piece of itself, once more at a place.
+    Repeat(u16, u16, u16),
+    Swap(u16, u16),
+    Byte(u16, u8),
+    Put(u16, usize),
+    /// All line ends are those of another system.
+    LineEnds,
+    /// All lines are quoted.
+    Quoted,
+    /// All lines are broken at a margin.
+    Wrapped(u8),
+    /// The first digits from a place on become others.
+    Number(u16, usize),
+}
+
+fn harm() -> impl Strategy<Value = Harm> {
+    let at = || any::<u16>();
+    prop_oneof![
+        (at(), 0..2000_u16).prop_map(|(at, length)| Harm::Cut(at, length)),
+        (any::<usize>(), at(), 0..3000_u16, at())
+            .prop_map(|(text, from, n, at)| Harm::Splice(text, from, n, at)),
+        (at(), 0..2000_u16, at()).prop_map(|(from, length, at)| Harm::Repeat(from, length, at)),
+        (at(), at()).prop_map(|(one, other)| Harm::Swap(one, other)),
+        (at(), any::<u8>()).prop_map(|(at, byte)| Harm::Byte(at, byte)),
+        (at(), 0..INTRUDERS.len()).prop_map(|(at, which)| Harm::Put(at, which)),
+        Just(Harm::LineEnds),
+        Just(Harm::Quoted),
+        (20..100_u8).prop_map(Harm::Wrapped),
+        (at(), 0..INTRUDERS.len()).prop_map(|(at, which)| Harm::Number(at, which)),
+    ]
+}
+
+fn place(text: &[u8], at: u16) -> usize {
+    text.len() * usize::from(at) / usize::from(u16::MAX)
+}
+
+fn piece(text: &[u8], from: u16, length: u16) -> Vec<u8> {
+    let from = place(text, from);
+    text[from..(from + usize::from(length)).min(text.len())].to_vec()
+}
+
+impl Harm {
+    fn befall(&self, mut text: Vec<u8>) -> Vec<u8> {
+        match self {
+            Harm::Cut(at, length) => {
+                let from = place(&text, *at);
+                text.drain(from..(from + usize::from(*length)).min(text.len()));
+            }
+            Harm::Splice(which, from, length, at) => {
+                let other = piece(&texts()[which % texts().len()], *from, *length);
+                let at = place(&text, *at);
+                text.splice(at..at, other);
+            }
+            Harm::Repeat(from, length, at) => {
+                let own = piece(&text, *from, *length);
+                let at = place(&text, *at);
+                text.splice(at..at, own);
+            }
+            Harm::Swap(one, other) => {
+                if !text.is_empty() {
+                    let (one, other) = (place(&text, *one), place(&text, *other));
+                    let last = text.len() - 1;
+                    text.swap(one.min(last), other.min(last));
+                }
+            }
+            Harm::Byte(at, byte) => {
+                let at = place(&text, *at);
+                if let Some(old) = text.get_mut(at) {
+                    *old = *byte;
+                }
+            }
+            Harm::Put(at, which) => {
+                let at = place(&text, *at);
+                text.splice(at..at, INTRUDERS[*which].bytes());
+            }
+            Harm::LineEnds => {
+                let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+                text = lines.join(&b"\r\n"[..]);
+            }
+            Harm::Quoted => {
+                let lines: Vec<Vec<u8>> =
+                    text.split(|byte| *byte == b'\n').map(|line| [b"> ", line].concat()).collect();
+                text = lines.join(&b'\n');
+            }
+            Harm::Wrapped(margin) => {
+                let lines = text.split(|byte| *byte == b'\n');
+                let broken: Vec<&[u8]> = lines
+                    .flat_map(|line| {
+                        let mut pieces: Vec<&[u8]> = line.chunks(usize::from(*margin)).collect();
+                        pieces.resize(pieces.len().max(1), b"");
+                        pieces
+                    })
+                    .collect();
+                text = broken.join(&b'\n');
+            }
+            Harm::Number(at, which) => {
+                let from = place(&text, *at);
+                let digit = text[from..].iter().position(u8::is_ascii_digit);
+                if let Some(start) = digit.map(|offset| from + offset) {
+                    let length = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                    text.splice(start..start + length, INTRUDERS[*which].bytes());
+                }
+            }
+        }
+        text
+    }
+}
+
+fn split(which: u8) -> Split {
+    match which % 4 {
+        0 => Split::Hosts,
+        1 => Split::Files,
+        2 => Split::Headings,
+        _ => Split::Lines(Regex::new("^(?:root@([a-z0-9]+)|CPU)").expect("an expression")),
+    }
+}
+
+fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Refusal> {
+    LOOKED_AT.with(|bytes| bytes.set(0));
+    let mut transcript = Transcript::with_tools(split, counted());
+    for (number, text) in all.iter().enumerate() {
+        transcript.read(&number.to_string(), text.as_slice()).expect("reading from memory does not fail");
+    }
+    transcript.finish()
+}
+
+/// What must hold of every record, whatever it was made of.
+fn check(told: &Imported, lines: &[usize]) {
+    for m in &told.measurements {
+        let metric = metrics::find(&m.metric).unwrap_or_else(|| panic!("{} is no metric", m.metric));
+        let (low, high) = metric.plausible;
+        assert!((low..=high).contains(&m.value()), "{} is {}", m.metric, m.value());
+        assert!(m.samples.iter().all(|sample| sample.is_finite()), "{m:?}");
+        let summary = &m.summary;
+        assert!([summary.min, summary.max, summary.mad].iter().all(|value| value.is_finite()), "{m:?}");
+        for key in m.place.0.keys() {
+            assert!(metric.keys.contains(&key.as_str()), "{} has no key {key}", m.metric);
+        }
+        assert!(m.origin.is_some(), "{} says not where it stood", m.metric);
+    }
+    let import = &told.import;
+    let origins = told.measurements.iter().filter_map(|m| m.origin.as_ref());
+    let others = import.inventory.values().chain(import.withheld.iter().map(|withheld| &withheld.origin));
+    for origin in origins.chain(others) {
+        let text: usize = origin.text.parse().expect("texts are numbered");
+        assert!((1..=lines[text] as u64).contains(&origin.line), "{origin:?} of {} lines", lines[text]);
+    }
+    let counts = &told.machine.counts;
+    for count in [counts.packages, counts.cores, counts.nodes, counts.cpus_present, counts.cpus_online] {
+        assert!(count.is_none_or(|count| (1..=65_536).contains(&count)), "{counts:?}");
+    }
+    for hz in [told.machine.processor.max_hz, told.machine.processor.min_hz, told.machine.processor.base_hz] {
+        assert!(hz.is_none_or(|hz| (1_000_000..=10_000_000_000).contains(&hz)), "{hz:?}");
+    }
+    for device in &told.machine.memory_devices {
+        for speed in [device.rated_mt_s, device.configured_mt_s] {
+            assert!(
+                speed.is_none_or(|speed| (10..=40_000).contains(&speed) && speed != 32_768),
+                "{device:?}"
+            );
+        }
+    }
+    let empty = Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
+    let json = told.clone().into_record(empty).to_json();
+    Record::from_json(json.as_bytes())
+        .unwrap_or_else(|error| panic!("the record cannot be read again: {error}"));
+}
+
+fn line_count(text: &[u8]) -> usize {
+    let ends = |end: u8| text.iter().filter(|byte| **byte == end).count();
+    ends(b'\n').max(ends(b'\r')) + 1
+}
+
+proptest! {
+    #[test]
+    fn whatever_befalls_a_text_it_is_read_in_bounds_and_gives_what_can_be_true(
+        which: usize,
+        second: Option<usize>,
+        harms in proptest::collection::vec(harm(), 0..8),
+        by: u8,
+    ) {
+        let pick = |which: usize| texts()[which % texts().len()].clone();
+        let harmed = |text: Vec<u8>| harms.iter().fold(text, |text, harm| harm.befall(text));
+        let all: Vec<Vec<u8>> = std::iter::once(which).chain(second).map(|which| harmed(pick(which))).collect();
+        let told = import(&all, split(by));
+        let looked_at = LOOKED_AT.with(Cell::get);
+        let bytes: usize = all.iter().map(|text| text.len() + 16).sum();
+        prop_assert!(looked_at <= bytes * MOST_LOOKS, "{looked_at} bytes for a text of {bytes}");
+        let lines: Vec<usize> = all.iter().map(|text| line_count(text)).collect();
+        for machine in told.into_iter().flatten() {
+            check(&machine, &lines);
+        }
+    }
+}
+
+#[test]
+fn every_captured_output_is_read_and_keeps_its_rules() {
+    for text in texts() {
+        let told = import(std::slice::from_ref(text), Split::Hosts).expect("a captured output is read");
+        for machine in &told {
+            check(machine, &[line_count(text)]);
+        }
+    }
+}
