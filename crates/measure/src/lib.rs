@@ -22,6 +22,7 @@ pub mod pace;
 pub mod pin;
 pub mod placement;
 pub mod recipes;
+mod refusal;
 pub mod repeat;
 pub mod sys;
 pub mod team;

@@ -6,7 +6,7 @@ use record::statistics::Verdict;
 use record::units::percent;
 
 use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines, theft};
-use crate::figures::{RESOLUTION, evidence, is_at, modelled, place, share_of, told, verdict};
+use crate::figures::{RESOLUTION, evidence, is_at, modelled, share_of, told, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
@@ -62,18 +62,19 @@ fn remedy() -> Vec<String> {
 fn by_turns(turns: &Turns) -> Option<Finding> {
     let m = turns.measurement;
     let loss = costs(turns.loss.clone())?;
-    // The figure itself is in doubt because of the others; what they take was measured in turns.
-    let from = |name: &str| format!("{} detail.{name}", place(m));
+    // Not the place of one figure: that is in doubt because of the others, and what they take was measured in turns.
+    let keys = ["op", "stores", "threads"].map(|key| m.place.get(key).map(|value| format!(" {key}={value}")));
+    let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
     let lost = percent(share_of(&loss));
     let threads = m.place.count("threads").unwrap_or(0);
     let mut seen = vec![told(
         format!(
             "with the CPUs to itself in turns of some milliseconds the same loop moves more: {lost} of that is lost"
         ),
-        from("taken_by_others"),
+        from.clone(),
     )];
     if let Some(rounds) = m.detail.get("taken_by_others_rounds").and_then(|rounds| rounds.as_u64()) {
-        seen.push(told(format!("{rounds} rounds of both in turn"), from("taken_by_others_rounds")));
+        seen.push(told(format!("{rounds} rounds of both in turn"), from));
     }
     Some(Finding {
         place: (threads > 0).then(|| format!("{threads} CPUs")),

@@ -1,20 +1,26 @@
 //! Huge pages that this machine or this process does not get: every large working set is walked for.
 
-use record::diagnosis::{Evidence, Finding};
+use record::diagnosis::{Evidence, Finding, Severity};
 use record::units::{bytes, figure};
-use record::{Level, Measurement, State};
+use record::{Better, Level, Measurement, State};
 
 use super::page_walk::remedy;
-use super::{Case, Rule, by_model, inputs, is_virtual};
-use crate::figures::{evidence, is_at, severity, told, verdict};
-use crate::resources::{MEMORY_LATENCY, Walk, beyond};
+use super::{Case, Rule, by_model, costs, finding, inputs, is_virtual};
+use crate::figures::{evidence, is_at, loss, severity, told, verdict};
+use crate::resources::{MEMORY_LATENCY, Walk, beyond, pages};
 
-/// Transparent huge pages switched off, or refused to the measurement, so that nothing could be measured on 2 MiB pages.
+/// Transparent huge pages refused to this process, with what that costs as measured, where the measurement could take the
+/// refusal back for its own time; or switched off, so that nothing could be measured on 2 MiB pages.
 ///
-/// Modelled: a walk from a large working set reads one entry of the page table from the last cache, and under a
+/// Then modelled: a walk from a large working set reads one entry of the page table from the last cache, and under a
 /// hypervisor, whose table is walked too, one more there. Half and twice of it are the ends of the interval: entries of
 /// smaller sets lie nearer, those of larger ones in memory.
 pub const RULE: Rule = Rule { name: "huge-pages-refused", resource: Some(MEMORY_LATENCY), missing, find };
+
+const WHAT: &str = "huge pages are refused, so that large working sets wait for page walks";
+
+const BY_PARENT: &str =
+    "the process that started this one refused them (PR_SET_THP_DISABLE): start it another way";
 
 fn missing(case: &Case) -> Option<&'static str> {
     // What was measured on both sizes needs no model.
@@ -33,7 +39,39 @@ fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measu
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    measured(case).or_else(|| one(case)).into_iter().collect()
+}
+
+/// The refusal that the measurement of latency took back.
+const LIFTED: &str = "latency huge pages";
+
+/// Whether huge pages were refused to this process, and measured all the same.
+pub(super) fn is_lifted(case: &Case) -> bool {
+    case.record.coverage.iter().any(|coverage| coverage.what == LIFTED && coverage.state == State::Degraded)
+}
+
+/// Both sizes of page as measured, of which programs that are started as this one get the small one only.
+fn measured(case: &Case) -> Option<Finding> {
+    if !is_lifted(case) {
+        return None;
+    }
+    let (small, huge) = pages(case.record)?;
+    let size = small.place.count("bytes")?;
+    if size < beyond(case.record, case.levels, Walk::Loads) {
+        return None;
+    }
+    let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
+    Some(Finding {
+        severity: severity(&loss).min(Severity::Warning),
+        place: Some(format!("loads scattered over {}", bytes(size))),
+        evidence: vec![
+            told("refused to this process (PR_SET_THP_DISABLE)", format!("coverage[] {LIFTED}")),
+            evidence(small, &format!("a load from {} on 4 KiB pages takes", bytes(size))),
+            evidence(huge, "on 2 MiB pages, with the refusal taken back,"),
+        ],
+        remedy: vec![BY_PARENT.to_owned()],
+        ..finding(&RULE, loss, WHAT)
+    })
 }
 
 /// What says that they are refused.
@@ -68,20 +106,20 @@ fn one(case: &Case) -> Option<Finding> {
         .max_by_key(|m| m.place.count("bytes"))?;
     let cache = last_cache(case.levels)?;
     let reads = if is_virtual(case.record) { 2.0 } else { 1.0 };
-    let share = reads * cache.latency_ns / largest.value();
-    let loss = verdict(share, (share / 2.0, (share * 2.0).min(1.0)));
+    // The load itself takes longer than one from the last cache would.
+    let most = 1.0 - cache.latency_ns / largest.value();
+    let share = (reads * cache.latency_ns / largest.value()).min(most);
+    let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;
     let size = largest.place.count("bytes").map_or_else(String::new, bytes);
     let thp = case.record.conditions.before.thp.as_deref();
     let (remedy, undo) = remedy(thp);
-    let prctl =
-        "or the process that started this one refused them (PR_SET_THP_DISABLE): start it another way";
     let remedy = match thp {
         Some("never") | None => remedy,
-        Some(_) => vec![prctl.to_owned()],
+        Some(_) => vec![BY_PARENT.to_owned()],
     };
     let undo = if thp == Some("never") { undo } else { Vec::new() };
     Some(Finding {
-        severity: severity(&loss).min(record::diagnosis::Severity::Warning),
+        severity: severity(&loss).min(Severity::Warning),
         place: Some(format!("loads scattered over {size}")),
         evidence: vec![
             why,
@@ -97,7 +135,7 @@ fn one(case: &Case) -> Option<Finding> {
         ],
         remedy,
         undo,
-        ..by_model(&RULE, loss, "huge pages are refused, so that large working sets wait for page walks")
+        ..by_model(&RULE, loss, WHAT)
     })
 }
 
@@ -135,6 +173,35 @@ mod tests {
         record.coverage.push(Coverage::impossible("latency 2MiB", "the kernel gave 4 KiB pages"));
         let finding = &found(&record, RULE)[0];
         assert!(finding.remedy[0].contains("PR_SET_THP_DISABLE") && finding.undo.is_empty(), "{finding:?}");
+    }
+
+    #[test]
+    fn a_refusal_that_was_taken_back_costs_what_was_measured() {
+        let mut record = with("madvise");
+        add_curve(&mut record, "2MiB", &[(512 << 20, 75.0)]);
+        assert_eq!(found(&record, RULE), [], "nothing was refused");
+        record.coverage.push(Coverage::degraded(LIFTED, "refused to this process"));
+        let findings = crate::diagnose(&record).findings;
+        let finding = &findings[0];
+        assert_eq!((finding.rule.as_str(), finding.measured), (RULE.name, true), "{findings:?}");
+        assert!((crate::figures::share_of(&finding.loss) - 0.5).abs() < 0.01, "{finding:?}");
+        assert!(finding.remedy[0].contains("PR_SET_THP_DISABLE"), "{finding:?}");
+        assert!(findings.iter().all(|finding| finding.rule != "page-walk"), "told twice: {findings:?}");
+    }
+
+    #[test]
+    fn a_walk_takes_no_more_than_the_load_leaves() {
+        let mut record = with("never");
+        record.measurements.clear();
+        add_curve(
+            &mut record,
+            "4KiB",
+            &steps(&sizes(4 << 10, 512 << 20), &[(32 << 10, 1.0), (16 << 20, 90.0), (u64::MAX, 140.0)]),
+        );
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        for finding in found(&record, RULE) {
+            assert!(crate::figures::share_of(&finding.loss) < 0.4, "{finding:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use record::Better;
 use record::diagnosis::Finding;
 use record::units::bytes;
 
-use super::{Case, Rule, costs, finding, inputs, is_virtual};
+use super::{Case, Rule, costs, finding, huge_pages_refused, inputs, is_virtual};
 use crate::figures::{evidence, loss, restore_command, severity, told, write_command};
 use crate::resources::{MEMORY_LATENCY, Walk, beyond, pages};
 
@@ -31,8 +31,9 @@ fn find(case: &Case) -> Vec<Finding> {
 
 fn one(case: &Case) -> Option<Finding> {
     let thp = case.record.conditions.before.thp.as_deref();
-    // Then ordinary memory is on large pages already, and only the measurement had asked for small ones.
-    if thp == Some("always") {
+    // Then ordinary memory is on large pages already, and only the measurement had asked for small ones; or this process
+    // is refused them, which is a finding of its own.
+    if thp == Some("always") || huge_pages_refused::is_lifted(case) {
         return None;
     }
     let (small, huge) = pages(case.record)?;

@@ -128,9 +128,10 @@ fn huge_pages_refused() {
     let trial = Trial {
         name: TEST,
         rule: "huge-pages-refused",
-        run: &|| record_of(linespeed(["run", "latency", "--json"]).without_huge_pages()),
+        run: &|| record_of(linespeed(["run", "latency", "--quick", "--json"]).without_huge_pages()),
         work: &|record| {
-            let sizes = record.of("load.latency").filter_map(|m| m.place.count("bytes"));
+            let small = record.of("load.latency").filter(|m| m.place.word("page") == Some("4KiB"));
+            let sizes = small.filter_map(|m| m.place.count("bytes"));
             let bytes = sizes.max().unwrap_or(0) as usize;
             let free = Worker::default().start(|| walk(bytes));
             let held = Worker::default().without_huge_pages().start(|| walk(bytes));

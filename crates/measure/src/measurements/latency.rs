@@ -13,6 +13,7 @@ use crate::list::Measure;
 use crate::mapping::Page;
 use crate::pace::{Pace, thinned};
 use crate::placement::Placement;
+use crate::refusal::Lifted;
 use crate::repeat::{Effort, clock_range, judge, measurement};
 use crate::team;
 use crate::watch::{Watch, Watched, steal_ticks};
@@ -88,6 +89,7 @@ impl Measure for Latency {
         let largest = usize::try_from(beyond_caches(context.machine)).unwrap_or(most).min(most);
         let sizes = sizes(largest, context.depth.pick(2, 8, 8));
         let node = context.node_of(lead);
+        let _lifted = Lifted::of_huge_pages(context, self.name());
         let inside = &mut *context;
         team::run_on(lead, move |member| curve(inside, lead, member.pinned, node, &sizes))
             .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".to_owned())))
