@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use diagnose::findings::{Case, RULES};
 use record::machine::{Cache, CacheKind, Cpu, Node};
 use record::{Measurement, Record, Where};
 
@@ -125,4 +126,42 @@ fn main() {
         times.len(),
         times[0]
     );
+    slowest_rules(&record);
+}
+
+/// The rules that take longest, each at its best of several times.
+fn slowest_rules(record: &Record) {
+    let levels = diagnose::levels::levels(record);
+    let numa = diagnose::numa::numa(record);
+    let case = Case::new(record, &levels, numa.as_ref());
+    let best = |run: &dyn Fn()| {
+        let took = (0..11).map(|_| {
+            let from = Instant::now();
+            run();
+            from.elapsed().as_secs_f64() * 1e3
+        });
+        took.fold(f64::INFINITY, f64::min)
+    };
+    let mut parts: Vec<(&str, f64)> = RULES
+        .iter()
+        .map(|rule| {
+            let took = best(&|| {
+                if (rule.missing)(&case).is_none() {
+                    std::hint::black_box((rule.find)(&case));
+                }
+            });
+            (rule.name, took)
+        })
+        .collect();
+    parts.push(("(levels)", best(&|| drop(std::hint::black_box(diagnose::levels::levels(record))))));
+    parts.push(("(numa)", best(&|| drop(std::hint::black_box(diagnose::numa::numa(record))))));
+    parts.push(("(index)", best(&|| drop(std::hint::black_box(Case::new(record, &levels, numa.as_ref()))))));
+    parts.push(("(plan)", best(&|| drop(std::hint::black_box(diagnose::plan::of_nodes(record))))));
+    parts.push(("(scaling)", best(&|| drop(std::hint::black_box(diagnose::scaling::scaling(record))))));
+    let resources = || drop(std::hint::black_box(diagnose::resources::resources(record, &levels)));
+    parts.push(("(resources)", best(&resources)));
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (name, took) in parts.iter().take(8) {
+        println!("  {took:.3} ms  {name}");
+    }
 }

@@ -6,7 +6,7 @@ use record::statistics::Verdict;
 use record::units::percent;
 
 use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines, theft};
-use crate::figures::{RESOLUTION, evidence, is_at, modelled, share_of, told, verdict};
+use crate::figures::{RESOLUTION, evidence, is_at, share_of, told, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
@@ -105,7 +105,7 @@ fn by_time(case: &Case) -> Option<Finding> {
     let theft = theft::by_others(case)?;
     let best = best(case)?;
     let (share, cpus) = theft.of_all;
-    let loss = modelled(share)?;
+    let loss = costs(verdict(share, theft.between)).filter(|_| share >= RESOLUTION)?;
     let mut seen = vec![evidence(best, "with the most threads memory delivered, meanwhile,")];
     seen.extend(theft.evidence());
     let lost = percent(share);

@@ -185,15 +185,17 @@ fn weaken(case: &Case, finding: &mut Finding) {
         of(seen, |m| m.summary.n == 1)?;
         Some(told("from one sample: how far it scatters is not known", seen.from.clone()))
     };
-    if let Some(single) = finding.evidence.iter().find_map(single).filter(|_| finding.measured) {
-        finding.confidence = finding.confidence.min(Confidence::Medium);
-        finding.evidence.push(single);
-    }
+    let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
     let doubt = |seen: &Evidence| {
         let doubtful = of(seen, |m| m.doubt.is_some())?;
         Some(told(format!("in doubt: {}", doubtful.doubt.as_deref()?), seen.from.clone()))
     };
-    let doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
+    let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
+    doubts.dedup();
+    if let Some(single) = single.filter(|single| doubts.iter().all(|doubt| doubt.from != single.from)) {
+        finding.confidence = finding.confidence.min(Confidence::Medium);
+        finding.evidence.push(single);
+    }
     if !doubts.is_empty() {
         finding.severity = Severity::Note;
         finding.confidence = Confidence::Low;

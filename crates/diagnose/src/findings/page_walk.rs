@@ -45,7 +45,14 @@ fn one(case: &Case) -> Option<Finding> {
     ];
     seen.extend(thp.map(|thp| told(format!("transparent huge pages: {thp}"), "conditions.before.thp")));
     let nested = if is_virtual(case.record) { ", nested ones under the hypervisor" } else { "" };
-    let (remedy, undo) = remedy(thp);
+    let (mut remedy, undo) = remedy(thp);
+    if is_virtual(case.record) {
+        remedy.push(
+            "on the host, which is walked too: huge pages behind this machine's memory (libvirt: <hugepages/>; QEMU: \
+             -mem-path /dev/hugepages)"
+                .to_owned(),
+        );
+    }
     Some(Finding {
         // Only programs whose data are large and scattered feel it.
         severity: severity(&loss).min(record::diagnosis::Severity::Warning),
@@ -96,6 +103,17 @@ mod tests {
         assert!(finding.evidence[0].from.contains("bytes=536870912 page=4KiB"), "{finding:?}");
         assert!(finding.remedy[0].starts_with("echo madvise | sudo tee"), "{finding:?}");
         assert_eq!(finding.undo, [write_command("never", ENABLED)]);
+    }
+
+    #[test]
+    fn under_a_hypervisor_the_host_walks_too() {
+        let mut guest = with(Some("madvise"), 140.0, 100.0);
+        guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        let finding = &found(&guest, RULE)[0];
+        assert!(
+            finding.what.contains("nested") && finding.remedy[2].starts_with("on the host"),
+            "{finding:?}"
+        );
     }
 
     #[test]

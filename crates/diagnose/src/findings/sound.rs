@@ -67,7 +67,7 @@ fn assert_undone(finding: &Finding) {
 }
 
 /// Whether `from` names something that the record holds: `machine.cpus[3].max_hz`, `machine.caches[].bytes and .cpus`,
-/// `coverage[] latency 2MiB`, `wakeup.latency cpu=0 setting=as-is`.
+/// `coverage[] latency 2MiB`, `wakeup.latency cpu=0 setting=as-is`, `memory.bandwidth op=triad detail.rounds`.
 fn resolves(json: &Value, record: &Record, from: &str) -> bool {
     if let Some(what) = from.strip_prefix("coverage[] ") {
         return record.coverage.iter().any(|coverage| coverage.what == what);
@@ -113,7 +113,12 @@ fn is_at(m: &Measurement, from: &str) -> bool {
         return false;
     }
     // Values may have spaces in them.
-    place(m) == from || words.all(|word| place(m).split(' ').any(|own| own == word))
+    let place = place(m);
+    let held = |word: &str| match word.strip_prefix("detail.") {
+        Some(name) => m.detail.contains_key(name),
+        None => place.split(' ').any(|own| own == word),
+    };
+    place == from || words.all(held)
 }
 
 #[test]

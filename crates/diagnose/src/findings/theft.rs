@@ -28,6 +28,8 @@ pub(super) struct Theft<'a> {
     pub cpus: CpuList,
     /// The share taken of all CPUs together, and how many they are.
     pub of_all: (f64, usize),
+    /// Between what the intervals of the CPUs allow that share to lie.
+    pub between: (f64, f64),
     /// `os` or `below`.
     cause: &'static str,
 }
@@ -81,9 +83,11 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<Theft<'a
         .collect();
     let cpus = cpus_of(losses.iter().map(|(m, _)| *m));
     let (worst, loss) = losses.into_iter().max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
-    let mean = all.iter().map(|m| m.value()).sum::<f64>() / all.len() as f64;
+    let over_all = |of: fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
+    let mean = over_all(Measurement::value);
+    let between = (over_all(|m| spread(&m.summary).0), over_all(|m| spread(&m.summary).1));
     let gap = case.of("stolen.gap").find(|gap| gap.place == worst.place);
-    Some(Theft { worst, gap, loss, cpus, of_all: (mean, all.len()), cause })
+    Some(Theft { worst, gap, loss, cpus, of_all: (mean, all.len()), between, cause })
 }
 
 /// Whether gaps are all about as long as each other and long: the mark of a cap that stops a virtual CPU when its

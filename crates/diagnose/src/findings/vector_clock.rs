@@ -17,12 +17,18 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    ["512", "256"].into_iter().filter_map(|width| one(case, width)).collect()
+    // x86-64's names are widths in bits, aarch64's those of its instructions.
+    let mut vectors: Vec<&str> = case.of("core.clock").filter_map(|m| m.place.word("vector")).collect();
+    vectors.sort_unstable_by(|a, b| b.cmp(a));
+    vectors.dedup();
+    vectors.into_iter().filter(|vector| *vector != "scalar").filter_map(|vector| one(case, vector)).collect()
 }
 
-fn one(case: &Case, width: &'static str) -> Option<Finding> {
-    let clocks =
-        |vector: &'static str| case.of("core.clock").filter(move |m| is_at(m, &[("vector", vector)]));
+fn one(case: &Case, width: &str) -> Option<Finding> {
+    fn clocks<'a>(case: &Case<'a>, vector: &str) -> impl Iterator<Item = &'a Measurement> {
+        case.of("core.clock").filter(move |m| is_at(m, &[("vector", vector)]))
+    }
+    let clocks = |vector| clocks(case, vector);
     // With as many cores at work on the same CPU.
     let at = |m: &'_ Measurement| (m.place.count("cpu"), m.place.word("active") == Some("all"));
     let plain: HashMap<_, &Measurement> = clocks("scalar").map(|m| (at(m), m)).collect();
@@ -39,22 +45,28 @@ fn one(case: &Case, width: &'static str) -> Option<Finding> {
     let (wide, plain, loss) = pairs.get(pairs.len().checked_sub(1)? / 2)?.clone();
     let loss = costs(loss)?;
     let (is, could_be) = (figure(wide.value(), "Hz"), figure(plain.value(), "Hz"));
-    let narrower = if width == "512" { "256" } else { "128" };
+    let (vectors, narrower) = match width {
+        "512" => ("512-bit".to_owned(), Some("256")),
+        "256" => ("256-bit".to_owned(), Some("128")),
+        other => (other.to_uppercase(), None),
+    };
+    let apart = "where only some code is vectorised: keep such work on CPUs of its own";
+    let remedy = narrower.map_or_else(
+        || apart.to_owned(),
+        |narrower| format!("{apart}, or compile it with narrower vectors: -mprefer-vector-width={narrower}"),
+    );
     Some(Finding {
         severity: at_most_warning(&loss),
         place: cpus_text(&cpus_of(pairs.iter().map(|pair| pair.0))),
         evidence: vec![
-            evidence(wide, &format!("beside {width}-bit work the core runs at")),
+            evidence(wide, &format!("beside {vectors} work the core runs at")),
             evidence(plain, "beside plain work at"),
         ],
-        remedy: vec![format!(
-            "where only some code is vectorised, narrower vectors keep the clock: compile with \
-             -mprefer-vector-width={narrower}, or keep such work on CPUs of its own"
-        )],
+        remedy: vec![remedy],
         ..finding(
             &RULE,
             loss,
-            format!("{width}-bit vectors lower the clock of all code from {could_be} to {is}"),
+            format!("{vectors} vectors lower the clock of all code from {could_be} to {is}"),
         )
     })
 }
@@ -82,9 +94,16 @@ mod tests {
     }
 
     #[test]
+    fn other_instruction_sets_vectors_are_found_too() {
+        let finding = &found(&with("neon", 2.4e9), RULE)[0];
+        assert!(finding.what.starts_with("NEON vectors lower the clock"), "{finding:?}");
+        assert!(!finding.remedy[0].contains("-mprefer"), "{finding:?}");
+    }
+
+    #[test]
     fn the_same_clock_or_no_wide_measurement_is_silence() {
         assert_eq!(found(&with("512", 2.99e9), RULE), []);
-        assert_eq!(found(&with("neon", 1.0e9), RULE), []);
+        assert_eq!(found(&with("neon", 2.99e9), RULE), []);
         assert_eq!(missing(&machine(1), RULE), Some("the core clock"));
     }
 }

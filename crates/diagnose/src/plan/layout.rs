@@ -100,9 +100,10 @@ type Group<'a> = Vec<(&'a Seat, Vec<Vec<u32>>)>;
 fn shared(ground: &Ground, siblings: bool, processes: u32) -> Vec<Group<'_>> {
     let mut counts = vec![0u32; ground.seats.len()];
     let weight = |seat: &Seat| f64::from(seat.room(siblings, ground.per_core).unwrap_or(1).max(1));
+    let most = |at: usize| ground.seats[at].room(true, ground.per_core).unwrap_or(u32::MAX);
     for _ in 0..processes {
-        // The one that leaves each of its processes the most.
-        let best = (0..counts.len()).rev().max_by(|a, b| {
+        // The one that leaves each of its processes the most; none gets more processes than it has CPUs.
+        let best = (0..counts.len()).rev().filter(|at| counts[*at] < most(*at)).max_by(|a, b| {
             let left = |at: usize| weight(&ground.seats[at]) / f64::from(counts[at] + 1);
             left(*a).total_cmp(&left(*b))
         });

@@ -360,6 +360,15 @@ fn huge_pages_are_advised_where_they_were_worth_something() {
     assert!(pages(&record).unwrap().commands.iter().all(|line| !line.contains("reboot")));
 }
 
+#[test]
+fn more_processes_than_cores_go_where_the_cpus_are() {
+    let mut record = many(3, 1, 2);
+    record.machine.cpus[0].allowed = false;
+    let wish = Wish { processes: Some(5), purpose: Purpose::Latency, ..Wish::default() };
+    let plan = plan(&record, &wish).unwrap();
+    assert!(plan.processes.iter().all(|process| process.cpus.len() == 1), "{:?}", plan.processes);
+}
+
 proptest! {
     #[test]
     fn any_machine_gives_processes_apart_on_usable_cpus_or_a_sentence(
