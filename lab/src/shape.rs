@@ -114,15 +114,23 @@ pub struct Check {
     pub run: Vec<String>,
     /// Whether `lab check --quick` boots it.
     pub quick: bool,
-    /// Rules that must have a finding, each the first of its resource: the handicaps that the machine has.
+    /// Rules that must have a finding, the worst first, before all others: the handicaps that the machine has.
     pub finds: Vec<String>,
+    /// What the first of them takes, as its machine shows with and without it: a share.
+    pub loss: Option<f64>,
     /// Rules that must have none.
     pub silent: Vec<String>,
 }
 
 impl Default for Check {
     fn default() -> Self {
-        Self { run: vec!["inspect".to_owned()], quick: false, finds: Vec::new(), silent: Vec::new() }
+        Self {
+            run: vec!["inspect".to_owned()],
+            quick: false,
+            finds: Vec::new(),
+            loss: None,
+            silent: Vec::new(),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
-//! What is wrong with a machine of purpose must be found, and before everything else that takes from the same resource;
-//! what cannot be known must not be claimed.
+//! What is wrong with a machine of purpose must be found, before everything else and with its loss; what cannot be known
+//! must not be claimed.
 
 use record::Record;
+use record::statistics::Verdict;
 
 use super::Verdicts;
 use crate::shape::Check;
@@ -13,20 +14,18 @@ pub fn check(wanted: &Check, record: &Record, verdicts: &mut Verdicts) {
         let names: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
-    for rule in &wanted.finds {
-        let at = findings.iter().position(|finding| finding.rule == *rule);
-        verdicts.hold(at.is_some(), format!("{rule} is a finding"), || names(findings));
-        let Some((before, own)) = at.and_then(|at| Some((&findings[..at], findings.get(at)?))) else {
-            continue;
+    for (at, rule) in wanted.finds.iter().enumerate() {
+        let named = findings.get(at).is_some_and(|finding| finding.rule == *rule);
+        verdicts.hold(named, format!("{rule} is finding {}", at + 1), || names(findings));
+    }
+    if let (Some(loss), Some(first)) = (wanted.loss, wanted.finds.first()) {
+        let told = findings.iter().find(|finding| finding.rule == *first).map(|finding| &finding.loss);
+        let share = match told {
+            Some(Verdict::Costs { share, .. }) => Some(*share),
+            _ => None,
         };
-        let ahead: Vec<_> = before
-            .iter()
-            .filter(|finding| finding.resource == own.resource && !wanted.finds.contains(&finding.rule))
-            .cloned()
-            .collect();
-        verdicts.hold(ahead.is_empty(), format!("{rule} is the first finding of its resource"), || {
-            format!("before it {}", names(&ahead))
-        });
+        let near = share.is_some_and(|share| (share - loss).abs() <= loss / 3.0);
+        verdicts.hold(near, format!("{first} tells a loss within a third of {loss}"), || format!("{told:?}"));
     }
     for rule in &wanted.silent {
         let claimed = findings.iter().find(|finding| finding.rule == *rule);
@@ -42,12 +41,12 @@ mod tests {
     use crate::checks::made_up;
     use record::diagnosis::Finding;
 
-    fn found(rules: &[(&str, Option<&str>)], wanted: &str) -> Vec<String> {
-        let finding = |(rule, resource): &(&str, Option<&str>)| -> Finding {
+    fn found(rules: &[(&str, f64)], wanted: &str) -> Vec<String> {
+        let finding = |(rule, loss): &(&str, f64)| -> Finding {
             serde_json::from_value(serde_json::json!({
                 "rule": rule, "severity": "serious", "what": format!("{rule} costs"), "evidence": [],
-                "loss": {"verdict": "not-measurable", "reason": "made up"}, "measured": false, "remedy": [],
-                "resource": resource,
+                "loss": {"verdict": "costs", "share": loss, "interval": [loss, loss]}, "measured": false,
+                "remedy": [],
             }))
             .unwrap()
         };
@@ -59,29 +58,36 @@ mod tests {
     }
 
     #[test]
-    fn a_handicap_stands_before_all_else_that_takes_from_its_resource() {
+    fn a_handicap_stands_before_all_else() {
         let wanted = "finds = ['memory-speed']";
-        let (speed, steal, walk) =
-            (("memory-speed", Some("memory")), ("steal", Some("core")), ("page-walk", Some("memory")));
-        assert!(found(&[steal, speed, walk], wanted).is_empty());
+        let (speed, steal, walk) = (("memory-speed", 0.28), ("steal", 0.3), ("page-walk", 0.2));
+        assert!(found(&[speed, steal, walk], wanted).is_empty());
         assert_eq!(
             found(&[walk, speed], wanted),
-            ["not: memory-speed is the first finding of its resource: found before it page-walk"]
+            ["not: memory-speed is finding 1: found page-walk, memory-speed"]
         );
-        assert_eq!(found(&[steal], wanted), ["not: memory-speed is a finding: found steal"]);
-        assert_eq!(found(&[], wanted), ["not: memory-speed is a finding: found none"]);
+        assert_eq!(found(&[], wanted), ["not: memory-speed is finding 1: found none"]);
         assert!(
-            found(&[walk, speed], "finds = ['memory-speed', 'page-walk']").is_empty(),
+            found(&[walk, speed], "finds = ['page-walk', 'memory-speed']").is_empty(),
             "both were put on"
         );
     }
 
     #[test]
+    fn a_handicap_is_told_with_its_loss() {
+        let wanted = "finds = ['memory-speed']\nloss = 0.284";
+        for (loss, faults) in [(0.2, 0), (0.37, 0), (0.18, 1), (0.39, 1)] {
+            assert_eq!(found(&[("memory-speed", loss)], wanted).len(), faults, "{loss}");
+        }
+        assert_eq!(found(&[], wanted).len(), 2, "neither named nor told");
+    }
+
+    #[test]
     fn what_cannot_be_known_must_not_be_claimed() {
         let wanted = "silent = ['numa-distances']";
-        assert!(found(&[("steal", None)], wanted).is_empty());
+        assert!(found(&[("steal", 0.1)], wanted).is_empty());
         assert_eq!(
-            found(&[("numa-distances", None)], wanted),
+            found(&[("numa-distances", 0.1)], wanted),
             ["not: numa-distances is not claimed: found numa-distances costs"]
         );
     }

@@ -1,7 +1,7 @@
 //! A clock that programs cannot read without a system call.
 
 use record::Measurement;
-use record::diagnosis::Finding;
+use record::diagnosis::{Evidence, Finding};
 use record::statistics::Verdict;
 use record::units::figure;
 
@@ -50,7 +50,7 @@ fn one(case: &Case) -> Option<Finding> {
             verdict(1.0 - usual / read.value(), (1.0 - VDSO_NS.1 / low, 1.0 - VDSO_NS.0 / high))
         },
     );
-    let mut seen: Vec<_> = read.map(|read| evidence(read, "reading the clock takes")).into_iter().collect();
+    let mut seen: Vec<_> = read.map(|read| reading(read, known_slow)).into_iter().collect();
     seen.extend(source.map(|source| told(format!("clocksource {source}"), "conditions.before.clocksource")));
     let fast =
         ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"].into_iter().find(|fast| {
@@ -79,6 +79,19 @@ fn one(case: &Case) -> Option<Finding> {
     Some(Finding { evidence: seen, remedy, undo, ..by_model(&RULE, loss, what) })
 }
 
+/// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it
+/// stands in the words instead of at the figure's place.
+fn reading(read: &Measurement, known_slow: bool) -> Evidence {
+    match read.doubt.as_deref().filter(|_| known_slow) {
+        None => evidence(read, "reading the clock takes"),
+        Some(doubt) => {
+            let (low, high) = spread(&read.summary);
+            let (low, high) = (figure(low, "ns"), figure(high, "ns"));
+            told(format!("reading the clock takes {low} to {high} ({doubt})"), read.metric.clone())
+        }
+    }
+}
+
 /// Whether a reading takes longer than any vDSO and as long as a system call here.
 fn is_a_call(case: &Case, read: &Measurement) -> bool {
     let (low, _) = spread(&read.summary);
@@ -90,6 +103,7 @@ fn is_a_call(case: &Case, read: &Measurement) -> bool {
 mod tests {
     use super::*;
     use crate::samples::{found, machine, measured, missing};
+    use record::diagnosis::Severity;
     use record::{Record, Where};
 
     fn with(source: Option<&str>, read: Option<f64>, call: f64) -> Record {
@@ -112,6 +126,19 @@ mod tests {
         assert!(matches!(finding.loss, Verdict::Costs { share, .. } if share > 0.9));
         let unmeasured = &found(&with(Some("hpet"), None, 100.0), RULE)[0];
         assert!(matches!(unmeasured.loss, Verdict::NotMeasurable { .. }));
+    }
+
+    #[test]
+    fn the_name_of_a_slow_one_is_sure_even_where_its_cost_is_in_doubt() {
+        let doubtful = |source| {
+            let mut record = with(Some(source), Some(1500.0), 100.0);
+            record.measurements[0].doubt = Some("too few samples (2) for an interval".to_owned());
+            crate::diagnose(&record).findings.swap_remove(0)
+        };
+        let by_name = doubtful("hpet");
+        assert_eq!(by_name.severity, Severity::Serious, "{by_name:?}");
+        assert!(by_name.evidence[0].says.contains("too few samples"), "{by_name:?}");
+        assert_eq!(doubtful("tsc").severity, Severity::Note, "its cost is all that says so");
     }
 
     #[test]

@@ -32,7 +32,8 @@ impl Confine for Worker {
 }
 
 impl Worker {
-    /// Forks: the process confines itself, makes its work, and does one round of it whenever it is told to.
+    /// Forks: the process confines itself, makes its work, for which this waits, and does one round of it whenever it is
+    /// told to.
     pub fn start<W: FnMut() -> f64>(mut self, make: impl FnOnce() -> W) -> Running {
         let (mut orders, go) = pipe();
         let (told, mut tell) = pipe();
@@ -49,6 +50,7 @@ impl Worker {
                     step()?;
                 }
                 let mut work = make();
+                tell.write_all(&0f64.to_ne_bytes())?;
                 while orders.read(&mut [0])? > 0 {
                     tell.write_all(&work().to_ne_bytes())?;
                 }
@@ -58,7 +60,9 @@ impl Worker {
             unsafe { libc::_exit(i32::from(!matches!(worked, Ok(Ok(()))))) };
         }
         ALIVE.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
-        Running { pid, go, told }
+        let made = Running { pid, go, told };
+        made.ended();
+        made
     }
 }
 

@@ -3,6 +3,7 @@
 mod compare;
 mod confined;
 mod definitions;
+mod distances;
 mod import;
 mod input;
 mod inspect;
