@@ -8,7 +8,7 @@ use record::comparison::{
 use record::statistics::Verdict;
 use record::units::{figure, significant};
 
-use super::explain::HELD_BACK;
+use super::explain::{HELD_BACK, causes_words};
 
 /// Results that are told of two machines.
 const MOST_RESULTS: usize = 3;
@@ -92,7 +92,11 @@ fn result(c: &Comparison, e: &Explanation) -> String {
     let (fast, slow, times) =
         if e.speed >= 1.0 { (this, base, e.speed) } else { (base, this, 1.0 / e.speed) };
     let mut words = match e.result.strip_suffix(HELD_BACK) {
-        Some(what) => format!("{}: {}", capital(what), e.says),
+        Some(what) => {
+            let words = causes_words(&e.causes).unwrap_or_default();
+            let alone = e.says.strip_suffix(words.as_str()).unwrap_or(&e.says);
+            format!("{}: {}; it is held back", capital(what), alone.trim_end_matches('.'))
+        }
         // Alike in the whole and not in its parts.
         None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.trim_end_matches('.').to_owned(),
         None => format!("{}: {fast} is {} times as fast as {slow}", capital(&e.result), significant(times)),
@@ -103,6 +107,7 @@ fn result(c: &Comparison, e: &Explanation) -> String {
     };
     let (causes, despite) = (say(false), say(true));
     match causes.as_slice() {
+        [] if e.result.ends_with(HELD_BACK) => words.push_str(" by what these figures do not tell"),
         [] if despite.is_empty() => words.push_str("; nothing in these figures explains it"),
         [] => {}
         [one] => words.push_str(&format!(", by {one}")),

@@ -5,6 +5,9 @@ use record::plan::{Paste, Piece, Policy, Process};
 
 use super::ground::Ground;
 
+/// Nodes up to which the kubelet's topology manager starts without being told how many there are.
+const NODES_OF_KUBELET: usize = 8;
+
 /// The tools, by the name under which one alone can be asked for.
 pub const TOOLS: [&str; 5] = ["numactl", "taskset", "systemd", "docker", "kubernetes"];
 
@@ -193,6 +196,14 @@ fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<
     kubelet
         .push(format!("topologyManagerPolicy: {}", if singles { "single-numa-node" } else { "restricted" }));
     kubelet.push("topologyManagerScope: pod".to_owned());
+    let nodes = ground.seats.len();
+    let newer = if nodes > NODES_OF_KUBELET {
+        kubelet.push("topologyManagerPolicyOptions:".to_owned());
+        kubelet.push(format!("  max-allowable-numa-nodes: \"{nodes}\""));
+        format!(" More than {NODES_OF_KUBELET} nodes need Kubernetes 1.31.")
+    } else {
+        String::new()
+    };
     let pod = vec![
         format!("# container of the pod, {} of them", processes.len()),
         "resources:".to_owned(),
@@ -211,8 +222,10 @@ fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<
     paste(
         "kubernetes",
         &format!(
-            "Whole CPUs, the same for requests and limits, make a Guaranteed pod with CPUs of its own on one node. The kubelet \
-             keeps {first} for itself.{idle}"
+            "Whole CPUs, the same for requests and limits, make a Guaranteed pod with CPUs of its own on one node; its memory is \
+             taken there by first touch (memoryManagerPolicy: Static binds it, and needs reservedMemory). The kubelet keeps \
+             {first} for itself.{idle}{newer} To change its policy: drain the node, stop the kubelet, delete \
+             /var/lib/kubelet/cpu_manager_state, start it."
         ),
         vec![Piece { process: None, lines: kubelet }, Piece { process: None, lines: pod }],
     )

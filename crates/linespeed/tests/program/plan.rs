@@ -373,6 +373,29 @@ fn a_run_whose_rest_is_ended_by_the_timeout_is_no_figure() {
     assert!(ran.stderr.contains("longer than the 0.5 s that --timeout allows"), "{}", ran.stderr);
 }
 
+#[test]
+fn a_kill_ends_all_copies_too() {
+    let mark = format!("301.{}", std::process::id());
+    let _beside = crate::support::beside_others();
+    let mut command = linespeed(["plan", "--verify", "--json", "--", "sh", "-c"]);
+    // Every second copy leaves its shell behind, in a session of its own.
+    command.arg(format!("sleep {mark} & setsid sleep {mark} & wait"));
+    let started = Started::new(command);
+    let from = Instant::now();
+    while !alive(&mark) {
+        assert!(from.elapsed() < Duration::from_secs(60), "no copy ever waited");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    started.send(libc::SIGKILL);
+    let ended = started.ended();
+    assert_eq!(ended.code, None, "{ended:?}");
+    let from = Instant::now();
+    while alive(&mark) {
+        assert!(from.elapsed() < Duration::from_secs(60), "a copy outlived it");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Whether a process with this in its command line runs.
 fn alive(mark: &str) -> bool {
     let pids = std::fs::read_dir("/proc").unwrap().flatten();

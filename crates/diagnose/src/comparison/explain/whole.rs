@@ -73,13 +73,11 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
         with.push_str(&format!(" at {} times the clock", significant(turned(clock.factor))));
     }
     let mut says = format!(
-        "{big} does no more than {small} ({} against {}) with {with}; it is held back",
+        "{big} does no more than {small} ({} against {}) with {with}.",
         figure(this.value, &this.unit),
         figure(base.value, &base.unit)
     );
-    if causes.iter().all(|cause| cause.despite) {
-        says.push_str(" by what these figures do not tell");
-    }
+    says.push_str(&super::causes_words(&causes).unwrap_or_default());
     Some(of(pair, format!("{name}{HELD_BACK}"), speed, says, causes))
 }
 

@@ -6,7 +6,6 @@ use record::{Comparison, units};
 use super::{COLUMNS, MOST_NAMES, name, names};
 use crate::contents::figures::figure_of;
 use crate::contents::{Block, Part, Section};
-use crate::table::Table;
 
 /// Explanations that are told; the rest stands in the JSON.
 const MOST: usize = 8;
@@ -30,7 +29,7 @@ pub fn explanations(c: &Comparison) -> Option<Block> {
     for explanation in c.explanations.iter().take(MOST) {
         block.parts.push(Part::Says(explanation.says.clone()));
         if !explanation.causes.is_empty() {
-            block.parts.push(Part::Table(causes(c, explanation)));
+            block.parts.push(Part::Facts(causes(explanation)));
         }
         if !explanation.claims.is_empty() {
             let mut claims = Section::new("Claims");
@@ -47,28 +46,30 @@ pub fn explanations(c: &Comparison) -> Option<Block> {
     Some(block)
 }
 
-fn causes(c: &Comparison, explanation: &Explanation) -> Table {
-    let title = format!("{}: {}", explanation.result, name(c, explanation.subject));
-    let mut table = Table::new(&title, None, &["cause", "#effect", "how", "figures"]);
-    fn add(table: &mut Table, cause: &Cause, depth: usize) {
+/// The causes: each with its effect, how that is known, and the figures behind it.
+fn causes(explanation: &Explanation) -> Section {
+    let mut section = Section::new("Causes");
+    fn add(section: &mut Section, cause: &Cause, depth: usize) {
         let how = if cause.measured { "measured" } else { "modelled" };
-        let how = if cause.despite { format!("{how}, despite") } else { how.to_owned() };
-        let name = if depth > 0 { format!("- {}", cause.name) } else { cause.name.clone() };
-        table.row(vec![name, times(cause.factor), how, cause.says.clone()]);
-        for part in &cause.parts {
-            add(table, part, depth + 1);
+        let despite = if cause.despite { "; speaks the other way" } else { "" };
+        let part = if depth > 0 { "- " } else { "" };
+        section.add(
+            format!("{part}{} {}", times(cause.factor), cause.name),
+            format!("{} ({how}{despite})", cause.says),
+        );
+        for of in &cause.parts {
+            add(section, of, depth + 1);
         }
     }
     for cause in &explanation.causes {
-        add(&mut table, cause, 0);
+        add(&mut section, cause, 0);
     }
-    if let Some(left) = explanation.unexplained.filter(|_| explanation.adds_up) {
-        table.row(vec!["not explained".to_owned(), times(left), String::new(), String::new()]);
+    if let Some(left) =
+        explanation.unexplained.filter(|_| explanation.adds_up && !explanation.causes.is_empty())
+    {
+        section.add(format!("{} not explained", times(left)), "what the causes leave");
     }
-    if explanation.causes.iter().any(|cause| cause.despite) {
-        table.note("despite: it speaks for the slower one, which is slower all the same");
-    }
-    table.finished()
+    section
 }
 
 /// What each would do with another's best setting.
