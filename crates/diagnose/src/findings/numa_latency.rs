@@ -88,11 +88,7 @@ fn remedy() -> Vec<String> {
 
 /// The loss of latency with its interval, from those of the local and the remote cells.
 fn latency_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
-    let cells = |local: bool, end: fn((f64, f64)) -> f64| {
-        let wanted =
-            case.of("numa.latency").filter(move |m| (m.place.count("from") == m.place.count("to")) == local);
-        median(wanted.map(move |m| end(spread(&m.summary))))
-    };
+    let cells = |local: bool, end: fn((f64, f64)) -> f64| cells(case, "numa.latency", local, end);
     let share = 1.0 - 1.0 / factor;
     let between = |remote: f64, local: f64| {
         let factor = 1.0 + numa.remote_share * (remote / local - 1.0);
@@ -100,6 +96,22 @@ fn latency_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
     };
     let least = between(cells(false, |s| s.0)?, cells(true, |s| s.1)?) - RESOLUTION;
     let most = between(cells(false, |s| s.1)?, cells(true, |s| s.0)?) + RESOLUTION;
+    costs(verdict(share, (least.min(share), most.max(share))))
+}
+
+/// The median of one end of the intervals over the cells of one matrix, own nodes' or others'.
+fn cells(case: &Case, metric: &str, local: bool, end: fn((f64, f64)) -> f64) -> Option<f64> {
+    let wanted = case.of(metric).filter(|m| (m.place.count("from") == m.place.count("to")) == local);
+    median(wanted.map(|m| end(spread(&m.summary))))
+}
+
+/// The loss of bandwidth, of bytes read one after the other, with its interval.
+fn bandwidth_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
+    let cells = |local: bool, end: fn((f64, f64)) -> f64| cells(case, "numa.bandwidth", local, end);
+    let share = 1.0 - factor;
+    let between = |remote: f64, local: f64| 1.0 - 1.0 / (1.0 + numa.remote_share * (local / remote - 1.0));
+    let least = between(cells(false, |s| s.1)?, cells(true, |s| s.0)?) - RESOLUTION;
+    let most = between(cells(false, |s| s.0)?, cells(true, |s| s.1)?) + RESOLUTION;
     costs(verdict(share, (least.min(share), most.max(share))))
 }
 
@@ -130,7 +142,7 @@ fn one(case: &Case, numa: &Numa) -> Option<Finding> {
         ),
         None => {
             let factor = numa.bandwidth_factor?;
-            let loss = modelled(1.0 - factor)?;
+            let loss = bandwidth_loss(case, numa, factor)?;
             let what =
                 format!("a program that ignores nodes reads at {} of the local bandwidth", percent(factor));
             Finding { resource: Some(MEMORY_BANDWIDTH.to_owned()), ..by_model(&RULE, loss, what) }

@@ -1,6 +1,7 @@
 //! Several packages shown as one node: memory is interleaved over them, and nobody can stay near their own.
 
 use record::diagnosis::Finding;
+use record::machine::Processor;
 use record::units::percent;
 
 use super::{Case, Rule, at_most_warning, by_model, inputs, is_virtual, lines};
@@ -28,10 +29,21 @@ fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
 }
 
+/// Whether all packages reach all memory over one bus: processors before AMD's K8 (family 15) and Intel's Nehalem (family 6,
+/// model 26), and Dunnington (29), have no memory controller of their own, and so no nodes to be switched off.
+fn share_a_bus(processor: &Processor) -> bool {
+    match (processor.vendor.as_deref(), processor.family, processor.model) {
+        (Some("GenuineIntel"), Some(0..=5 | 15), _) => true,
+        (Some("GenuineIntel"), Some(6), Some(model)) => model < 26 || model == 29,
+        (Some("AuthenticAMD"), Some(family), _) => family < 15,
+        _ => false,
+    }
+}
+
 fn one(case: &Case) -> Option<Finding> {
     let machine = &case.record.machine;
     let packages = machine.counts.packages.filter(|packages| *packages > 1)?;
-    if machine.counts.nodes != Some(1) || is_virtual(case.record) {
+    if machine.counts.nodes != Some(1) || is_virtual(case.record) || share_a_bus(&machine.processor) {
         return None;
     }
     let remote = 1.0 - 1.0 / f64::from(packages);
@@ -84,6 +96,26 @@ mod tests {
         assert!((share - 0.245).abs() < 0.001 && interval.0 < share && share < interval.1, "{finding:?}");
         record.machine.kernel.options.push("numa=off".to_owned());
         assert!(found(&record, RULE)[0].remedy[0].starts_with("take numa=off"));
+    }
+
+    #[test]
+    fn packages_on_one_bus_have_no_nodes_to_switch_off() {
+        let mut record = machine(8);
+        (record.machine.counts.packages, record.machine.counts.nodes) = (Some(4), Some(1));
+        let mut with = |vendor: &str, family, model| {
+            let processor = &mut record.machine.processor;
+            (processor.vendor, processor.family, processor.model) =
+                (Some(vendor.to_owned()), Some(family), Some(model));
+            found(&record, RULE).len()
+        };
+        assert_eq!(
+            (with("GenuineIntel", 15, 6), with("GenuineIntel", 6, 29), with("AuthenticAMD", 6, 8)),
+            (0, 0, 0)
+        );
+        assert_eq!(
+            (with("GenuineIntel", 6, 85), with("GenuineIntel", 19, 1), with("AuthenticAMD", 25, 1)),
+            (1, 1, 1)
+        );
     }
 
     #[test]
