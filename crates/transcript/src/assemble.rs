@@ -159,7 +159,10 @@ fn not_told(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
             coverage.push(Coverage::impossible(what, "no output of the text tells it").with_remedy(remedy));
         }
     };
-    missing("processor", machine.processor.vendor.is_none(), "import the output of lscpu too");
+    let processor = &machine.processor;
+    let names = [&processor.vendor, &processor.model_name, &processor.firmware_name];
+    let nobody = names.iter().all(|name| name.is_none());
+    missing("processor", nobody && machine.counts.cores.is_none(), "import the output of lscpu too");
     missing(
         "memory devices",
         machine.memory_devices.is_empty(),

@@ -199,6 +199,14 @@ impl CommandLine {
                 }
             }
         }
+        if parts.iter().any(|part| part.first().is_some_and(|word| KEYWORDS.contains(&word.as_str()))) {
+            // A script of its own: taken apart it would be another one.
+            if let Some(first) = parts.into_iter().next() {
+                self.unwrap(first, true, depth);
+            }
+            self.name = script(text);
+            return;
+        }
         let mut name = String::new();
         let mut first = true;
         let mut measured = false;
@@ -389,6 +397,21 @@ impl CommandLine {
         self.perf = Some(perf);
         at.min(words.len())
     }
+}
+
+/// Words with which a shell's loops and choices begin.
+const KEYWORDS: [&str; 8] = ["while", "until", "for", "if", "case", "do", "{", "("];
+
+/// The script in a command line, on one line as it was written: what stands behind `sh -c`, else all of it.
+fn script(text: &str) -> String {
+    let shells = ["sh -c ", "bash -c ", "zsh -c ", "dash -c "];
+    let at = shells.iter().filter_map(|shell| Some(text.find(shell)? + shell.len())).min();
+    let script = text.get(at.unwrap_or(0)..).unwrap_or(text).trim();
+    let bare = ['\'', '"']
+        .iter()
+        .find_map(|quote| script.strip_prefix(*quote)?.strip_suffix(*quote))
+        .unwrap_or(script);
+    bare.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The name under which runs of a command are compared.

@@ -15,7 +15,7 @@ use crate::sink::Sink;
 use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool, dmidecode};
 
 /// Lines that nobody understands of which the record keeps the text.
-pub const MOST_EXAMPLES: usize = 5;
+pub const MOST_EXAMPLES: usize = 500;
 
 /// Lines that may lie between two lines of an output and are none of it, blank ones apart.
 const MOST_BETWEEN: u32 = 6;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use record::Record;
 use record::import::NotUnderstood;
 use regex_lite::RegexBuilder;
-use report::terminal;
+use report::terminal::{self, Extent};
 use transcript::{Imported, Refusal, Split, Transcript};
 
 use super::{new_record, output_file, to_standard_output};
@@ -50,9 +50,13 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let style = output::style(&options.out);
     let mut text = String::new();
     let mut written = Vec::new();
-    for (record, (path, named)) in records.iter().zip(&destinations) {
+    for (at, (record, (path, named))) in records.iter().zip(&destinations).enumerate() {
         let path = files::write_or_rescue(path, *named, &record.to_json())?;
-        text.push_str(&terminal::import(record, &style));
+        text.push_str(&terminal::import(
+            record,
+            &style,
+            Extent { whole: options.out.verbose, told_elsewhere: at + 1 < records.len() },
+        ));
         text.push_str(&format!("Record: {}\n\n", shown(&path)));
         written.push(shown(&path));
     }
@@ -178,9 +182,14 @@ fn destinations(options: &Options, machines: &[Imported]) -> Result<Option<Vec<(
     let destinations = match output_file(options) {
         None => own(&files::state_folder()?),
         Some(folder) if folder.is_dir() => own(&folder),
+        Some(folder) if several && folder.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+            std::fs::create_dir_all(&folder)
+                .map_err(|error| Failure::Cannot(format!("{}: cannot be made: {error}", folder.display())))?;
+            own(&folder)
+        }
         Some(_) if several => {
             return Err(too_many(
-                "name a folder that there is with --output, or one of them with --only NAME",
+                "name a folder with --output (one whose name ends in / is made), or one of them with --only NAME",
             ));
         }
         Some(file) => vec![(file, true)],

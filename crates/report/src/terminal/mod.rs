@@ -18,6 +18,7 @@ use record::{Comparison, Machine, Record};
 
 use crate::contents::inventory;
 use crate::text::{clean, width};
+pub use import::Extent;
 pub use listing::{Listed, measurements, references, words};
 use paint::{Span, Tone};
 pub use plan::{pasted, plan};
@@ -70,9 +71,9 @@ pub fn stat(record: &Record, style: &Style) -> String {
 }
 
 /// What was made of other tools' output: `linespeed import`; empty for a record that linespeed measured.
-pub fn import(record: &Record, style: &Style) -> String {
+pub fn import(record: &Record, style: &Style, extent: Extent) -> String {
     let mut screen = Screen::new(style);
-    import::write(&mut screen, record);
+    import::write(&mut screen, record, extent);
     screen.finish()
 }
 

@@ -76,3 +76,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_loop_keeps_its_own_words() {
+    let script = "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done";
+    for line in [
+        format!("perf stat -- sh -c '{script}'"),
+        format!("sh -c {script}"),
+        format!("taskset -c 1 bash -c \"{script}\""),
+        script.to_owned(),
+    ] {
+        assert_eq!(name(&line), script, "{line}");
+    }
+    assert_eq!(CommandLine::read(&format!("taskset -c 1 sh -c '{script}'")).cpu(), Some(1));
+}
