@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use record::diagnosis::{CeilingSource, Resource};
-use record::units::{bytes, figure};
+use record::units::{bytes, figure, parse_bytes};
 use record::{Level, Measurement, Record};
 
 use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle};
@@ -42,12 +42,30 @@ pub fn not_reached(record: &Record, levels: &[Level]) -> Vec<String> {
             bytes(most)
         ));
     }
+    let least = beyond(record, levels, Walk::Loads);
     let pair = pages(record).and_then(|(small, _)| small.place.count("bytes"));
-    let any = record.of("load.latency").filter(|m| m.summary.n > 0).filter_map(|m| m.place.count("bytes"));
-    if let Some(most) = pair.or(any.max()).filter(|most| *most < beyond(record, levels, Walk::Loads)) {
+    let any = || record.of("load.latency").filter(|m| m.summary.n > 0);
+    let largest = any().filter_map(|m| m.place.count("bytes")).max();
+    if let Some(most) = pair.or(largest).filter(|most| *most < least) {
+        // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
+        let reached = any().filter(|m| m.place.count("bytes") == largest && largest >= Some(least));
+        let (whose, but) = match middle(reached) {
+            Some(m) => (
+                " on ordinary pages",
+                format!(
+                    " (on {} pages memory answers in {})",
+                    m.place
+                        .word("page")
+                        .and_then(|page| parse_bytes(page).ok())
+                        .map_or("other".to_owned(), bytes),
+                    figure(m.value(), "ns")
+                ),
+            ),
+            None => ("", String::new()),
+        };
         said.push(format!(
-            "memory latency not reached: the largest working set was {}, within the caches; linespeed run latency \
-             --full",
+            "memory latency{whose} not reached: the largest working set was {}, within the caches{but}; linespeed run \
+             latency --full",
             bytes(most)
         ));
     }

@@ -15,3 +15,4 @@ pub mod perf_format;
 mod table;
 pub mod terminal;
 mod text;
+mod told;

@@ -1,5 +1,9 @@
 //! A table as a report says it: what it is about, its columns and rows; the terminal and the page lay it out.
 
+use record::Measurement;
+
+use crate::told::Told;
+
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -40,6 +44,8 @@ pub struct Table {
     pub remarks: Vec<String>,
     /// How each row is set off; rows beyond its end are plain.
     pub weights: Vec<Weight>,
+    /// The figures that it tells, or counts in a remark.
+    pub told: Told,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
     /// Those of the row that is being made.
@@ -70,6 +76,11 @@ impl Table {
         self.pending.sort_unstable();
         self.pending.dedup();
         self.references.push(std::mem::take(&mut self.pending));
+    }
+
+    /// The table tells this figure, or counts it in a remark.
+    pub fn tells(&mut self, m: &Measurement) {
+        self.told.add(m);
     }
 
     /// Sets off the row that is added next.

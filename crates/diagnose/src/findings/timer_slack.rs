@@ -8,7 +8,7 @@ use record::units::figure;
 use record::{Better, Measurement};
 
 use super::{Case, Rule, at_most_warning, costs, finding, inputs, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, severity, share_of, told};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, middle, severity, told};
 use crate::resources::WAKE_UP;
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
@@ -70,13 +70,13 @@ fn one(case: &Case) -> Option<Finding> {
 /// What tuning gains for one scheduling policy.
 #[derive(Debug)]
 pub(super) struct Gain<'a> {
-    /// The CPU with the median loss as the machine is, and tuned.
+    /// The CPU in the middle as the machine is: the headline and the ladder tell the same.
     pub as_is: &'a Measurement,
-    /// The same CPU tuned.
+    /// The CPU in the middle tuned.
     pub tuned: &'a Measurement,
-    /// Difference of its medians, ns.
+    /// Difference of their medians, ns.
     pub ns: f64,
-    /// The loss on that CPU.
+    /// The loss from one to the other.
     pub loss: Verdict,
     /// All CPUs compared.
     pub cpus: record::CpuList,
@@ -101,15 +101,12 @@ pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: f64) -> Option<Gain
         all.filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)]))
     };
     let tuned: HashMap<_, &Measurement> = at("tuned").map(|m| (thread(m), m)).collect();
-    let mut pairs: Vec<(&Measurement, &Measurement, Verdict)> = at("as-is")
-        .filter_map(|as_is| {
-            let tuned = *tuned.get(&thread(as_is))?;
-            Some((as_is, tuned, loss(&as_is.summary, &longer(&tuned.summary, more), Better::Lower)))
-        })
-        .collect();
-    pairs.sort_by(|a, b| share_of(&a.2).total_cmp(&share_of(&b.2)));
+    let pairs: Vec<(&Measurement, &Measurement)> =
+        at("as-is").filter_map(|as_is| Some((as_is, *tuned.get(&thread(as_is))?))).collect();
     let cpus = cpus_of(pairs.iter().map(|pair| pair.0));
-    let (as_is, tuned, loss) = pairs.get(pairs.len().saturating_sub(1) / 2)?.clone();
+    let as_is = middle(pairs.iter().map(|pair| pair.0))?;
+    let tuned = middle(pairs.iter().map(|pair| pair.1))?;
+    let loss = loss(&as_is.summary, &longer(&tuned.summary, more), Better::Lower);
     Some(Gain { as_is, tuned, ns: as_is.value() - tuned.value(), loss, cpus })
 }
 
@@ -127,6 +124,7 @@ fn longer(summary: &Summary, more: f64) -> Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::share_of;
     use crate::samples::{add_wakeups, found, machine, missing};
 
     #[test]

@@ -2,10 +2,13 @@
 
 use record::Record;
 
-use super::{Section, core_to_core, counters, curves, details, layers, numa, scaling, workloads};
+use super::{
+    Section, core_to_core, counters, curves, details, latency, layers, numa, rest, scaling, workloads,
+};
 use crate::chart::Chart;
 use crate::chart::heat::Heat;
 use crate::table::Table;
+use crate::told::Told;
 
 /// What stands below one heading.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +19,8 @@ pub struct Block {
     pub word: Option<String>,
     /// What is told, in this order.
     pub parts: Vec<Part>,
+    /// The figures that its charts, maps and sentences tell; tables know their own.
+    pub told: Told,
 }
 
 /// One thing that is told.
@@ -43,11 +48,30 @@ pub enum Part {
 impl Block {
     /// An empty one.
     pub fn new(title: &str, word: Option<&str>) -> Self {
-        Self { title: title.to_owned(), word: word.map(str::to_owned), parts: Vec::new() }
+        Self {
+            title: title.to_owned(),
+            word: word.map(str::to_owned),
+            parts: Vec::new(),
+            told: Told::default(),
+        }
     }
 
-    fn of(table: Table) -> Self {
-        Self { title: table.title.clone(), word: table.word.clone(), parts: vec![Part::Table(table)] }
+    /// A table below its own title.
+    pub fn of(table: Table) -> Self {
+        let mut block = Self::new(&table.title, table.word.as_deref());
+        block.parts.push(Part::Table(table));
+        block
+    }
+
+    /// The figures that it tells, or counts in a remark.
+    pub fn told(&self) -> Told {
+        let mut told = self.told.clone();
+        for part in &self.parts {
+            if let Part::Table(table) = part {
+                told.join(&table.told);
+            }
+        }
+        told
     }
 }
 
@@ -62,10 +86,20 @@ pub struct Room {
     pub placements: usize,
 }
 
-/// Every block that the record has figures for.
+/// Every block that the record has figures for. Each figure is told in one of them, or counted in a remark that says
+/// where it stands.
 pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut charts = curves::charts(record);
     let mut blocks: Vec<Block> = details::tables(record, room.rows).into_iter().map(Block::of).collect();
+    if let Some(latency) = latency::block(record) {
+        match blocks.iter_mut().find(|block| block.word == latency.word) {
+            Some(levels) => {
+                levels.told.join(&latency.told());
+                levels.parts.extend(latency.parts);
+            }
+            None => blocks.push(latency),
+        }
+    }
     for block in &mut blocks {
         let shown = |(metric, _): &(&str, Chart)| block.word.as_deref() == Some(*metric);
         if let Some(at) = charts.iter().position(shown) {
@@ -74,16 +108,21 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     }
     blocks.extend(numa::block(record));
     blocks.extend(core_to_core::block(record));
-    blocks.extend(workloads::blocks(record).into_iter().map(Block::of));
-    blocks.extend(scaling::blocks(record, room));
+    let scaling = scaling::blocks(record, room);
+    let mut steps = Told::default();
+    scaling.iter().for_each(|block| steps.join(&block.told()));
+    blocks.extend(workloads::blocks(record, &steps).into_iter().map(Block::of));
+    blocks.extend(scaling);
     blocks.extend(layers::siblings(record));
     blocks.extend(layers::layers(record));
     blocks.extend(counters::tables(record, room.rows).into_iter().map(Block::of));
-    blocks.extend(details::others(record, room.rows).into_iter().filter(|t| !t.is_empty()).map(Block::of));
-    blocks.extend(charts.into_iter().map(|(metric, chart)| Block {
-        title: chart.title.clone(),
-        word: Some(metric.to_owned()),
-        parts: vec![Part::Chart(chart)],
+    let mut told = Told::default();
+    blocks.iter().for_each(|block| told.join(&block.told()));
+    blocks.extend(rest::tables(record, &told, room.rows).into_iter().map(Block::of));
+    blocks.extend(charts.into_iter().map(|(metric, chart)| {
+        let mut block = Block::new(&chart.title, Some(metric));
+        block.parts.push(Part::Chart(chart));
+        block
     }));
     blocks
 }

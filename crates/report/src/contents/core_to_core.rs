@@ -35,6 +35,8 @@ pub fn block(record: &Record) -> Option<Block> {
     let class = |m: &Measurement| class(&cpus, dies, m);
     let mut block = Block::new("From CPU to CPU", Some("core_to_core.latency"));
     let pairs: BTreeSet<(u32, u32)> = all.iter().filter_map(|m| pair(m)).collect();
+    // The kinds of pairs tell how many there are of each, the matrix which.
+    all.iter().for_each(|m| block.told.add(m));
     if pairs.len() <= FEW {
         block.parts.push(Part::Table(few(&all, class)));
         return Some(block);

@@ -1,6 +1,6 @@
 //! Hardware and software counters: how often each event happened, and the issue slots by what became of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Key, Measurement, Record, units};
 
@@ -56,10 +56,12 @@ fn counts(record: &Record, most: usize) -> Table {
     for m in all.iter().filter(|m| m.place.word("event") == Some("instructions")) {
         instructions.insert(place(m), m.value());
     }
-    let rows = most.saturating_mul(2);
+    // What somebody pasted is what they want to see; a run of many workloads counts more than a screen holds.
+    let rows = most.saturating_mul(if record.import.is_some() { 8 } else { 2 });
     if all.len() > rows {
         table.note(&format!("the first {rows} of {}; all are in the record", all.len()));
     }
+    all.iter().for_each(|m| table.tells(m));
     for m in all.into_iter().take(rows) {
         for remark in brief_remarks(m) {
             table.note_row(&remark);
@@ -89,17 +91,21 @@ fn slots(record: &Record, most: usize) -> Table {
     let mut table = Table::new("Issue slots (top-down)", Some("counter.share"), &heads);
     let mut places: Vec<Place> = Vec::new();
     let mut cells: BTreeMap<(Place, String), &Measurement> = BTreeMap::new();
+    let mut known: BTreeSet<Place> = BTreeSet::new();
     for m in record.of("counter.share").filter(|m| m.summary.n > 0) {
         let Some(Key::Word(category)) = m.place.get("category") else { continue };
         let here = place(m);
-        if !places.contains(&here) {
-            if places.len() == most {
-                table.note(&format!("the first {most}; all are in the record"));
-                break;
-            }
+        if !CATEGORIES.contains(&category.as_str()) || cells.contains_key(&(here.clone(), category.clone())) {
+            continue;
+        }
+        table.tells(m);
+        if known.insert(here.clone()) && known.len() <= most {
             places.push(here.clone());
         }
         cells.insert((here, category.clone()), m);
+    }
+    if known.len() > most {
+        table.note(&format!("the first {most} of {}; all are in the record", known.len()));
     }
     for here in places {
         let mut row: Vec<String> = here.iter().take(3).map(|(_, value)| value.clone()).collect();

@@ -1,33 +1,12 @@
-//! The figures as tables, one a metric that people know, and one for any other.
+//! The figures as tables, one a metric that people know.
+
+use std::collections::HashSet;
 
 use record::{Measurement, Record, units};
 
+use super::extremes::extremes;
 use super::figures::{figure, key, keys, parted_remarks, spread, value};
 use crate::table::Table;
-
-/// The metrics that have a table of their own, here or in another file of this folder; any other is printed by [`others`].
-const KNOWN: &[&str] = &[
-    "layer.time",
-    "core.clock",
-    "load.latency",
-    "load.latency_cycles",
-    "load.parallelism",
-    "memory.bandwidth",
-    "memory.loaded_latency",
-    "stream.ns_per_element",
-    "wakeup.latency",
-    "stolen.share",
-    "stolen.gap",
-    "numa.latency",
-    "numa.bandwidth",
-    "core_to_core.latency",
-    "workload.throughput",
-    "workload.time",
-    "core.ipc",
-    "smt.yield",
-    "counter.count",
-    "counter.share",
-];
 
 /// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most` is how many rows a table of CPUs may have before
 /// only the worst of them are shown.
@@ -41,6 +20,7 @@ pub fn tables(record: &Record, most: usize) -> Vec<Table> {
         loaded(record),
         wakeups(record, most, false),
         wakeups(record, most, true),
+        extremes(record, most),
         stolen(record, most),
         gaps(record, most),
         costs(record, most),
@@ -51,6 +31,7 @@ pub fn tables(record: &Record, most: usize) -> Vec<Table> {
 
 /// A figure, whose row is given the notes on what is to be said against it.
 fn noted(table: &mut Table, m: &Measurement, text: String) -> String {
+    table.tells(m);
     for remark in parted_remarks(m) {
         table.note_row(&remark);
     }
@@ -64,6 +45,7 @@ fn worst<'a>(
     most: usize,
     by: fn(&Measurement) -> f64,
 ) -> Vec<&'a Measurement> {
+    measurements.iter().for_each(|m| table.tells(m));
     if measurements.len() <= most {
         return measurements;
     }
@@ -140,6 +122,10 @@ pub fn parallelism(record: &Record, most: usize) -> Table {
             rows.push(place(m));
         }
     }
+    if rows.len() > most {
+        table.note(&format!("the first {most} of {}; all are in the record", rows.len()));
+    }
+    all.iter().for_each(|m| table.tells(m));
     for row in rows.into_iter().take(most) {
         let mut cells = vec![row.0.clone(), row.1.clone()];
         for n in &chains {
@@ -160,6 +146,7 @@ pub fn bandwidth(record: &Record, most: usize) -> Table {
     );
     let mut rows: Vec<BandwidthRow> = Vec::new();
     for m in record.of("memory.bandwidth") {
+        table.tells(m);
         let place: Vec<String> =
             ["op", "stores", "threads", "cpus", "node"].map(|name| key(m, name)).to_vec();
         let at = match m.place.word("bytes_counted") {
@@ -253,7 +240,21 @@ fn worst_of_each<'a>(
         }
     }
     let each = (most / kinds.len().max(1)).max(1);
-    kinds.into_iter().flat_map(|(_, group)| worst(table, group, each, by)).collect()
+    let (all, several) = (kinds.iter().map(|(_, group)| group.len()).sum::<usize>(), kinds.len() > 1);
+    let shown: Vec<&Measurement> = if several {
+        // One remark for all kinds, which says how many are left out together.
+        let mut one = Table::default();
+        let shown = kinds.into_iter().flat_map(|(_, group)| worst(&mut one, group, each, by)).collect();
+        table.told.join(&one.told);
+        shown
+    } else {
+        kinds.into_iter().flat_map(|(_, group)| worst(table, group, each, by)).collect()
+    };
+    if several && shown.len() < all {
+        table
+            .note(&format!("of each kind the worst {each}, {} of {all}; all are in the record", shown.len()));
+    }
+    shown
 }
 
 /// Wake-up latency: least, median, percentiles and longest for each setting and policy; as it was seen, or with
@@ -334,7 +335,13 @@ pub fn stolen(record: &Record, most: usize) -> Table {
     let mut table = Table::new("Stolen time", Some("stolen.share"), &heads);
     let of =
         |name: Option<&String>| all.iter().copied().filter(|m| Some(&taker(m)) == name).collect::<Vec<_>>();
-    for first in worst(&mut table, of(takers.first()), most, |m| m.value()) {
+    let firsts = of(takers.first());
+    // A CPU that is left out is counted with all that was taken from it.
+    let cpus: HashSet<String> = firsts.iter().map(|m| key(m, "cpu")).collect();
+    for m in all.iter().filter(|m| takers.contains(&taker(m)) && cpus.contains(&key(m, "cpu"))) {
+        table.tells(m);
+    }
+    for first in worst(&mut table, firsts, most, |m| m.value()) {
         let mut row = vec![key(first, "cpu")];
         for name in &takers {
             let m = all.iter().find(|m| m.place.get("cpu") == first.place.get("cpu") && taker(m) == *name);
@@ -380,18 +387,6 @@ pub fn costs(record: &Record, most: usize) -> Table {
     table.finished()
 }
 
-/// A table for each metric that has none of its own: figures of a newer linespeed or an imported one.
-pub fn others(record: &Record, most: usize) -> Vec<Table> {
-    let mut names: Vec<&str> = Vec::new();
-    for m in &record.measurements {
-        let name = m.metric.as_str();
-        if !KNOWN.contains(&name) && !name.starts_with("cost.") && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names.into_iter().map(|name| generic(name, &record.of(name).collect::<Vec<_>>(), most)).collect()
-}
-
 /// A metric's measurements with a column a key of their place.
 pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let keys = keys(all);
@@ -403,6 +398,7 @@ pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let word = all.first().map(|m| m.metric.clone());
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = Table::new(title, word.as_deref(), &heads);
+    all.iter().for_each(|m| table.tells(m));
     if all.len() > most {
         table.note(&format!("the first {most} of {}; all are in the record", all.len()));
     }
@@ -456,20 +452,6 @@ mod tests {
         let table = clocks(&record, 16);
         assert_eq!(table.rows[0].last().map(String::as_str), Some("[1]"));
         assert_eq!(table.notes, ["too noisy: ±4 %"]);
-    }
-
-    #[test]
-    fn a_metric_of_the_future_is_printed_with_its_place() {
-        let mut record = record();
-        let mut m =
-            Measurement::new("core.clock", Where::new().with("warp", 9u32).with("cpu", 1u32), vec![4.0; 6]);
-        m.metric = "flux.density".to_owned();
-        m.unit = "Wb".to_owned();
-        record.measurements.push(m);
-        let tables = others(&record, 16);
-        assert_eq!(tables.len(), 1);
-        assert_eq!(tables[0].title, "flux.density");
-        assert_eq!(tables[0].rows[0][..3], ["1".to_owned(), "9".to_owned(), "4.00 Wb".to_owned()]);
     }
 
     #[test]

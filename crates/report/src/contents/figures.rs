@@ -79,6 +79,11 @@ pub fn key(m: &Measurement, name: &str) -> String {
     }
 }
 
+/// All of a place, to tell it from others.
+pub fn place(m: &Measurement) -> String {
+    m.place.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
+}
+
 /// The keys of the places of these measurements, in the order in which people read them: as the metric's
 /// definition says, then any others.
 pub fn keys(measurements: &[&Measurement]) -> Vec<String> {

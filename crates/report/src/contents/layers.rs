@@ -17,6 +17,11 @@ pub fn layers(record: &Record) -> Option<Block> {
         Some("layer.time"),
         &["layer", "bound to", "interrupts", "#time", "#against the fastest"],
     );
+    // Each that was timed has its entry.
+    record.of("layer.time").for_each(|m| table.tells(m));
+    if layers.len() > MOST {
+        table.note(&format!("the first {MOST} of {}; all are in the record", layers.len()));
+    }
     for layer in layers.iter().take(MOST) {
         table.row(vec![
             layer.layer.clone(),
@@ -27,7 +32,7 @@ pub fn layers(record: &Record) -> Option<Block> {
         ]);
     }
     let mut block = Block::new("One routine in each layer", Some("layer.time"));
-    block.parts.push(Part::Table(table));
+    block.parts.push(Part::Table(table.finished()));
     (!layers.is_empty()).then_some(block)
 }
 
@@ -74,7 +79,7 @@ mod tests {
             says: "siblings add 13.0 %".to_owned(),
         });
         assert!(
-            matches!(&layers(&record).unwrap().parts[..], [Part::Table(table)] if table.rows[0][4] == "+0 %")
+            matches!(&layers(&record).unwrap().parts[..], [Part::Table(table)] if table.rows[0][3] == "+0 %")
         );
         let said = Part::Says("openssl, blocks of 8 KiB: siblings add 13.0 %.".to_owned());
         assert_eq!(siblings(&record).unwrap().parts, [said]);

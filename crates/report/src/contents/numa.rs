@@ -7,6 +7,7 @@ use record::{Measurement, Record, units};
 use super::{Block, Fact, Part, Section};
 use crate::chart::heat::{Head, Heat};
 use crate::table::Table;
+use crate::told::Told;
 
 /// Nodes beyond which no matrix is drawn: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
@@ -18,7 +19,8 @@ pub fn block(record: &Record) -> Option<Block> {
         block.parts.push(Part::Says(numa.meaning.clone()));
     }
     block.parts.extend(facts(record).map(Part::Facts));
-    for heat in [latency(record), bandwidth(record)].into_iter().flatten() {
+    for (heat, told) in [latency(record), bandwidth(record)].into_iter().flatten() {
+        block.told.join(&told);
         let nodes = heat.columns.len().max(heat.rows.len());
         block.parts.push(Part::Heat(Box::new(heat)));
         // A matrix too large for a terminal is summed up by distance there.
@@ -58,28 +60,29 @@ fn signed(value: f64) -> String {
 }
 
 /// Latency, node by node.
-pub fn latency(record: &Record) -> Option<Heat> {
-    let mut heat = matrix(record, record.of("numa.latency").collect())?;
+pub fn latency(record: &Record) -> Option<(Heat, Told)> {
+    let (mut heat, told) = matrix(record, record.of("numa.latency").collect())?;
     heat.title = "Latency of a load from each node to each node's memory".to_owned();
-    Some(heat)
+    Some((heat, told))
 }
 
 /// Bandwidth, node by node: of reading, with the most threads that were tried.
-pub fn bandwidth(record: &Record) -> Option<Heat> {
+pub fn bandwidth(record: &Record) -> Option<(Heat, Told)> {
     let mut all: Vec<&Measurement> = record.of("numa.bandwidth").collect();
     let reading = |m: &&Measurement| m.place.word("op") == Some("read");
     if all.iter().any(reading) {
         all.retain(reading);
     }
     all.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
-    let mut heat = matrix(record, all)?;
+    let (mut heat, told) = matrix(record, all)?;
     heat.title = "Bandwidth from each node to each node's memory".to_owned();
     heat.unit = "B/s";
     heat.lower_is_better = false;
-    Some(heat)
+    Some((heat, told))
 }
 
-fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<Heat> {
+/// The matrix of these figures, and which of them stand in it.
+fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Told)> {
     let id = |m: &Measurement, key: &str| m.place.count(key).and_then(|id| u32::try_from(id).ok());
     let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();
     for m in all.into_iter().filter(|m| m.summary.n > 0) {
@@ -100,7 +103,9 @@ fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<Heat> {
     let cell = |from: &u32, to: &u32| cells.get(&(*from, *to)).map(|m| m.value());
     let mut notes = Vec::new();
     notes.extend(super::figures::doubts(cells.values().copied(), "cell"));
-    Heat {
+    let mut told = Told::default();
+    cells.values().for_each(|m| told.add(m));
+    let heat = Heat {
         title: String::new(),
         unit: "ns",
         lower_is_better: true,
@@ -111,8 +116,8 @@ fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<Heat> {
         columns: columns.iter().map(head).collect(),
         cells: rows.iter().map(|from| columns.iter().map(|to| cell(from, to)).collect()).collect(),
         notes,
-    }
-    .checked()
+    };
+    Some((heat.checked()?, told))
 }
 
 /// The package of each node; one that has no CPUs belongs to none.
@@ -174,7 +179,8 @@ mod tests {
             let place = Where::new().with("from", 0u32).with("to", to);
             record.measurements.push(Measurement::new("numa.latency", place, vec![ns; 6]));
         }
-        let heat = latency(&record).unwrap();
+        let (heat, told) = latency(&record).unwrap();
+        assert!(record.measurements.iter().all(|m| told.has(m)));
         assert_eq!(heat.rows.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), ["0"]);
         assert_eq!(heat.columns.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), ["0", "2"]);
         assert_eq!(bandwidth(&record), None);

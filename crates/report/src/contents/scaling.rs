@@ -113,12 +113,25 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
         "?#off the fit",
     ];
     let mut table = Table::new("How workloads scale", Some("workload.throughput"), &heads);
+    if workloads.len() > WORKLOADS || workloads.iter().any(|(_, lines)| lines.len() > PLACEMENTS) {
+        let all: usize = workloads.iter().map(|(_, lines)| lines.len()).sum();
+        table.note(&format!(
+            "{WORKLOADS} workloads and {PLACEMENTS} placements of each at most; all {all} lines are in the record"
+        ));
+    }
+    for (name, lines) in workloads.iter() {
+        for line in lines {
+            steps.of_line(name, line).for_each(|m| table.tells(m));
+        }
+    }
     for (name, lines) in workloads.iter().take(WORKLOADS) {
         for line in lines.iter().take(PLACEMENTS) {
             let efficiency = line.steps.last().map(|step| units::percent(step.efficiency));
             // What cannot be told from noise is not told.
             let doubtful = steps.doubtful(name, line);
             let noisy = line.is_too_noisy() || doubtful;
+            // A speed-up leans on its last step: where that is no figure, neither is it.
+            let none = steps.last_of(name, line).is_some_and(withheld);
             if noisy {
                 table.note_row(if doubtful { "steps in doubt" } else { "too noisy to lean on" });
             }
@@ -130,9 +143,9 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
                 (*name).to_owned(),
                 line.placement.clone(),
                 line.threads.to_string(),
-                format!("{}×", units::significant(line.speedup)),
-                between,
-                efficiency.unwrap_or_default(),
+                if none { "-".to_owned() } else { format!("{}×", units::significant(line.speedup)) },
+                if none { "-".to_owned() } else { between },
+                if none { "-".to_owned() } else { efficiency.unwrap_or_default() },
                 told(share(line.contention)),
                 told(if line.points >= FIT_STEPS { share(line.coherency) } else { "-".to_owned() }),
                 told(line.knee.map_or("none".to_owned(), |threads| threads.to_string())),
@@ -191,6 +204,25 @@ impl<'a> Steps<'a> {
         let steps = || line.steps.iter().map(|step| step.threads);
         let ends = [steps().min(), steps().max()];
         ends.into_iter().flatten().any(doubt) || steps().filter(|n| doubt(*n)).count() * 2 > line.steps.len()
+    }
+
+    /// The figures of a line's steps: its own tables tell them, or a sentence says where they stand.
+    fn of_line<'b>(
+        &'b self,
+        workload: &'b str,
+        line: &'b Scaling,
+    ) -> impl Iterator<Item = &'a Measurement> + 'b {
+        line.steps.iter().flat_map(move |step| {
+            let at = Self::place(workload, &line.placement, step.threads.into());
+            let maps = [&self.throughput, &self.declared, &self.counted];
+            maps.into_iter().filter_map(move |map| map.get(&at).copied())
+        })
+    }
+
+    /// The throughput of a line's last step.
+    fn last_of(&self, workload: &str, line: &Scaling) -> Option<&'a Measurement> {
+        let last = line.steps.last()?;
+        self.throughput.get(&Self::place(workload, &line.placement, last.threads.into())).copied()
     }
 
     /// What a unit of work is.

@@ -1,93 +1,162 @@
-//! The built-in workloads on one CPU, and what siblings are worth to them.
+//! Workloads and commands: a row for each number of threads and size of blocks; and what siblings are worth to them.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use record::{Measurement, Record};
+use record::{Measurement, Record, units};
 
 use super::figures::{brief_remarks, key, spread, value};
 use crate::table::Table;
+use crate::text::plural;
+use crate::told::Told;
 
 /// Rows of a table; the rest is among all measurements.
 const MOST: usize = 64;
 
-/// The tables that there are figures for.
-pub fn blocks(record: &Record) -> Vec<Table> {
-    let mut tables = vec![alone(record), yields(record)];
+/// The tables that there are figures for. `steps` are the figures that the steps of scaling tell already.
+pub fn blocks(record: &Record, steps: &Told) -> Vec<Table> {
+    let mut tables = vec![workloads(record, steps), yields(record)];
     tables.retain(|table| !table.is_empty());
     tables
 }
 
-/// The throughput, time and IPC of one workload.
-#[derive(Default)]
-struct Row<'a> {
-    throughput: Option<&'a Measurement>,
-    time: Option<&'a Measurement>,
-    declared: Option<&'a Measurement>,
-    counted: Option<&'a Measurement>,
+/// The keys that a row tells, or that do not tell one row from another.
+const KEYS: [&str; 8] = ["workload", "threads", "placement", "bytes", "cpu", "source", "scope", "state"];
+
+/// The columns of figures.
+const CELLS: usize = 6;
+
+/// Which column of figures a measurement belongs to; `None` where it is not of a workload as a whole.
+fn cell(m: &Measurement) -> Option<usize> {
+    if m.place.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
+        return None;
+    }
+    match (m.metric.as_str(), m.place.word("state"), m.place.word("source")) {
+        ("workload.throughput", None, None) => Some(0),
+        ("workload.time", None, None) => Some(1),
+        ("workload.cpu_time", Some("user"), None) => Some(2),
+        ("workload.cpu_time", Some("system"), None) => Some(3),
+        ("core.ipc", None, Some("pmu")) => Some(5),
+        ("core.ipc", None, _) => Some(4),
+        _ => None,
+    }
 }
 
-/// A row a workload: throughput and time of one thread, IPC as declared and as counted side by side.
-fn alone(record: &Record) -> Table {
+/// What tells one row of a workload from another, in the order of the rows: threads (none where the record does not
+/// say how many), bytes of a block, placement.
+type Variant = (Option<u64>, Option<u64>, String);
+
+fn variant(m: &Measurement) -> Variant {
+    let bytes = m.place.count("bytes");
+    // What names a CPU ran there alone; what names neither may have run on any, as a command does.
+    let threads = m.place.count("threads").or(m.place.get("cpu").map(|_| 1));
+    // One thread is placed alike whatever the placement.
+    let placement = if threads == Some(1) { String::new() } else { key(m, "placement") };
+    (threads, bytes, placement)
+}
+
+/// The rows of one workload.
+type Rows<'a> = Vec<(Variant, [Option<&'a Measurement>; CELLS])>;
+
+/// A row a workload, number of threads, size of blocks and placement: its throughput, times, and IPC as declared and
+/// as counted side by side.
+fn workloads(record: &Record, steps: &Told) -> Table {
     let heads = [
         "workload",
+        "#threads",
+        "placement",
+        "#blocks of",
         "#throughput",
         "?#spread",
-        "#one pass",
+        "#time",
+        "#user time",
+        "#system time",
         "#IPC declared",
         "#IPC counted",
         "?a unit of work is",
     ];
-    let mut table = Table::new("Workloads on one CPU", Some("core.ipc"), &heads);
-    let mut names: Vec<&str> = Vec::new();
-    let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
-    // What names neither may have run on any CPUs, as a command does.
-    let one = |m: &Measurement| match m.place.count("threads") {
-        Some(threads) => threads == 1,
-        None => m.place.get("cpu").is_some(),
-    };
-    for m in record.measurements.iter().filter(|m| m.summary.n > 0 && one(m)) {
-        let Some(name) = m.place.word("workload") else { continue };
-        let counted = m.place.word("source") == Some("pmu");
-        // Only what is told of a workload as a whole makes a row.
-        if !matches!(m.metric.as_str(), "workload.throughput" | "workload.time" | "core.ipc") {
+    let mut told = Told::default();
+    let mut all: Vec<(&str, Rows)> = Vec::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut at: HashMap<(usize, Variant), usize> = HashMap::new();
+    let mut again = 0;
+    for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
+        let (Some(name), Some(cell)) = (m.place.word("workload"), cell(m)) else { continue };
+        let variant = variant(m);
+        if variant.0 != Some(1) && steps.has(m) {
             continue;
         }
-        let row = rows.entry(name).or_insert_with(|| {
-            names.push(name);
-            Row::default()
+        let number = *numbers.entry(name).or_insert_with(|| {
+            all.push((name, Vec::new()));
+            all.len() - 1
         });
-        let cell = match m.metric.as_str() {
-            "workload.throughput" => &mut row.throughput,
-            "workload.time" => &mut row.time,
-            _ if counted => &mut row.counted,
-            _ => &mut row.declared,
-        };
-        // The first is that of the measurement that ran the workload alone; scaling's first step is the same again.
-        cell.get_or_insert(m);
+        let rows = &mut all[number].1;
+        let row = *at.entry((number, variant.clone())).or_insert_with(|| {
+            rows.push((variant, [None; CELLS]));
+            rows.len() - 1
+        });
+        match &mut rows[row].1[cell] {
+            free @ None => *free = Some(m),
+            // The first is that of the measurement that ran the workload alone; scaling's first step is the same again.
+            Some(_) if m.place.get("placement").is_some() && m.place.count("threads") == Some(1) => {
+                again += 1
+            }
+            // Another CPU's, or another run's.
+            Some(_) => continue,
+        }
+        told.add(m);
     }
-    if names.len() > MOST {
-        table.note(&format!("the first {MOST} of {}; all are in the record", names.len()));
+    for (_, rows) in &mut all {
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
     }
-    for name in names.into_iter().take(MOST) {
-        let Some(row) = rows.get(name) else { continue };
-        let all = [row.throughput, row.time, row.declared, row.counted];
-        for remark in all.into_iter().flatten().flat_map(brief_remarks) {
+    let one_cpu = all.iter().flat_map(|(_, rows)| rows).all(|(variant, _)| variant.0 == Some(1));
+    let ipc = all.iter().flat_map(|(_, rows)| rows).any(|(_, cells)| cells[4].or(cells[5]).is_some());
+    let mut table = Table::new(
+        if one_cpu { "Workloads on one CPU" } else { "Workloads" },
+        Some(if ipc { "core.ipc" } else { "workload.throughput" }),
+        &heads,
+    );
+    table.told = told;
+    let count = all.iter().map(|(_, rows)| rows.len()).sum::<usize>();
+    if count > MOST {
+        table.note(&format!("the first {MOST} of {count}; all are in the record"));
+    }
+    let (mut said, mut unsaid) = (false, false);
+    for (name, (threads, bytes, placement), cells) in all
+        .iter()
+        .flat_map(|(name, rows)| rows.iter().map(move |(variant, cells)| (name, variant, cells)))
+        .take(MOST)
+    {
+        for remark in cells.iter().flatten().flat_map(|m| brief_remarks(m)) {
             table.note_row(&remark);
         }
-        let text = |m: Option<&Measurement>| m.map_or(String::new(), value);
-        let ipc =
-            |m: Option<&Measurement>| m.map_or(String::new(), |m| record::units::significant(m.value()));
-        let work =
-            row.throughput.or(row.time).and_then(|m| m.detail.get("work")).and_then(|work| work.as_str());
+        said |= threads.is_some();
+        unsaid |= threads.is_none();
+        let text = |at: usize| cells[at].map_or(String::new(), value);
+        let ipc = |at: usize| cells[at].map_or(String::new(), |m| units::significant(m.value()));
+        let work = cells[0].or(cells[1]).and_then(|m| m.detail.get("work")).and_then(|work| work.as_str());
         table.row(vec![
-            name.to_owned(),
-            text(row.throughput),
-            row.throughput.map_or(String::new(), spread),
-            text(row.time),
-            ipc(row.declared),
-            ipc(row.counted),
+            (*name).to_owned(),
+            threads.filter(|_| !one_cpu).map_or(String::new(), |threads| threads.to_string()),
+            placement.clone(),
+            bytes.map_or(String::new(), units::bytes),
+            text(0),
+            cells[0].map_or(String::new(), spread),
+            text(1),
+            text(2),
+            text(3),
+            ipc(4),
+            ipc(5),
             work.unwrap_or_default().to_owned(),
         ]);
+    }
+    if said && unsaid {
+        table.note("without a number of threads: the record does not say how many ran");
+    }
+    if again > 0 {
+        table.note(&format!(
+            "scaling ran one thread again: {} of that in the record (--json)",
+            plural(again, "figure")
+        ));
     }
     table.finished()
 }
@@ -100,6 +169,7 @@ fn yields(record: &Record) -> Table {
     if all.len() > MOST {
         table.note(&format!("the first {MOST} of {}; all are in the record", all.len()));
     }
+    all.iter().for_each(|m| table.tells(m));
     for m in all.into_iter().take(MOST) {
         for remark in brief_remarks(m) {
             table.note_row(&remark);
@@ -128,12 +198,60 @@ mod tests {
             Where::new().with("workload", "nop").with("threads", 1u32).with("placement", "cores-first");
         let m = Measurement::new("workload.throughput", place, vec![1.2e10; 6]).with_detail("work", "nops");
         record.measurements.push(m);
-        let place = Where::new().with("workload", "nop").with("threads", 2u32).with("source", "pmu");
-        record.measurements.push(Measurement::new("core.ipc", place, vec![9.0; 6]));
-        // A command may have run on all of them.
-        let place = Where::new().with("workload", "command");
-        record.measurements.push(Measurement::new("workload.time", place, vec![2.0; 6]));
-        let table = alone(&record);
+        let table = workloads(&record, &Told::default());
+        assert_eq!(table.title, "Workloads on one CPU");
         assert_eq!(table.rows, [["nop", "12.0 G/s", "12.0 G/s", "3.98", "4.00", "nops"].map(str::to_owned)]);
+    }
+
+    fn ran(metric: &'static str, place: Where, value: f64) -> Measurement {
+        Measurement::new(metric, place, vec![value])
+    }
+
+    #[test]
+    fn each_number_of_threads_and_size_of_blocks_has_a_row() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for (threads, bytes, rate) in [(32u32, 8192u64, 4.58e9), (1, 8192, 1.43e8), (1, 16, 1.33e8)] {
+            let place = Where::new().with("workload", "aes").with("bytes", bytes).with("threads", threads);
+            record.measurements.push(ran("workload.throughput", place, rate));
+        }
+        // A command may have run on any CPUs.
+        let command = || Where::new().with("workload", "bc");
+        record.measurements.push(ran("workload.time", command(), 24.6));
+        record.measurements.push(ran("workload.cpu_time", command().with("state", "user"), 24.1));
+        let table = workloads(&record, &Told::default());
+        assert_eq!(table.title, "Workloads");
+        let rows: Vec<String> = table
+            .rows
+            .iter()
+            .map(|row| row.join(" ").split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "aes 1 16 B 133 M/s 1 sample",
+                "aes 1 8 KiB 143 M/s 1 sample",
+                "aes 32 8 KiB 4.58 G/s 1 sample",
+                "bc 24.6 s 24.1 s"
+            ]
+        );
+        assert!(record.measurements.iter().all(|m| table.told.has(m)));
+        assert_eq!(table.remarks, ["without a number of threads: the record does not say how many ran"]);
+    }
+
+    #[test]
+    fn what_the_steps_of_scaling_tell_is_not_told_again() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for threads in [1u32, 1, 2] {
+            let place = Where::new()
+                .with("workload", "nop")
+                .with("threads", threads)
+                .with("placement", "cores-first");
+            record.measurements.push(ran("workload.throughput", place, 1e9));
+        }
+        let mut steps = Told::default();
+        steps.add(&record.measurements[2]);
+        let table = workloads(&record, &steps);
+        assert_eq!(table.rows.len(), 1);
+        assert_eq!(table.remarks, ["scaling ran one thread again: 1 figure of that in the record (--json)"]);
     }
 }

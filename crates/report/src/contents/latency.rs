@@ -1,0 +1,88 @@
+//! Load latency where too few working sets were looked at for a curve: a row each. Of a curve, how many figures it has.
+
+use std::collections::{HashMap, HashSet};
+
+use record::{Measurement, Record};
+
+use super::blocks::{Block, Part};
+use super::figures::{key, parted_remarks, place, spread, value};
+use crate::table::Table;
+use crate::text::plural;
+
+/// Figures up to which each has a row: eight CPUs and four nodes.
+const FEW: usize = 32;
+
+/// The block; `None` where nothing was measured.
+pub fn block(record: &Record) -> Option<Block> {
+    let of = |metric| record.of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
+    let (all, cycles) = (of("load.latency"), of("load.latency_cycles"));
+    if all.is_empty() {
+        return None;
+    }
+    if all.len() > FEW {
+        let mut block = Block::new("Figures of the latency curve", Some("load.latency"));
+        let places: HashSet<String> =
+            all.iter().map(|m| format!("{} {}", key(m, "cpu"), key(m, "node"))).collect();
+        let from = match places.len() {
+            1 => String::new(),
+            n => format!(", from {}", plural(n, "CPU and node")),
+        };
+        block.parts.push(Part::Says(format!(
+            "{}{from}; the curve draws one place, each figure stands in the record (--json) and on its page (--html).",
+            plural(all.len(), "figure")
+        )));
+        all.iter().chain(&cycles).for_each(|m| block.told.add(m));
+        return Some(block);
+    }
+    let heads = ["CPU", "memory of node", "#working set", "#pages", "#latency", "#in cycles", "?#spread"];
+    let mut table = Table::new("Load latency", Some("load.latency"), &heads);
+    let mut cycles: HashMap<String, &Measurement> = cycles.into_iter().map(|m| (place(m), m)).collect();
+    for m in all {
+        let cycles = cycles.remove(&place(m));
+        for remark in parted_remarks(m) {
+            table.note_row(&remark);
+        }
+        [Some(m), cycles].into_iter().flatten().for_each(|m| table.tells(m));
+        let mut row: Vec<String> =
+            ["cpu", "node", "bytes", "page"].into_iter().map(|name| key(m, name)).collect();
+        row.extend([value(m), cycles.map_or(String::new(), value), spread(m)]);
+        table.row(row);
+    }
+    Some(Block::of(table.finished()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+
+    fn record(sizes: u64) -> Record {
+        let mut record = Record::new("0", String::new(), Vec::new());
+        for number in 1..=sizes {
+            for metric in ["load.latency", "load.latency_cycles"] {
+                let place = Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", number << 20);
+                record.measurements.push(Measurement::new(metric, place, vec![100.0 + number as f64]));
+            }
+        }
+        record
+    }
+
+    #[test]
+    fn four_published_figures_are_four_rows() {
+        let record = record(4);
+        let block = block(&record).unwrap();
+        let [Part::Table(table)] = &block.parts[..] else { panic!("{block:?}") };
+        assert_eq!(table.rows.len(), 4);
+        assert_eq!(table.rows[0], ["0", "0", "1 MiB", "101 ns", "101 cycles", "1 sample"].map(str::to_owned));
+        assert!(record.measurements.iter().all(|m| block.told().has(m)));
+    }
+
+    #[test]
+    fn of_a_curve_the_figures_are_counted() {
+        let record = record(90);
+        let block = block(&record).unwrap();
+        let [Part::Says(text)] = &block.parts[..] else { panic!("{block:?}") };
+        assert!(text.starts_with("90 figures; "), "{text}");
+        assert!(record.measurements.iter().all(|m| block.told().has(m)));
+    }
+}

@@ -1,0 +1,117 @@
+//! The figures that no table of their own tells: of a newer linespeed, of another tool, or of a place that the tables do
+//! not know. One table a metric.
+
+use std::collections::{HashMap, HashSet};
+
+use record::{Measurement, Record};
+
+use super::details::generic;
+use crate::table::Table;
+use crate::told::Told;
+
+/// A table for each metric of which figures are not yet `told`, with `most` rows.
+pub fn tables(record: &Record, told: &Told, most: usize) -> Vec<Table> {
+    let mut left: Vec<(&str, Vec<&Measurement>)> = Vec::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut begun: HashSet<&str> = HashSet::new();
+    for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
+        let metric = m.metric.as_str();
+        if told.has(m) {
+            begun.insert(metric);
+            continue;
+        }
+        let number = *numbers.entry(metric).or_insert_with(|| {
+            left.push((metric, Vec::new()));
+            left.len() - 1
+        });
+        left[number].1.push(m);
+    }
+    let title = |metric: &str| match begun.contains(metric) {
+        true => format!("{}, further figures", heading(metric)),
+        false => heading(metric).to_owned(),
+    };
+    left.into_iter().map(|(metric, all)| generic(&title(metric), &all, most)).collect()
+}
+
+/// What the figures of a metric are called; one that this version does not know by its own name.
+pub fn heading(metric: &str) -> &str {
+    match metric {
+        "core.clock" => "Core clock",
+        "load.latency" => "Load latency",
+        "load.latency_cycles" => "Load latency in cycles",
+        "load.parallelism" => "Loads in parallel",
+        "memory.bandwidth" => "Memory bandwidth",
+        "memory.loaded_latency" => "Loaded latency",
+        "stream.ns_per_element" => "Time an element (as lmbench's stream)",
+        "wakeup.latency" => "Wake-up latency",
+        "wakeup.minimum" => "Wake-up latency, least",
+        "wakeup.average" => "Wake-up latency, average",
+        "wakeup.maximum" => "Wake-up latency, longest",
+        "stolen.share" => "Stolen time",
+        "stolen.gap" => "Gaps in busy loops",
+        "cost.syscall" => "A system call",
+        "cost.clock_read" => "Reading the clock",
+        "cost.context_switch" => "A context switch",
+        "cost.page_fault" => "A page fault",
+        "cost.mutex_handover" => "Handing a mutex over",
+        "cost.branch_mispredict" => "A mispredicted branch",
+        "cost.spin_hint" => "A spin hint",
+        "numa.latency" => "Latency of nodes' memory",
+        "numa.bandwidth" => "Bandwidth of nodes' memory",
+        "core_to_core.latency" => "From CPU to CPU",
+        "workload.throughput" => "Throughput of workloads",
+        "workload.time" => "Time of workloads",
+        "workload.cpu_time" => "CPU time of workloads",
+        "core.ipc" => "Instructions a cycle",
+        "smt.yield" => "What siblings are worth",
+        "counter.count" => "Counters",
+        "counter.share" => "Issue slots (top-down)",
+        "layer.time" => "One routine in each layer",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Where;
+
+    fn record() -> Record {
+        Record::new("0.1.0", String::new(), Vec::new())
+    }
+
+    #[test]
+    fn no_metric_that_is_known_stands_below_its_raw_name() {
+        for metric in record::metrics::METRICS {
+            assert_ne!(heading(metric.name), metric.name);
+        }
+    }
+
+    #[test]
+    fn what_was_told_is_not_told_again() {
+        let mut record = record();
+        for cpu in 0..3u32 {
+            let place = Where::new().with("cpu", cpu);
+            record.measurements.push(Measurement::new("core.clock", place, vec![3e9; 6]));
+        }
+        let mut told = Told::default();
+        told.add(&record.measurements[0]);
+        let tables = tables(&record, &told, 16);
+        assert_eq!((tables.len(), tables[0].rows.len()), (1, 2));
+        assert_eq!(tables[0].title, "Core clock, further figures");
+    }
+
+    #[test]
+    fn a_metric_of_the_future_is_printed_with_its_place() {
+        let mut record = record();
+        let mut m =
+            Measurement::new("core.clock", Where::new().with("warp", 9u32).with("cpu", 1u32), vec![4.0; 6]);
+        m.metric = "flux.density".to_owned();
+        m.unit = "Wb".to_owned();
+        record.measurements.push(m);
+        let tables = tables(&record, &Told::default(), 16);
+        assert_eq!(tables.len(), 1);
+        assert_eq!(tables[0].title, "flux.density");
+        assert_eq!(tables[0].rows[0][..3], ["1".to_owned(), "9".to_owned(), "4.00 Wb".to_owned()]);
+    }
+}

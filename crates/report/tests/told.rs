@@ -1,0 +1,63 @@
+//! Nothing that a record holds is left out silently: each figure stands in the terminal's text, or in a table that says
+//! how many it leaves out and where they are.
+
+#[path = "support/mod.rs"]
+mod support;
+
+use record::{Measurement, Record, units};
+use report::terminal::{self, Style};
+
+/// The text with one space between words, so that columns do not matter.
+fn told(record: &Record) -> String {
+    let text = terminal::report(record, &Style { width: 220, color: false });
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The figure as some table may have it: with its unit, or alone in a matrix or a column of plain numbers.
+fn forms(m: &Measurement) -> Vec<String> {
+    let value = m.value();
+    let mut forms = vec![units::figure(value, &m.unit), units::thousands(value)];
+    match m.unit.as_str() {
+        "instructions/cycle" => forms.push(units::significant(value)),
+        "ratio" => forms.push(units::percent(value)),
+        // A matrix has one unit for all its cells.
+        _ if m.metric.starts_with("numa.") => {
+            forms.push(units::significant(value));
+            forms.push(units::significant(value / 1e9));
+        }
+        _ => {}
+    }
+    forms
+}
+
+#[test]
+fn every_figure_of_the_reference_machines_stands_on_the_terminal() {
+    for machine in reference::MACHINES {
+        let mut record = machine.record("0.1.0").unwrap();
+        record.diagnosis = diagnose::diagnose(&record);
+        let text = told(&record);
+        for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
+            let forms = forms(m);
+            assert!(
+                forms.iter().any(|form| text.contains(form.as_str())),
+                "{}: {} {:?}: none of {forms:?} in\n{text}",
+                machine.name,
+                m.metric,
+                m.place
+            );
+            // Workloads carry what tells their rows apart.
+            if let (Some(bytes), true) = (m.place.count("bytes"), m.metric.starts_with("workload.")) {
+                assert!(text.contains(&units::bytes(bytes)), "{}: blocks of {bytes}", machine.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn figures_of_an_unknown_place_are_told_further_down() {
+    let mut record = support::named("small").unwrap();
+    let place = record::Where::new().with("workload", "loop").with("warp", 7u32);
+    record.measurements.push(Measurement::new("workload.throughput", place, vec![1234.5e6]));
+    let text = told(&record);
+    assert!(text.contains("Throughput of workloads") && text.contains("1.23 G/s"), "{text}");
+}
