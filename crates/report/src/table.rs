@@ -4,6 +4,11 @@ use record::Measurement;
 
 use crate::told::Told;
 
+/// The heading of the column that says how far figures scatter.
+const SPREAD: &str = "spread";
+/// What stands there for a figure of one sample.
+pub const ONE_SAMPLE: &str = "1 sample";
+
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -104,6 +109,7 @@ impl Table {
     /// its column.
     pub fn finished(mut self) -> Self {
         self.group_notes();
+        self.single_samples();
         for at in (0..self.columns.len()).rev() {
             if self.rows.iter().all(|row| row[at].is_empty()) {
                 self.remove(at);
@@ -117,6 +123,16 @@ impl Table {
             }
         }
         self
+    }
+
+    /// Where every figure is one sample, a remark says so instead of a column.
+    fn single_samples(&mut self) {
+        let Some(at) = self.columns.iter().position(|column| column.head == SPREAD) else { return };
+        let cells = || self.rows.iter().map(|row| row[at].as_str()).filter(|cell| !cell.is_empty());
+        if cells().next().is_some() && cells().all(|cell| cell == ONE_SAMPLE) {
+            self.rows.iter_mut().for_each(|row| row[at].clear());
+            self.note("one sample each: how far they scatter is not known");
+        }
     }
 
     /// The table without the last of its optional columns; `None` where it has none.

@@ -406,8 +406,10 @@ pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
         let mut cells: Vec<String> = keys.iter().map(|name| key(m, name)).collect();
         cells.push(noted(&mut table, m, value(m)));
         cells.push(spread(m));
-        cells.push(figure(m, m.summary.min));
-        cells.push(figure(m, m.summary.max));
+        // Of one sample the least and the most are the sample.
+        let bound = |value: f64| if m.summary.n > 1 { figure(m, value) } else { String::new() };
+        cells.push(bound(m.summary.min));
+        cells.push(bound(m.summary.max));
         cells.push(m.summary.n.to_string());
         let mut marked: Vec<u32> = m.marks.iter().map(|mark| mark.sample).collect();
         marked.sort_unstable();

@@ -36,7 +36,7 @@ pub fn value(m: &Measurement) -> String {
 pub fn spread(m: &Measurement) -> String {
     match (m.summary.interval, m.summary.n) {
         (_, 0) => String::new(),
-        (_, 1) => "1 sample".to_owned(),
+        (_, 1) => crate::table::ONE_SAMPLE.to_owned(),
         _ if withheld(m) => "-".to_owned(),
         (Some((low, high)), _) => range(&figure(m, low), &figure(m, high)),
         (None, n) => format!("±{} (n = {n})", figure(m, m.summary.mad)),
