@@ -127,7 +127,8 @@ pub fn keep_units(text: &str) -> String {
 }
 
 /// The text in lines of at most `columns`: broken at spaces, though not between a figure and its unit; a word too
-/// long for a line is broken after a comma or a slash where it has one, and anywhere where it has not. Never empty.
+/// long for a line is broken after a comma or a slash where it has one, else after a hyphen, and anywhere where it has
+/// none. Never empty.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let mut lines: Vec<String> = Vec::new();
@@ -157,8 +158,8 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         while width(rest) > columns {
             // Two columns hold any character; should one claim more, it is let through rather than looped on.
             let fits = beginning(rest, columns);
-            let nice = fits.rfind([',', '/', '|']).map(|at| at + 1).filter(|at| *at > fits.len() / 2);
-            let end = nice.unwrap_or(fits.len());
+            let after = |signs: &[char]| fits.rfind(signs).map(|at| at + 1).filter(|at| *at > fits.len() / 2);
+            let end = after(&[',', '/', '|']).or_else(|| after(&['-', '_'])).unwrap_or(fits.len());
             lines.push(rest[..end].to_owned());
             rest = &rest[end..];
         }
@@ -186,6 +187,11 @@ mod tests {
         assert_eq!(clean("abc\u{202e}fed"), "abc\\u{202e}fed");
         assert_eq!(clean("two\nlines"), "two lines");
         assert_eq!(clean(&"x".repeat(10_000)).chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn names_of_events_break_after_a_hyphen() {
+        assert_eq!(wrap("stalled-cycles-backend", 16), ["stalled-cycles-", "backend"]);
     }
 
     #[test]
