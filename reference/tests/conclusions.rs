@@ -157,3 +157,31 @@ fn what_a_document_says_in_two_ways_is_said_to_be_so() {
     said("kunpeng-920-4826", "1 NUMA node and numactl 4");
     said("kunpeng-920-4826", "4.10");
 }
+
+#[test]
+fn of_all_machines_together_no_two_rows_have_one_name_and_none_takes_all_cpus_for_one_thread() {
+    let names: Vec<&str> = reference::MACHINES.iter().map(|machine| machine.name).collect();
+    let said = side_by_side(&names);
+    let mut rows: Vec<(&str, &str, Option<record::comparison::Per>)> =
+        said.rows.iter().map(|row| (row.metric.as_str(), row.what.as_str(), row.per)).collect();
+    rows.sort_unstable();
+    let all = rows.len();
+    rows.dedup();
+    assert_eq!(rows.len(), all, "{rows:#?}");
+    for row in said.rows.iter().filter(|row| row.what.contains("one thread")) {
+        let most = row.cells.iter().filter_map(|cell| cell.value).fold(0.0, f64::max);
+        assert!(row.metric != "memory.bandwidth" || most < 50e9, "{row:#?}");
+    }
+}
+
+#[test]
+fn two_results_of_one_pair_are_explained_with_the_same_clocks() {
+    let said = side_by_side(&["xeon-8269cy", "hygon-5280"]);
+    let clock = |result: &str| {
+        let why = said.explanations.iter().find(|why| why.result.contains(result));
+        let why = why.unwrap_or_else(|| panic!("{result}: {:#?}", said.explanations));
+        why.causes.iter().find(|cause| cause.name == "core clock").map(|cause| cause.factor)
+    };
+    assert!(clock("7^999999").is_some());
+    assert_eq!(clock("aes-256-ige (8 KiB), one thread"), clock("7^999999"));
+}

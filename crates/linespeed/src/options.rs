@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use record::CpuList;
 use record::diagnosis::Severity;
@@ -419,31 +419,39 @@ impl Measuring {
     }
 }
 
+/// Flags that all commands take and that mean nothing to some: these refuse them, and their help leaves them out.
+const IDLE: &[(&str, &[&str])] = &[
+    ("inspect", &["--quick", "--full", "--cpus", "--fail-on"]),
+    ("list", &["--quick", "--full", "--fail-on", "--output"]),
+    ("stat", &["--quick", "--full", "--fail-on"]),
+    ("plan", &["--quick", "--full", "--fail-on"]),
+    ("compare", &["--quick", "--full", "--cpus", "--fail-on"]),
+    ("show", &["--quick", "--full", "--cpus"]),
+    ("reference", &["--quick", "--full", "--cpus", "--fail-on"]),
+    ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output"]),
+    ("schema", &["--quick", "--full", "--cpus", "--fail-on", "--output"]),
+    ("completions", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"]),
+    ("man", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"]),
+];
+
 impl Options {
     /// Refuses flags that all commands take and that mean nothing to this one: it would ignore them.
     pub fn check(&self) -> Result<(), Failure> {
-        let (name, idle): (&str, &[&str]) = match &self.command {
-            Some(Command::Inspect(_)) => ("inspect", &["--quick", "--full", "--cpus", "--fail-on"]),
-            Some(Command::List) => ("list", &["--quick", "--full", "--fail-on", "--output"]),
-            Some(Command::Stat(_)) => ("stat", &["--quick", "--full", "--fail-on"]),
-            Some(Command::Plan(_)) => ("plan", &["--quick", "--full", "--fail-on"]),
-            Some(Command::Compare(_)) => ("compare", &["--quick", "--full", "--cpus", "--fail-on"]),
-            Some(Command::Show(_)) => ("show", &["--quick", "--full", "--cpus"]),
-            Some(Command::Reference(_)) => ("reference", &["--quick", "--full", "--cpus", "--fail-on"]),
-            Some(Command::Explain { .. }) => {
-                ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output"])
-            }
-            Some(Command::Schema { .. }) => {
-                ("schema", &["--quick", "--full", "--cpus", "--fail-on", "--output"])
-            }
-            Some(Command::Completions { .. }) => {
-                ("completions", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"])
-            }
-            Some(Command::Man { .. }) => {
-                ("man", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"])
-            }
+        let name = match &self.command {
+            Some(Command::Inspect(_)) => "inspect",
+            Some(Command::List) => "list",
+            Some(Command::Stat(_)) => "stat",
+            Some(Command::Plan(_)) => "plan",
+            Some(Command::Compare(_)) => "compare",
+            Some(Command::Show(_)) => "show",
+            Some(Command::Reference(_)) => "reference",
+            Some(Command::Explain { .. }) => "explain",
+            Some(Command::Schema { .. }) => "schema",
+            Some(Command::Completions { .. }) => "completions",
+            Some(Command::Man { .. }) => "man",
             _ => return Ok(()),
         };
+        let idle = IDLE.iter().find(|(command, _)| *command == name).map_or(&[][..], |(_, flags)| *flags);
         let given = [
             ("--quick", self.measuring.quick),
             ("--full", self.measuring.full),
@@ -475,7 +483,7 @@ pub enum Asked {
 /// Reads the command line.
 pub fn parse() -> Result<Asked, Failure> {
     use std::io::IsTerminal;
-    match Options::try_parse() {
+    match read(std::env::args_os()) {
         Ok(options) => options.check().map(|()| Asked::Do(Box::new(options))),
         Err(mut error) if error.use_stderr() => {
             add_way_out(&mut error);
@@ -485,6 +493,13 @@ pub fn parse() -> Result<Asked, Failure> {
         Err(error) if std::io::stdout().is_terminal() => Ok(Asked::Text(error.render().ansi().to_string())),
         Err(error) => Ok(Asked::Text(error.render().to_string())),
     }
+}
+
+/// Reads arguments, of which the first is the program.
+fn read(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Options, clap::Error> {
+    let mut definition = definition();
+    let matches = definition.try_get_matches_from_mut(arguments)?;
+    Options::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
 }
 
 /// Adds to the complaint about a command without `--` before it what to write instead.
@@ -521,7 +536,17 @@ fn add_way_out(error: &mut clap::Error) {
 
 /// The whole definition, for completions and man pages.
 pub fn definition() -> clap::Command {
-    Options::command()
+    let mut all = Options::command();
+    // Only then have the commands the flags that all take.
+    all.build();
+    IDLE.iter().fold(all, |all, (name, flags)| {
+        let is_idle = |arg: &clap::Arg| {
+            arg.get_long().is_some_and(|long| flags.iter().any(|flag| flag.strip_prefix("--") == Some(long)))
+        };
+        all.mut_subcommand(name, |command| {
+            command.mut_args(|arg| if is_idle(&arg) { arg.hide(true) } else { arg })
+        })
+    })
 }
 
 #[cfg(test)]
@@ -529,5 +554,25 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         super::definition().debug_assert();
+    }
+
+    #[test]
+    fn a_command_is_not_offered_flags_that_it_would_refuse() {
+        let mut definition = super::definition();
+        for (name, flags) in super::IDLE {
+            let command = definition.find_subcommand_mut(name).unwrap_or_else(|| panic!("{name}"));
+            let help = command.render_long_help().to_string();
+            for flag in *flags {
+                let offered = |line: &str| line.split([' ', ',']).any(|word| word == *flag);
+                let options = help.lines().filter(|line| line.trim_start().starts_with('-'));
+                assert!(!options.into_iter().any(offered), "{name} {flag}: {help}");
+            }
+            // Still understood, so that the refusal can say what to do.
+            if *name != "stat" && *name != "man" && *name != "completions" {
+                let words = ["linespeed", name, "--full"].map(std::ffi::OsString::from);
+                let kind = super::read(words.into_iter()).err().map(|error| error.kind());
+                assert_ne!(kind, Some(clap::error::ErrorKind::UnknownArgument), "{name}");
+            }
+        }
     }
 }

@@ -54,6 +54,7 @@ pub fn read_all(arguments: &[String], lighten: Option<fn(&mut Record)>) -> Resul
     });
     all.sort_by_key(|(at, _)| *at);
     let mut sources = all.into_iter().map(|(_, source)| source).collect::<Result<Vec<Source>, Failure>>()?;
+    shorten(&mut sources, arguments);
     tell_apart(&mut sources, arguments);
     Ok(sources)
 }
@@ -168,6 +169,27 @@ fn newest(folder: &Path, host: &str) -> Option<Source> {
     partial
 }
 
+/// Records in files as linespeed calls them are called by their hosts, where no other is called so.
+fn shorten(sources: &mut [Source], arguments: &[String]) {
+    let hosts: Vec<Option<String>> = sources
+        .iter()
+        .zip(arguments)
+        .map(|(source, argument)| {
+            let file = argument != "." && argument != "-" && !argument.starts_with(reference::PREFIX);
+            files::host_of(&source.name).filter(|_| file).map(str::to_owned)
+        })
+        .collect();
+    let mut count: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+    for (source, host) in sources.iter().zip(&hosts) {
+        *count.entry(host.as_ref().unwrap_or(&source.name).clone()).or_insert(0) += 1;
+    }
+    for (source, host) in sources.iter_mut().zip(hosts) {
+        if let Some(host) = host.filter(|host| count.get(host) == Some(&1)) {
+            source.name = host;
+        }
+    }
+}
+
 /// Records whose files are called alike are called by their folders, too.
 fn tell_apart(sources: &mut [Source], arguments: &[String]) {
     let mut count: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
@@ -222,6 +244,29 @@ mod tests {
         );
         assert!(unknown_reference("zzz", &names).contains("hygon-5280"));
         assert!(unknown_reference("zzz", &[]).contains("ships with none"));
+    }
+
+    #[test]
+    fn records_are_called_by_their_hosts_unless_two_are_of_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = |files: &[&str]| -> Vec<String> {
+            let arguments: Vec<String> = files
+                .iter()
+                .map(|file| {
+                    let path = folder.path().join(format!("{file}.json"));
+                    std::fs::write(&path, record("h", &[], "t").to_json()).unwrap();
+                    path.to_string_lossy().into_owned()
+                })
+                .collect();
+            read_all(&arguments, None).unwrap().into_iter().map(|source| source.name).collect()
+        };
+        assert_eq!(names(&["db-1-20260102T030405Z", "海光-20260102T030406Z-2"]), ["db-1", "海光"]);
+        assert_eq!(
+            names(&["db1-20260102T030405Z", "db1-20260102T040405Z", "db2-20260102T030405Z"]),
+            ["db1-20260102T030405Z", "db1-20260102T040405Z", "db2"]
+        );
+        assert_eq!(names(&["monday", "db1-20260102T030405Z"]), ["monday", "db1"]);
+        assert_eq!(names(&["db1", "db1-20260102T030405Z"]), ["db1", "db1-20260102T030405Z"]);
     }
 
     #[test]

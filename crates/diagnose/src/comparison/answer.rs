@@ -3,12 +3,12 @@
 
 use record::Better;
 use record::comparison::{
-    Claim, Comparison, Difference, Explanation, FactKind, Order, Relation, Row, Support, WhatIf,
+    Cause, Claim, Comparison, Difference, Explanation, FactKind, Order, Relation, Row, Support, WhatIf,
 };
 use record::statistics::Verdict;
 use record::units::{figure, significant};
 
-use super::explain::{HELD_BACK, causes_words};
+use super::explain::{HELD_BACK, words};
 
 /// Results that are told of two machines.
 const MOST_RESULTS: usize = 3;
@@ -91,38 +91,42 @@ fn result(c: &Comparison, e: &Explanation) -> String {
     let (this, base) = (name(c, e.subject), name(c, c.baseline));
     let (fast, slow, times) =
         if e.speed >= 1.0 { (this, base, e.speed) } else { (base, this, 1.0 / e.speed) };
-    let mut words = match e.result.strip_suffix(HELD_BACK) {
+    let held = e.result.ends_with(HELD_BACK);
+    let mut said = match e.result.strip_suffix(HELD_BACK) {
         Some(what) => {
-            let words = causes_words(&e.causes).unwrap_or_default();
-            let alone = e.says.strip_suffix(words.as_str()).unwrap_or(&e.says);
-            format!("{}: {}; it is held back", capital(what), alone.trim_end_matches('.'))
+            format!("{}: {}; it is held back", capital(what), words::before(e).trim_end_matches('.'))
         }
         // Alike in the whole and not in its parts.
-        None if e.speed.ln().abs() < ALIKE && !e.adds_up => e.says.trim_end_matches('.').to_owned(),
+        None if e.speed.ln().abs() < ALIKE && !e.adds_up => return e.says.clone() + &judged(&e.claims),
         None => format!("{}: {fast} is {} times as fast as {slow}", capital(&e.result), significant(times)),
     };
     let say = |despite: bool| -> Vec<String> {
         let of = e.causes.iter().filter(|cause| cause.despite == despite).take(MOST_CAUSES);
         of.map(|cause| format!("{} ({})", cause.name, cause.says)).collect()
     };
+    if !e.adds_up && !held {
+        let told = |cause: &Cause| format!("{} ({})", cause.name, cause.says);
+        let (lead, rest) = words::lead(e);
+        said.push_str(&lead.map_or(String::new(), |lead| format!(", by {}", told(lead))));
+        let rest = &rest[..rest.len().min(MOST_CAUSES)];
+        return said + "." + &words::beside(rest, lead.is_some(), told) + &judged(&e.claims);
+    }
     let (causes, despite) = (say(false), say(true));
     match causes.as_slice() {
-        [] if e.result.ends_with(HELD_BACK) => words.push_str(" by what these figures do not tell"),
-        [] if despite.is_empty() => words.push_str("; nothing in these figures explains it"),
+        [] if held => said.push_str(" by what these figures do not tell"),
+        [] if despite.is_empty() => said.push_str("; nothing in these figures explains it"),
         [] => {}
-        [one] => words.push_str(&format!(", by {one}")),
-        [first, rest @ ..] => words.push_str(&format!(", first by {first}, then {}", rest.join(", then "))),
+        all if words::is_little(e) => {
+            let verb = if all.len() == 1 { "makes" } else { "make" };
+            said.push_str(&format!("; of that {} {verb} little", listed(all, MOST_CAUSES)));
+        }
+        [one] => said.push_str(&format!(", by {one}")),
+        [first, rest @ ..] => said.push_str(&format!(", first by {first}, then {}", rest.join(", then "))),
     }
-    if !e.result.ends_with(HELD_BACK) && !despite.is_empty() {
-        words.push_str(&format!("; despite {}", listed(&despite, MOST_CAUSES)));
+    if !held && !despite.is_empty() {
+        said.push_str(&format!("; despite {}", listed(&despite, MOST_CAUSES)));
     }
-    words.push('.');
-    if let Some(left) =
-        e.unexplained.filter(|left| !causes.is_empty() && left.ln().abs() >= super::explain::MUCH_LEFT)
-    {
-        words.push_str(&format!(" A factor of {} stays unexplained.", significant(left)));
-    }
-    words + &judged(&e.claims)
+    said + "." + &words::left(e) + &judged(&e.claims)
 }
 
 /// Claims by whether the figures carry them.
@@ -211,6 +215,8 @@ fn since(c: &Comparison) -> Vec<String> {
         .collect();
     let mut changed: Vec<&(&Row, &record::comparison::Cell)> =
         rows.iter().filter(|(_, cell)| cell.slower.is_some() && cell.ratio.is_some()).collect();
+    // By how much figures in doubt changed is not told.
+    let doubtful = |row: &Row| row.cells.iter().any(|cell| cell.doubt.is_some());
     let effect = |cell: &record::comparison::Cell| cell.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     changed.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
@@ -219,15 +225,24 @@ fn since(c: &Comparison) -> Vec<String> {
     let mut words = if changed.is_empty() {
         format!("Of {} figures none changed beyond noise", rows.len())
     } else {
+        let sure = changed.iter().filter(|(row, _)| !doubtful(row));
         let most: Vec<String> =
-            changed.iter().take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
-        format!(
-            "Of {} figures {} became slower beyond noise, {} faster; most of all {}",
+            sure.take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
+        let mut words = format!(
+            "Of {} figures {} became slower beyond noise, {} faster",
             rows.len(),
             count(true),
-            count(false),
-            most.join("; ")
-        )
+            count(false)
+        );
+        if !most.is_empty() {
+            words.push_str(&format!("; most of all {}", most.join("; ")));
+        }
+        match changed.iter().filter(|(row, _)| doubtful(row)).count() {
+            0 => {}
+            all if all == changed.len() => words.push_str(", all of them figures in doubt"),
+            some => words.push_str(&format!("; {some} of these are figures in doubt")),
+        }
+        words
     };
     words.push_str(&match noisy {
         0 => ".".to_owned(),

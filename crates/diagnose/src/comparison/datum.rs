@@ -169,7 +169,7 @@ impl Datum {
 
     /// Whether it is a share of time taken.
     pub fn is_share(&self) -> bool {
-        self.share && (0.0..1.0).contains(&self.value)
+        self.share && (0.0..=1.0).contains(&self.value)
     }
 
     /// What a share leaves.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::{Level, Measurement, Record, Where, metrics};
 
 use super::datum::{Datum, Size, key_text};
+use super::method;
 use super::nodes::Nodes;
 use super::ratio;
 
@@ -14,6 +15,10 @@ const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
 /// Workloads of no more than so many thread counts have a row for each.
 const FEW_STEPS: usize = 4;
+/// Figures of one place further apart than this are not of one thing.
+const ONE_THING: f64 = 1.5;
+/// What stands for the number of threads where a record does not tell it.
+const NOT_TOLD: &str = "number of threads not told";
 /// Operations of bandwidth that have a row.
 const TOLD: &[&str] = &["read", "write", "copy", "triad"];
 /// Operations of bandwidth that also stand per core, CPU and package.
@@ -252,8 +257,12 @@ impl<'a> Builder<'a> {
                     Some(other) => other,
                     None => "in all",
                 };
-                let what = if metric == "stolen.share" { "share of time taken" } else { "a gap" };
-                (Group::Stolen, u32::from(m.place.get("cause").is_some()), listed(&[what, by]))
+                let what = match metric {
+                    // Twice as much of a little is no half of the speed.
+                    "stolen.share" => format!("share of time taken, {by} (ratio: of the time left)"),
+                    _ => listed(&["a gap", by]),
+                };
+                (Group::Stolen, u32::from(m.place.get("cause").is_some()), what)
             }
             _ if metric.starts_with("cost.") => {
                 let mut what = metric["cost.".len()..].replace('_', " ");
@@ -295,7 +304,7 @@ impl<'a> Builder<'a> {
         {
             return None;
         }
-        let threads = m.place.count("threads").unwrap_or(1);
+        let told = threads(m);
         let most = self.most_threads.get(workload).copied().unwrap_or(1);
         let counts = &self.record.machine.counts;
         let all = counts.cpus_allowed.or(counts.cpus_online).map(u64::from);
@@ -305,11 +314,15 @@ impl<'a> Builder<'a> {
             .count("bytes")
             .map_or(String::new(), |bytes| format!(" ({})", record::units::bytes(bytes)));
         let name = format!("{time}{workload}{size}");
+        let Some(threads) = told else {
+            // How long a command takes is the command's own doing, whatever its threads.
+            return Some(match m.metric.as_str() {
+                "workload.time" => (Group::Workloads, 0, name),
+                _ => (Group::Workloads, 20, format!("{name}, {NOT_TOLD}")),
+            });
+        };
         if threads == 1 {
-            // A program's own doing, or a whole machine's, names neither threads nor a CPU.
-            let named = m.place.get("threads").is_some() || m.place.get("cpu").is_some();
-            let name = if named { format!("{name}, one thread") } else { name };
-            return Some((Group::Workloads, 0, name));
+            return Some((Group::Workloads, 0, format!("{name}, one thread")));
         }
         if threads == most && all.is_none_or(|all| threads >= all) {
             return Some((Group::Workloads, 30, format!("{name}, all CPUs")));
@@ -324,13 +337,13 @@ impl<'a> Builder<'a> {
     }
 
     fn bandwidth(&self, m: &Measurement) -> (Group, u32, String) {
-        let op = m.place.word("op").unwrap_or("");
-        let threads = m.place.count("threads").unwrap_or(1);
-        let (order, by) = match threads {
-            threads if threads == self.most_bandwidth && threads > 1 => (2, "all CPUs".to_owned()),
-            1 => (0, "one thread".to_owned()),
-            threads if Some(threads) == self.package => (1, "one package".to_owned()),
-            threads => (3, format!("{threads} threads")),
+        let op = m.place.word("op").unwrap_or("operation not told");
+        let (order, by) = match threads(m) {
+            Some(threads) if threads == self.most_bandwidth && threads > 1 => (2, "all CPUs".to_owned()),
+            Some(1) => (0, "one thread".to_owned()),
+            Some(threads) if Some(threads) == self.package => (1, "one package".to_owned()),
+            Some(threads) => (3, format!("{threads} threads")),
+            None => (4, NOT_TOLD.to_owned()),
         };
         let stores = match m.place.word("stores") {
             Some("streaming") => "streaming stores",
@@ -369,8 +382,15 @@ impl<'a> Builder<'a> {
                 }
                 _ => "CPUs",
             };
-            let Some(mut datum) = Datum::over(&all, what) else { continue };
             let first = all[0];
+            let alike = all.iter().all(|m| m.place == first.place);
+            let Some(mut datum) = Datum::over(&all, if alike { "runs" } else { what }) else { continue };
+            if alike && let Some(why) = apart(&all) {
+                datum.unfit.get_or_insert(why);
+            }
+            if key.what.contains(NOT_TOLD) && !method::takes_all(first) {
+                datum.unfit.get_or_insert("how many threads made it is not told".to_owned());
+            }
             if let Some(bytes) = first.detail.get("array_bytes").and_then(|bytes| bytes.as_u64()) {
                 let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);
                 datum.size = Size::of(bytes.saturating_mul(arrays), caches);
@@ -433,6 +453,30 @@ fn efficiency(digest: &mut Digest) {
     for (what, datum) in found {
         put(digest, Group::Workloads, "workload.throughput", 35, &what, datum);
     }
+}
+
+/// Threads that made a figure: as many as it says, or one for each CPU that it names; `None` where the record does not tell.
+pub fn threads(m: &Measurement) -> Option<u64> {
+    let cpus = || match m.place.get("cpus")? {
+        record::Key::Word(list) => list.parse::<record::CpuList>().ok().map(|cpus| cpus.len() as u64),
+        _ => Some(1),
+    };
+    m.place.count("threads").or_else(|| m.place.get("cpu").map(|_| 1)).or_else(cpus)
+}
+
+/// Why figures of one place are no repetitions of each other: something that nothing tells differs.
+fn apart(all: &[&Measurement]) -> Option<String> {
+    let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
+    let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
+    (least > 0.0 && most / least > ONE_THING).then(|| {
+        let unit = &all[0].unit;
+        format!(
+            "one record has {} figures of it, from {} to {}, and nothing tells what differs between them",
+            all.len(),
+            record::units::figure(least, unit),
+            record::units::figure(most, unit)
+        )
+    })
 }
 
 /// What a throughput of many threads may be divided by.

@@ -7,16 +7,16 @@ use record::{Measurement, Record, Where};
 
 use super::{Extent, Side, compare};
 
-fn side_by_side(all: &[(&str, &Record)]) -> Comparison {
+pub(super) fn side_by_side(all: &[(&str, &Record)]) -> Comparison {
     let sides: Vec<Side> = all.iter().map(|(name, record)| Side { name, source: name, record }).collect();
     compare(&sides, 0, Tool { name: "linespeed".to_owned(), version: "0.0.0".to_owned() }, Extent::Summary)
 }
 
-fn empty() -> Record {
+pub(super) fn empty() -> Record {
     Record::new("0.0.0", String::new(), Vec::new())
 }
 
-fn add(record: &mut Record, metric: &'static str, place: Where, value: f64) {
+pub(super) fn add(record: &mut Record, metric: &'static str, place: Where, value: f64) {
     record.measurements.push(Measurement::new(metric, place, vec![value]));
 }
 
@@ -103,7 +103,7 @@ fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown()
 }
 
 /// A load generator: CPUs, packages, its clock, what an element of lmbench's copy takes on its own and on other nodes, MT/s.
-fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, f64), mt_s: u32) -> Record {
+pub(super) fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, f64), mt_s: u32) -> Record {
     let mut record = empty();
     let machine = &mut record.machine;
     machine.counts.cpus_online = Some(cpus);
@@ -246,7 +246,7 @@ fn openssl_scales_as_its_figures_say_and_not_as_the_text_does() {
 }
 
 /// `7^999999` by bc: seconds, and the counts of perf, of the program or of the whole system.
-fn power(seconds: f64, cycles: f64, instructions: f64, scope: &str, max_mhz: u64) -> Record {
+pub(super) fn power(seconds: f64, cycles: f64, instructions: f64, scope: &str, max_mhz: u64) -> Record {
     let mut record = empty();
     record.machine.processor.max_hz = Some(max_mhz * 1_000_000);
     let workload = |place: Where| place.with("workload", "7^999999");

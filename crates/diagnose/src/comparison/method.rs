@@ -54,6 +54,11 @@ pub fn unfit(m: &Measurement) -> Option<String> {
     })
 }
 
+/// Whether a tool takes every CPU of the machine by itself, so that its figures need not name threads.
+pub fn takes_all(m: &Measurement) -> bool {
+    m.method.as_deref().is_some_and(|method| method.to_lowercase().starts_with("intel mlc"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -232,4 +232,6 @@ fn notes(comparison: &Comparison) -> Vec<String> {
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod not_concluded;
+#[cfg(test)]
 mod tests;

@@ -15,6 +15,9 @@ pub const OTHER_PACKAGES: &str = ", other packages";
 /// Memory that takes this much longer than the own node's is told.
 const WORTH_TELLING: f64 = 1.1;
 
+/// Operations of lmbench's stream, the best known first.
+const OPS: &[&str] = &["copy", "triad", "scale", "add"];
+
 /// Which node a CPU is on, as far as a record tells.
 pub struct Nodes<'a> {
     record: &'a Record,
@@ -203,9 +206,9 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
             reach
         }));
     }
-    for op in ["copy", "triad", "scale", "add"] {
+    for op in OPS {
         let of_op: Vec<&Measurement> =
-            usable(record, "stream.ns_per_element").filter(|m| m.place.word("op") == Some(op)).collect();
+            usable(record, "stream.ns_per_element").filter(|m| m.place.word("op") == Some(*op)).collect();
         all.extend(reach(&nodes, &of_op, format!("lmbench {op}, an element")));
     }
     let plain: Vec<&Measurement> =
@@ -289,15 +292,18 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
 
 /// Adds the rows about nodes.
 pub fn rows(record: &Record, digest: &mut Digest) {
-    for (number, reach) in reaches(record).into_iter().enumerate() {
-        // A curve's own level says it already.
-        let order = number as u32 * 10;
-        let metric = match reach.what.as_str() {
-            "load latency" => "numa.latency",
-            what if what.starts_with("load latency") => continue,
-            _ => "stream.ns_per_element",
-        };
+    for reach in reaches(record) {
         let what = &reach.what;
+        // A row has the same place in every record, whatever else that has.
+        let (metric, order) = match what.as_str() {
+            "load latency" => ("numa.latency", 0),
+            // A curve's own level says it already.
+            what if what.starts_with("load latency") => continue,
+            what => {
+                let op = OPS.iter().position(|op| what.starts_with(&format!("lmbench {op},")));
+                ("stream.ns_per_element", (op.unwrap_or(OPS.len()) as u32 + 1) * 10)
+            }
+        };
         let ignoring = reach.other.as_ref().map(|other| {
             let mut datum = Datum::derived(reach.average(), None, &reach.unit, reach.own.from.clone());
             datum.over = Some(format!("{:.0} % of accesses remote", reach.remote_share * 100.0));

@@ -1,10 +1,11 @@
 //! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
 
+use record::Better;
 use record::comparison::{Order, Rank, Row};
 use record::statistics::{MAD_SCALE, median_of_sorted};
-use record::{Better, Record};
 
 use super::Known;
+use super::explain::best_clock;
 
 /// Records from which there is an order to speak of.
 const LEAST: usize = 3;
@@ -78,7 +79,7 @@ fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
 const LOAD: &str = "load average";
 
 /// A fact of which more might make faster: its words and the figure of a record.
-type Fact = (&'static str, fn(&Record) -> Option<f64>);
+type Fact = (&'static str, fn(&Known) -> Option<f64>);
 
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
 fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> String {
@@ -86,26 +87,23 @@ fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> St
         return String::new();
     }
     let facts: [Fact; 5] = [
-        ("last-level cache", |record| {
-            let machine = &record.machine;
+        ("last-level cache", |known| {
+            let machine = &known.record.machine;
             let largest = machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max();
             largest.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
         }),
-        ("CPUs", |record| record.machine.counts.cpus_online.map(f64::from)),
-        ("clock", |record| {
-            let p = &record.machine.processor;
-            p.max_hz.or(p.base_hz).map(|hz| hz as f64)
-        }),
-        ("memory devices' speed", |record| super::explain::device_speed(record).map(f64::from)),
+        ("CPUs", |known| known.record.machine.counts.cpus_online.map(f64::from)),
+        ("clock", |known| best_clock(known).map(|clock| clock.datum.value)),
+        ("memory devices' speed", |known| super::explain::device_speed(known.record).map(f64::from)),
         // Of this, less is faster.
-        (LOAD, |record| super::explain::load(record).map(|load| -load)),
+        (LOAD, |known| super::explain::load(known.record).map(|load| -load)),
     ];
     let mut said = Vec::new();
     // One thread has no use for the other CPUs.
     let alone = row.metric == "workload.time" || row.what.ends_with("one thread");
     for (name, fact) in facts.into_iter().filter(|(name, _)| !(alone && *name == "CPUs")) {
-        let values: Vec<Option<f64>> = ranks.iter().map(|rank| fact(known[rank.subject].record)).collect();
-        let (mut alike, mut against, mut first) = (0usize, 0usize, None);
+        let values: Vec<Option<f64>> = ranks.iter().map(|rank| fact(&known[rank.subject])).collect();
+        let (mut alike, mut against, mut level, mut first) = (0usize, 0usize, 0usize, None);
         for (number, fast) in values.iter().enumerate() {
             for (later, slow) in values.iter().enumerate().skip(number + 1) {
                 let (Some(fast), Some(slow)) = (fast, slow) else { continue };
@@ -114,14 +112,22 @@ fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> St
                 } else if fast < slow {
                     against += 1;
                     first = first.or(Some((number, later)));
+                } else {
+                    level += 1;
                 }
             }
         }
         let all = alike + against;
         match first {
             _ if all < 2 => {}
-            None if name == LOAD => said.push(format!("{name}: rises in this order")),
-            None => said.push(format!("{name}: falls in this order")),
+            None => {
+                let way = if name == LOAD { "rises" } else { "falls" };
+                let level = match level {
+                    0 => String::new(),
+                    level => format!(", where it is not alike ({level} of {} pairs)", all + level),
+                };
+                said.push(format!("{name}: {way} in this order{level}"));
+            }
             Some((fast, slow)) => {
                 let of = |at: usize| names.get(ranks[at].subject).map_or("", String::as_str);
                 said.push(format!(

@@ -4,7 +4,7 @@ use record::comparison::{Claim, Support};
 use record::units::{bytes, figure, percent};
 use record::{Machine, Record};
 
-use super::{Pair, work};
+use super::{Pair, clock as clocks};
 
 /// Shares of stolen time that differ by less than this say nothing.
 const STOLEN: f64 = 0.001;
@@ -61,11 +61,11 @@ pub fn cpus(pair: &Pair, speed: f64) -> Option<Claim> {
 
 /// A higher clock.
 pub fn clock(pair: &Pair, speed: f64) -> Option<Claim> {
-    let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
-    let (slow, fast) = (work::nominal(slow)?, work::nominal(fast)?);
-    let figures =
-        format!("{} on {slow_name}, {} on {fast_name}", figure(slow.value, "Hz"), figure(fast.value, "Hz"));
-    more_is_faster("the core clock", slow.value, fast.value, &figures)
+    let (this, base) = (clocks::best(pair.this)?.datum.value, clocks::best(pair.base)?.datum.value);
+    let (slow, fast) = if speed < 1.0 { (this, base) } else { (base, this) };
+    let ((slow_name, _), (fast_name, _)) = sides(pair, speed);
+    let figures = format!("{} on {slow_name}, {} on {fast_name}", figure(slow, "Hz"), figure(fast, "Hz"));
+    more_is_faster("the core clock", slow, fast, &figures)
 }
 
 /// The load average of the last minute: before the run, or as another tool printed it beside its figures.

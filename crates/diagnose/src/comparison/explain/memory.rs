@@ -5,8 +5,7 @@ use record::machine::MemoryDevice;
 use record::units::{figure, percent, significant};
 use record::{Better, Machine, Record};
 
-use super::{Maker, Pair, causes_words, comparable, differs, evidence, resolved, sort, standing, told};
-use crate::comparison::datum::Datum;
+use super::{Maker, Pair, clock, comparable, differs, evidence, resolved, sort, standing, told, words};
 use crate::comparison::nodes::{Reach, reaches};
 use crate::parts::is_flash;
 
@@ -39,18 +38,18 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
     // They act on different programs, so they stand beside each other; what was measured comes before bounds.
     sort(&mut causes, speed, true);
     let what = "a program that waits for memory";
-    let mut says = standing(pair, "Memory, for a program that waits for it", speed);
-    says.push_str(&causes_words(&causes).unwrap_or_default());
-    Some(Explanation {
+    let mut told = Explanation {
         result: what.to_owned(),
         subject: pair.index,
         speed,
-        says,
+        says: standing(pair, "Memory, for a program that waits for it", speed),
         adds_up: false,
         causes,
         unexplained: None,
         claims: Vec::new(),
-    })
+    };
+    told.says.push_str(&words::factors(&told));
+    Some(told)
 }
 
 /// Two machines that are alike for a program that ignores nodes, and not for one that is bound to its own.
@@ -149,12 +148,12 @@ pub fn reach_cause(pair: &Pair) -> Option<Cause> {
 
 /// Latency of the level beyond the caches, or of one working set that lies beyond both machines' caches.
 pub fn level_cause(pair: &Pair) -> Option<Cause> {
-    let (key, base) = pair.base.digest.iter().find(|(key, entry)| {
-        key.metric == "load.latency"
+    let (base, this) = pair.base.digest.iter().find_map(|(key, base)| {
+        let memory = key.metric == "load.latency"
             && (key.what == "load from memory"
-                || entry.datum.size == Some(crate::comparison::datum::Size::Memory))
+                || base.datum.size == Some(crate::comparison::datum::Size::Memory));
+        Some((base, pair.this.digest.get(key).filter(|_| memory)?))
     })?;
-    let this = pair.this.digest.get(key)?;
     if !comparable(&this.datum, &base.datum) || !resolved(&this.datum, &base.datum, Better::Lower) {
         return None;
     }
@@ -221,22 +220,7 @@ fn allowed(record: &Record) -> String {
 }
 
 pub fn clock_cause(pair: &Pair) -> Option<Cause> {
-    let clock = |known: &crate::comparison::Known| -> Option<(Datum, bool)> {
-        let row =
-            known.digest.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
-        row.map(|(_, entry)| (entry.datum.clone(), true))
-            .or_else(|| super::work::nominal(known.record).map(|datum| (datum, false)))
-    };
-    let ((base, measured), (this, also)) = (clock(pair.base)?, clock(pair.this)?);
-    Maker {
-        name: "core clock",
-        says: format!("{} against {}", figure(this.value, "Hz"), figure(base.value, "Hz")),
-        factor: this.value / base.value,
-        measured: measured && also && comparable(&this, &base),
-        evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
-        parts: Vec::new(),
-    }
-    .make()
+    clock::cause(pair, &clock::best(pair.this)?, &clock::best(pair.base)?)
 }
 
 fn cpus_cause(pair: &Pair) -> Option<Cause> {

@@ -2,9 +2,11 @@
 //! they leave is told as unexplained.
 
 mod claims;
+mod clock;
 mod memory;
 mod wakeup;
 mod whole;
+pub(super) mod words;
 mod work;
 
 use record::comparison::{Cause, Claim, Explanation};
@@ -15,6 +17,7 @@ use super::Known;
 use super::datum::Datum;
 
 pub(super) use claims::{NEIGHBOURS, load};
+pub(super) use clock::best as best_clock;
 pub(super) use memory::{device_speed, running};
 pub(super) use whole::HELD_BACK;
 pub(super) use work::scaling_words;
@@ -24,7 +27,7 @@ const NO_CAUSE: f64 = 0.01;
 /// Results nearer to 1 than this need no explanation.
 const NO_DIFFERENCE: f64 = 0.02;
 /// From this share on what is unexplained asks for claims to be judged.
-pub(super) const MUCH_LEFT: f64 = 0.1;
+const MUCH_LEFT: f64 = 0.1;
 
 /// Two sides of one result.
 pub(super) struct Pair<'a> {
@@ -36,21 +39,62 @@ pub(super) struct Pair<'a> {
 }
 
 /// Explanations of every result that a subject shares with the baseline, the greatest difference first for each subject.
+/// Each is told from the side of the faster one (of more cores that do no more, from theirs): its factors in words are
+/// above 1 where they speak for it. As data, they are of the subject against the baseline.
 pub(super) fn explanations(known: &[Known], names: &[String], baseline: usize) -> Vec<Explanation> {
     let mut all = Vec::new();
     let Some(base) = known.get(baseline) else { return all };
     for (index, this) in known.iter().enumerate().filter(|(index, _)| *index != baseline) {
-        let pair = Pair { base, this, base_name: &names[baseline], this_name: &names[index], index };
-        let mut of_pair = work::explanations(&pair);
-        of_pair.extend(whole::explanations(&pair));
-        of_pair.extend(memory::explanation(&pair));
-        of_pair.extend(wakeup::explanation(&pair));
-        of_pair.retain(|e| e.speed.is_finite() && e.speed > 0.0);
+        let (base_name, this_name) = (names[baseline].as_str(), names[index].as_str());
+        let forth = of_pair(&Pair { base, this, base_name, this_name, index });
+        let back = Pair { base: this, this: base, base_name: this_name, this_name: base_name, index };
+        // The other way round only where something has to be told so.
+        let back = if forth.iter().all(told_as_it_stands) { Vec::new() } else { of_pair(&back) };
+        let mut told: Vec<Explanation> = forth
+            .into_iter()
+            .map(|e| {
+                if told_as_it_stands(&e) {
+                    return e;
+                }
+                let same = |other: &&Explanation| other.result == e.result && told_as_it_stands(other);
+                back.iter().find(same).cloned().map_or(e, turned)
+            })
+            .collect();
         let held = |e: &Explanation| e.result.ends_with(HELD_BACK);
-        of_pair.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
-        all.extend(of_pair);
+        told.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
+        all.extend(told);
     }
     all
+}
+
+/// Every explanation of one subject against the baseline.
+fn of_pair(pair: &Pair) -> Vec<Explanation> {
+    let mut all = work::explanations(pair);
+    all.extend(whole::explanations(pair));
+    all.extend(memory::explanation(pair));
+    all.extend(wakeup::explanation(pair));
+    all.retain(|e| e.speed.is_finite() && e.speed > 0.0);
+    all
+}
+
+/// Whether the subject is the one from whose side an explanation is told.
+fn told_as_it_stands(e: &Explanation) -> bool {
+    let faster = e.causes.first().map_or(e.speed >= 1.0, |first| (first.factor > 1.0) != first.despite);
+    // What makes the one with more cores slow stands first.
+    faster != e.result.ends_with(HELD_BACK)
+}
+
+/// An explanation that was made from the baseline's side, as data of the subject against it.
+fn turned(mut e: Explanation) -> Explanation {
+    fn turn(cause: &mut Cause) {
+        cause.factor = 1.0 / cause.factor;
+        cause.evidence.reverse();
+        cause.parts.iter_mut().for_each(turn);
+    }
+    e.speed = 1.0 / e.speed;
+    e.unexplained = e.unexplained.map(|left| 1.0 / left);
+    e.causes.iter_mut().for_each(turn);
+    e
 }
 
 /// A cause from two values of which the higher makes faster (`higher`) or slower.
@@ -103,25 +147,18 @@ pub(super) fn adding_up(
     let unexplained = speed / explained;
     sort(&mut causes, speed, false);
     let claims = if unexplained.ln().abs() >= MUCH_LEFT { claims } else { Vec::new() };
-    let mut says = said;
-    if let Some(words) = causes_words(&causes) {
-        says.push_str(&words);
-    }
-    if causes.is_empty() {
-        says.push_str(" Nothing in these figures explains it.");
-    } else if unexplained.ln().abs() >= MUCH_LEFT {
-        says.push_str(&format!(" A factor of {} stays unexplained.", significant(unexplained)));
-    }
-    Explanation {
+    let mut told = Explanation {
         result: result.to_owned(),
         subject: pair.index,
         speed,
-        says,
+        says: said,
         adds_up: true,
         causes,
         unexplained: Some(unexplained),
         claims,
-    }
+    };
+    told.says.push_str(&words::factors(&told));
+    told
 }
 
 /// Puts those causes first that make the slower one slower; then by their effect. `measured_first` tells measured ones
@@ -140,23 +177,6 @@ pub(super) fn sort(causes: &mut [Cause], speed: f64, measured_first: bool) {
             .cmp(&(b.despite, modelled(b)))
             .then(b.factor.ln().abs().total_cmp(&a.factor.ln().abs()))
     });
-}
-
-/// `: first memory latency (0.74×), second …, despite …`.
-pub(super) fn causes_words(causes: &[Cause]) -> Option<String> {
-    let say = |cause: &Cause| format!("{} ({}×)", cause.name, significant(cause.factor));
-    let for_it: Vec<String> = causes.iter().filter(|cause| !cause.despite).map(say).collect();
-    let despite: Vec<String> = causes.iter().filter(|cause| cause.despite).map(say).collect();
-    let mut words = match for_it.as_slice() {
-        [] => String::new(),
-        [one] => format!(" The cause is {one}"),
-        [first, rest @ ..] => format!(" The first cause is {first}, then {}", rest.join(", then ")),
-    };
-    if !despite.is_empty() {
-        words.push_str(if words.is_empty() { " It is so despite " } else { "; despite " });
-        words.push_str(&despite.join(", "));
-    }
-    (!words.is_empty()).then(|| words + ".")
 }
 
 /// `B is 1.3 times as fast as A`, or the other way round.

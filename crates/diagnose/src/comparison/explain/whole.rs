@@ -61,9 +61,10 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
     causes.iter_mut().for_each(|cause| cause.parts.clear());
     let Some((big, small)) = held_back else {
         sort(&mut causes, speed, true);
-        let mut says = standing(pair, &format!("{name}, all CPUs"), speed);
-        says.push_str(&super::causes_words(&causes).unwrap_or_default());
-        return Some(of(pair, format!("{name}, all CPUs"), speed, says, causes));
+        let says = standing(pair, &format!("{name}, all CPUs"), speed);
+        let mut told = of(pair, format!("{name}, all CPUs"), speed, says, causes);
+        told.says.push_str(&super::words::factors(&told));
+        return Some(told);
     };
     // What speaks against the bigger one explains it.
     sort(&mut causes, 1.0 / ratio, true);
@@ -77,7 +78,7 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
         figure(this.value, &this.unit),
         figure(base.value, &base.unit)
     );
-    says.push_str(&super::causes_words(&causes).unwrap_or_default());
+    says.push_str(&super::words::held_back(&causes));
     Some(of(pair, format!("{name}{HELD_BACK}"), speed, says, causes))
 }
 

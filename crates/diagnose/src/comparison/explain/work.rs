@@ -7,10 +7,11 @@ use record::comparison::{Cause, Claim, Explanation, Support};
 use record::units::{figure, significant};
 use record::{Better, Measurement, Record};
 
+use super::clock::{self, Clock};
 use super::{Maker, Pair, adding_up, comparable, differs, evidence, resolved, standing, told};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
-use crate::comparison::digest::{Group, Key};
+use crate::comparison::digest::{Group, Key, threads};
 
 /// A workload's figures in one record.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ pub struct Work {
     timed: bool,
     /// Throughput by threads.
     steps: BTreeMap<u64, Datum>,
-    clock: Option<(Datum, bool)>,
+    clock: Option<Clock>,
     ipc: Option<Datum>,
     instructions: Option<Datum>,
     cores: u64,
@@ -75,7 +76,7 @@ impl Work {
         let of = |m: &&Measurement| m.place.word("workload") == Some(workload);
         let size = record.of("workload.throughput").filter(of).filter_map(|m| m.place.count("bytes")).max();
         for m in record.of("workload.throughput").filter(of).filter(|m| m.place.count("bytes") == size) {
-            let threads = m.place.count("threads").unwrap_or(1);
+            let Some(threads) = threads(m) else { continue };
             let first = matches!(m.place.word("placement"), None | Some("cores-first"));
             if first && m.value() > 0.0 && m.value().is_finite() {
                 self.steps.entry(threads).or_insert_with(|| Datum::of(m));
@@ -90,29 +91,15 @@ impl Work {
                 key.metric == "core.ipc" && key.what == format!("instructions a cycle, {workload}")
             })
             .map(|(_, entry)| entry.datum.clone());
-        let counted = |events: &[&str]| {
-            record
-                .of("counter.count")
-                .filter(of)
-                .filter(|m| m.place.word("event").is_some_and(|event| events.contains(&event)))
-                .find(|m| !m.place.word("scope").is_some_and(|scope| scope.starts_with("system")))
-                .map(Datum::of)
-                .filter(|datum| datum.value > 0.0)
-        };
-        self.instructions = counted(&["instructions"]);
-        let cycles = counted(&["cycles", "cpu-cycles"]);
-        self.clock = match (cycles, &self.one) {
-            // A program of one thread that waits for nothing runs all the time.
-            (Some(cycles), Some(time)) if self.timed && time.value > 0.0 => {
-                let mut clock = Datum::derived(cycles.value / time.value, None, "Hz", cycles.from.clone());
-                clock.over = Some("cycles over time".to_owned());
-                Some((clock, true))
-            }
-            _ => self.told_clock(record, known, workload),
-        };
+        self.instructions = clock::counted(record, workload, &["instructions"]);
+        let time = self.one.as_ref().filter(|_| self.timed);
+        self.clock = time
+            .and_then(|time| clock::cycles_over(record, workload, time.value))
+            .map(Clock::measured)
+            .or_else(|| self.told_clock(record, known, workload));
     }
 
-    fn told_clock(&self, record: &Record, known: &Known, workload: &str) -> Option<(Datum, bool)> {
+    fn told_clock(&self, record: &Record, known: &Known, workload: &str) -> Option<Clock> {
         let while_it_ran = record
             .of("workload.throughput")
             .filter(|m| m.place.word("workload") == Some(workload))
@@ -120,14 +107,9 @@ impl Work {
             .find_map(|m| Some((m, m.detail.get("clock_hz")?.as_f64().filter(|hz| *hz > 0.0)?)));
         if let Some((m, hz)) = while_it_ran {
             let from = format!("{} detail.clock_hz", crate::figures::place(m));
-            return Some((Datum::derived(hz, None, "Hz", from), true));
+            return Some(Clock::measured(Datum::derived(hz, None, "Hz", from)));
         }
-        let row =
-            known.digest.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
-        if let Some((_, entry)) = row {
-            return Some((entry.datum.clone(), true));
-        }
-        nominal(record).map(|clock| (clock, false))
+        clock::best(known)
     }
 
     /// Throughput a core as far as cores alone were measured: threads of the step, and whether that is all cores.
@@ -137,30 +119,10 @@ impl Work {
     }
 }
 
-/// The advertised clock: the highest where it is told, else the base clock.
-pub fn nominal(record: &Record) -> Option<Datum> {
-    let p = &record.machine.processor;
-    let (hz, from) = match (p.max_hz, p.base_hz) {
-        (Some(hz), _) => (hz, "machine.processor.max_hz"),
-        (None, Some(hz)) => (hz, "machine.processor.base_hz"),
-        (None, None) => return None,
-    };
-    (hz > 0).then(|| Datum::derived(hz as f64, None, "Hz", from))
-}
-
 /// Clock, instructions a cycle and instructions, so far as both have them.
 fn core_causes(pair: &Pair, this: &Work, base: &Work) -> Vec<Option<Cause>> {
-    let clock = this.clock.as_ref().zip(base.clock.as_ref()).and_then(|((this, measured), (base, also))| {
-        Maker {
-            name: "core clock",
-            says: format!("{} against {}", figure(this.value, "Hz"), figure(base.value, "Hz")),
-            factor: this.value / base.value,
-            measured: *measured && *also,
-            evidence: vec![evidence(pair.base_name, base), evidence(pair.this_name, this)],
-            parts: Vec::new(),
-        }
-        .make()
-    });
+    let clock =
+        this.clock.as_ref().zip(base.clock.as_ref()).and_then(|(this, base)| clock::cause(pair, this, base));
     let both = |this: &Option<Datum>, base: &Option<Datum>| {
         this.clone().zip(base.clone()).filter(|(this, base)| comparable(this, base))
     };

@@ -121,7 +121,14 @@ fn pair(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
 fn verdict(row: &Row, cell: &Cell, base: &str, other: &str) -> String {
     match (&cell.verdict, cell.slower) {
         (Some(Verdict::Costs { share, .. }), Some(slower)) => {
-            format!("{} loses {}", if slower { other } else { base }, percent(*share))
+            let who = if slower { other } else { base };
+            // By how much a figure that nobody should lean on does not tell.
+            let doubtful = row.cells.iter().any(|cell| cell.doubt.is_some());
+            if doubtful {
+                format!("{who} slower, in doubt")
+            } else {
+                format!("{who} loses {}", percent(*share))
+            }
         }
         (Some(Verdict::Costs { share, .. }), None) => format!("{} lost", percent(*share)),
         (Some(Verdict::NotResolved { smaller_than }), _) => {
@@ -184,8 +191,7 @@ fn sign(cell: &Cell) -> &'static str {
 
 /// Many records: where the baseline stands among them.
 fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
-    let heads =
-        ["figure", &head("#", &called(c, c.baseline)), "#median", "#best", "?by", "#worst", "by", "#▲", "#▼"];
+    let heads = ["figure", &head("#", &called(c, c.baseline)), "?#median", "best", "worst", "#▲", "#▼"];
     let mut table = Table::new(title, None, &heads);
     for row in rows {
         let mut all: Vec<(f64, usize)> = row
@@ -198,19 +204,26 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         let values: Vec<f64> = all.iter().map(|(value, _)| *value).collect();
         let (Some(least), Some(most)) = (all.first(), all.last()) else { continue };
         let (best, worst) = if row.better == Some(Better::Higher) { (most, least) } else { (least, most) };
-        let count = |slower| row.cells.iter().filter(|cell| cell.slower == Some(slower)).count();
+        // Single figures have a ratio and no noise to hold it against.
+        let judged = |cell: &Cell| {
+            !matches!(cell.verdict, None | Some(Verdict::NotMeasurable { .. })) || cell.slower.is_some()
+        };
+        let any = row.cells.iter().any(judged);
+        let count = |slower| match row.cells.iter().filter(|cell| cell.slower == Some(slower)).count() {
+            _ if !any => "-".to_owned(),
+            count => count.to_string(),
+        };
+        let by = |of: &(f64, usize)| format!("{}, {}", told(row, of.0), name(c, of.1));
         table.row(vec![
             label(row),
             row.cells.get(c.baseline).map_or(String::new(), |cell| value(row, cell)),
             told(row, record::statistics::median_of_sorted(&values)),
-            told(row, best.0),
-            name(c, best.1).to_owned(),
-            told(row, worst.0),
-            name(c, worst.1).to_owned(),
-            count(false).to_string(),
-            count(true).to_string(),
+            by(best),
+            by(worst),
+            count(false),
+            count(true),
         ]);
     }
-    table.note("▲ and ▼: how many are faster and slower than the baseline, beyond noise");
+    table.note("▲ and ▼: how many are faster and slower than the baseline, beyond noise; - where single figures tell no noise");
     table.finished()
 }

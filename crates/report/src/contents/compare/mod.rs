@@ -85,7 +85,9 @@ pub fn subjects(c: &Comparison) -> Section {
             parts.push(format!("{word} {}", day.unwrap_or(whole.trim_end_matches('Z'))));
         }
         if subject.name == "this machine" {
-            parts.push(subject.source.clone());
+            // Of a long path a line holds the end alone.
+            let file = subject.source.rsplit('/').next().unwrap_or(&subject.source);
+            parts.push(format!("record {file}"));
         }
         parts.extend(subject.notes.iter().cloned());
         parts.retain(|part| !part.is_empty());
@@ -195,7 +197,7 @@ fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
         })
         .collect();
     if more > 0 {
-        said.push(format!("{more} others"));
+        said.push(plural(more, "other"));
     }
     said.join("; ")
 }

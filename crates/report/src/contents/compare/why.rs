@@ -46,28 +46,40 @@ pub fn explanations(c: &Comparison) -> Option<Block> {
     Some(block)
 }
 
-/// The causes: each with its effect, how that is known, and the figures behind it.
+/// How the result of an explanation ends that tells why more cores do no more.
+const HELD_BACK: &str = "no more with more cores";
+
+/// Whether an explanation is told from the baseline's side: that of the faster one, or of the more cores that do no more.
+fn from_baseline(explanation: &Explanation) -> bool {
+    let first = explanation.causes.first();
+    let slower = first.is_some_and(|first| (first.factor > 1.0) == first.despite);
+    // What makes the one with more cores slow stands first.
+    slower != explanation.result.ends_with(HELD_BACK)
+}
+
+/// The causes: each with its effect in the direction in which the sentence tells the result, how that is known, and the
+/// figures behind it.
 fn causes(explanation: &Explanation) -> Section {
+    let turned = from_baseline(explanation);
+    let effect = |factor: f64| times(if turned { 1.0 / factor } else { factor });
     let mut section = Section::new("Causes");
-    fn add(section: &mut Section, cause: &Cause, depth: usize) {
+    let mut add = |cause: &Cause, part: &str| {
         let how = if cause.measured { "measured" } else { "modelled" };
         let despite = if cause.despite { "; speaks the other way" } else { "" };
-        let part = if depth > 0 { "- " } else { "" };
         section.add(
-            format!("{part}{} {}", times(cause.factor), cause.name),
+            format!("{part}{} {}", effect(cause.factor), cause.name),
             format!("{} ({how}{despite})", cause.says),
         );
-        for of in &cause.parts {
-            add(section, of, depth + 1);
-        }
-    }
+    };
     for cause in &explanation.causes {
-        add(&mut section, cause, 0);
+        add(cause, "");
+        // Parts have no parts of their own.
+        cause.parts.iter().for_each(|part| add(part, "- "));
     }
     if let Some(left) =
         explanation.unexplained.filter(|_| explanation.adds_up && !explanation.causes.is_empty())
     {
-        section.add(format!("{} not explained", times(left)), "what the causes leave");
+        section.add(format!("{} not explained", effect(left)), "what the causes leave");
     }
     section
 }

@@ -1,0 +1,121 @@
+//! The clock that a core runs at, as far as a record tells: measured, told by a program's own cycles, or advertised.
+
+use std::collections::BTreeMap;
+
+use record::comparison::Cause;
+use record::units::figure;
+use record::{Measurement, Record};
+
+use super::{Maker, Pair, comparable, evidence};
+use crate::comparison::Known;
+use crate::comparison::datum::Datum;
+
+/// Shares of the advertised clock between which cycles over time are taken for a clock: below, the program waited; from
+/// nearly twice on, it may have had several threads.
+const PLAUSIBLE: (f64, f64) = (0.5, 1.9);
+
+/// A clock and how it is known.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// Hz.
+    pub datum: Datum,
+    /// Whether it was measured.
+    pub measured: bool,
+    /// What is to be known of it: `advertised`, `while 7^999999 ran`.
+    pub note: Option<String>,
+}
+
+impl Clock {
+    /// Measured while the very thing ran that is explained.
+    pub fn measured(datum: Datum) -> Self {
+        Self { datum, measured: true, note: None }
+    }
+
+    /// The figure, with what is to be known of it.
+    fn says(&self) -> String {
+        let hz = figure(self.datum.value, "Hz");
+        self.note.as_ref().map_or_else(|| hz.clone(), |note| format!("{hz} {note}"))
+    }
+}
+
+/// The best that a record tells of its clock: one core's own, then that of a program of one thread, then what is advertised.
+pub fn best(known: &Known) -> Option<Clock> {
+    let row =
+        known.digest.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
+    if let Some((_, entry)) = row {
+        return Some(Clock::measured(entry.datum.clone()));
+    }
+    let advertised = nominal(known.record);
+    let beside = advertised.as_ref().and_then(|advertised| while_another_ran(known.record, advertised.value));
+    beside.or_else(|| {
+        advertised.map(|datum| Clock { datum, measured: false, note: Some("advertised".to_owned()) })
+    })
+}
+
+/// Cycles over time of the program for which that is most: others waited.
+fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
+    let mut times: BTreeMap<&str, f64> = BTreeMap::new();
+    for m in record.of("workload.time").filter(|m| m.place.count("threads").unwrap_or(1) == 1) {
+        if let Some(workload) = m.place.word("workload").filter(|_| m.value() > 0.0) {
+            times.entry(workload).or_insert(m.value());
+        }
+    }
+    let clocks = times.into_iter().filter_map(|(workload, seconds)| {
+        let datum = cycles_over(record, workload, seconds)?;
+        (PLAUSIBLE.0..PLAUSIBLE.1).contains(&(datum.value / advertised)).then_some((datum, workload))
+    });
+    let (datum, workload) = clocks.max_by(|a, b| a.0.value.total_cmp(&b.0.value))?;
+    Some(Clock { datum, measured: true, note: Some(format!("while {workload} ran")) })
+}
+
+/// A program's own count of an event, not that of the whole system.
+pub fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
+    record
+        .of("counter.count")
+        .filter(|m: &&Measurement| m.place.word("workload") == Some(workload))
+        .filter(|m| m.place.word("event").is_some_and(|event| events.contains(&event)))
+        .find(|m| !m.place.word("scope").is_some_and(|scope| scope.starts_with("system")))
+        .map(Datum::of)
+        .filter(|datum| datum.value > 0.0)
+}
+
+/// A program's own cycles over the time it took: of one thread that waits for nothing, its clock.
+pub fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
+    let cycles = counted(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
+    let mut clock = Datum::derived(cycles.value / seconds, None, "Hz", cycles.from);
+    clock.over = Some("cycles over time".to_owned());
+    Some(clock)
+}
+
+/// The advertised clock: the highest where it is told, else the base clock.
+pub fn nominal(record: &Record) -> Option<Datum> {
+    let p = &record.machine.processor;
+    let (hz, from) = match (p.max_hz, p.base_hz) {
+        (Some(hz), _) => (hz, "machine.processor.max_hz"),
+        (None, Some(hz)) => (hz, "machine.processor.base_hz"),
+        (None, None) => return None,
+    };
+    (hz > 0).then(|| Datum::derived(hz as f64, None, "Hz", from))
+}
+
+/// The clock as a cause.
+pub fn cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
+    let measured = this.measured && base.measured && comparable(&this.datum, &base.datum);
+    // Two that are known in the same way need no word about it.
+    let says = if this.note == base.note {
+        let hz = |clock: &Clock| figure(clock.datum.value, "Hz");
+        let note = this.note.as_ref().map_or(String::new(), |note| format!(", {note}"));
+        format!("{} against {}{note}", hz(this), hz(base))
+    } else {
+        format!("{} against {}", this.says(), base.says())
+    };
+    Maker {
+        name: "core clock",
+        says,
+        factor: this.datum.value / base.datum.value,
+        measured,
+        evidence: vec![evidence(pair.base_name, &base.datum), evidence(pair.this_name, &this.datum)],
+        parts: Vec::new(),
+    }
+    .make()
+}

@@ -1,0 +1,139 @@
+//! What must not be concluded from figures that look as if they could be held against each other.
+
+use record::{Measurement, Record, Where};
+
+use super::documents::{add, empty, generator, power, side_by_side};
+
+/// Rates of `openssl speed` at 8 KiB whose text told the number of processes of some and of others not.
+fn rates(figures: &[(Option<u32>, f64)]) -> Record {
+    let mut record = empty();
+    record.machine.counts.cores = Some(96);
+    record.machine.counts.cpus_online = Some(96);
+    for (threads, mb_s) in figures {
+        let mut place = Where::new().with("workload", "openssl speed aes-256-ige").with("bytes", 8192u32);
+        if let Some(threads) = threads {
+            place = place.with("threads", *threads);
+        }
+        add(&mut record, "workload.throughput", place, mb_s * 1e6);
+    }
+    record
+}
+
+#[test]
+fn figures_whose_threads_nobody_told_are_neither_averaged_nor_taken_for_one_thread() {
+    let kunpeng = rates(&[(Some(1), 143.0), (None, 4584.0), (None, 13751.0)]);
+    let intel = rates(&[(Some(1), 89.0), (None, 2680.0), (None, 5248.0)]);
+    let hygon = rates(&[(Some(1), 80.0), (None, 2551.0)]);
+    let said = side_by_side(&[("kunpeng", &kunpeng), ("intel", &intel), ("hygon", &hygon)]);
+    let rows: Vec<&str> = said.rows.iter().map(|row| row.what.as_str()).collect();
+    assert_eq!(rows, ["openssl speed aes-256-ige (8 KiB), one thread"]);
+    assert!(said.orders.iter().all(|order| order.result.ends_with("one thread")), "{:?}", said.orders);
+    for why in ["how many threads made it is not told", "2 figures of it, from 4.58"] {
+        assert!(said.refused.iter().any(|refusal| refusal.why.contains(why)), "{why}: {:?}", said.refused);
+    }
+    // Nor is a rate of unknown threads the one of one thread where there is no other.
+    let alone = rates(&[(None, 4584.0), (None, 13751.0)]);
+    let said = side_by_side(&[("alone", &alone), ("kunpeng", &kunpeng)]);
+    assert!(said.rows.is_empty() && said.explanations.is_empty(), "{said:?}");
+    assert!(said.within.iter().all(|within| !within.starts_with("alone")), "{:?}", said.within);
+}
+
+#[test]
+fn a_bandwidth_without_its_threads_is_not_one_threads() {
+    let bandwidth = |threads: Option<u32>, method: Option<&str>, gb_s: f64| {
+        let mut record = empty();
+        let mut place = Where::new().with("op", "triad");
+        if let Some(threads) = threads {
+            place = place.with("threads", threads);
+        }
+        let mut m = Measurement::new("memory.bandwidth", place, vec![gb_s * 1e9]);
+        m.method = method.map(str::to_owned);
+        record.measurements.push(m);
+        record
+    };
+    let said = side_by_side(&[
+        ("one", &bandwidth(Some(1), None, 12.0)),
+        ("whole", &bandwidth(None, Some("Intel MLC 3.9"), 190.0)),
+    ]);
+    assert!(said.rows.is_empty() && !said.refused.is_empty(), "{said:?}");
+    // MLC takes all CPUs by itself, others do not.
+    let pair = |method| {
+        side_by_side(&[("a", &bandwidth(None, method, 190.0)), ("b", &bandwidth(None, method, 210.0))])
+    };
+    assert_eq!(pair(Some("Intel MLC 3.9")).rows[0].what, "triad, number of threads not told");
+    assert!(pair(None).rows.is_empty());
+}
+
+#[test]
+fn factors_are_told_from_the_side_of_the_faster_one_whichever_is_the_baseline() {
+    let intel = power(18.6, 58_626_314_801.0, 128_284_870_917.0, "process", 2500);
+    let hygon = power(26.7, 317_353_262_523.0, 293_162_940_548.0, "system", 2500);
+    let mut forth = side_by_side(&[("hygon", &hygon), ("intel", &intel)]);
+    let mut back = side_by_side(&[("intel", &intel), ("hygon", &hygon)]);
+    let (forth, back) = (forth.explanations.remove(0), back.explanations.remove(0));
+    assert_eq!(forth.says, back.says);
+    for words in ["intel is 1.44 times as fast as hygon", "core clock (1.26×)", "A factor of 1.14"] {
+        assert!(back.says.contains(words), "{}", back.says);
+    }
+    assert_eq!(forth.causes[0].says, back.causes[0].says);
+    // As data they are of the subject against the baseline, and so is their evidence.
+    assert!((forth.speed * back.speed - 1.0).abs() < 1e-9);
+    assert!(
+        (forth.causes[0].factor * back.causes[0].factor - 1.0).abs() < 1e-9 && forth.causes[0].factor > 1.0
+    );
+    assert!(back.causes[0].evidence[0].says.starts_with("intel"), "{back:?}");
+    assert!(forth.causes[0].evidence[0].says.starts_with("hygon"), "{forth:?}");
+}
+
+#[test]
+fn a_clock_that_makes_little_of_a_difference_is_no_cause_of_it() {
+    let mut fast = rates(&[(Some(1), 143.0)]);
+    let mut slow = rates(&[(Some(1), 79.6)]);
+    fast.machine.processor.max_hz = Some(2_600_000_000);
+    slow.machine.processor.max_hz = Some(2_500_000_000);
+    let said = side_by_side(&[("fast", &fast), ("slow", &slow)]);
+    let says = &said.explanations[0].says;
+    assert!(says.contains("core clock (1.04×) makes little") && says.contains("A factor of 1.73"), "{says}");
+    assert!(!says.contains("The cause is") && !said.answer[0].contains("by core clock"), "{said:?}");
+}
+
+#[test]
+fn a_clock_measured_with_one_program_is_known_for_the_others() {
+    let with_rate = |mut record: Record, mb_s: f64| {
+        record.measurements.extend(rates(&[(Some(1), mb_s)]).measurements);
+        record
+    };
+    // Both advertise 2.5 GHz; one was seen to run at 3.15.
+    let intel = with_rate(power(18.6, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
+    let hygon = with_rate(power(26.7, 317_353_262_523.0, 293_162_940_548.0, "system", 2500), 79.6);
+    let said = side_by_side(&[("intel", &intel), ("hygon", &hygon)]);
+    let of = |result: &str| said.explanations.iter().find(|e| e.result.contains(result)).unwrap();
+    let (openssl, bc) = (of("openssl"), of("7^999999"));
+    assert_eq!(openssl.causes[0].name, "core clock");
+    assert!((openssl.causes[0].factor / bc.causes[0].factor - 1.0).abs() < 1e-9, "{openssl:?} {bc:?}");
+    assert_eq!(openssl.causes[0].says, "3.15 GHz while 7^999999 ran against 2.50 GHz advertised");
+    assert!(openssl.says.contains("more than the difference"), "{}", openssl.says);
+    // A program of several threads, or one that waits, tells no clock.
+    let several = with_rate(power(5.0, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
+    let said = side_by_side(&[("several", &several), ("hygon", &hygon)]);
+    let openssl = said.explanations.iter().find(|e| e.result.contains("openssl")).unwrap();
+    assert!(openssl.causes.is_empty(), "{openssl:?}");
+}
+
+#[test]
+fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
+    let small = generator(2, 2, 3700, (1.0, 1.4), 2900);
+    let big = generator(96, 2, 2600, (2.0, 2.8), 2900);
+    for said in
+        [side_by_side(&[("small", &small), ("big", &big)]), side_by_side(&[("big", &big), ("small", &small)])]
+    {
+        let why = said.explanations.iter().find(|why| why.result.contains("waits for memory")).unwrap();
+        for words in [
+            "small is 2.00 times as fast as big. The cause is memory latency (2.00×).",
+            "Beside it, and no part of that factor: core clock (1.42×) speaks for the faster one; number of CPUs \
+             (0.0208×) speaks for the slower one.",
+        ] {
+            assert!(why.says.contains(words), "{}", why.says);
+        }
+    }
+}
