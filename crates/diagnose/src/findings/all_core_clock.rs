@@ -75,7 +75,8 @@ fn one(
         ])
     } else {
         lines([
-            "look for heat and power limits: cooling, fans, the firmware's power profile; a power cap: grep . \
+            "look for heat and power limits: cooling, fans, the firmware's power profile",
+            "a power cap: grep . \
              /sys/class/powercap/*/constraint_*_power_limit_uw",
         ])
     };

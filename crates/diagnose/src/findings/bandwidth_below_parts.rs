@@ -71,7 +71,8 @@ fn one(case: &Case) -> Option<Finding> {
             ),
         ],
         remedy: lines([
-            "whether memory of all nodes was used: numastat -m; numactl --interleave=all COMMAND for one program",
+            "whether memory of all nodes was used: numastat -m",
+            "for one program, over all nodes: numactl --interleave=all COMMAND",
             "in the firmware: memory interleaving on, no memory mirroring or sparing, no power saving for memory or uncore",
             "few cores may not be able to ask for more: compare the figure for one thread",
         ]),

@@ -53,9 +53,10 @@ pub(super) fn is_measured(case: &Case) -> bool {
 
 fn remedy() -> Vec<String> {
     lines([
-        "who: top -b -n1 | head -20; measure again when it is gone, or keep it on CPUs and a node of its own",
-        "whether it streams: sudo perf stat -a -e LLC-load-misses sleep 1; where resctrl is there, limit it (MB: in its \
-         schemata)",
+        "who: top -b -n1 | head -20",
+        "measure again when it is gone, or keep it on CPUs and a node of its own",
+        "whether it streams: sudo perf stat -a -e LLC-load-misses sleep 1",
+        "where resctrl is there, limit it: MB in its schemata",
     ])
 }
 

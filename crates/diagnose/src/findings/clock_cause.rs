@@ -89,8 +89,11 @@ pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
     }
     Cause {
         what: "no setting explains it, so heat, a power limit or other load does".to_owned(),
-        remedy: lines(["measure again on an idle machine; then look at cooling and power limits: grep . \
-             /sys/class/hwmon/hwmon*/temp*_input /sys/class/powercap/*/constraint_*_power_limit_uw"]),
+        remedy: lines([
+            "measure again on an idle machine",
+            "then look at cooling and power limits: grep . \
+             /sys/class/hwmon/hwmon*/temp*_input /sys/class/powercap/*/constraint_*_power_limit_uw",
+        ]),
         ..Cause::default()
     }
 }

@@ -67,14 +67,15 @@ fn one(case: &Case) -> Option<Finding> {
     let old = significant(quota);
     Some(Finding {
         place: Some("this cgroup".to_owned()),
-        undo: vec![format!(
-            "docker update --cpus {old} CONTAINER; systemctl set-property UNIT CPUQuota={:.0}%",
-            quota * 100.0
-        )],
+        undo: vec![
+            format!("docker update --cpus {old} CONTAINER"),
+            format!("sudo systemctl set-property UNIT CPUQuota={:.0}%", quota * 100.0),
+        ],
         evidence: seen,
         remedy: lines([
-            "raise or lift it: docker update --cpus N CONTAINER; resources.limits.cpu in Kubernetes; \
-             systemctl set-property UNIT CPUQuota=; cpu.max in the cgroup",
+            "raise or lift it, of a container: docker update --cpus N CONTAINER",
+            "of a service: sudo systemctl set-property UNIT CPUQuota=",
+            "in Kubernetes resources.limits.cpu; elsewhere cpu.max in the cgroup",
             "or run no more threads than the quota has CPUs (GOMAXPROCS, -XX:ActiveProcessorCount, OMP_NUM_THREADS): \
              stops of tens of milliseconds then end",
         ]),
@@ -96,7 +97,7 @@ fn stopped(case: &Case) -> Option<Finding> {
         place: Some("this cgroup".to_owned()),
         evidence: seen,
         remedy: lines([
-            "which quota and how often: cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat (and in the cgroups above)",
+            "which quota and how often, here and in the cgroups above: cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat",
             "raise it, or run fewer threads: a burst of many threads spends the quota of a period in a part of it",
         ]),
         ..of_fact(

@@ -30,14 +30,17 @@ fn one(case: &Case) -> Option<Finding> {
         (
             "its cpuset",
             "machine.limits.cpuset",
-            "widen it: docker update --cpuset-cpus LIST CONTAINER; cpuset.cpus in the cgroup",
+            [
+                "widen it, of a container: docker update --cpuset-cpus LIST CONTAINER",
+                "elsewhere cpuset.cpus in the cgroup",
+            ],
             format!("docker update --cpuset-cpus {now} CONTAINER"),
         )
     } else {
         (
             "its affinity",
             "machine.limits.affinity",
-            "start it on all CPUs: taskset -c LIST COMMAND; one that runs: taskset -acp LIST PID",
+            ["start it on all CPUs: taskset -c LIST COMMAND", "one that runs: taskset -acp LIST PID"],
             format!("taskset -acp {now} PID"),
         )
     };
@@ -54,7 +57,8 @@ fn one(case: &Case) -> Option<Finding> {
             ),
         ],
         remedy: lines([
-            remedy,
+            remedy[0],
+            remedy[1],
             "programs that size themselves by the machine: give them the number (nproc tells it)",
         ]),
         undo: if now.is_empty() { Vec::new() } else { vec![undo] },

@@ -41,8 +41,8 @@ fn one(case: &Case) -> Option<Finding> {
         place: cpus_text(&gain.cpus),
         evidence: seen,
         remedy: lines([
-            "as long as this runs, until Ctrl-C: sudo sh -c 'exec 3>/dev/cpu_dma_latency; printf \"\\0\\0\\0\\0\" >&3; \
-             sleep infinity'",
+            "as long as this runs, until Ctrl-C: sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \"\\0\\0\\0\\0\" >&3 \
+             && sleep infinity'",
             "until the next boot: sudo cpupower idle-set -D 10",
         ]),
         undo: off_before(states),

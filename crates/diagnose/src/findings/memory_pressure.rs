@@ -28,7 +28,8 @@ fn one(case: &Case) -> Option<Finding> {
             "conditions.before.pressure.memory",
         )],
         remedy: lines([
-            "who: ps -eo rss,comm --sort=-rss | head; lift its memory limit, move it, or add memory",
+            "who: ps -eo rss,comm --sort=-rss | head",
+            "lift its memory limit, move it, or add memory",
         ]),
         ..finding(&RULE, loss, format!("tasks wait for memory {waited} of the time"))
     })

@@ -82,7 +82,7 @@ fn nodes_from(case: &Case) -> &'static str {
 fn remedy() -> Vec<String> {
     lines([
         "a process a node, each bound to its own: numactl --cpunodebind=N --membind=N COMMAND",
-        "one process that needs more than a node: spread its memory evenly, numactl --interleave=all COMMAND",
+        "one process that needs more than a node, its memory spread evenly: numactl --interleave=all COMMAND",
     ])
 }
 

@@ -107,7 +107,7 @@ fn one(case: &Case) -> Option<Finding> {
     Some(Finding {
         severity: if is_told { Severity::Note } else { severity(&loss) },
         evidence: seen,
-        remedy: lines(["who: top -b -n1 | head -20; measure again when it is gone"]),
+        remedy: lines(["who: top -b -n1 | head -20", "measure again when it is gone"]),
         ..by_model(&RULE, loss, what)
     })
 }

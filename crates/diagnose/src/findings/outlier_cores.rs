@@ -128,10 +128,10 @@ fn one(clocks: &[&Measurement]) -> Option<Finding> {
             ),
         ],
         remedy: lines([
-            "work that is divided evenly waits for the slowest: keep it off these CPUs with taskset -c LIST COMMAND, or \
-             divide it in small pieces",
-            "settings of their own: grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq; else heat at these \
-             cores, or a bad part",
+            "work that is divided evenly waits for the slowest; keep it off these CPUs: taskset -c LIST COMMAND",
+            "or divide it in small pieces",
+            "settings of their own: grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
+            "else heat at these cores, or a bad part",
         ]),
         ..finding(&RULE, loss, what)
     })

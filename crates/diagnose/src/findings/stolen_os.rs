@@ -19,7 +19,8 @@ fn find(case: &Case) -> Vec<Finding> {
         place: cpus_text(&theft.cpus),
         evidence: theft.evidence(),
         remedy: lines([
-            "who runs there: ps -eo psr,pcpu,comm --sort=-pcpu | head; which interrupts: cat /proc/interrupts",
+            "who runs there: ps -eo psr,pcpu,comm --sort=-pcpu | head",
+            "which interrupts: cat /proc/interrupts",
             "keep a CPU for one program: taskset -c CPU, an isolated cpuset partition, interrupts moved by \
              /proc/irq/*/smp_affinity_list",
             "for good, on the kernel's command line: isolcpus=LIST nohz_full=LIST rcu_nocbs=LIST",

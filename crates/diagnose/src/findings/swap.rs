@@ -50,7 +50,8 @@ fn one(case: &Case) -> Option<Finding> {
     Some(Finding {
         evidence: seen,
         remedy: lines([
-            "who: smem -rs swap | head, or grep VmSwap /proc/*/status | sort -k2 -n | tail; give it memory or less to do",
+            "who: grep VmSwap /proc/*/status | sort -k2 -n | tail",
+            "give it memory, or less to do",
         ]),
         ..of_fact(&RULE, severity, reason, what)
     })
