@@ -128,6 +128,10 @@ fn advice(screen: &mut Screen, first: &str, text: &str) {
     match remedy_parts(text) {
         ("", Some(command)) => screen.command(&[Span::quiet(first)], command),
         (words, None) => screen.paragraph(&[Span::quiet(first)], Tone::Plain, words),
+        // Short ones stand behind their words.
+        (_, Some(_)) if width(first) + width(text) <= screen.width() => {
+            screen.paragraph(&[Span::quiet(first)], Tone::Plain, text);
+        }
         (words, Some(command)) => {
             screen.paragraph(&[Span::quiet(first)], Tone::Plain, &format!("{words}:"));
             screen.command(&[Span::plain(" ".repeat(width(first) + 2))], command);
