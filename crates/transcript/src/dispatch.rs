@@ -11,7 +11,7 @@ use crate::devices;
 use crate::parts::{Part, Parts, Split};
 use crate::refusal::{self, Refusal};
 use crate::session::{self, Mark};
-use crate::sink::Sink;
+use crate::sink::{Sink, said};
 use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool, dmidecode};
 
 /// Lines that nobody understands of which the record keeps the text.
@@ -25,6 +25,9 @@ const MOST_BLANK: u32 = 12;
 
 /// Lines that one broken line may have become.
 const MOST_JOINED: u32 = 4;
+
+/// Brackets that stand on one line.
+const LONGEST_BRACKETS: usize = 8;
 
 /// The longest command line that is put together of several lines.
 const LONGEST_COMMAND: usize = 16 << 10;
@@ -40,6 +43,8 @@ struct Open {
     /// The beginning of a broken line, its number, and of how many lines it consists.
     broken: Option<(String, u64, u32)>,
     devices: devices::Before,
+    /// Entries of its machine before it.
+    entries: usize,
 }
 
 /// Texts that are being read, one after the other.
@@ -55,6 +60,8 @@ pub struct Transcript {
     command_goes_on: bool,
     not_understood: NotUnderstood,
     lines: u64,
+    /// Figures, facts and outputs of all machines.
+    entries: usize,
     refusal: Option<Refusal>,
 }
 
@@ -76,6 +83,7 @@ impl Transcript {
             command_goes_on: false,
             not_understood: NotUnderstood::default(),
             lines: 0,
+            entries: 0,
             refusal: None,
         }
     }
@@ -389,9 +397,10 @@ impl Transcript {
             self.used.push((part, tool.name()));
             let draft = &mut self.parts.get(part).draft;
             draft.version = None;
-            let devices = devices::Before::of(draft);
+            let (devices, entries) = (devices::Before::of(draft), draft.entries());
+            let (between, blank, broken) = (0, 0, None);
             let mut open =
-                Open { tool: *tool, reader, part, output, between: 0, blank: 0, broken: None, devices };
+                Open { tool: *tool, reader, part, output, between, blank, broken, devices, entries };
             match self.ask(&mut open, line) {
                 Fit::Taken => {}
                 Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
@@ -428,14 +437,18 @@ impl Transcript {
         devices::merge(&mut part.draft, open.devices);
         open.output.version = part.draft.version.take();
         part.outputs.push(open.output);
+        self.entries += part.draft.entries().saturating_sub(open.entries) + 1;
         if part.draft.entries() + part.outputs.len() > refusal::MOST_ENTRIES {
             self.refusal = Some(Refusal::entries());
+        } else if self.entries > refusal::MOST_IN_ALL {
+            self.refusal = Some(Refusal::in_all());
         }
     }
 
     fn nobodys(&mut self, line: Line) {
         // Brackets around JSON say nothing themselves.
-        if line.text.trim().trim_matches(['{', '}', '[', ']', ',', ';']).is_empty() {
+        let text = line.text.trim();
+        if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; ".contains(&b)) {
             return;
         }
         match &self.open {
@@ -443,26 +456,13 @@ impl Transcript {
                 let part = open.part;
                 self.nobodys_of(part, line);
             }
-            None => {
-                let origin = self.origin(line);
-                count(&mut self.not_understood, origin);
-            }
+            None => count(&mut self.not_understood, &self.text, line),
         }
     }
 
     fn nobodys_of(&mut self, part: usize, line: Line) {
-        let origin = self.origin(line);
-        count(&mut self.parts.get(part).not_understood, origin.clone());
-        count(&mut self.not_understood, origin);
-    }
-
-    fn origin(&self, line: Line) -> Origin {
-        Origin {
-            tool: String::new(),
-            text: self.text.clone(),
-            line: line.number,
-            says: line.text.trim().chars().take(200).collect(),
-        }
+        count(&mut self.parts.get(part).not_understood, &self.text, line);
+        count(&mut self.not_understood, &self.text, line);
     }
 }
 
@@ -488,10 +488,15 @@ fn fill(source: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-fn count(lines: &mut NotUnderstood, example: Origin) {
+fn count(lines: &mut NotUnderstood, text: &str, line: Line) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
-        lines.examples.push(example);
+        lines.examples.push(Origin {
+            tool: String::new(),
+            text: text.to_owned(),
+            line: line.number,
+            says: said(line.text).to_owned(),
+        });
     }
 }
 

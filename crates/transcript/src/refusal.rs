@@ -8,6 +8,9 @@ use crate::parts::MOST_PARTS;
 /// Figures, facts and outputs that a record of one machine can hold: more would make a record that no reader takes.
 pub const MOST_ENTRIES: usize = 40_000;
 
+/// Those of all machines of one import: what is kept of them takes about 2 KiB each.
+pub const MOST_IN_ALL: usize = 250_000;
+
 /// Why no record can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -53,6 +56,15 @@ impl Refusal {
         let says = format!(
             "the text has more than {MOST_ENTRIES} figures and facts of one machine, the most that a record holds: import it \
              in pieces"
+        );
+        Self::TooMuch { says }
+    }
+
+    /// All machines together have more entries than one import takes.
+    pub fn in_all() -> Self {
+        let says = format!(
+            "the texts have more than {MOST_IN_ALL} figures and facts of all machines together, the most that one import \
+             takes: import them in pieces"
         );
         Self::TooMuch { says }
     }

@@ -72,6 +72,15 @@ pub struct Sink<'a> {
 /// The longest part of a line that an origin keeps, in characters.
 const MOST_SAID: usize = 200;
 
+/// What an origin keeps of a line.
+pub fn said(line: &str) -> &str {
+    let line = line.trim();
+    if line.len() <= MOST_SAID {
+        return line;
+    }
+    line.char_indices().nth(MOST_SAID).map_or(line, |(end, _)| &line[..end])
+}
+
 impl<'a> Sink<'a> {
     /// A sink for an output of `tool` in the text called `text`.
     pub fn new(draft: &'a mut Draft, tool: &'a str, text: &'a str) -> Self {
@@ -80,7 +89,7 @@ impl<'a> Sink<'a> {
 
     /// The tool's version, as its output tells.
     pub fn version(&mut self, version: &str) {
-        self.draft.version = Some(version.chars().take(MOST_SAID).collect());
+        self.draft.version = Some(said(version).to_owned());
     }
 
     /// The origin of what `line` says.
@@ -89,7 +98,7 @@ impl<'a> Sink<'a> {
             tool: self.tool.to_owned(),
             text: self.text.to_owned(),
             line: line.number,
-            says: line.text.trim().chars().take(MOST_SAID).collect(),
+            says: said(line.text).to_owned(),
         }
     }
 

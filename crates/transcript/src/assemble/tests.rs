@@ -97,6 +97,10 @@ fn an_expression_names_machines_by_its_group_or_counts_them() {
         told.iter().map(|one| one.machine.counts.cpus_present).collect::<Vec<_>>(),
         [Some(4), Some(8)]
     );
+    // Lines that begin nothing cost nothing, and each machine has a name of its own.
+    let text = format!("---\n---\n{}---\n{}---\n{}", list(4), list(8), list(2));
+    let told = machines(&text, split("^-")).unwrap();
+    assert_eq!(names(&told), [(Some("---"), Some(4)), (Some("--- 2"), Some(8)), (Some("--- 3"), Some(2))]);
 }
 
 #[test]
@@ -162,4 +166,23 @@ fn every_line_is_offered_a_few_times_however_long_the_text_is() {
     transcript.read("text", text.as_bytes()).unwrap();
     let asked = ASKED.load(Ordering::Relaxed);
     assert!(asked < 8 * 2000 * 6, "{asked} offers of {} lines", 8 * 2000);
+}
+
+#[test]
+fn more_than_one_record_holds_is_refused() {
+    let text = format!("\"stride=64\n{}", "1.00000 5.1\n".repeat(crate::refusal::MOST_ENTRIES + 1));
+    let refused = machines(&text, Split::Hosts);
+    assert!(
+        matches!(&refused, Err(Refusal::TooMuch { says }) if says.contains("of one machine")),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn outputs_that_tell_nothing_are_no_record() {
+    let refused = machines(
+        "# dmidecode 3.4\nScanning /dev/mem for entry point.\n/dev/mem: Permission denied\n",
+        Split::Hosts,
+    );
+    assert!(matches!(&refused, Err(Refusal::Empty { says }) if says.contains("dmidecode")), "{refused:?}");
 }

@@ -75,7 +75,7 @@ impl<R: Read> Chunks<R> {
             any = true;
             let rest = &self.text[self.at..];
             let end = if self.carriage_returns { b'\r' } else { b'\n' };
-            let (piece, ended) = match rest.iter().position(|byte| *byte == end) {
+            let (piece, ended) = match position(rest, end) {
                 Some(length) => (&rest[..length], true),
                 None => (rest, false),
             };
@@ -177,6 +177,19 @@ impl<R: Read> Chunks<R> {
         self.surrogate = waiting;
         self.raw = rest;
     }
+}
+
+/// Where `byte` stands first. Sixteen bytes are looked at at once: lines are long, and this is done for each byte of a text.
+fn position(bytes: &[u8], byte: u8) -> Option<usize> {
+    let mut chunks = bytes.chunks_exact(16);
+    let mut passed = 0;
+    for chunk in &mut chunks {
+        if chunk.iter().fold(false, |found, b| found | (*b == byte)) {
+            break;
+        }
+        passed += 16;
+    }
+    bytes[passed..].iter().position(|b| *b == byte).map(|at| passed + at)
 }
 
 /// UTF-16 that does not say so: Latin letters with a zero byte on the same side of each.

@@ -4,6 +4,10 @@ use std::borrow::Cow;
 
 /// Whether a line is not text at all: zero bytes, or more control and broken characters than a text has.
 pub fn is_binary(line: &str) -> bool {
+    // Most lines, told at a glance.
+    if is_plain_ascii(line) {
+        return false;
+    }
     let sample = line.chars().take(4096);
     let (mut odd, mut all) = (0_usize, 0_usize);
     for c in sample {
@@ -20,6 +24,11 @@ pub fn is_binary(line: &str) -> bool {
     odd * 2 > all
 }
 
+/// Whether there are only letters, tabs and CRs. Looks at every byte, so that many are looked at at once.
+fn is_plain_ascii(line: &str) -> bool {
+    line.bytes().fold(true, |plain, b| plain & ((0x20..0x7f).contains(&b) || b == b'\t' || b == b'\r'))
+}
+
 /// Without escape sequences (ECMA-48 control sequences and strings), backspaces and invisible characters; odd spaces
 /// become usual ones.
 pub fn without_codes(line: &str) -> Cow<'_, str> {
@@ -27,18 +36,17 @@ pub fn without_codes(line: &str) -> Cow<'_, str> {
         !matches!(c, '\0'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{a0}'
         | '\u{ad}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{3000}' | '\u{feff}')
     };
-    if line.is_ascii() && line.bytes().all(|b| b >= 0x20 && b != 0x7f || b == b'\t' || b == b'\r')
-        || line.chars().all(plain)
-    {
+    if is_plain_ascii(line) || line.chars().all(plain) {
         return Cow::Borrowed(line);
     }
     let mut text = String::with_capacity(line.len());
     let mut rest = line.chars();
+    let mut endless = false;
     while let Some(c) = rest.next() {
         match c {
-            '\u{1b}' => escape(&mut rest),
+            '\u{1b}' => escape(&mut rest, &mut endless),
             '\u{9b}' => control_sequence(&mut rest),
-            '\u{9d}' | '\u{90}' | '\u{9e}' | '\u{9f}' => control_string(&mut rest),
+            '\u{9d}' | '\u{90}' | '\u{9e}' | '\u{9f}' => control_string(&mut rest, &mut endless),
             '\u{8}' => {
                 text.pop();
             }
@@ -50,10 +58,10 @@ pub fn without_codes(line: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-fn escape(rest: &mut std::str::Chars) {
+fn escape(rest: &mut std::str::Chars, endless: &mut bool) {
     match rest.next() {
         Some('[') => control_sequence(rest),
-        Some(']' | 'P' | '^' | '_' | 'X') => control_string(rest),
+        Some(']' | 'P' | '^' | '_' | 'X') => control_string(rest, endless),
         // A character set's choice has one character more.
         Some('(' | ')' | '*' | '+' | '#' | '%' | ' ') => {
             rest.next();
@@ -78,8 +86,12 @@ fn control_sequence(rest: &mut std::str::Chars) {
     }
 }
 
-/// Up to BEL or ST. One that never ends within the line is cut off there: the rest of the line stays.
-fn control_string(rest: &mut std::str::Chars) {
+/// Up to BEL or ST. One that never ends within the line is cut off there: the rest of the line stays. `endless` remembers
+/// that no end is ahead, so that it is looked for once.
+fn control_string(rest: &mut std::str::Chars, endless: &mut bool) {
+    if *endless {
+        return;
+    }
     let text = rest.as_str();
     let mut ahead = rest.clone();
     while let Some(c) = ahead.next() {
@@ -101,6 +113,7 @@ fn control_string(rest: &mut std::str::Chars) {
         }
     }
     *rest = text.chars();
+    *endless = true;
 }
 
 /// What is left of a line in which CR sets the cursor back: what a later part covers is gone. Parts that cover nothing

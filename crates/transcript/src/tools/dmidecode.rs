@@ -81,7 +81,7 @@ impl Tool for Dmidecode {
         let title = begins(text).is_some();
         // Lines that grep let through have no structure above them.
         let field =
-            text.contains(": ") && command.is_some_and(|c| c.text.contains('|') && asked(c).is_some());
+            command.is_some_and(|c| c.text.contains('|') && asked(c).is_some()) && text.contains(": ");
         title || field
     }
 

@@ -41,8 +41,8 @@ fn part(text: &str) -> Option<Part> {
 
 /// `Intel(R) Memory Latency Checker - v3.9`
 fn version(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once("Memory Latency Checker")?;
-    text.starts_with("Intel(").then(|| rest.trim_matches(|c: char| c == '-' || c.is_whitespace()))
+    let (_, rest) = text.strip_prefix("Intel(")?.split_once("Memory Latency Checker")?;
+    Some(rest.trim_matches(|c: char| c == '-' || c.is_whitespace()))
 }
 
 impl Tool for Mlc {

@@ -23,7 +23,11 @@ const MOST_SIZES: usize = 16;
 
 /// A row of rates: `aes-256 ige      89602.86k    97498.37k …`, with its name and bytes a second by column.
 fn row(text: &str) -> Option<(String, Vec<f64>)> {
-    if !text.contains('k') || !text.contains('.') {
+    if !text.contains('k') {
+        return None;
+    }
+    let last = text.split_whitespace().next_back()?;
+    if !last.contains('.') || !last.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let words: Vec<&str> = text.split_whitespace().take(MOST_SIZES + 12).collect();
@@ -62,6 +66,9 @@ fn head(text: &str) -> Option<Vec<u64>> {
 /// A row of signatures: `rsa 2048 bits 0.000260s 0.000016s   3846.2  60815.2`,
 /// ` 256 bits ecdsa (nistp256)   0.0000s   0.0001s  51115.7  16839.8`, ` 253 bits ecdh (X25519)   0.0000s  31633.0`.
 fn keys(text: &str) -> Option<(String, Vec<f64>)> {
+    if !text.contains("bits ") {
+        return None;
+    }
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     let at = words.iter().position(|word| *word == "bits")?;
     let seconds = |word: &&&str| word.strip_suffix('s').and_then(numbers::plain).is_some();
@@ -160,7 +167,7 @@ impl Tool for OpensslSpeed {
             || text.starts_with("Doing ") && text.contains("size blocks")
             || text.starts_with("You have chosen to measure elapsed time")
             || keys(text).is_some()
-            || key_head(text).is_some() && speed()
+            || speed() && key_head(text).is_some()
     }
 
     fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {

@@ -62,6 +62,9 @@ impl Reader for PublishedReader {
             sink.draft.machine.notes.push(note.trim().to_owned());
             return Fit::Taken;
         }
+        if self.facts.len() >= crate::refusal::MOST_ENTRIES {
+            return Fit::Between;
+        }
         if let Some(fact) = text.strip_prefix("machine.") {
             match self::fact(fact) {
                 Ok((path, value)) => self.facts.push((path, value, line.into())),

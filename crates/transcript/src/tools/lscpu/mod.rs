@@ -30,18 +30,29 @@ pub struct Label<'a> {
 
 struct Index {
     exact: HashMap<&'static str, Key>,
-    /// Text before and behind the part.
-    patterns: Vec<(&'static str, &'static str, Key)>,
+    /// Text before and behind the part, by the first byte of what stands before it.
+    by_first: HashMap<u8, Vec<Pattern>>,
+    /// Those that begin with the part, by the last byte of what stands behind it.
+    by_last: HashMap<u8, Vec<Pattern>>,
 }
+
+type Pattern = (&'static str, &'static str, Key);
 
 fn index() -> &'static Index {
     static INDEX: OnceLock<Index> = OnceLock::new();
     INDEX.get_or_init(|| {
-        let mut index = Index { exact: HashMap::new(), patterns: Vec::new() };
+        let mut index = Index { exact: HashMap::new(), by_first: HashMap::new(), by_last: HashMap::new() };
         for (key, labels) in LABELS {
             for label in *labels {
                 match label.split_once("%s").or_else(|| label.split_once("%d")) {
-                    Some((before, behind)) => index.patterns.push((before, behind, *key)),
+                    Some((before, behind)) => {
+                        let (first, last) = (before.bytes().next(), behind.bytes().next_back());
+                        match (first, last) {
+                            (Some(byte), _) => index.by_first.entry(byte).or_default(),
+                            (None, byte) => index.by_last.entry(byte.unwrap_or(0)).or_default(),
+                        }
+                        .push((before, behind, *key));
+                    }
                     None => {
                         index.exact.entry(label).or_insert(*key);
                     }
@@ -68,7 +79,12 @@ pub fn label(text: &str) -> Option<Label<'_>> {
     if let Some(key) = index.exact.get(text) {
         return Some(Label { key: *key, part: "" });
     }
-    index.patterns.iter().find_map(|(before, behind, key)| {
+    let of = |map: &'static HashMap<u8, Vec<Pattern>>, byte: Option<u8>| {
+        byte.and_then(|byte| map.get(&byte)).into_iter().flatten()
+    };
+    let mut patterns =
+        of(&index.by_first, text.bytes().next()).chain(of(&index.by_last, text.bytes().next_back()));
+    patterns.find_map(|(before, behind, key)| {
         let part = text.strip_prefix(before)?.strip_suffix(behind)?.trim();
         let fits = match key {
             Key::Cache => crate::facts::cache_name(part).is_some(),
@@ -84,11 +100,19 @@ pub fn told(line: &str) -> Option<(Label<'_>, &str)> {
     let line = line.trim();
     // Lists in prose have the same names.
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
-    let colon = line.char_indices().find(|(_, c)| matches!(c, ':' | '：' | '︰'));
+    // Further on no label ends.
+    let mut end = line.len().min(LONGEST_LABEL + 4);
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    let colon = line[..end].char_indices().find(|(_, c)| matches!(c, ':' | '：' | '︰'));
     let (name, value) = match colon {
         Some((at, c)) => (&line[..at], &line[at + c.len_utf8()..]),
         // A few translations forgot the colon.
-        None => line.split_once("  ")?,
+        None => {
+            let at = line[..end].find("  ")?;
+            (&line[..at], &line[at + 2..])
+        }
     };
     Some((label(name)?, value.trim()))
 }

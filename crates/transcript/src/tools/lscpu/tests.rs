@@ -185,6 +185,8 @@ fn bytes_and_masks_are_sizes_and_lists() {
     assert_eq!(told.machine.nodes[0].cpus.to_string(), "0-1");
     let told = import("Architecture: x86_64\nCPU(s): 2\nNUMA node0 CPU(s): 0xfx\n");
     assert!(told.import.withheld[0].why.contains("mask"), "{:?}", told.import);
+    let told = import("Architecture: x86_64\nCPU(s): 2\nOn-line CPU(s) list: ,\n");
+    assert_eq!((told.machine.counts.cpus_online, told.import.withheld.len()), (None, 1));
 }
 
 proptest! {

@@ -201,6 +201,11 @@ impl Read<'_, '_, '_> {
             None => self.value.replace(", ", ",").parse::<CpuList>().map_err(|error| error.to_string()),
         };
         match list {
+            Ok(list) if list.is_empty() => {
+                let why = format!("{} names no CPU", self.shown());
+                self.sink.withhold(path, why, self.line);
+                None
+            }
             Ok(list) => Some(self.told(path, list)),
             Err(error) => {
                 self.sink.withhold(path, error, self.line);

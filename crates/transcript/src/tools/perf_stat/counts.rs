@@ -237,6 +237,9 @@ impl Slot {
                 }
             }
         }
+        if !counter.comment.ends_with(['e', 'E', 'c', 'C', ')']) {
+            return;
+        }
         let comment = counter.comment.to_ascii_lowercase();
         if comment.contains("per cycle") && comment.contains("insn") || comment.ends_with(" ipc") {
             let stated = comment.split_whitespace().next().unwrap_or_default();

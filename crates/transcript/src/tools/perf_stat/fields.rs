@@ -9,14 +9,24 @@ use super::text::{Counter, Part, is_event};
 use crate::numbers;
 
 /// Separators that are recognised without the command line; `-x` takes any other.
-const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
+pub const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
+
+/// Fields of a line that no option made shorter.
+const LEAST_FIELDS: usize = 5;
 
 /// Reads a line of fields. Without a known separator it must stand in the line so that nothing else can be meant.
 pub fn fields(text: &str, separator: Option<&str>) -> Option<Counter> {
     match separator {
         Some(separator) => split(text.trim_end_matches(['\r', '\n']), separator, false),
         None => {
-            USUAL.iter().find_map(|separator| split(text.trim(), separator.encode_utf8(&mut [0; 4]), true))
+            // Value, unit, event, time and share are five fields.
+            let many = |separator: &char| {
+                text.bytes().filter(|b| char::from(*b) == *separator).count() >= LEAST_FIELDS - 1
+            };
+            USUAL
+                .iter()
+                .filter(|separator| many(separator))
+                .find_map(|separator| split(text.trim(), separator.encode_utf8(&mut [0; 4]), true))
         }
     }
 }

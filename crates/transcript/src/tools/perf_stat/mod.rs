@@ -74,7 +74,12 @@ impl Tool for PerfStat {
         }
         let named =
             |counter: &Counter| ["cycles", "instructions"].iter().any(|name| counter.event.contains(name));
-        fields::fields(text, None).is_some_and(|counter| named(&counter) || known(counter) || of_perf())
+        // What stands before the first separator is one word.
+        let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
+        let one_word = front.len() < 64 && !front.contains(' ') || front.starts_with("<not ");
+        one_word
+            && fields::fields(text, None)
+                .is_some_and(|counter| named(&counter) || known(counter) || of_perf())
     }
 
     fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
@@ -83,6 +88,9 @@ impl Tool for PerfStat {
 }
 
 fn is_interval_head(text: &str) -> bool {
+    if !text.trim_start().starts_with('#') {
+        return false;
+    }
     let mut words = text.split_whitespace();
     words.next() == Some("#") && words.next() == Some("time") && text.contains("counts")
 }
