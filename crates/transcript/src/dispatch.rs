@@ -103,9 +103,13 @@ impl Transcript {
         }
         let mut lines = Lines::new(head.chain(source));
         let mut result = Ok(());
+        let mut open_end = false;
         loop {
             match lines.next_line() {
-                Ok(Some(line)) => self.line(&line),
+                Ok(Some(line)) => {
+                    self.line(&line);
+                    open_end = line.text.ends_with(|c: char| c.is_alphanumeric() || c == '.');
+                }
                 Ok(None) => break,
                 Err(error) => {
                     result = Err(error);
@@ -114,6 +118,9 @@ impl Transcript {
             }
         }
         self.close();
+        if open_end && lines.unfinished() {
+            self.parts.end_within(name, lines.count());
+        }
         self.texts.push(Text { name: name.to_owned(), bytes: lines.bytes(), lines: lines.count() });
         result
     }

@@ -147,6 +147,25 @@ impl Parts {
         &mut self.parts[part]
     }
 
+    /// A text ended within its line `number`, with no line end: whether all of it is there nobody can tell.
+    pub fn end_within(&mut self, text: &str, number: u64) {
+        for part in &mut self.parts {
+            if !part.outputs.iter().any(|output| output.text == text && output.lines.1 == number) {
+                continue;
+            }
+            part.draft.machine.notes.push(format!(
+                "{text}: it ends within line {number}, with no line end; what stands there may be cut off"
+            ));
+            for m in &mut part.draft.measurements {
+                if m.origin.as_ref().is_some_and(|origin| origin.line == number && origin.text == text) {
+                    m.doubt.get_or_insert_with(|| {
+                        "perhaps cut off: the text ends within its line, with no line end".to_owned()
+                    });
+                }
+            }
+        }
+    }
+
     /// Whether there are more machines than any import is of.
     pub fn too_many(&self) -> bool {
         self.parts.len() > MOST_PARTS || self.sections.len() > MOST_PARTS * 10

@@ -242,11 +242,30 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
                 ..Cpu::default()
             })
             .collect();
+    } else {
+        within(lscpu, &numactl, machine, contradictions);
     }
     let sizes: Option<u64> = machine.nodes.iter().map(|node| node.bytes).sum();
     let complete = !machine.nodes.is_empty() && machine.counts.nodes == Some(machine.nodes.len() as u32);
     let sizes = sizes.filter(|bytes| complete && *bytes > 0);
     machine.memory_bytes = machine.memory_bytes.or(sizes).or(value(&facts.memory));
+}
+
+/// Of two lists of CPUs that do not agree, the nodes' are cut to what the other tells.
+fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
+    let known: CpuList = machine.cpus.iter().map(|cpu| cpu.id).collect();
+    let Some(beyond) = machine.nodes.iter().find(|node| !node.cpus.is_subset(&known)) else { return };
+    let told = numactl.nodes.get(&beyond.id).and_then(|node| node.cpus.as_ref());
+    let origins = [lscpu.online.as_ref(), told.or(lscpu.node_cpus.get(&beyond.id))];
+    let says = format!(
+        "the machine's CPUs are {known}, and node {} has {}; the record follows the first",
+        beyond.id, beyond.cpus
+    );
+    let origins = origins.into_iter().flatten().map(|told| told.origin.clone()).collect();
+    contradictions.push(Contradiction { says, origins });
+    for node in &mut machine.nodes {
+        node.cpus = node.cpus.intersection(&known);
+    }
 }
 
 fn plural(nodes: u32) -> String {

@@ -48,6 +48,29 @@ fn two_machines_that_nothing_names_are_refused_with_both_lines() {
 }
 
 #[test]
+fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
+    let text = "T: 0 (21462) P: 0 I:1000 C: 299848 Min: 5 Act: 11 Avg: 11 Max: 212";
+    let told = machines(text, Split::Hosts).unwrap();
+    assert!(
+        told[0].measurements.iter().all(|m| m.doubt.as_deref().is_some_and(|why| why.contains("cut off")))
+    );
+    assert!(told[0].machine.notes[0].contains("ends within line 1"), "{:?}", told[0].machine.notes);
+    let whole = machines(&format!("{text}\n"), Split::Hosts).unwrap();
+    assert!(whole[0].machine.notes.is_empty());
+    assert!(!whole[0].measurements.is_empty() && whole[0].measurements.iter().all(|m| m.doubt.is_none()));
+}
+
+#[test]
+fn nodes_of_cpus_that_there_are_not_are_cut_so_that_the_record_can_be_read() {
+    let text = "$ lscpu\nCPU(s): 4\nOn-line CPU(s) list: 0\nNUMA node0 CPU(s): 0-3\n";
+    let mut told = machines(text, Split::Hosts).unwrap();
+    assert!(told[0].import.contradictions[0].says.contains("node 0 has 0-3"), "{:?}", told[0].import);
+    let empty = record::Record::new("0", String::new(), Vec::new());
+    let json = told.remove(0).into_record(empty).to_json();
+    assert!(record::Record::from_json(json.as_bytes()).is_ok());
+}
+
+#[test]
 fn one_machine_twice_is_one_machine() {
     let told = machines(&format!("{}\n{}", list(4), list(4)), Split::Hosts).unwrap();
     assert_eq!(names(&told), [(None, Some(4))]);

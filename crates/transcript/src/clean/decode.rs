@@ -37,6 +37,8 @@ pub struct Chunks<R> {
     ended: bool,
     /// Lines end with CR alone, as on Macs of old: there is no LF in the text's first piece.
     carriage_returns: bool,
+    /// The last line had no line end.
+    unfinished: bool,
 }
 
 impl<R: Read> Chunks<R> {
@@ -52,12 +54,18 @@ impl<R: Read> Chunks<R> {
             bytes: 0,
             ended: false,
             carriage_returns: false,
+            unfinished: false,
         }
     }
 
     /// Bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether the text ended within the last line that was given, with no line end.
+    pub fn unfinished(&self) -> bool {
+        self.unfinished
     }
 
     /// The next line; `None` at the end.
@@ -86,6 +94,7 @@ impl<R: Read> Chunks<R> {
                 self.line.extend_from_slice(piece);
             }
             self.at += piece.len() + usize::from(ended);
+            self.unfinished = !ended;
             if ended {
                 break;
             }

@@ -79,6 +79,11 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// Whether the text ended within the last line, with no line end.
+    pub fn unfinished(&self) -> bool {
+        self.chunks.unfinished()
+    }
+
     /// Bytes read so far.
     pub fn bytes(&self) -> u64 {
         self.chunks.bytes()

@@ -368,6 +368,10 @@ impl Structure {
     fn device(&self, sink: &mut Sink) {
         let at = sink.draft.machine.memory_devices.len();
         if at >= machine::smbios::MAX_DEVICES {
+            let note = format!("memory devices after the first {at} were left out");
+            if !sink.draft.machine.notes.contains(&note) {
+                sink.draft.machine.notes.push(note);
+            }
             return;
         }
         let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
@@ -420,7 +424,8 @@ impl Structure {
     }
 }
 
-fn possible_speed(mt_s: f64) -> bool {
+/// Whether memory has such a speed.
+pub(super) fn possible_speed(mt_s: f64) -> bool {
     mt_s != f64::from(IMPOSSIBLE) && (f64::from(*SPEEDS.start())..=f64::from(*SPEEDS.end())).contains(&mt_s)
 }
 

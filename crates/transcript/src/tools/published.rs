@@ -5,6 +5,7 @@ use record::metrics::Metric;
 use record::{Key, Machine, Measurement, Where, metrics, units};
 use serde_json::Value;
 
+use super::dmidecode::possible_speed;
 use super::{Command, Fit, Line, Reader, Tool};
 use crate::held::Held;
 use crate::numbers;
@@ -151,6 +152,9 @@ fn fact(text: &str) -> Result<(Vec<String>, Value), String> {
     if parsed.as_u64() == Some(0) {
         return Err("0 cannot be".to_owned());
     }
+    if parsed.as_f64().is_some_and(|number| !possible(&path, number)) {
+        return Err(format!("{value} is more or less than a machine can have"));
+    }
     // An entry of a list is tried as its first; whether it follows on the others is seen when all facts are put in.
     let index = |key: &String| if key.parse::<usize>().is_ok() { "0".to_owned() } else { key.clone() };
     let trial: Vec<String> = path.iter().map(index).collect();
@@ -169,6 +173,16 @@ fn fact(text: &str) -> Result<(Vec<String>, Value), String> {
     match kept {
         Some(_) => Ok((path, parsed)),
         None => Err(format!("an inventory has no {}; `linespeed schema` prints what it has", printed(&path))),
+    }
+}
+
+/// Whether a number can be true of any machine: what `lscpu` and `dmidecode` may tell, too.
+fn possible(path: &[String], number: f64) -> bool {
+    match path {
+        [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),
+        [.., last] if last.ends_with("_hz") => (1e6..=1e10).contains(&number),
+        [.., last] if last.ends_with("_mt_s") => possible_speed(number),
+        _ => true,
     }
 }
 

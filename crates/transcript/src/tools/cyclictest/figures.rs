@@ -95,6 +95,29 @@ pub struct Histogram {
     pub line: Option<Held>,
 }
 
+impl Histogram {
+    /// Why the table is not whole; `None` when it is, or there is none. Its end tells how many wake-ups are in its rows, and
+    /// the overflows follow the maxima.
+    fn cut_off(&self) -> Option<String> {
+        if self.columns.is_empty() {
+            return None;
+        }
+        if self.totals.len() != self.columns.len() {
+            return Some("the end of the histogram (# Total) is missing, so rows may be, too".to_owned());
+        }
+        let other = self.columns.iter().zip(&self.totals).find(|(column, total)| column.inside() != **total);
+        if let Some((column, total)) = other {
+            let inside = column.inside();
+            return Some(format!("the histogram's rows hold {inside} wake-ups, and its # Total is {total}"));
+        }
+        // The maxima have one more where all threads are summed up.
+        let threads = self.minima.len();
+        let uneven = self.averages.len() != threads || self.maxima.len() < threads;
+        (uneven || threads > 0 && self.overflows.is_empty())
+            .then(|| "the last lines of the histogram are missing".to_owned())
+    }
+}
+
 /// Everything of one output.
 #[derive(Debug, Default)]
 pub struct Seen {
@@ -114,6 +137,12 @@ pub struct Seen {
 impl Seen {
     /// Everything as measurements.
     pub fn into_sink(mut self, sink: &mut Sink) {
+        if let Some(why) = self.histogram.cut_off()
+            && let Some(line) = self.histogram.line.take()
+        {
+            sink.withhold("wakeup.latency", why, line.line());
+            self.histogram = Histogram::default();
+        }
         self.unfold_histogram();
         for (thread, (_, distribution)) in std::mem::take(&mut self.wake_ups) {
             self.distributions.insert(thread, distribution);
@@ -306,7 +335,7 @@ impl Seen {
         // What was printed is cut to whole units.
         let bucket = |(latency, count): (&u64, &u64)| Bucket {
             from: ns(*latency),
-            to: ns(latency + 1),
+            to: ns(latency.saturating_add(1)),
             count: *count,
         };
         m.distribution = of.counts.iter().map(bucket).collect();

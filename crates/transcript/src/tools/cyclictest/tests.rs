@@ -53,6 +53,32 @@ fn a_histogram_gives_the_median_that_no_line_tells() {
 }
 
 #[test]
+fn the_largest_number_is_no_overflow() {
+    let told = import(
+        "Max CPUs = 1\nThread 0 Interval: 1000\n       0:       0:      18446744073709551615\n       0:       1:       5\n",
+    );
+    assert!(told.measurements.iter().all(|m| m.value().is_finite()), "{:#?}", figures(&told));
+}
+
+#[test]
+fn a_histogram_that_is_cut_off_gives_no_median() {
+    let cuts = [
+        ("\n000090", "# Total"),
+        ("# Total", "# Total"),
+        ("# Max", "last lines"),
+        ("# Histogram Overflows", "last lines"),
+    ];
+    for (at, why) in cuts {
+        let cut = HISTOGRAM.find(at).unwrap() + 1;
+        let told = import(&format!("{}\n", &HISTOGRAM[..cut - usize::from(at.starts_with('#'))]));
+        assert!(told.measurements.is_empty(), "{at}: {:#?}", figures(&told));
+        assert!(told.import.withheld[0].why.contains(why), "{at}: {:?}", told.import.withheld);
+    }
+    let told = import(&HISTOGRAM.replace("000099 000001\t000000\n", ""));
+    assert!(told.import.withheld[0].why.contains("its # Total is 282"), "{:?}", told.import.withheld);
+}
+
+#[test]
 fn the_column_of_all_threads_is_no_thread_and_an_overflowing_median_is_none() {
     let told = import(SUMMED);
     assert!(

@@ -81,6 +81,9 @@ fn what_is_wrong_is_told_with_its_line_and_no_figure_is_guessed() {
         ("machine.counts.packges = 2", "an inventory has no counts.packges"),
         ("machine.counts.packages = two", "does not fit there"),
         ("machine.counts.packages = 0", "0 cannot be"),
+        ("machine.counts.packages = 4294967295", "more or less than a machine can have"),
+        ("machine.processor.base_hz = 99 GHz", "more or less than a machine can have"),
+        ("machine.memory_devices.0.rated_mt_s = 32768", "more or less than a machine can have"),
         ("machine.counts.packages 2", "write machine.PATH = VALUE"),
         ("machine.memory_devices[7].ranks = 2", "the entry before it is missing"),
     ] {
