@@ -58,8 +58,14 @@ fn used(case: &Case) -> Option<Used> {
         .map(|(after, before)| after - before);
     let full = idle.is_some_and(|idle| idle < IDLE * busy);
     let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0]));
-    let wanted = stood.filter(|load| full && *load > used).unwrap_or(used);
+    // Others that take nothing from a program that never stops wait for what it leaves (nice 19, SCHED_IDLE), or are gone.
+    let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
     (seconds >= LEAST_SECONDS && used.is_finite()).then_some(Used { used, wanted })
+}
+
+/// Whether what others take was measured, and is nothing.
+fn give_way(case: &Case) -> bool {
+    theft::missing(case).is_none() && theft::worst(case, "os").is_none()
 }
 
 /// CPUs of others.
@@ -79,6 +85,7 @@ fn one(case: &Case) -> Option<Finding> {
     let before = &case.record.conditions.before;
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
     let average = before.load.map(|load| load[0]).filter(|load| load.is_finite() && *load >= 0.0);
+    let average = average.filter(|_| !give_way(case));
     let (loss, what, mut seen) = match used(case) {
         Some(used) => during(used, average, cpus)?,
         None => {
@@ -98,12 +105,16 @@ fn one(case: &Case) -> Option<Finding> {
         let says = format!("some task waited for a CPU {} of the time before", percent(*pressure));
         seen.push(told(says, "conditions.before.pressure.cpu"));
     }
-    // What it takes from a program that never stops was measured: that is told first.
-    let theft = theft::by_others(case);
-    let is_told = theft.is_some() || bandwidth_shared::is_measured(case) || is_elsewhere(case);
-    if let Some(theft) = &theft {
+    // What it takes from a program that never stops was measured: that is told first, and where it is nothing this is too.
+    if let Some(theft) = theft::by_others(case) {
         seen.extend(theft.evidence().into_iter().take(1));
+    } else if give_way(case) {
+        seen.push(told(
+            "others took nothing to speak of from a program that never stops",
+            "stolen.share cause=os",
+        ));
     }
+    let is_told = theft::missing(case).is_none() || bandwidth_shared::is_measured(case) || is_elsewhere(case);
     Some(Finding {
         severity: if is_told { Severity::Note } else { severity(&loss) },
         evidence: seen,
@@ -112,13 +123,11 @@ fn one(case: &Case) -> Option<Finding> {
     })
 }
 
-/// Whether nothing was taken from what this process may use, and there is more that it may not: CPUs outside its cpuset,
-/// time beyond its quota.
+/// Whether others may have worked in what this process may not use: CPUs outside its cpuset, time beyond its quota.
 fn is_elsewhere(case: &Case) -> bool {
     let counts = &case.record.machine.counts;
     let part = counts.cpus_allowed.zip(counts.cpus_online).is_some_and(|(allowed, online)| allowed < online);
-    let stopped = cpu_quota::stops(case).is_some();
-    (part || stopped) && theft::missing(case).is_none() && theft::by_others(case).is_none()
+    part || cpu_quota::stops(case).is_some()
 }
 
 fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
@@ -223,20 +232,30 @@ mod tests {
     }
 
     #[test]
-    fn work_on_cpus_that_are_not_ours_is_a_note() {
-        let mut record = with(0.1);
-        ran(&mut record, 40.0, 10.0);
+    fn others_that_give_way_are_a_note_whatever_they_wanted() {
+        let mut record = with(12.0);
+        ran(&mut record, 40.0, 30.0);
+        for state in
+            [Some(&mut record.conditions.before), record.conditions.after.as_mut()].into_iter().flatten()
+        {
+            state.load = Some([12.0; 3]);
+            state.cpu_seconds.insert("idle".to_owned(), 1000.0);
+        }
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious, "nothing says that they gave way");
         record.measurements.extend(crate::samples::stolen("os", [0.002, 0.0]).measurements);
-        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
-        record.machine.counts.cpus_allowed = Some(2);
-        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(finding.severity, Severity::Note);
+        assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
     }
 
     #[test]
-    fn work_in_the_time_that_a_quota_keeps_from_us_is_a_note() {
+    fn work_on_cpus_or_in_time_that_are_not_ours_is_a_note() {
         let mut record = with(0.1);
         ran(&mut record, 40.0, 10.0);
-        record.measurements.extend(crate::samples::stolen("os", [0.5, 0.5]).measurements);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
+        let mut part = record.clone();
+        part.machine.counts.cpus_allowed = Some(2);
+        assert_eq!(found(&part, RULE)[0].severity, Severity::Note);
         record.machine.limits.cpu_quota = Some(2.0);
         record.conditions.before.quota_throttled = Some(1);
         record.conditions.after.as_mut().unwrap().quota_throttled = Some(9);

@@ -70,6 +70,8 @@ fn with_a_quota_of_half_a_cpu() {
     let settings = [
         (["cpu.cfs_period_us", "100000"], ["cpu.max", "50000 100000"]),
         (["cpu.cfs_quota_us", "50000"], ["cpu.max", "50000 100000"]),
+        // A busy machine must leave it what the quota allows, or the quota has nothing to stop.
+        (["cpu.shares", "262144"], ["cpu.weight", "10000"]),
     ];
     match Group::new("cpu", &settings) {
         Err(why) => skipped("with_a_quota_of_half_a_cpu", &why),

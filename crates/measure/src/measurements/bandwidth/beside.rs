@@ -21,13 +21,13 @@ const ALONE: f64 = 0.97;
 const LOOK: f64 = 0.02;
 
 /// Seconds of a turn as an equal: many turns of the scheduler, of some milliseconds each.
-const BESIDE: (f64, f64, f64) = (0.04, 0.06, 0.1);
+const BESIDE: (f64, f64, f64) = (0.035, 0.06, 0.1);
 
 /// Seconds of a turn that nobody else gets a CPU in: too short to be felt.
 const ALONE_SECONDS: f64 = 0.015;
 
-/// Rounds; from six on the median has an interval of 95 %.
-const ROUNDS: (usize, usize, usize) = (8, 12, 24);
+/// Rounds; from nine on the interval of the median leaves the worst of them out.
+const ROUNDS: (usize, usize, usize) = (9, 12, 24);
 
 /// The lowest real-time priority: above all that is none, below everything that somebody chose.
 const PRIORITY: i32 = 1;
