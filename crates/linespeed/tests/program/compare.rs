@@ -220,6 +220,158 @@ fn of_many_records_the_one_that_is_far_off_is_named() {
 }
 
 #[test]
+fn the_answer_stands_first_and_the_same_again_per_core_cpu_and_package() {
+    let (small, mut big) = (machine("small", 4, 5.0, 90.0), machine("big", 16, 4.0, 120.0));
+    // Siblings: 16 CPUs on 8 cores of two packages.
+    big.machine.counts.cores = Some(8);
+    big.machine.counts.packages = Some(2);
+    let files = Files::of(&[("small.json", &small), ("big.json", &big)]);
+    let text = files.compare(&["small.json", "big.json"]).succeeds().stdout;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (answer, rest) = flat.split_once("small (baseline)").expect("what they are");
+    // 16 × 4.0 against 4 × 5.0, each nine tenths of it; 120 ns against 90.
+    assert!(
+        answer.contains("big is 3.20 times as fast as small, first by number of cores (8 against 4)"),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("small is 1.33 times as fast as big, by memory latency (120 ns against 90.0 ns)"),
+        "{answer}"
+    );
+    for per in ["- per core", "- per CPU", "- per package"] {
+        assert!(rest.contains(per), "no {per:?} in {rest}");
+    }
+    let said = parsed(&files.compare(&["small.json", "big.json", "--json"]).succeeds());
+    assert!(said.answer[0].contains("big is 3.20 times as fast"), "{:?}", said.answer);
+    let per = |what: &str| {
+        let row = said.rows.iter().find(|row| row.per.is_some_and(|per| per.word() == what)).expect("a row");
+        (row.cells[1].ratio.unwrap() * 100.0).round()
+    };
+    assert_eq!([per("core"), per("CPU"), per("package")], [160.0, 80.0, 160.0]);
+}
+
+#[test]
+fn each_is_told_what_the_others_best_setting_would_do() {
+    let (mut a, mut b) = (machine("a", 4, 5.0, 90.0), machine("b", 4, 5.0, 90.0));
+    for (record, mt_s, thp) in [(&mut a, 2933, "always"), (&mut b, 2100, "never")] {
+        record.machine.memory_devices.push(record::machine::MemoryDevice {
+            bytes: Some(32 << 30),
+            rated_mt_s: Some(2933),
+            configured_mt_s: Some(mt_s),
+            ..Default::default()
+        });
+        record.conditions.before.thp = Some(thp.to_owned());
+        for bytes in [64u64 << 20, 128 << 20] {
+            let place =
+                Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", bytes).with("page", "4KiB");
+            record.measurements.push(Measurement::new("load.latency", place, about(135.0)));
+        }
+        for (slack, ns) in [("as-is", 52_000.0), ("tuned", 2_000.0)] {
+            let place = Where::new().with("cpu", 0u32).with("policy", "other").with("setting", slack);
+            record.measurements.push(Measurement::new("wakeup.latency", place, about(ns)));
+        }
+    }
+    let files = Files::of(&[("a.json", &a), ("b.json", &b)]);
+    let text = files.compare(&["a.json", "b.json"]).succeeds().stdout;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "With the other's best setting (modelled)",
+        "b, memory devices: 2933 MT/s instead of 2100 MT/s. Memory bandwidth: at most 1.40×",
+        "b, transparent huge pages: always instead of never. Memory latency: at most 1.50×",
+        "a, idle states and timer slack: held off instead of as they are. Wake-up: 26.0×",
+    ] {
+        assert!(flat.contains(words), "no {words:?} in {flat}");
+    }
+}
+
+#[test]
+fn what_is_not_comparable_is_refused_with_its_reason() {
+    let (mut a, mut b) = (machine("a", 4, 5.0, 90.0), machine("b", 4, 5.0, 90.0));
+    let bandwidth = |threads: u32, op: &str| {
+        Where::new()
+            .with("op", op)
+            .with("stores", "regular")
+            .with("bytes_counted", "stream")
+            .with("threads", threads)
+    };
+    let mut other = Measurement::new("memory.bandwidth", bandwidth(1, "copy"), about(1e10));
+    a.measurements.push(other.clone());
+    other.method = Some("lmbench bw_mem".to_owned());
+    b.measurements.push(other);
+    for (record, bytes) in [(&mut a, 8u64 << 20), (&mut b, 256 << 20)] {
+        let mut sized = Measurement::new("memory.bandwidth", bandwidth(4, "triad"), about(2e10));
+        sized.detail.insert("array_bytes".to_owned(), bytes.into());
+        record.measurements.push(sized);
+    }
+    for (record, unit) in [(&mut a, "queries/s"), (&mut b, "new orders/s")] {
+        let place = Where::new().with("workload", "database").with("threads", 1u32);
+        let mut work = Measurement::new("workload.throughput", place, about(100.0));
+        work.unit = unit.to_owned();
+        record.measurements.push(work);
+    }
+    for (record, scope) in [(&mut a, "process"), (&mut b, "system")] {
+        let place = Where::new().with("workload", "bc").with("source", "pmu").with("scope", scope);
+        record.measurements.push(Measurement::new("core.ipc", place, about(1.5)));
+    }
+    let files = Files::of(&[("a.json", &a), ("b.json", &b)]);
+    let said = parsed(&files.compare(&["a.json", "b.json", "--json"]).succeeds());
+    let mut command = linespeed(["compare", &files.path("a.json"), &files.path("b.json")]);
+    command.env("COLUMNS", "160");
+    let text = run(command).succeeds().stdout;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let below = flat.split("Not comparable").nth(1).expect("what is not comparable");
+    for why in [
+        "measured in other ways: linespeed's own way against lmbench bw_mem",
+        "another size relative to the caches: within the caches against beyond the caches",
+        "other units: queries/s against new orders/s",
+        "counted over the whole system (-a)",
+    ] {
+        assert!(said.refused.iter().any(|refusal| refusal.why.contains(why)), "{why}: {:#?}", said.refused);
+        let first: String = why.split(' ').take(4).collect::<Vec<_>>().join(" ");
+        assert!(below.contains(&first), "no {first:?} in {below}");
+    }
+    // Refused figures have no ratio anywhere.
+    for row in
+        said.rows.iter().filter(|row| ["copy, one thread", "triad, all CPUs"].contains(&row.what.as_str()))
+    {
+        assert!(row.cells.iter().all(|cell| cell.ratio.is_none()), "{row:?}");
+    }
+}
+
+#[test]
+fn of_one_machine_it_is_said_what_changed_since_and_noise_is_no_change() {
+    let mut before = machine("db1", 4, 5.0, 90.0);
+    before.conditions.before.thp = Some("always".to_owned());
+    let mut after = machine("db1", 4, 5.0, 120.0);
+    after.conditions.before.thp = Some("never".to_owned());
+    let mut noisy = before.clone();
+    noisy.started = "2026-01-02T00:00:00Z".to_owned();
+    for m in noisy.measurements.iter_mut().filter(|m| m.metric == "workload.throughput") {
+        // A third slower, by samples that nobody should lean on.
+        let (doubt, place) = (Some("too noisy: ±20 %, where 2 % was wanted".to_owned()), m.place.clone());
+        let samples = m.samples.iter().map(|value| value * 0.75).collect();
+        *m = Measurement::new("workload.throughput", place, samples);
+        m.doubt = doubt;
+    }
+    let files = Files::of(&[("monday.json", &before), ("tuesday.json", &after), ("noisy.json", &noisy)]);
+    let flat = |names: &[&str]| {
+        let text = files.compare(names).succeeds().stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = flat(&["monday.json", "tuesday.json"]);
+    assert!(
+        text.contains(
+            "1 became slower beyond noise, 0 faster; most of all load from memory 120 ns against 90.0 ns"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("What changed on the machine: THP (never instead of always)"), "{text}");
+    let text = flat(&["monday.json", "noisy.json"]);
+    assert!(text.contains("none changed beyond noise") && text.contains("are too noisy to tell"), "{text}");
+    assert!(text.contains("Nothing that both tell of the machine and its settings changed."), "{text}");
+}
+
+#[test]
 fn records_that_share_nothing_still_show_what_they_are() {
     let (mut a, mut b) = (machine("a", 4, 5.0, 90.0), machine("b", 8, 5.0, 90.0));
     a.measurements.retain(|m| m.metric == "load.latency");

@@ -199,8 +199,11 @@ pub(super) fn differs(speed: f64) -> bool {
     speed.is_finite() && speed > 0.0 && speed.ln().abs() >= NO_DIFFERENCE
 }
 
-/// Whether the samples resolve a difference; single figures are taken as they are.
+/// Whether the samples resolve a difference; single figures are taken as they are, unless they are in doubt.
 pub(super) fn resolved(this: &Datum, base: &Datum, better: record::Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
-    compared.interval.is_none() || compared.slower.is_some()
+    match compared.interval {
+        Some(_) => compared.slower.is_some(),
+        None => this.doubt.is_none() && base.doubt.is_none(),
+    }
 }
