@@ -222,14 +222,15 @@ fn since(c: &Comparison) -> Vec<String> {
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
+    let figures = if rows.len() == 1 { "figure" } else { "figures" };
     let mut words = if changed.is_empty() {
-        format!("Of {} figures none changed beyond noise", rows.len())
+        format!("Of {} {figures} none changed beyond noise", rows.len())
     } else {
         let sure = changed.iter().filter(|(row, _)| !doubtful(row));
         let most: Vec<String> =
             sure.take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
         let mut words = format!(
-            "Of {} figures {} became slower beyond noise, {} faster",
+            "Of {} {figures} {} became slower beyond noise, {} faster",
             rows.len(),
             count(true),
             count(false)

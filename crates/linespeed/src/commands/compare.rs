@@ -1,6 +1,8 @@
 //! `linespeed compare`: records side by side.
 
 use diagnose::comparison::{Extent, Side, compare};
+use record::Record;
+use record::comparison::Relation;
 use record::document::Tool;
 
 use super::{output_file, to_standard_output};
@@ -14,8 +16,78 @@ const MANY: usize = 16;
 const DETAILS: &[&str] =
     &["array_bytes", "arrays", "class", "clock_hz", "ns_at_80_percent_of_peak", "ns_at_half_of_peak", "work"];
 
+/// Records up to which it is told what to run for figures that they could share.
+const FEW: usize = 4;
+/// Commands that are told of one text.
+const MOST_COMMANDS: usize = 3;
+/// Letters of a command that are told.
+const LONGEST_COMMAND: usize = 100;
+
+/// What would give records that share no figure one, a sentence for each record that has figures.
+fn what_to_run(sides: &[Side]) -> Vec<String> {
+    let mut said = Vec::new();
+    for side in sides.iter().filter(|side| !side.record.measurements.is_empty()) {
+        let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
+        let Some(other) = others.first() else { continue };
+        let who = if others.len() == 1 { other.name } else { "the others" };
+        if side.record.import.is_none() {
+            let measured: Vec<&str> = measured_by(side.record);
+            if !measured.is_empty() {
+                said.push(format!(
+                    "For figures as {} has them, on {who}: linespeed run {}.",
+                    side.name,
+                    measured.join(" ")
+                ));
+            }
+            continue;
+        }
+        let tools = tools_of(side.record);
+        if !tools.is_empty() {
+            said.push(format!(
+                "The figures of {} are of {}. For such on {who}, run the same there and import what it prints: \
+                 linespeed import FILE.",
+                side.name,
+                tools.join("; ")
+            ));
+        }
+    }
+    said
+}
+
+/// The measurements of linespeed that a record's figures are of.
+fn measured_by(record: &Record) -> Vec<&'static str> {
+    let has = |metric: &&str| record.of(metric).next().is_some();
+    let all = measure::list::MEASUREMENTS.iter();
+    all.filter(|measurement| measurement.metrics().iter().any(|metric| has(&metric)))
+        .map(|measurement| measurement.name())
+        .collect()
+}
+
+/// The tools whose output a record's figures were read from, each with its command where the text has it.
+fn tools_of(record: &Record) -> Vec<String> {
+    let Some(import) = &record.import else { return Vec::new() };
+    let mut tools: Vec<String> = Vec::new();
+    for output in &import.outputs {
+        let within = |m: &record::Measurement| {
+            m.origin.as_ref().is_some_and(|origin| {
+                origin.text == output.text && (output.lines.0..=output.lines.1).contains(&origin.line)
+            })
+        };
+        if tools.len() == MOST_COMMANDS || !record.measurements.iter().any(within) {
+            continue;
+        }
+        let command: Option<String> =
+            output.command.as_ref().map(|command| command.chars().take(LONGEST_COMMAND).collect());
+        let told = command.map_or(output.tool.clone(), |command| format!("{} ({command})", output.tool));
+        if !tools.contains(&told) {
+            tools.push(told);
+        }
+    }
+    tools
+}
+
 /// Drops what a comparison does not look at.
-fn lighten(record: &mut record::Record) {
+fn lighten(record: &mut Record) {
     record.coverage = Vec::new();
     for m in &mut record.measurements {
         m.distribution = Vec::new();
@@ -55,7 +127,10 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let json = to_standard_output(options) || (options.out.output.is_some() && !asked.html && !asked.csv);
     let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let extent = if !asked.html && (asked.csv || json) { Extent::All } else { Extent::Summary };
-    let comparison = compare(&sides, baseline, tool, extent);
+    let mut comparison = compare(&sides, baseline, tool, extent);
+    if comparison.rows.is_empty() && comparison.relation != Relation::SameRecord && count <= FEW {
+        comparison.notes.extend(what_to_run(&sides));
+    }
     let text = if asked.html {
         report::page::comparison(&comparison)
     } else if asked.csv {

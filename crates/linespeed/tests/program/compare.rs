@@ -386,6 +386,80 @@ fn records_that_share_nothing_still_show_what_they_are() {
 }
 
 #[test]
+fn records_that_share_nothing_are_told_what_to_run() {
+    let files = Files::of(&[("a.json", &machine("a", 4, 5.0, 90.0))]);
+    let text = "root@db1:~# openssl speed aes-256-ige\n\
+        The 'numbers' are in 1000s of bytes per second processed.\n\
+        type             16 bytes     64 bytes    256 bytes   1024 bytes   8192 bytes\n\
+        aes-256 ige     133174.89k   140578.99k   142156.46k   142663.34k   143196.16k\n";
+    std::fs::write(files.path("pasted.txt"), text).unwrap();
+    let (from, to) = (files.path("pasted.txt"), files.path("pasted.json"));
+    ran(["import", &from, "--output", &to]).succeeds();
+    let said = parsed(&files.compare(&["a.json", "pasted.json", "--json"]).succeeds());
+    assert!(said.rows.is_empty());
+    let notes = said.notes.join(" ");
+    for words in
+        ["openssl speed (openssl speed aes-256-ige)", "linespeed import FILE", "linespeed run latency"]
+    {
+        assert!(notes.contains(words), "no {words:?} in {notes}");
+    }
+}
+
+#[test]
+fn single_figures_of_many_are_not_counted_as_faster_or_slower_and_the_best_is_named() {
+    let fleet: Vec<(String, Record)> = (0..6)
+        .map(|n| {
+            let mut one = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec![]);
+            let place = Where::new().with("workload", "x").with("threads", 1u32);
+            one.measurements.push(Measurement::new("workload.throughput", place, vec![f64::from(n + 1)]));
+            (format!("node{n}-20260102T03040{n}Z.json"), one)
+        })
+        .collect();
+    let all: Vec<(&str, &Record)> = fleet.iter().map(|(name, record)| (name.as_str(), record)).collect();
+    let names: Vec<&str> = fleet.iter().map(|(name, _)| name.as_str()).collect();
+    let text = Files::of(&all).compare(&names).succeeds().stdout;
+    let row = text.lines().find(|line| line.trim_start().starts_with("x, one thread ")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert!(row.contains("6.00 /s, node5") && row.contains("1.00 /s, node0"), "{text}");
+    assert_eq!(words[words.len() - 2..], ["-", "-"], "{text}");
+}
+
+#[test]
+fn figures_in_doubt_are_not_told_by_how_much_they_differ() {
+    let one = |ns: f64, doubt: bool| {
+        let mut record = machine("db1", 2, 5.0, 90.0);
+        let mut m = Measurement::new("cost.syscall", Where::new().with("cpu", 0u32), about(ns));
+        m.doubt = doubt.then(|| "too noisy: 30 % apart".to_owned());
+        record.measurements = vec![m];
+        record
+    };
+    let files = Files::of(&[("q1.json", &one(300.0, true)), ("q2.json", &one(100.0, false))]);
+    let text = files.compare(&["q1.json", "q2.json"]).succeeds().stdout;
+    let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("q1 slower, in doubt") && !text.contains("loses"), "{text}");
+    assert!(unbroken.contains("all of them figures in doubt") && !unbroken.contains("most of all"), "{text}");
+    let files = Files::of(&[("q1.json", &one(300.0, false)), ("q2.json", &one(100.0, false))]);
+    let text = files.compare(&["q1.json", "q2.json"]).succeeds().stdout;
+    let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("q1 loses 67 %") && unbroken.contains("most of all syscall"), "{text}");
+}
+
+#[test]
+fn the_ratio_of_taken_time_says_that_it_is_of_the_rest() {
+    let one = |host: &str, share: f64| {
+        let mut record = machine(host, 2, 5.0, 90.0);
+        let place = Where::new().with("cpu", 0u32);
+        record.measurements = vec![Measurement::new("stolen.share", place, about(share))];
+        record
+    };
+    let files = Files::of(&[("a.json", &one("a", 0.8)), ("b.json", &one("b", 0.9))]);
+    let text = files.compare(&["a.json", "b.json"]).succeeds().stdout;
+    // 20 % are left of one, and 10 % of the other.
+    assert!(text.contains("0.5×") && text.contains("loses 50 %"), "{text}");
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("of the time left"), "{text}");
+}
+
+#[test]
 fn what_is_no_record_is_said_in_a_line_with_the_way_out() {
     let files = two();
     let newer = machine("n", 1, 5.0, 90.0).to_json().replacen("\"schema\": 1", "\"schema\": 99", 1);
@@ -418,5 +492,6 @@ fn the_newest_record_of_this_machine_stands_behind_a_dot() {
     command.env("XDG_STATE_HOME", files.0.path());
     let text = run(command).succeeds().stdout;
     assert!(text.contains("this machine (baseline)") && text.contains("measured 2026-01-01"), "{text}");
-    assert!(text.contains("here.json"), "{text}");
+    // The path is longer than a line; its end alone is not broken.
+    assert!(text.contains("record here.json") && !text.contains("/linespeed/"), "{text}");
 }
