@@ -58,7 +58,7 @@ fn what_to_run(sides: &[Side]) -> Vec<String> {
 fn measured_by(record: &Record) -> Vec<&'static str> {
     let has = |metric: &&str| record.of(metric).next().is_some();
     let all = measure::list::MEASUREMENTS.iter();
-    all.filter(|measurement| measurement.metrics().iter().any(|metric| has(&metric)))
+    all.filter(|measurement| measurement.metrics().iter().any(has))
         .map(|measurement| measurement.name())
         .collect()
 }
