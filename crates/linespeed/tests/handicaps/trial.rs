@@ -23,8 +23,9 @@ pub enum Side {
 
 /// Rounds of free, held, held, free.
 const ROUNDS: usize = 5;
-/// So often a handicap is tried before it counts as not named.
-const ATTEMPTS: usize = 3;
+/// So often a handicap is tried before it counts as not named. Which pages a process happens to get makes its walks cost
+/// from half to twice as much, in linespeed and in the work that it is held against.
+const ATTEMPTS: usize = 5;
 
 /// What is tried.
 pub struct Trial<'a> {
