@@ -1,5 +1,6 @@
 //! What an argument of `compare` stands for: a record's file, `.` for this machine's newest record, or `reference:NAME`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,6 +22,17 @@ pub struct Source {
     pub from: String,
     /// The record.
     pub record: Record,
+    /// What is to be known of the choice where `.` is not simply the newest record.
+    pub note: Option<String>,
+}
+
+impl Source {
+    /// Says on standard error what is to be known of the choice, unless quiet was asked for.
+    pub fn say_note(&self, out: &crate::options::Out) {
+        if let (Some(note), false) = (&self.note, out.quiet_output) {
+            crate::output::complain(note);
+        }
+    }
 }
 
 /// Reads every argument, several at a time where there are several CPUs. The first that cannot be read is told.
@@ -69,6 +81,7 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
             name: name.to_owned(),
             from: argument.to_owned(),
             record: reference_record(name)?,
+            note: None,
         });
     }
     let path = Path::new(argument);
@@ -78,6 +91,7 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
         name: stem.unwrap_or_else(|| "standard input".to_owned()),
         from: argument.to_owned(),
         record,
+        note: None,
     })
 }
 
@@ -127,7 +141,11 @@ fn unknown_reference(name: &str, names: &[&str]) -> String {
     }
 }
 
-/// The newest record of this machine in the state folder: of a run of everything where there is one.
+/// The metrics that a run of everything has on any machine; a record without one of them is of a part.
+const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwidth"];
+
+/// The newest record of this machine in the state folder: of a run of everything where there is one, else the one with
+/// the most metrics.
 fn this_machine() -> Result<Source, Failure> {
     let folder = files::state_folder()?;
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -151,22 +169,49 @@ fn newest(folder: &Path, host: &str) -> Option<Source> {
         })
         .collect();
     paths.sort_by(|a, b| b.cmp(a));
-    let mut partial = None;
+    let mut partial: Option<(usize, Source)> = None;
+    let mut newer: Option<PathBuf> = None;
     for (_, path) in paths.into_iter().take(MOST_LOOKED_AT) {
         let Ok(record) = Record::read(&path) else { continue };
         if record.machine.hostname.as_deref().unwrap_or_default() != host || record.measurements.is_empty() {
             continue;
         }
-        // A run of one measurement, or of a command, is not what the machine is like.
-        let whole = record.of("core.clock").next().is_some() && record.of("load.latency").next().is_some();
-        let source =
-            Source { name: "this machine".to_owned(), from: path.to_string_lossy().into_owned(), record };
+        // A run of a few measurements, or of a command, is not what the machine is like.
+        let metrics = metrics(&record);
+        let whole = OF_A_WHOLE_RUN.iter().all(|name| metrics.contains(name));
+        let count = metrics.len();
+        let from = path.to_string_lossy().into_owned();
+        let mut source = Source { name: "this machine".to_owned(), from, record, note: None };
         if whole {
+            source.note = newer.map(|newer| {
+                format!(
+                    ". stands for {}, the newest run of everything; {} is newer and holds a part only",
+                    crate::failure::shown(Path::new(&source.from)),
+                    crate::failure::shown(&newer)
+                )
+            });
             return Some(source);
         }
-        partial.get_or_insert(source);
+        newer.get_or_insert(path);
+        // Of equals the newest.
+        if partial.as_ref().is_none_or(|(most, _)| *most < count) {
+            partial = Some((count, source));
+        }
     }
-    partial
+    let mut source = partial?.1;
+    let lacks: Vec<&str> =
+        OF_A_WHOLE_RUN.into_iter().filter(|name| source.record.of(name).next().is_none()).collect();
+    source.note = Some(format!(
+        ". stands for {}, which holds a part only (no {}): linespeed measures everything",
+        crate::failure::shown(Path::new(&source.from)),
+        lacks.join(", ")
+    ));
+    Some(source)
+}
+
+/// The metrics of which a record has figures.
+fn metrics(record: &Record) -> HashSet<&str> {
+    record.measurements.iter().filter(|m| m.summary.n > 0).map(|m| m.metric.as_str()).collect()
 }
 
 /// Records in files as linespeed calls them are called by their hosts, where no other is called so.
@@ -228,11 +273,27 @@ mod tests {
         std::fs::write(place("broken.json"), "{").unwrap();
         std::fs::write(place("ceilings.json"), "{}").unwrap();
         assert!(newest(folder.path(), "here").is_none());
-        write("whole.json", &record("here", &["core.clock", "load.latency"], "whole"));
-        write("part.json", &record("here", &["cost.syscall"], "part"));
-        assert_eq!(newest(folder.path(), "here").unwrap().record.started, "whole");
+        let hour = std::time::Duration::from_secs(3600);
+        let older = |name: &str, hours: u32| {
+            let file = std::fs::File::options().write(true).open(place(name)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - hour * hours).unwrap();
+        };
+        write("whole.json", &record("here", &OF_A_WHOLE_RUN, "whole"));
+        older("whole.json", 3);
+        // Clock and latency alone lack what most comparisons are about.
+        write("part.json", &record("here", &["core.clock", "load.latency"], "part"));
+        older("part.json", 2);
+        write("less.json", &record("here", &["cost.syscall"], "less"));
+        let found = newest(folder.path(), "here").unwrap();
+        assert_eq!(found.record.started, "whole");
+        let note = found.note.unwrap();
+        assert!(note.contains("whole.json") && note.contains("less.json is newer"), "{note}");
         std::fs::remove_file(place("whole.json")).unwrap();
-        assert_eq!(newest(folder.path(), "here").unwrap().record.started, "part");
+        let found = newest(folder.path(), "here").unwrap();
+        assert_eq!(found.record.started, "part");
+        assert!(found.note.unwrap().contains("(no memory.bandwidth)"));
+        write("whole.json", &record("here", &OF_A_WHOLE_RUN, "newest"));
+        assert!(newest(folder.path(), "here").unwrap().note.is_none());
     }
 
     #[test]

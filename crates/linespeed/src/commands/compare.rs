@@ -120,6 +120,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     }
     let many = asked.records.len() > MANY;
     let sources = sources::read_all(&asked.records, if many { Some(lighten) } else { None })?;
+    sources.iter().for_each(|source| source.say_note(&options.out));
     let sides: Vec<Side> = sources
         .iter()
         .map(|source| Side { name: &source.name, source: &source.from, record: &source.record })

@@ -18,10 +18,13 @@ use crate::{files, output, sources};
 const NEEDED: [&[&str]; 5] = [
     &["numa.latency", "numa.bandwidth"],
     &["smt.yield"],
-    &["load.latency"],
+    LATENCY,
     &["core_to_core.latency"],
     &["workload.throughput"],
 ];
+
+/// The latency curve.
+const LATENCY: &[&str] = &["load.latency"];
 
 /// Records of this machine that are looked at, the newest first.
 const MOST_RECORDS: usize = 30;
@@ -126,17 +129,25 @@ fn of_this_machine() -> (Record, Vec<String>) {
     record.conditions.before = found.snapshot;
     let mut sources = Vec::new();
     let mut missing: Vec<&[&str]> = NEEDED.to_vec();
-    for path in records_here(&record.machine) {
-        if missing.is_empty() {
+    // What huge pages are worth needs a curve that reached memory on both kinds: first the newest that did, then any.
+    let here = records_here(&record.machine);
+    let passes = here.iter().map(|path| (path, true)).chain(here.iter().map(|path| (path, false)));
+    for (path, strict) in passes {
+        if missing.is_empty() || (!strict && !missing.contains(&LATENCY)) {
             break;
         }
         // A file that is no record, or another machine's, is none of ours.
-        let Ok(other) = Record::read(&path) else { continue };
+        let Ok(other) = Record::read(path) else { continue };
         if !same(&record.machine, &other.machine) {
             continue;
         }
+        let reached = other.diagnosis.resources.iter().any(|r| r.name == diagnose::resources::MEMORY_LATENCY);
         let mut taken: Vec<&str> = Vec::new();
         missing.retain(|group| {
+            let wait = if strict { *group == LATENCY && !reached } else { *group != LATENCY };
+            if wait {
+                return true;
+            }
             let wanted = |m: &&record::Measurement| {
                 group.contains(&m.metric.as_str()) && m.place.word("workload") != Some("command")
             };
@@ -153,12 +164,7 @@ fn of_this_machine() -> (Record, Vec<String>) {
             metrics.is_empty()
         });
         if !taken.is_empty() {
-            sources.push(format!(
-                "{} of {}: {}",
-                taken.join(", "),
-                day(&other),
-                crate::failure::shown(&path)
-            ));
+            sources.push(format!("{} of {}: {}", taken.join(", "), day(&other), crate::failure::shown(path)));
         }
     }
     (record, sources)
