@@ -26,8 +26,17 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
         // Of a record of scale, what it says of the command comes first, and before the machine alone where it has no figure.
         let rest = if record.measurements.is_empty() { terminal::inventory } else { terminal::report };
         format!("{}\n{}", terminal::scale_briefly(&record, &style), rest(&record, &style))
-    } else if record.measurements.is_empty() {
+    } else if record.measurements.is_empty() && record.diagnosis.findings.is_empty() {
         terminal::inventory(&record, &output::style(&options.out))
+    } else if record.measurements.is_empty() {
+        // The inventory alone may tell what costs speed: memory below its rating, offline CPUs.
+        let style = output::style(&options.out);
+        format!(
+            "{}
+{}",
+            terminal::report(&record, &style),
+            terminal::inventory(&record, &style)
+        )
     } else {
         let style = output::style(&options.out);
         // Of a record of a command, what that was bound by comes first.

@@ -16,7 +16,7 @@ pub fn sections(record: &Record) -> Vec<Section> {
         processor(machine),
         cpus(machine),
         caches(machine),
-        memory_section(machine),
+        memory_section(machine, record.import.is_some()),
         idle(machine),
         kernel(machine),
         vulnerabilities(machine),
@@ -157,10 +157,10 @@ fn caches(machine: &Machine) -> Section {
     Section { title: "Caches".to_owned(), facts: memory::caches(machine) }
 }
 
-fn memory_section(machine: &Machine) -> Section {
+fn memory_section(machine: &Machine, excerpt: bool) -> Section {
     let mut section = Section::new("Memory");
     section.add_some("Memory", machine.memory_bytes.map(units::bytes));
-    section.facts.extend(memory::devices(machine));
+    section.facts.extend(memory::devices(machine, excerpt));
     section.add_some("Nodes", machine.counts.nodes);
     for node in &machine.nodes {
         let cpus = if node.cpus.is_empty() { "no CPUs".to_owned() } else { format!("CPUs {}", node.cpus) };

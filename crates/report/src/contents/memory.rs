@@ -60,8 +60,9 @@ pub fn caches(machine: &Machine) -> Vec<Fact> {
         .collect()
 }
 
-/// How the slots are populated, and one fact for each kind of device.
-pub fn devices(machine: &Machine) -> Vec<Fact> {
+/// How the slots are populated, and one fact for each kind of device. Of a text (`excerpt`) nobody knows whether it tells
+/// of every slot.
+pub fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     let slots = &machine.memory_devices;
     if slots.is_empty() {
         return Vec::new();
@@ -75,11 +76,22 @@ pub fn devices(machine: &Machine) -> Vec<Fact> {
     }
     let channels_told = (!channels.is_empty()).then(|| {
         let used = channels.values().filter(|devices| **devices > 0).count();
-        format!("{used} of {} populated", plural(channels.len(), "channel"))
+        match excerpt {
+            true => format!("in {}", plural(used, "channel")),
+            false => format!("{used} of {} populated", plural(channels.len(), "channel")),
+        }
     });
     let mut facts = vec![Fact {
         key: "Memory slots".to_owned(),
-        value: listed([Some(format!("{} of {} populated", populated.len(), slots.len())), channels_told]),
+        value: listed([
+            Some(match excerpt {
+                true => {
+                    format!("{} populated of the {} that the text tells of", populated.len(), slots.len())
+                }
+                false => format!("{} of {} populated", populated.len(), slots.len()),
+            }),
+            channels_told,
+        ]),
     }];
     let mut groups: BTreeMap<_, usize> = BTreeMap::new();
     for slot in populated {
@@ -121,8 +133,10 @@ mod tests {
             ..MemoryDevice::default()
         };
         let machine = Machine { memory_devices: vec![slot(Some(1 << 35)), slot(None)], ..Machine::default() };
-        let facts = devices(&machine);
+        let facts = devices(&machine, false);
         assert_eq!(facts[0].value, "1 of 2 populated, 1 of 1 channel populated");
+        let told = &devices(&machine, true)[0].value;
+        assert_eq!(told, "1 populated of the 2 that the text tells of, in 1 channel");
         assert_eq!(facts[1].value, "1 × 32 GiB DDR4, rated 2933 MT/s, configured 2100 MT/s");
     }
 

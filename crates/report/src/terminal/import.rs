@@ -40,6 +40,7 @@ pub fn write(screen: &mut Screen, record: &Record, extent: Extent) {
         screen.paragraph(&[], tone, line);
     }
     recognised(screen, import, extent);
+    found(screen, record, extent);
     withheld(screen, import, extent);
     contradictions(screen, import, extent);
     if !extent.told_elsewhere {
@@ -59,6 +60,21 @@ fn recognised(screen: &mut Screen, import: &Import, extent: Extent) {
         screen.hanging("  ", "      ", &clean(&text));
     }
     more(screen, import.outputs.len(), extent.most(MOST * 4));
+}
+
+/// What the figures say costs speed, a line each; how to mend it stands in the report.
+fn found(screen: &mut Screen, record: &Record, extent: Extent) {
+    let findings = &record.diagnosis.findings;
+    if findings.is_empty() {
+        return;
+    }
+    screen.heading("What costs speed");
+    for finding in findings.iter().take(extent.most(MOST)) {
+        let severity = summary::severity(finding.severity);
+        let text = format!("{}: {severity}, {}", finding.what, summary::loss(finding));
+        screen.hanging("  ", "      ", &clean(&text));
+    }
+    more(screen, findings.len(), extent.most(MOST));
 }
 
 fn withheld(screen: &mut Screen, import: &Import, extent: Extent) {
