@@ -60,9 +60,19 @@ pub fn machine(record: &Record) -> Vec<String> {
     lines.push(listed([counts(machine), memory(machine), limits(machine)]));
     lines.retain(|line| !line.is_empty());
     if lines.is_empty() {
-        lines.push("nothing is known of this machine".to_owned());
+        lines.push(match machine.memory_devices.iter().filter(|device| device.bytes.is_some()).count() {
+            0 => "nothing is known of this machine".to_owned(),
+            devices => format!("a machine of which only the {} known", memory_devices(devices)),
+        });
     }
     lines
+}
+
+fn memory_devices(count: usize) -> String {
+    match count {
+        1 => "memory device is".to_owned(),
+        count => format!("{count} memory devices are"),
+    }
 }
 
 fn counts(machine: &Machine) -> Option<String> {
