@@ -190,7 +190,8 @@ fn processes(token: &str, mark: Option<Mark>) -> Vec<i32> {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry == OsString::from(&wanted).as_bytes())
-                || mark.is_some_and(|mark| mark.is_in(&limits))
+                // One that has ended keeps its limits until somebody takes its end.
+                || mark.is_some_and(|mark| mark.is_in(&limits)) && !tree::has_ended(*pid)
         })
         .collect()
 }
