@@ -385,7 +385,7 @@ impl<'a> Builder<'a> {
             let first = all[0];
             let alike = all.iter().all(|m| m.place == first.place);
             let Some(mut datum) = Datum::over(&all, if alike { "runs" } else { what }) else { continue };
-            if alike && let Some(why) = apart(&all) {
+            if alike && let Some(why) = apart(&all, &datum.unit) {
                 datum.unfit.get_or_insert(why);
             }
             if key.what.contains(NOT_TOLD) && !method::takes_all(first) {
@@ -465,11 +465,10 @@ pub fn threads(m: &Measurement) -> Option<u64> {
 }
 
 /// Why figures of one place are no repetitions of each other: something that nothing tells differs.
-fn apart(all: &[&Measurement]) -> Option<String> {
+fn apart(all: &[&Measurement], unit: &str) -> Option<String> {
     let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     (least > 0.0 && most / least > ONE_THING).then(|| {
-        let unit = &all[0].unit;
         format!(
             "one record has {} figures of it, from {} to {}, and nothing tells what differs between them",
             all.len(),

@@ -16,7 +16,7 @@ pub(super) fn empty() -> Record {
     Record::new("0.0.0", String::new(), Vec::new())
 }
 
-pub(super) fn add(record: &mut Record, metric: &'static str, place: Where, value: f64) {
+fn add(record: &mut Record, metric: &'static str, place: Where, value: f64) {
     record.measurements.push(Measurement::new(metric, place, vec![value]));
 }
 
