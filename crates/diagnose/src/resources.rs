@@ -438,6 +438,20 @@ mod tests {
         assert!(wake_up.meaning.contains("SCHED_FIFO, tuned"), "{}", wake_up.meaning);
     }
 
+    #[test]
+    fn memory_that_only_large_pages_reached_is_said_to_be_so() {
+        let mut record = machine(1);
+        for (level, bytes) in [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)] {
+            add_cache(&mut record, level, bytes, 1);
+        }
+        let curve = [(32 << 10, 1.2), (1 << 20, 4.0), (32 << 20, 30.0), (u64::MAX, 165.0)];
+        add_curve(&mut record, "2MiB", &steps(&sizes(4 << 10, 128 << 20), &curve));
+        add_curve(&mut record, "4KiB", &steps(&sizes(4 << 10, 8 << 20), &curve));
+        let said = not_reached(&record, &crate::levels::levels(&record)).join(" ");
+        assert!(said.contains("on ordinary pages not reached: the largest working set was 8 MiB"), "{said}");
+        assert!(said.contains("on 2 MiB pages memory answers in 165 ns"), "{said}");
+    }
+
     /// A virtual machine that is shown a host's L3, with a curve up to `largest` bytes on both kinds of page.
     fn shown_a_huge_cache(largest: u64, own: u64) -> Record {
         let mut record = machine(2);
