@@ -196,12 +196,6 @@ fn dies_interleaved_or_not_are_alike_for_a_program_that_ignores_nodes() {
 }
 
 #[test]
-fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
-    let text = compared(&["kunpeng-920-4826", "xeon-8269cy-numa"]);
-    in_order(&text, &["Not comparable", "measured in other ways:"]);
-}
-
-#[test]
 fn a_plan_of_many_nodes_is_one_that_each_tool_takes() {
     let text = ran(["plan", "reference:phytium-ft-2500"]).succeeds().stdout;
     in_order(
