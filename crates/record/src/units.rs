@@ -46,7 +46,7 @@ fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
 /// From here on a figure is written with an exponent: nobody counts so many digits.
 const LONG: f64 = 1e15;
 
-/// Three significant digits, without an exponent below [`LONG`]: `1234`, `123`, `12.3`, `1.23`, `0.123`.
+/// Three significant digits, without an exponent below a quadrillion (10^15): `1234`, `123`, `12.3`, `1.23`, `0.123`.
 pub fn significant(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();

@@ -1,4 +1,4 @@
-//! How long the diagnosis of one record takes: `cargo run --release -p linespeed-diagnose --example speed [RECORD]`. Without
+//! How long the diagnosis of one record takes: `cargo run --release -p linespeed-diagnose --example diagnosis_speed [RECORD]`. Without
 //! a record one of a made-up machine with 512 CPUs and 16 nodes.
 
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! How fast texts are read: `cargo run --release -p linespeed-transcript --example speed FILE…`. Beside other work, look at
+//! How fast texts are read: `cargo run --release -p linespeed-transcript --example reading_speed FILE…`. Beside other work, look at
 //! the CPU time (`/usr/bin/time`) and not at the clock.
 
 use std::fs::File;
