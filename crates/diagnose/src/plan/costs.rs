@@ -207,9 +207,10 @@ impl Homes {
         let lists =
             record.machine.nodes.iter().flat_map(|n| n.cpus.iter().map(move |cpu| (u64::from(cpu), n.id)));
         let own = record.machine.cpus.iter().filter_map(|cpu| Some((u64::from(cpu.id), cpu.node?)));
-        let by_cpu = lists.chain(own).collect();
+        let by_cpu: HashMap<u64, u32> = lists.chain(own).collect();
         let mut nearest: HashMap<String, (f64, u32)> = HashMap::new();
-        for m in measurements {
+        let told = |m: &&Measurement| m.place.count("cpu").is_some_and(|cpu| by_cpu.contains_key(&cpu));
+        for m in measurements.filter(|m| !told(m)) {
             let (Some(node), value) = (node(m, "node"), m.value()) else { continue };
             let least = nearest.entry(place_but(m, "node")).or_insert((value, node));
             if value < least.0 {
