@@ -376,7 +376,10 @@ fn a_run_whose_rest_is_ended_by_the_timeout_is_no_figure() {
 #[test]
 fn a_kill_ends_all_copies_too() {
     if emulated() {
-        return skipped("a_kill_ends_all_copies_too", "the emulator has threads of its own, so no guard is posted");
+        return skipped(
+            "a_kill_ends_all_copies_too",
+            "the emulator has threads of its own, so no guard is posted",
+        );
     }
     let mark = format!("301.{}", std::process::id());
     let _beside = crate::support::beside_others();
