@@ -60,7 +60,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
     let mut child = Child::spawn(&Spec { cpus: job.cpus, env: job.env, gate: true, ..Spec::new(job.argv) })?;
     let target = Target::Process { pid: child.pid(), inherit: true, enable_on_exec: true };
-    let set = if availability().pmu { Set::Full } else { Set::Software };
+    let set = if availability().pmu { Set::Full } else { Set::Unaccounted };
     let counters = Counters::open(target, set);
     let mut watch = Watch { sampler: sampler::Sampler::new(child.pid()), tell };
     let prepared =

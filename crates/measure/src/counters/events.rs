@@ -93,6 +93,9 @@ pub(super) const CORE_GROUP: &[&str] = &["cycles", "instructions"];
 pub(super) const SOFTWARE_GROUP: &[&str] =
     &["task-clock", "context-switches", "cpu-migrations", "page-faults", "minor-faults", "major-faults"];
 
+/// Software events that a process's accounts (`wait4`) do not tell since the start of its program.
+pub(super) const UNACCOUNTED_GROUP: &[&str] = &["task-clock", "cpu-migrations", "page-faults"];
+
 /// The event with this name.
 pub fn find(name: &str) -> Option<&'static Event> {
     EVENTS.iter().find(|event| event.name == name)

@@ -35,6 +35,9 @@ pub enum Set {
     Core,
     /// The kernel's own: time, switches, migrations, faults.
     Software,
+    /// Of them those that the kernel's accounts of a process do not hold, or hold from before its program began: each event
+    /// that nobody counts yet costs the kernel a change of its own code, twice.
+    Unaccounted,
     /// Every event of [`EVENTS`], and top-down where the CPU gives it. Groups take turns on the counters.
     Full,
     /// Cycles, instructions and the events of top-down level 1.
@@ -164,23 +167,29 @@ impl Counters {
 
 /// The events of a set that have a name on every machine.
 fn names(set: Set) -> impl Iterator<Item = &'static str> {
-    let software = events::SOFTWARE_GROUP.iter().filter(move |_| matches!(set, Set::Software | Set::Full));
+    let software: &[&'static str] = match set {
+        Set::Software | Set::Full => events::SOFTWARE_GROUP,
+        Set::Unaccounted => events::UNACCOUNTED_GROUP,
+        Set::Core | Set::TopDown => &[],
+    };
     let hardware: &[&[&'static str]] = match set {
-        Set::Software => &[],
+        Set::Software | Set::Unaccounted => &[],
         Set::Core | Set::TopDown => &[events::CORE_GROUP],
         Set::Full => events::HARDWARE_GROUPS,
     };
-    software.chain(hardware.iter().copied().flatten()).copied()
+    software.iter().chain(hardware.iter().copied().flatten()).copied()
 }
 
 /// The groups of a set on this machine, the most wanted first.
 fn wishes(set: Set) -> Vec<Wish> {
     let mut wishes = Vec::new();
-    if matches!(set, Set::Software | Set::Full) {
-        wishes.push(Wish::plain(events::SOFTWARE_GROUP));
+    match set {
+        Set::Software | Set::Full => wishes.push(Wish::plain(events::SOFTWARE_GROUP)),
+        Set::Unaccounted => wishes.push(Wish::plain(events::UNACCOUNTED_GROUP)),
+        Set::Core | Set::TopDown => {}
     }
     wishes.extend(match set {
-        Set::Software => Vec::new(),
+        Set::Software | Set::Unaccounted => Vec::new(),
         Set::Core | Set::TopDown => hardware_wishes(&[events::CORE_GROUP]),
         Set::Full => hardware_wishes(events::HARDWARE_GROUPS),
     });
