@@ -138,10 +138,11 @@ Machines: prompts that name their host (root@db1:~#) tell machines apart. With -
 expression each line that matches it begins a machine; its first group is the machine's name, and lines with the same name \
 are one machine: --split '(?i)^#+ (intel|arm)'.
 
-Several machines give one record each, in the state folder or in the folder that --output names.
+Several machines give one record each, in the state folder or in the folder that --output names; one whose name ends in / \
+is made.
 
 What is not told stays unknown. Figures that cannot be true are kept as text only. Lines that belong to no tool's output \
-are counted.";
+are counted; -v prints them.";
 
 /// Options of `inspect`.
 #[derive(Debug, Args)]

@@ -70,6 +70,23 @@ fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
 }
 
 #[test]
+fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_told_once() {
+    let place = folder();
+    let (text, out) = (place.path().join("mail.txt"), place.path().join("new/records"));
+    let prose: String = (1..=9).map(|line| format!("Sentence {line} of a letter.\n")).collect();
+    fs::write(&text, prose + TWO).unwrap();
+    let out = out.to_str().unwrap();
+    import(&["--output", out], &text).fails(2, &["db1", "ends in /"]);
+    assert!(!Path::new(out).exists(), "made without having been asked for");
+    let usual = import(&["--output", &format!("{out}/")], &text);
+    assert_eq!((usual.code, records(Path::new(out)).len()), (Some(0), 2), "{usual:?}");
+    assert_eq!(usual.stdout.matches("Not understood").count(), 1, "{}", usual.stdout);
+    assert!(usual.stdout.contains("and 5 more") && !usual.stdout.contains("Sentence 9"), "{}", usual.stdout);
+    let whole = import(&["-v", "--output", out], &text);
+    assert!(whole.stdout.contains("Sentence 9") && !whole.stdout.contains("5 more"), "{}", whole.stdout);
+}
+
+#[test]
 fn one_of_several_is_named_or_numbered() {
     let place = folder();
     let text = place.path().join("mail.txt");
