@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use diagnose::Reading;
 use diagnose::findings::{Case, RULES};
 use record::machine::{Cache, CacheKind, Cpu, Node};
 use record::{Measurement, Record, Where};
@@ -131,9 +132,9 @@ fn main() {
 
 /// The rules that take longest, each at its best of several times.
 fn slowest_rules(record: &Record) {
-    let levels = diagnose::levels::levels(record);
-    let numa = diagnose::numa::numa(record);
-    let case = Case::new(record, &levels, numa.as_ref());
+    let reading = Reading::new(record);
+    let numa = diagnose::numa::numa(&reading);
+    let case = Case::new(&reading, numa.as_ref());
     let best = |run: &dyn Fn()| {
         let took = (0..11).map(|_| {
             let from = Instant::now();
@@ -153,12 +154,12 @@ fn slowest_rules(record: &Record) {
             (rule.name, took)
         })
         .collect();
-    parts.push(("(levels)", best(&|| drop(std::hint::black_box(diagnose::levels::levels(record))))));
-    parts.push(("(numa)", best(&|| drop(std::hint::black_box(diagnose::numa::numa(record))))));
-    parts.push(("(index)", best(&|| drop(std::hint::black_box(Case::new(record, &levels, numa.as_ref()))))));
-    parts.push(("(plan)", best(&|| drop(std::hint::black_box(diagnose::plan::of_nodes(record))))));
-    parts.push(("(scaling)", best(&|| drop(std::hint::black_box(diagnose::scaling::scaling(record))))));
-    let resources = || drop(std::hint::black_box(diagnose::resources::resources(record, &levels)));
+    parts.push(("(levels)", best(&|| drop(std::hint::black_box(diagnose::levels::levels(&reading))))));
+    parts.push(("(numa)", best(&|| drop(std::hint::black_box(diagnose::numa::numa(&reading))))));
+    parts.push(("(reading)", best(&|| drop(std::hint::black_box(Reading::new(record))))));
+    parts.push(("(plan)", best(&|| drop(std::hint::black_box(diagnose::plan::of_nodes(&reading))))));
+    parts.push(("(scaling)", best(&|| drop(std::hint::black_box(diagnose::scaling::scaling(&reading))))));
+    let resources = || drop(std::hint::black_box(diagnose::resources::resources(&reading)));
     parts.push(("(resources)", best(&resources)));
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, took) in parts.iter().take(8) {

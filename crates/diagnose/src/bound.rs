@@ -4,11 +4,12 @@
 mod core;
 mod time;
 
+use record::Measurement;
 use record::diagnosis::{Bound, Evidence};
 use record::units::figure;
-use record::{Measurement, Record};
 
 use crate::figures::evidence;
+use crate::reading::Reading;
 
 /// Shorter commands are little more than the start of a process.
 const SHORT: f64 = 0.01;
@@ -19,7 +20,7 @@ const SECOND: f64 = 0.2;
 
 /// The figures of a command, read out of a record.
 struct Facts<'a> {
-    record: &'a Record,
+    reading: &'a Reading<'a>,
     time: &'a Measurement,
     wall: f64,
     user: f64,
@@ -48,18 +49,18 @@ impl Cause {
 }
 
 impl<'a> Facts<'a> {
-    fn of(record: &'a Record) -> Option<Self> {
+    fn of(reading: &'a Reading<'a>) -> Option<Self> {
         // With threads it is a step of scaling.
         let alone = |m: &&Measurement| {
             m.place.word("workload") == Some("command") && m.place.get("threads").is_none()
         };
-        let time = record.of("workload.time").find(alone)?;
+        let time = reading.of("workload.time").find(alone)?;
         let wall = time.value();
         if time.summary.n == 0 || !wall.is_finite() || wall <= 0.0 {
             return None;
         }
-        let state = |name: &str| state(record, name).map_or(0.0, |m| m.value().max(0.0));
-        let mut threads: Vec<(String, f64)> = record
+        let state = |name: &str| state(reading, name).map_or(0.0, |m| m.value().max(0.0));
+        let mut threads: Vec<(String, f64)> = reading
             .of("workload.cpu_time")
             .filter(|m| m.place.word("state") == Some("on-cpu"))
             .filter_map(|m| Some((m.place.word("thread")?.to_owned(), m.value())))
@@ -67,7 +68,7 @@ impl<'a> Facts<'a> {
         threads.sort_by(|a, b| b.1.total_cmp(&a.1));
         let cpus = time.detail.get("cpus").and_then(|cpus| cpus.as_f64()).unwrap_or(1.0).max(1.0);
         Some(Self {
-            record,
+            reading,
             time,
             wall,
             user: state("user"),
@@ -89,7 +90,7 @@ impl<'a> Facts<'a> {
     }
 
     fn count(&self, event: &str) -> Option<&Measurement> {
-        self.record
+        self.reading
             .of("counter.count")
             .find(|m| m.place.word("workload") == Some("command") && m.place.word("event") == Some(event))
     }
@@ -99,14 +100,14 @@ impl<'a> Facts<'a> {
     }
 
     fn share(&self, category: &str) -> Option<&Measurement> {
-        self.record.of("counter.share").find(|m| m.place.word("category") == Some(category))
+        self.reading.of("counter.share").find(|m| m.place.word("category") == Some(category))
     }
 
     fn ipc(&self) -> Option<&Measurement> {
         let counted = |m: &&Measurement| {
             m.place.word("workload") == Some("command") && m.place.word("source") == Some("pmu")
         };
-        self.record.of("core.ipc").find(counted)
+        self.reading.of("core.ipc").find(counted)
     }
 
     fn around(&self, name: &str) -> Option<f64> {
@@ -135,8 +136,8 @@ fn distance(a: f64, b: f64) -> f64 {
     (a / b).ln().abs()
 }
 
-fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
-    record.of("workload.cpu_time").find(|m| {
+fn state<'a>(reading: &'a Reading<'a>, name: &str) -> Option<&'a Measurement> {
+    reading.of("workload.cpu_time").find(|m| {
         m.place.word("workload") == Some("command")
             && m.place.word("state") == Some(name)
             && m.place.get("thread").is_none()
@@ -144,8 +145,8 @@ fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
 }
 
 /// What the command of a record was bound by; `None` for a record without one.
-pub fn bound(record: &Record) -> Option<Bound> {
-    let facts = Facts::of(record)?;
+pub fn bound(reading: &Reading) -> Option<Bound> {
+    let facts = Facts::of(reading)?;
     let mut evidence = base_evidence(&facts);
     if facts.wall < SHORT {
         return Some(Bound {
@@ -203,7 +204,7 @@ fn base_evidence(facts: &Facts) -> Vec<Evidence> {
         ("off-cpu", "nothing of it ran or was ready"),
     ];
     for (name, says) in states {
-        all.extend(state(facts.record, name).map(|m| evidence(m, says)));
+        all.extend(state(facts.reading, name).map(|m| evidence(m, says)));
     }
     all
 }

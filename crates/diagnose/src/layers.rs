@@ -1,16 +1,16 @@
 //! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
 //! interrupts or without.
 
-use record::Record;
 use record::diagnosis::Layer;
 use record::units::percent;
 
 use crate::figures::place;
+use crate::reading::Reading;
 
 /// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against.
 /// Layers timed in different units are not held against each other: none then.
-pub fn layers(record: &Record) -> Vec<Layer> {
-    let mut timed: Vec<_> = record.of("layer.time").filter(|m| m.value() > 0.0).collect();
+pub fn layers(reading: &Reading) -> Vec<Layer> {
+    let mut timed: Vec<_> = reading.of("layer.time").filter(|m| m.value() > 0.0).collect();
     timed.sort_by(|a, b| a.value().total_cmp(&b.value()));
     let Some(fastest) = timed.first().copied() else { return Vec::new() };
     if timed.iter().any(|m| m.unit != fastest.unit || m.method != fastest.method) {
@@ -41,7 +41,11 @@ pub fn layers(record: &Record) -> Vec<Layer> {
 mod tests {
     use super::*;
     use crate::samples::machine;
-    use record::{Measurement, Where};
+    use record::{Measurement, Record, Where};
+
+    fn layers(record: &Record) -> Vec<Layer> {
+        super::layers(&Reading::new(record))
+    }
 
     fn timed(record: &mut Record, layer: &str, interrupts: &str, ticks: f64) {
         let place = Where::new().with("layer", layer).with("interrupts", interrupts);

@@ -1,15 +1,15 @@
 //! The levels of the memory hierarchy: the latency curve of one CPU, held against the caches that the kernel
 //! advertises for it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::units::{bytes, figure};
-use record::{Level, Measurement, Record};
+use record::{Level, Measurement, Record, Where};
 
 use crate::curve::{Curve, Edge, Plateau};
-use crate::figures::place_but;
+use crate::reading::Reading;
 
 /// From this share of the advertised size on a cache is as advertised: sets, ways and the program's own stack and page
 /// tables account for the rest.
@@ -33,22 +33,22 @@ const LEAST_POINTS: usize = 3;
 ///
 /// The curve is that of the CPU with the most points, on 2 MiB pages where they were had and 4 KiB pages for the
 /// sizes below them, on the node that is nearest.
-pub fn levels(record: &Record) -> Vec<Level> {
-    let Some(source) = Source::of(record) else {
+pub fn levels(reading: &Reading) -> Vec<Level> {
+    let Some(source) = Source::of(reading) else {
         return Vec::new();
     };
     let curve = Curve::new(source.points.iter().map(|m| (size_of(m), m.value())));
     if curve.len() < LEAST_POINTS {
         return Vec::new();
     }
-    let caches = advertised(record, source.cpu);
+    let caches = advertised(reading.record, source.cpu);
     let found = name(&curve, &caches);
     let mut levels: Vec<Level> = Vec::new();
     for named in found {
         // A level may be named at a place between two plateaus: it is never faster than the one before.
         let latency_ns = named.latency.max(levels.last().map_or(0.0, |level| level.latency_ns));
         levels.push(Level {
-            latency_cycles: source.cycles(record, named.flat, latency_ns),
+            latency_cycles: source.cycles(reading, named.flat, latency_ns),
             latency_ns,
             measured_bytes: named.left_at,
             advertised_bytes: named.advertised,
@@ -66,9 +66,9 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(record: &'a Record) -> Option<Self> {
+    fn of(reading: &Reading<'a>) -> Option<Self> {
         let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
-        for m in record.of("load.latency").filter(|m| size_of(m) > 0) {
+        for m in reading.of("load.latency").filter(|m| size_of(m) > 0) {
             cpus.entry(m.place.count("cpu")).or_default().push(m);
         }
         let mut best: Option<Self> = None;
@@ -93,12 +93,16 @@ impl<'a> Source<'a> {
     }
 
     /// Latency in cycles over the working sets of `flat`: as measured, else by the clock of one core.
-    fn cycles(&self, record: &Record, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
-        let places: HashSet<String> = self.points.iter().map(|m| place_but(m, "")).collect();
-        let mut cycles: Vec<f64> = record
+    fn cycles(&self, reading: &Reading, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
+        let within = |m: &&Measurement| (flat.0..=flat.1).contains(&size_of(m));
+        let mut places: HashMap<u64, Vec<&Where>> = HashMap::new();
+        for m in self.points.iter().copied().filter(within) {
+            places.entry(size_of(m)).or_default().push(&m.place);
+        }
+        let mut cycles: Vec<f64> = reading
             .of("load.latency_cycles")
-            .filter(|m| (flat.0..=flat.1).contains(&size_of(m)))
-            .filter(|m| places.contains(&place_but(m, "")))
+            .filter(within)
+            .filter(|m| places.get(&size_of(m)).is_some_and(|places| places.contains(&&m.place)))
             .map(Measurement::value)
             .filter(|value| value.is_finite() && *value > 0.0)
             .collect();
@@ -106,7 +110,7 @@ impl<'a> Source<'a> {
             cycles.sort_by(f64::total_cmp);
             return Some(median_of_sorted(&cycles));
         }
-        let clock = record.of("core.clock").find(|m| {
+        let clock = reading.of("core.clock").find(|m| {
             m.place.word("active") == Some("one")
                 && m.place.word("vector") == Some("scalar")
                 && m.place.count("cpu") == self.cpu.map(u64::from)

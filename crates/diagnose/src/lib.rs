@@ -15,6 +15,7 @@ pub mod levels;
 pub mod numa;
 pub mod parts;
 pub mod plan;
+pub mod reading;
 pub mod resources;
 #[cfg(test)]
 mod samples;
@@ -24,27 +25,29 @@ mod usl;
 
 use record::{Diagnosis, Record};
 
+pub use reading::Reading;
+
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
 pub fn diagnose(record: &Record) -> Diagnosis {
-    let levels = levels::levels(record);
-    let numa = numa::numa(record);
-    let case = findings::Case::new(record, &levels, numa.as_ref());
+    let reading = &Reading::new(record);
+    let numa = numa::numa(reading);
+    let case = findings::Case::new(reading, numa.as_ref());
     let (findings, not_looked_for) = (findings::findings(&case), findings::not_looked_for(&case));
-    let mut resources = resources::resources(record, &levels);
-    let grounds = ladders::Grounds { record, levels: &levels, findings: &findings, numa: numa.as_ref() };
+    let mut resources = resources::resources(reading);
+    let grounds = ladders::Grounds { reading, findings: &findings, numa: numa.as_ref() };
     let ladders = ladders::ladders(grounds, &mut resources);
     Diagnosis {
         resources,
-        not_reached: resources::not_reached(record, &levels),
+        not_reached: resources::not_reached(reading),
         findings,
         ladders,
         not_looked_for,
-        levels,
+        levels: reading.levels().to_vec(),
         numa,
-        scaling: scaling::scaling(record),
-        siblings: siblings::siblings(record),
-        layers: layers::layers(record),
-        plan: plan::of_nodes(record),
-        bound: bound::bound(record),
+        scaling: scaling::scaling(reading),
+        siblings: siblings::siblings(reading),
+        layers: layers::layers(reading),
+        plan: plan::of_nodes(reading),
+        bound: bound::bound(reading),
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::Measurement;
 use record::diagnosis::Numa;
 use record::units::{figure, percent, significant};
-use record::{Measurement, Record};
 
 use crate::distances::{self, Verdict};
 use crate::figures::{median, spread};
+use crate::reading::Reading;
 
 /// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
@@ -27,15 +28,15 @@ pub(crate) struct Cell {
 pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
 
 /// What the matrices say; `None` with fewer than two nodes.
-pub fn numa(record: &Record) -> Option<Numa> {
-    let latency = cells(record.of("numa.latency"));
+pub fn numa(reading: &Reading) -> Option<Numa> {
+    let latency = cells(reading.of("numa.latency"));
     // Of several operations the reading one, which every record has, and of several thread counts the most.
-    let mut reads: Vec<&Measurement> = record.of("numa.bandwidth").collect();
-    let reading = |m: &&Measurement| m.place.word("op") == Some("read");
-    if reads.iter().any(reading) {
-        reads.retain(reading);
+    let mut reads: Vec<&Measurement> = reading.of("numa.bandwidth").collect();
+    let of_reads = |m: &&Measurement| m.place.word("op") == Some("read");
+    if reads.iter().any(of_reads) {
+        reads.retain(of_reads);
     }
-    reads.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    reads.sort_by_cached_key(|m| std::cmp::Reverse(m.place.count("threads")));
     let bandwidth = cells(reads.into_iter());
 
     let rows: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(from, _)| *from).collect();
@@ -46,14 +47,14 @@ pub fn numa(record: &Record) -> Option<Numa> {
     let local = |cells: &Cells| median(cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, c)| c.value));
     let remote = median(latency.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cell.value));
     let slowest = latency.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    let distances = distances::table(&record.machine);
+    let distances = distances::table(&reading.record.machine);
     // Latencies add up over accesses, and so do the times that bytes take.
     let ignoring_factor = mean_over_all(&latency, &rows, &columns, &distances, |ns| ns);
     let bandwidth_factor =
         mean_over_all(&bandwidth, &rows, &columns, &distances, |rate| 1.0 / rate).map(|factor| 1.0 / factor);
     let own = rows.intersection(&columns).count();
     // Times of an emulator hold nothing against a table.
-    let emulated = record.machine.virtualization.emulated == Some(true);
+    let emulated = reading.record.machine.virtualization.emulated == Some(true);
     let verdict = if emulated { Verdict::default() } else { distances::judge(&latency, &distances) };
     let doubtful = latency.values().filter(|cell| !cell.sure).count();
     let mut numa = Numa {
@@ -160,8 +161,12 @@ mod tests {
     use super::*;
     use crate::samples::{machine, measured};
     use proptest::prelude::*;
-    use record::Where;
     use record::machine::Node;
+    use record::{Record, Where};
+
+    fn numa(record: &Record) -> Option<Numa> {
+        super::numa(&Reading::new(record))
+    }
 
     /// A machine with these distances; the figures of `latency` are of (from, to).
     fn with(distances: &[&[u32]], latency: &[((u32, u32), f64)]) -> Record {

@@ -1,13 +1,14 @@
 //! How far each resource is from line speed: its ceiling, where that comes from, and what was delivered.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::units::{bytes, figure, parse_bytes};
 use record::{Level, Measurement, Record};
 
-use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle};
+use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle, place_but};
 use crate::parts;
+use crate::reading::Reading;
 
 /// The clock of all cores at work.
 pub const CORE: &str = "core";
@@ -20,31 +21,33 @@ pub const WAKE_UP: &str = "wake-up";
 
 /// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
 /// absent, and so is memory where nothing measured lay beyond the caches: [`not_reached`] tells that.
-pub fn resources(record: &Record, levels: &[Level]) -> Vec<Resource> {
-    [core(record), memory_bandwidth(record, levels), memory_latency(record, levels), wake_up(record)]
+pub fn resources(reading: &Reading) -> Vec<Resource> {
+    [core(reading), memory_bandwidth(reading), memory_latency(reading), wake_up(reading)]
         .into_iter()
         .flatten()
         .collect()
 }
 
 /// What was measured of memory only within the caches, a sentence each.
-pub fn not_reached(record: &Record, levels: &[Level]) -> Vec<String> {
+pub fn not_reached(reading: &Reading) -> Vec<String> {
+    let Reading { record, .. } = *reading;
     let mut said = Vec::new();
     // What other tools walked is theirs to say, and measuring again is not this machine's to do.
     if record.import.is_some() {
         return said;
     }
-    let bus = || record.of("memory.bandwidth").filter(|m| m.summary.n > 0);
-    if let Some(most) = bus().map(walked).max().filter(|most| *most < beyond(record, levels, Walk::Arrays)) {
+    let bus = || reading.of("memory.bandwidth").filter(|m| m.summary.n > 0);
+    let least = beyond(record, reading.levels(), Walk::Arrays);
+    if let Some(most) = bus().map(walked).max().filter(|most| *most < least) {
         said.push(format!(
             "memory bandwidth not reached: the largest arrays were {} together, within the caches; linespeed run \
              bandwidth --full",
             bytes(most)
         ));
     }
-    let least = beyond(record, levels, Walk::Loads);
-    let pair = pages(record).and_then(|(small, _)| small.place.count("bytes"));
-    let any = || record.of("load.latency").filter(|m| m.summary.n > 0);
+    let least = beyond(record, reading.levels(), Walk::Loads);
+    let pair = reading.pages().and_then(|(small, _)| small.place.count("bytes"));
+    let any = || reading.of("load.latency").filter(|m| m.summary.n > 0);
     let largest = any().filter_map(|m| m.place.count("bytes")).max();
     if let Some(most) = pair.or(largest).filter(|most| *most < least) {
         // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
@@ -168,16 +171,13 @@ fn ceiling_text(source: Option<CeilingSource>, parts: &str, measured: &str) -> S
 }
 
 /// The core clock: what all cores together deliver of what one advertises.
-fn core(record: &Record) -> Option<Resource> {
-    let plain: Vec<&Measurement> =
-        record.of("core.clock").filter(|m| is_at(m, &[("vector", "scalar")])).collect();
-    let scalar =
-        |active: &'static str| plain.iter().copied().filter(move |m| is_at(m, &[("active", active)]));
+fn core(reading: &Reading) -> Option<Resource> {
+    let scalar = |active: &str| reading.clocks("scalar", active).iter().copied();
     let best = scalar("one").chain(scalar("all")).map(Measurement::value).fold(0.0, f64::max);
     let (active, how) =
         if scalar("all").next().is_some() { ("all", "all at work") } else { ("one", "one at work") };
     let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
-    let ceiling = ceiling(record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
+    let ceiling = ceiling(reading.record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
     let source = ceiling.map(|(_, source)| source);
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
     let cpus = cpus_text(&cpus_of(scalar(active))).unwrap_or_else(|| "the CPUs".to_owned());
@@ -202,9 +202,9 @@ fn core(record: &Record) -> Option<Resource> {
 }
 
 /// Bandwidths in bus bytes whose arrays were mostly memory.
-fn on_the_bus<'a>(record: &'a Record, levels: &[Level]) -> Vec<&'a Measurement> {
-    let least = beyond(record, levels, Walk::Arrays);
-    let all = record.of("memory.bandwidth").filter(|m| is_at(m, &[("bytes_counted", "bus")]));
+fn on_the_bus<'a>(reading: &Reading<'a>) -> Vec<&'a Measurement> {
+    let least = beyond(reading.record, reading.levels(), Walk::Arrays);
+    let all = reading.of("memory.bandwidth").filter(|m| is_at(m, &[("bytes_counted", "bus")]));
     all.filter(|m| walked(m) >= least && m.value() > 0.0).collect()
 }
 
@@ -223,11 +223,8 @@ fn triad_of<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
 }
 
 /// The best bandwidth measured and the triad that stands for what is delivered; `None` where one is missing.
-pub(crate) fn bandwidths<'a>(
-    record: &'a Record,
-    levels: &[Level],
-) -> Option<(&'a Measurement, &'a Measurement)> {
-    let all = on_the_bus(record, levels);
+pub(crate) fn bandwidths<'a>(reading: &Reading<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
+    let all = on_the_bus(reading);
     Some((fastest(&all)?, triad_of(&all)?))
 }
 
@@ -238,10 +235,10 @@ fn maybe_cached(record: &Record, triad: &Measurement) -> Option<String> {
 }
 
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
-fn memory_bandwidth(record: &Record, levels: &[Level]) -> Option<Resource> {
-    let (best, triad) = bandwidths(record, levels)?;
+fn memory_bandwidth(reading: &Reading) -> Option<Resource> {
+    let (best, triad) = bandwidths(reading)?;
     let threads = triad.place.count("threads")?;
-    let channels = parts::channels(&record.machine);
+    let channels = parts::channels(&reading.record.machine);
     let ceiling = ceiling(channels.map(|channels| channels.bytes_per_second), Some(best.value()));
     let source = ceiling.map(|(_, source)| source);
     let from_parts = channels.map_or_else(String::new, |channels| channels.words(channels.mt_s));
@@ -265,32 +262,43 @@ fn memory_bandwidth(record: &Record, levels: &[Level]) -> Option<Resource> {
             ceiling_text(source, &from_parts, &from_best)
         ),
         doubt: doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best)))
-            .or_else(|| maybe_cached(record, triad)),
+            .or_else(|| maybe_cached(reading.record, triad)),
     })
 }
 
-/// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set that both have.
-pub(crate) fn pages(record: &Record) -> Option<(&Measurement, &Measurement)> {
-    let on = |page: &'static str| record.of("load.latency").filter(move |m| is_at(m, &[("page", page)]));
-    // By place, since records of many CPUs and nodes hold hundreds of thousands of points.
-    let huge: HashMap<String, &Measurement> =
-        on("2MiB").map(|m| (crate::figures::place_but(m, "page"), m)).collect();
-    let pairs = on("4KiB").filter_map(|small| {
-        let huge = *huge.get(&crate::figures::place_but(small, "page"))?;
-        let usable = small.value() > 0.0 && huge.value() > 0.0;
-        usable.then_some((small.place.count("bytes")?, small, huge))
-    });
-    // Of several CPUs or nodes at that size the nearest memory stands for the machine.
-    let (_, small, huge) = pairs.max_by(|a, b| a.0.cmp(&b.0).then(b.2.value().total_cmp(&a.2.value())))?;
-    Some((small, huge))
+/// What [`Reading::pages`] tells, from load latencies.
+pub(crate) fn pages<'a>(
+    latencies: impl Iterator<Item = &'a Measurement>,
+) -> Option<(&'a Measurement, &'a Measurement)> {
+    let mut sizes: BTreeMap<u64, [Vec<&Measurement>; 2]> = BTreeMap::new();
+    for m in latencies.filter(|m| m.value() > 0.0) {
+        let page = match m.place.word("page") {
+            Some("4KiB") => 0,
+            Some("2MiB") => 1,
+            _ => continue,
+        };
+        if let Some(bytes) = m.place.count("bytes") {
+            sizes.entry(bytes).or_default()[page].push(m);
+        }
+    }
+    sizes.values().rev().find_map(|[small, huge]| {
+        // By place: a size may have been measured on thousands of CPUs and nodes.
+        let huge: HashMap<String, &Measurement> = huge.iter().map(|m| (place_but(m, "page"), *m)).collect();
+        let pairs = small.iter().filter_map(|small| Some((*small, *huge.get(&place_but(small, "page"))?)));
+        // Of several the nearest memory stands for the machine.
+        pairs.max_by(|a, b| b.1.value().total_cmp(&a.1.value()))
+    })
+}
+
+/// [`Reading::pages`], where that working set was mostly memory.
+pub(crate) fn memory_pages<'a>(reading: &Reading<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
+    let least = beyond(reading.record, reading.levels(), Walk::Loads);
+    reading.pages().filter(|(small, _)| small.place.count("bytes").is_some_and(|bytes| bytes >= least))
 }
 
 /// Memory latency: what ordinary pages leave of the hardware's latency.
-fn memory_latency(record: &Record, levels: &[Level]) -> Option<Resource> {
-    let (small, huge) = pages(record)?;
-    if small.place.count("bytes")? < beyond(record, levels, Walk::Loads) {
-        return None;
-    }
+fn memory_latency(reading: &Reading) -> Option<Resource> {
+    let (small, huge) = memory_pages(reading)?;
     let ceiling = huge.value().min(small.value());
     let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let cpu = small.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
@@ -307,14 +315,9 @@ fn memory_latency(record: &Record, levels: &[Level]) -> Option<Resource> {
 }
 
 /// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
-fn wake_up(record: &Record) -> Option<Resource> {
-    let all: Vec<&Measurement> = record
-        .of("wakeup.latency")
-        .filter(|m| m.place.switch("corrected") != Some(true) && m.value() > 0.0)
-        .collect();
-    let at = |policy: &'static str, setting: &'static str| {
-        let wanted = all.iter().copied();
-        middle(wanted.filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)])))
+fn wake_up(reading: &Reading) -> Option<Resource> {
+    let at = |policy: &str, setting: &str| {
+        middle(reading.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0))
     };
     let delivered = at("other", "as-is")?;
     let settings = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
@@ -346,7 +349,7 @@ mod tests {
     use record::machine::MemoryDevice;
 
     fn resources_of(record: &Record) -> Vec<Resource> {
-        resources(record, &crate::levels::levels(record))
+        resources(&Reading::new(record))
     }
 
     fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
@@ -447,7 +450,7 @@ mod tests {
         let curve = [(32 << 10, 1.2), (1 << 20, 4.0), (32 << 20, 30.0), (u64::MAX, 165.0)];
         add_curve(&mut record, "2MiB", &steps(&sizes(4 << 10, 128 << 20), &curve));
         add_curve(&mut record, "4KiB", &steps(&sizes(4 << 10, 8 << 20), &curve));
-        let said = not_reached(&record, &crate::levels::levels(&record)).join(" ");
+        let said = not_reached(&Reading::new(&record)).join(" ");
         assert!(said.contains("on ordinary pages not reached: the largest working set was 8 MiB"), "{said}");
         assert!(said.contains("on 2 MiB pages memory answers in 165 ns"), "{said}");
     }

@@ -5,6 +5,7 @@ use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::{Measurement, Record, Where};
 
 use crate::findings::{Case, Rule};
+use crate::reading::Reading;
 
 /// Eight sizes an octave from `from` to `to` bytes, whole lines.
 pub fn sizes(from: u64, to: u64) -> Vec<u64> {
@@ -179,9 +180,9 @@ pub fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u3
 /// What one rule finds in a record, each finding held against what all must have; nothing where it says that an input is
 /// missing.
 pub fn found(record: &Record, rule: Rule) -> Vec<Finding> {
-    let levels = crate::levels::levels(record);
-    let numa = crate::numa::numa(record);
-    let case = Case::new(record, &levels, numa.as_ref());
+    let reading = Reading::new(record);
+    let numa = crate::numa::numa(&reading);
+    let case = Case::new(&reading, numa.as_ref());
     if (rule.missing)(&case).is_some() {
         return Vec::new();
     }
@@ -193,7 +194,7 @@ pub fn found(record: &Record, rule: Rule) -> Vec<Finding> {
 
 /// What a rule says that it misses in a record; then it must find nothing in it either.
 pub fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
-    let levels = crate::levels::levels(record);
-    let numa = crate::numa::numa(record);
-    (rule.missing)(&Case::new(record, &levels, numa.as_ref()))
+    let reading = Reading::new(record);
+    let numa = crate::numa::numa(&reading);
+    (rule.missing)(&Case::new(&reading, numa.as_ref()))
 }

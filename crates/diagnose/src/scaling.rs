@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
 use record::units::percent;
-use record::{Mark, Measurement, Record};
+use record::{Mark, Measurement};
 
 use crate::figures::{RESOLUTION, median};
+use crate::reading::Reading;
 use crate::usl::{Fit, Point, fit};
 
 /// The placement that takes one CPU of each core before any sibling.
@@ -23,12 +24,12 @@ const POOR: f64 = 0.05;
 /// Steps of one workload and placement that are looked at; real ones have about twenty.
 const MOST_STEPS: usize = 4096;
 /// One entry for each workload and placement of which there are at least two steps.
-pub fn scaling(record: &Record) -> Vec<Scaling> {
+pub fn scaling(reading: &Reading) -> Vec<Scaling> {
     let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
     // By name, since a record may hold any number of them.
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut lines: HashMap<(&str, &str), usize> = HashMap::new();
-    for m in record.of("workload.throughput") {
+    for m in reading.of("workload.throughput") {
         let (Some(workload), Some(placement)) = (m.place.word("workload"), m.place.word("placement")) else {
             continue;
         };
@@ -46,7 +47,7 @@ pub fn scaling(record: &Record) -> Vec<Scaling> {
             of_workload[at].points.push(point);
         }
     }
-    let cores = record.machine.counts.cores;
+    let cores = reading.record.machine.counts.cores;
     let mut all = Vec::new();
     for (workload, mut lines) in workloads {
         share_the_first(&mut lines);
@@ -302,7 +303,11 @@ mod tests {
     use crate::samples::{machine, measured};
     use crate::usl::throughput;
     use proptest::prelude::*;
-    use record::Where;
+    use record::{Record, Where};
+
+    fn scaling(record: &Record) -> Vec<Scaling> {
+        super::scaling(&Reading::new(record))
+    }
 
     fn add(record: &mut Record, workload: &str, placement: &str, threads: u32, value: f64) {
         let place =

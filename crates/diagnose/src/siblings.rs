@@ -3,22 +3,24 @@
 
 use std::collections::BTreeMap;
 
+use record::Measurement;
 use record::diagnosis::{Basis, SiblingsAdd};
 use record::units::{figure, percent, significant};
-use record::{Measurement, Record};
+
+use crate::reading::Reading;
 
 /// Workloads that are looked at.
 const MOST: usize = 64;
 
 /// One entry a workload (and block size, where it has one), of machines whose cores have siblings.
-pub fn siblings(record: &Record) -> Vec<SiblingsAdd> {
-    let counts = &record.machine.counts;
+pub fn siblings(reading: &Reading) -> Vec<SiblingsAdd> {
+    let counts = &reading.record.machine.counts;
     let (Some(cores), Some(cpus)) = (counts.cores, counts.cpus_online) else { return Vec::new() };
     if cores == 0 || cpus <= cores {
         return Vec::new();
     }
     let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
-    for m in record.of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m)) {
+    for m in reading.of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m)) {
         let (Some(workload), Some(threads)) = (m.place.word("workload"), m.place.count("threads")) else {
             continue;
         };
@@ -86,7 +88,11 @@ fn one(
 mod tests {
     use super::*;
     use crate::samples::machine;
-    use record::Where;
+    use record::{Record, Where};
+
+    fn siblings(record: &Record) -> Vec<SiblingsAdd> {
+        super::siblings(&Reading::new(record))
+    }
 
     /// The published openssl figures (aes-256-ige, blocks of 8 KiB, kB/s) of machines of so many cores and CPUs.
     fn openssl(cores: u32, cpus: u32, figures: &[(u32, f64)]) -> Record {

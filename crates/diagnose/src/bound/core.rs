@@ -1,7 +1,7 @@
 //! What the cores waited for while they ran a command, by counters and ceilings.
 
+use record::Measurement;
 use record::units::{figure, percent, significant};
-use record::{Measurement, Record};
 
 use super::{Cause, Facts, detail};
 use crate::figures::{evidence, told};
@@ -16,9 +16,9 @@ const NEAR_CEILING: f64 = 0.6;
 
 /// What its misses of the last cache move, B/s of the time in which it ran, with the count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
-    let record: &'a Record = facts.record;
     let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| {
-        record
+        facts
+            .reading
             .of("counter.count")
             .find(|m| m.place.word("workload") == Some("command") && m.place.word("event") == Some(event))
     })?;

@@ -1,7 +1,7 @@
 //! Each cause on a record where it is the answer, and where its figures are missing.
 
 use proptest::prelude::*;
-use record::Where;
+use record::{Record, Where};
 
 use super::*;
 use crate::samples::measured;
@@ -47,6 +47,10 @@ fn with_detail(mut record: Record, key: &str, json: &str) -> Record {
     let value = read.measurements[0].detail[key].clone();
     record.measurements[0].detail.insert(key.to_owned(), value);
     record
+}
+
+fn bound(record: &Record) -> Option<Bound> {
+    super::bound(&Reading::new(record))
 }
 
 #[track_caller]

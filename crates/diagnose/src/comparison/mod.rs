@@ -58,8 +58,8 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let known: Vec<Known> = sides
         .iter()
         .map(|side| {
-            let levels = crate::levels::levels(side.record);
-            Known { record: side.record, digest: digest::digest(side.record, &levels) }
+            let reading = crate::Reading::new(side.record);
+            Known { record: side.record, digest: digest::digest(side.record, reading.levels()) }
         })
         .collect();
     let facts: Vec<Vec<facts::Fact>> = sides.iter().map(|side| facts::facts(side.record)).collect();

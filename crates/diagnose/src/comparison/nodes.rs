@@ -177,7 +177,7 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
     let other: Vec<&Measurement> =
         matrix.iter().filter(|m| m.place.get("from") != m.place.get("to")).copied().collect();
     if let Some(datum) = Datum::over(&own, "nodes") {
-        let told = crate::numa::numa(record);
+        let told = crate::numa::numa(&crate::Reading::new(record));
         all.push(Reach {
             what: "load latency".to_owned(),
             unit: "ns".to_owned(),

@@ -6,7 +6,7 @@ use record::units::figure;
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_told};
 use super::{Case, Rule, finding, inputs, is_virtual, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, middle, told};
+use crate::figures::{cpus_of, cpus_text, evidence, middle, told};
 use crate::resources::CORE;
 
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
@@ -17,7 +17,7 @@ pub const RULE: Rule = Rule { name: "all-core-clock", resource: Some(CORE), miss
 const TURBO: f64 = 1.0 / 3.0;
 
 fn missing(case: &Case) -> Option<&'static str> {
-    let all = case.of("core.clock").find(|m| is_at(m, &[("active", "all"), ("vector", "scalar")]));
+    let all = case.clocks("scalar", "all").next();
     inputs::clock(case).or_else(|| inputs::told(all, "the clock of all cores together"))
 }
 
@@ -43,8 +43,7 @@ fn below_one(case: &Case) -> Option<Finding> {
     if machine.processor.base_hz.or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
         return None;
     }
-    let alone = case.of("core.clock").filter(|m| is_at(m, &[("active", "one"), ("vector", "scalar")]));
-    let alone = middle(alone)?;
+    let alone = middle(case.clocks("scalar", "one"))?;
     let mut found = below(case, "all", |_| Some(alone.value()));
     found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
     let what =

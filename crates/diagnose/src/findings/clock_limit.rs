@@ -11,7 +11,7 @@ use record::units::figure;
 
 use super::clock_cause::cause;
 use super::{Case, Rule, costs, finding, inputs};
-use crate::figures::{RESOLUTION, cpus_of, cpus_text, evidence, is_at, share_of, spread, told, verdict};
+use crate::figures::{RESOLUTION, cpus_of, cpus_text, evidence, share_of, spread, told, verdict};
 use crate::resources::CORE;
 
 /// One core alone against its highest clock.
@@ -49,8 +49,8 @@ pub(super) fn below<'a>(
     promised: impl Fn(Option<&Cpu>) -> Option<f64>,
 ) -> Vec<Below<'a>> {
     let known: HashMap<u32, &Cpu> = case.record.machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect();
-    let clocks = case.of("core.clock").filter(|m| is_at(m, &[("active", active), ("vector", "scalar")]));
-    let mut found: Vec<Below> = clocks
+    let mut found: Vec<Below> = case
+        .clocks("scalar", active)
         .filter_map(|measured| {
             let cpu = u32::try_from(measured.place.count("cpu")?).ok()?;
             let promised = promised(known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;

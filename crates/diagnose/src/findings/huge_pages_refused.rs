@@ -7,7 +7,7 @@ use record::{Better, Level, Measurement, State};
 use super::page_walk::remedy;
 use super::{Case, Rule, by_model, costs, finding, inputs, is_virtual};
 use crate::figures::{evidence, is_at, loss, severity, told, verdict};
-use crate::resources::{MEMORY_LATENCY, Walk, beyond, pages};
+use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Transparent huge pages refused to this process, with what that costs as measured, where the measurement could take the
 /// refusal back for its own time; or switched off, so that nothing could be measured on 2 MiB pages.
@@ -55,7 +55,7 @@ fn measured(case: &Case) -> Option<Finding> {
     if !is_lifted(case) {
         return None;
     }
-    let (small, huge) = pages(case.record)?;
+    let (small, huge) = case.reading.pages()?;
     let size = small.place.count("bytes")?;
     if size < beyond(case.record, case.levels, Walk::Loads) {
         return None;

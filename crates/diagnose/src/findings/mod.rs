@@ -43,13 +43,12 @@ mod timer_tick;
 mod vector_clock;
 mod virtual_topology;
 
-use std::collections::HashMap;
-
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::statistics::Verdict;
 use record::{Level, Measurement, Record};
 
 use crate::figures::{place, severity, share_of, told};
+use crate::reading::Reading;
 
 /// What a rule sees.
 #[derive(Debug)]
@@ -60,32 +59,42 @@ pub struct Case<'a> {
     pub levels: &'a [Level],
     /// What the matrices of a machine with several nodes say.
     pub numa: Option<&'a Numa>,
-    /// The measurements that have a figure, by metric: a record may hold tens of thousands, and most rules want a few.
-    figures: HashMap<&'a str, Vec<&'a Measurement>>,
+    reading: &'a Reading<'a>,
 }
 
 impl<'a> Case<'a> {
     /// A record with what was read out of it before.
-    pub fn new(record: &'a Record, levels: &'a [Level], numa: Option<&'a Numa>) -> Self {
-        let mut figures: HashMap<&str, Vec<&Measurement>> = HashMap::new();
-        // Figures of a metric mostly stand together.
-        for run in record.measurements.chunk_by(|a, b| a.metric == b.metric) {
-            let all = figures.entry(run[0].metric.as_str()).or_default();
-            all.extend(run.iter().filter(|m| m.summary.n > 0));
-        }
-        figures.retain(|_, all| !all.is_empty());
-        Self { record, levels, numa, figures }
+    pub fn new(reading: &'a Reading<'a>, numa: Option<&'a Numa>) -> Self {
+        Self { record: reading.record, levels: reading.levels(), numa, reading }
     }
 
     /// The measurements of one metric that have a figure.
-    pub fn of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a, '_> {
-        self.figures.get(metric).map_or(&[][..], Vec::as_slice).iter().copied()
+    pub fn of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
+        self.reading.of(metric).filter(has_figure)
     }
 
     /// Whether a metric was measured.
     pub fn has(&self, metric: &str) -> bool {
-        self.figures.contains_key(metric)
+        self.of(metric).next().is_some()
     }
+
+    /// Clocks beside work with these vectors and with these cores at work, as in [`Reading::clocks`], that have a figure.
+    fn clocks(&self, vector: &str, active: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
+        self.reading.clocks(vector, active).iter().copied().filter(has_figure)
+    }
+
+    /// Wake-up latency as measured with this policy and setting, as in [`Reading::wakeups`], that has a figure.
+    fn wakeups(
+        &self,
+        policy: &str,
+        setting: &str,
+    ) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
+        self.reading.wakeups(policy, setting).iter().copied().filter(has_figure)
+    }
+}
+
+fn has_figure(m: &&Measurement) -> bool {
+    m.summary.n > 0
 }
 
 /// One rule: it names what it looks for, and stays silent when its inputs are missing or its loss is not resolved.

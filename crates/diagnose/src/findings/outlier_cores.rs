@@ -9,9 +9,7 @@ use record::statistics::{MAD_SCALE, Verdict};
 use record::units::figure;
 
 use super::{Case, Rule, costs, finding, inputs, lines, of_fact};
-use crate::figures::{
-    RESOLUTION, cpus_of, cpus_text, evidence, is_at, median, share_of, spread, told, verdict,
-};
+use crate::figures::{RESOLUTION, cpus_of, cpus_text, evidence, median, share_of, spread, told, verdict};
 
 /// The clock of each CPU with all at work against the median of those of its kind.
 ///
@@ -25,12 +23,8 @@ fn missing(case: &Case) -> Option<&'static str> {
     if case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() < FEWEST {
         return None;
     }
-    let all = clocks(case);
-    inputs::clock(case).or((all.len() < FEWEST).then_some("the clock of all cores together"))
-}
-
-fn clocks<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
-    case.of("core.clock").filter(|m| is_at(m, &[("active", "all"), ("vector", "scalar")])).collect()
+    inputs::clock(case)
+        .or((case.clocks("scalar", "all").count() < FEWEST).then_some("the clock of all cores together"))
 }
 
 fn find(case: &Case) -> Vec<Finding> {
@@ -38,7 +32,7 @@ fn find(case: &Case) -> Vec<Finding> {
         case.record.machine.cpus.iter().map(|cpu| (u64::from(cpu.id), cpu)).collect();
     // Cores that promise different clocks are told apart by their promise.
     let mut kinds: BTreeMap<(Option<&str>, Option<u64>), Vec<&Measurement>> = BTreeMap::new();
-    for m in clocks(case).into_iter().filter(|m| m.value().is_finite() && m.value() > 0.0) {
+    for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
         let cpu = m.place.count("cpu").and_then(|cpu| known.get(&cpu));
         let kind = cpu.map_or((None, None), |cpu| (cpu.kind.as_deref(), cpu.max_hz));
         kinds.entry(kind).or_default().push(m);
@@ -50,7 +44,7 @@ fn find(case: &Case) -> Vec<Finding> {
 /// Cores of several kinds: a note with the clock of each.
 fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
     let mut kinds: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in clocks(case).into_iter().filter(|m| m.value().is_finite() && m.value() > 0.0) {
+    for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
         let cpu = m.place.count("cpu").and_then(|cpu| known.get(&cpu))?;
         kinds.entry(cpu.kind.as_deref()?).or_default().push(m);
     }

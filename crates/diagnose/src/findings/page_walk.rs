@@ -6,7 +6,7 @@ use record::units::bytes;
 
 use super::{Case, Rule, costs, finding, huge_pages_refused, inputs, is_virtual};
 use crate::figures::{evidence, loss, restore_command, severity, told, write_command};
-use crate::resources::{MEMORY_LATENCY, Walk, beyond, pages};
+use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
 /// beyond the caches.
@@ -16,7 +16,7 @@ const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 fn missing(case: &Case) -> Option<&'static str> {
     inputs::latency(case).or_else(|| {
-        let size = pages(case.record).and_then(|(small, _)| small.place.count("bytes"));
+        let size = case.reading.pages().and_then(|(small, _)| small.place.count("bytes"));
         let Some(size) = size else {
             return Some("load latency on 2 MiB and on 4 KiB pages");
         };
@@ -36,7 +36,7 @@ fn one(case: &Case) -> Option<Finding> {
     if thp == Some("always") || huge_pages_refused::is_lifted(case) {
         return None;
     }
-    let (small, huge) = pages(case.record)?;
+    let (small, huge) = case.reading.pages()?;
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
     let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let mut seen = vec![

@@ -28,10 +28,9 @@ fn find(case: &Case) -> Vec<Finding> {
 
 /// The real-time wake-ups with the longest 99th percentile, tuned where that was measured, with that percentile.
 fn worst<'a>(case: &Case<'a>) -> Option<(&'a record::Measurement, f64)> {
-    let at = |setting: &'static str| {
-        case.of("wakeup.latency")
-            .filter(move |m| is_at(m, &[("policy", "fifo"), ("setting", setting)]))
-            .filter(|m| m.place.switch("corrected") != Some(true) && m.value() > 0.0)
+    let at = |setting: &str| {
+        case.wakeups("fifo", setting)
+            .filter(|m| m.value() > 0.0)
             .filter_map(|m| Some((m, m.summary.p99.filter(|p99| p99.is_finite())?)))
             .max_by(|a, b| a.1.total_cmp(&b.1))
     };

@@ -96,13 +96,10 @@ pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
 
 /// The wake-up latency of `policy` as-is against tuned, whose latency is taken as `more` ns longer.
 pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: f64) -> Option<Gain<'a>> {
-    let at = |setting: &'static str| {
-        let all = case.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true));
-        all.filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)]))
-    };
-    let tuned: HashMap<_, &Measurement> = at("tuned").map(|m| (thread(m), m)).collect();
+    let tuned: HashMap<_, &Measurement> = case.wakeups(policy, "tuned").map(|m| (thread(m), m)).collect();
+    let as_is = case.wakeups(policy, "as-is");
     let pairs: Vec<(&Measurement, &Measurement)> =
-        at("as-is").filter_map(|as_is| Some((as_is, *tuned.get(&thread(as_is))?))).collect();
+        as_is.filter_map(|as_is| Some((as_is, *tuned.get(&thread(as_is))?))).collect();
     let cpus = cpus_of(pairs.iter().map(|pair| pair.0));
     let as_is = middle(pairs.iter().map(|pair| pair.0))?;
     let tuned = middle(pairs.iter().map(|pair| pair.1))?;

@@ -1,6 +1,6 @@
 //! Wide vector work that pulls the core clock down.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::Finding;
 use record::units::figure;
@@ -21,29 +21,32 @@ fn missing(case: &Case) -> Option<&'static str> {
 
 fn find(case: &Case) -> Vec<Finding> {
     // x86-64's names are widths in bits, aarch64's those of its instructions.
-    let mut vectors: Vec<&str> = Vec::new();
-    for vector in case.of("core.clock").filter_map(|m| m.place.word("vector")) {
-        if !vectors.contains(&vector) && vectors.len() < MOST_VECTORS {
-            vectors.push(vector);
+    let mut vectors: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    for m in case.of("core.clock") {
+        let Some(vector) = m.place.word("vector") else { continue };
+        if vectors.len() < MOST_VECTORS || vectors.contains_key(vector) {
+            vectors.entry(vector).or_default().push(m);
         }
     }
-    vectors.sort_unstable_by(|a, b| b.cmp(a));
-    vectors.into_iter().filter(|vector| *vector != "scalar").filter_map(|vector| one(case, vector)).collect()
+    let plain = vectors.remove("scalar").unwrap_or_default();
+    let plain: HashMap<_, &Measurement> = plain.into_iter().map(|m| (at(m), m)).collect();
+    vectors.into_iter().rev().filter_map(|(width, clocks)| one(width, &clocks, &plain)).collect()
 }
 
-fn one(case: &Case, width: &str) -> Option<Finding> {
-    fn clocks<'a>(case: &Case<'a>, vector: &str) -> impl Iterator<Item = &'a Measurement> {
-        case.of("core.clock").filter(move |m| is_at(m, &[("vector", vector)]))
-    }
-    let clocks = |vector| clocks(case, vector);
-    // With as many cores at work on the same CPU.
-    let at = |m: &'_ Measurement| (m.place.count("cpu"), m.place.word("active") == Some("all"));
-    let plain: HashMap<_, &Measurement> = clocks("scalar").map(|m| (at(m), m)).collect();
+/// The CPU of a clock, and whether all cores were at work.
+type At = (Option<u64>, bool);
+
+fn at(m: &Measurement) -> At {
+    (m.place.count("cpu"), m.place.word("active") == Some("all"))
+}
+
+fn one(width: &str, clocks: &[&Measurement], plain: &HashMap<At, &Measurement>) -> Option<Finding> {
+    let at_work = |active| clocks.iter().copied().filter(move |m| is_at(m, &[("active", active)]));
     // With all cores at work where that was measured: it is how such programs run.
-    let active = if clocks(width).any(|m| is_at(m, &[("active", "all")])) { "all" } else { "one" };
-    let mut pairs: Vec<_> = clocks(width)
-        .filter(|m| is_at(m, &[("active", active)]))
+    let active = if at_work("all").next().is_some() { "all" } else { "one" };
+    let mut pairs: Vec<_> = at_work(active)
         .filter_map(|wide| {
+            // With as many cores at work on the same CPU.
             let plain = *plain.get(&at(wide))?;
             Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
         })

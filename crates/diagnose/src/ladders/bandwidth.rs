@@ -9,7 +9,7 @@ use crate::{parts, resources};
 /// triad.
 pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
     if steps.ladder.source == CeilingSource::Parts
-        && let Some(channels) = parts::channels(&grounds.record.machine)
+        && let Some(channels) = parts::channels(&grounds.reading.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second
         && rated > channels.bytes_per_second
     {
@@ -20,7 +20,7 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
         let cause = format!("memory set to {slowest} MT/s");
         steps.take(&cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
     }
-    let (best, triad) = resources::bandwidths(grounds.record, grounds.levels)?;
+    let (best, triad) = resources::bandwidths(grounds.reading)?;
     let op = best.place.word("op").unwrap_or("another mix");
     steps.between(&format!("triad's reads and writes in turn ({op} is the fastest here)"), None, best, triad);
     None

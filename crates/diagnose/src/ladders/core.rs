@@ -9,10 +9,7 @@ use crate::figures::{cpus_of, cpus_text, is_at, median, middle};
 /// From the advertised clock over limits on it, the clocks that all cores reach together, a quota and stolen time to what a
 /// program gets.
 pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
-    let scalar = |active: &'static str| {
-        let all = grounds.record.of("core.clock");
-        all.filter(move |m| is_at(m, &[("active", active), ("vector", "scalar")]))
-    };
+    let scalar = |active: &str| grounds.reading.clocks("scalar", active).iter().copied();
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));
     limit(grounds, steps, one.or(all));
     if let (Some(one), Some(all)) = (one, all) {
@@ -43,7 +40,7 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
         }
     }
     // Where nobody looked at what spinning loops lose, the others' demand tells what a program would.
-    if cpus_of(grounds.record.of("stolen.share")).is_empty()
+    if cpus_of(grounds.reading.of("stolen.share")).is_empty()
         && let Some((_, share, (least, most))) = grounds.found("other-load")
     {
         let takes = (clock - taken) * share;
@@ -64,9 +61,9 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
 /// A limit that somebody set on the clock, as far as one core alone does stay below the ceiling by it.
 fn limit(grounds: Grounds, steps: &mut Steps, alone: Option<&Measurement>) {
     let Some(alone) = alone else { return };
-    let before = &grounds.record.conditions.before;
+    let before = &grounds.reading.record.conditions.before;
     let upper = median(before.clocks.iter().filter_map(|setting| Some(setting.max_hz? as f64)));
-    let base = grounds.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
+    let base = grounds.reading.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
     let set = [
         upper.map(|hz| (hz, format!("the clock is limited to {}", figure(hz, "Hz")))),
         base.map(|hz| (hz as f64, "boost is off".to_owned())),
@@ -79,8 +76,8 @@ fn limit(grounds: Grounds, steps: &mut Steps, alone: Option<&Measurement>) {
 
 /// Whose stolen time it is: where a short run looked at some CPUs only, it says which.
 fn stolen_from(grounds: Grounds) -> String {
-    let looked_at = cpus_of(grounds.record.of("stolen.share"));
-    let all = grounds.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).count();
+    let looked_at = cpus_of(grounds.reading.of("stolen.share"));
+    let all = grounds.reading.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).count();
     match cpus_text(&looked_at) {
         Some(cpus) if looked_at.len() < all => format!("time stolen from {cpus}"),
         _ => "stolen time".to_owned(),
@@ -90,7 +87,7 @@ fn stolen_from(grounds: Grounds) -> String {
 /// The share of all CPUs' time that `cause` took: the mean over the CPUs, since each is as much of the machine.
 fn stolen(grounds: Grounds, cause: &'static str) -> Option<f64> {
     let shares: Vec<f64> = grounds
-        .record
+        .reading
         .of("stolen.share")
         .filter(|m| is_at(m, &[("cause", cause)]))
         .filter_map(|m| median([m.value()]))

@@ -1,12 +1,11 @@
 //! Nanoseconds that a load from memory takes.
 
 use super::{Grounds, Steps};
-use crate::resources;
 
 /// From the hardware's latency on huge pages of the own node over page walks and other nodes' memory to what a program
 /// gets that cares for neither.
 pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
-    let (small, huge) = resources::pages(grounds.record)?;
+    let (small, huge) = grounds.reading.pages()?;
     steps.between("page walks: ordinary pages instead of huge ones", Some("page-walk"), huge, small);
     let numa = grounds.numa?;
     let (local, remote) = (numa.local_ns?, numa.remote_ns?);

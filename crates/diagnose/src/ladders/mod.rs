@@ -9,17 +9,16 @@ mod wakeup;
 use record::diagnosis::{CeilingSource, Finding, Numa, Resource};
 use record::ladder::{Ladder, Rung};
 use record::statistics::Verdict;
-use record::{Better, Level, Measurement, Record};
+use record::{Better, Measurement};
 
 use crate::figures::{RESOLUTION, spread};
+use crate::reading::Reading;
 
 /// What a ladder is built from.
 #[derive(Clone, Copy, Debug)]
 pub struct Grounds<'a> {
     /// The record.
-    pub record: &'a Record,
-    /// The levels of the memory hierarchy found in it.
-    pub levels: &'a [Level],
+    pub reading: &'a Reading<'a>,
     /// What was found in it.
     pub findings: &'a [Finding],
     /// What its matrices say.

@@ -3,14 +3,14 @@
 use record::Measurement;
 
 use super::{Grounds, Steps};
-use crate::figures::{is_at, middle};
+use crate::figures::middle;
 
 /// From real-time threads without idle states over idle states and ordinary scheduling to ordinary threads as the machine
 /// is, whose timer slack is the rest of what tuning gains.
 pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
-    let at = |policy: &'static str, setting: &'static str| -> Option<&Measurement> {
-        let all = grounds.record.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true));
-        middle(all.filter(move |m| is_at(m, &[("policy", policy), ("setting", setting)]) && m.value() > 0.0))
+    let at = |policy: &str, setting: &str| -> Option<&Measurement> {
+        let all = grounds.reading.wakeups(policy, setting);
+        middle(all.iter().copied().filter(|m| m.value() > 0.0))
     };
     let as_is = at("other", "as-is")?;
     let tuned = at("other", "tuned");

@@ -8,6 +8,10 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
+fn levels(record: &Record) -> Vec<Level> {
+    super::levels(&Reading::new(record))
+}
+
 /// A machine of four CPUs with a 32 KiB L1, a 1 MiB L2 and a shared L3.
 fn server(l3: u64) -> Record {
     let mut record = machine(4);

@@ -9,6 +9,7 @@ use record::{Better, CpuList, Record};
 
 use super::ground::Ground;
 use crate::figures::{evidence, loss, pasteable, write_command};
+use crate::reading::Reading;
 use crate::resources;
 
 /// Transparent huge pages' switch.
@@ -53,16 +54,14 @@ fn room(ground: &Ground, processes: &[Process]) -> Option<u64> {
 }
 
 /// Huge pages; `None` where nothing was measured (which [`super::unknown`] tells).
-pub(super) fn huge_pages(record: &Record) -> Option<Advice> {
-    let levels = crate::levels::levels(record);
-    let beyond = resources::resources(record, &levels).iter().any(|r| r.name == "memory latency");
-    let (small, huge) = resources::pages(record).filter(|_| beyond)?;
+pub(super) fn huge_pages(reading: &Reading) -> Option<Advice> {
+    let (small, huge) = resources::memory_pages(reading)?;
     let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let evidence = vec![
         evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
         evidence(huge, "on 2 MiB pages"),
     ];
-    let thp = record.conditions.before.thp.as_deref();
+    let thp = reading.record.conditions.before.thp.as_deref();
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
         Verdict::Costs { share, interval } => {

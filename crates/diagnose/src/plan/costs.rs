@@ -7,6 +7,7 @@ use record::{Better, Measurement, Record};
 
 use crate::distances;
 use crate::figures::{evidence, place_but, spread};
+use crate::reading::Reading;
 
 /// Pairs that stand as evidence; the matrix itself stands in the record.
 const MOST_EVIDENCE: usize = 4;
@@ -51,12 +52,12 @@ pub(super) struct Costs {
 
 impl Costs {
     /// What a record tells.
-    pub fn of(record: &Record) -> Self {
-        let distances = distances::table(&record.machine);
-        let latency = numa(record, "numa.latency", "latency of a load", Better::Lower, &distances)
-            .or_else(|| curve(record, &distances))
-            .or_else(|| elements(record, &distances));
-        let bandwidth = numa(record, "numa.bandwidth", "bandwidth", Better::Higher, &distances);
+    pub fn of(reading: &Reading) -> Self {
+        let distances = distances::table(&reading.record.machine);
+        let latency = numa(reading, "numa.latency", "latency of a load", Better::Lower, &distances)
+            .or_else(|| curve(reading, &distances))
+            .or_else(|| elements(reading, &distances));
+        let bandwidth = numa(reading, "numa.bandwidth", "bandwidth", Better::Higher, &distances);
         Self { latency, bandwidth, distances }
     }
 
@@ -178,19 +179,19 @@ fn node(m: &Measurement, key: &str) -> Option<u32> {
 
 /// linespeed's own matrices, and those of other tools that tell pairs of nodes.
 fn numa(
-    record: &Record,
+    reading: &Reading,
     metric: &'static str,
     what: &str,
     better: Better,
     distances: &distances::Table,
 ) -> Option<Matrix> {
-    let mut all: Vec<&Measurement> = record.of(metric).collect();
-    let reading = |m: &&Measurement| m.place.word("op") == Some("read");
-    if all.iter().any(reading) {
-        all.retain(reading);
+    let mut all: Vec<&Measurement> = reading.of(metric).collect();
+    let of_reads = |m: &&Measurement| m.place.word("op") == Some("read");
+    if all.iter().any(of_reads) {
+        all.retain(of_reads);
     }
     // Of several thread counts the most: one thread does not fill a node's channels.
-    all.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    all.sort_by_cached_key(|m| std::cmp::Reverse(m.place.count("threads")));
     let told = all.into_iter().filter_map(|m| Some(((node(m, "from")?, node(m, "to")?), m))).collect();
     Matrix::new(what, told, better, distances)
 }
@@ -227,10 +228,10 @@ impl Homes {
 }
 
 /// A latency curve's largest working set on several nodes (`lat_mem_rd` under `numactl`).
-fn curve(record: &Record, distances: &distances::Table) -> Option<Matrix> {
-    let homes = Homes::of(record, record.of("load.latency"));
+fn curve(reading: &Reading, distances: &distances::Table) -> Option<Matrix> {
+    let homes = Homes::of(reading.record, reading.of("load.latency"));
     let mut sizes: BTreeMap<(u64, String), Told> = BTreeMap::new();
-    for m in record.of("load.latency") {
+    for m in reading.of("load.latency") {
         let (Some(bytes), Some(to)) = (m.place.count("bytes"), node(m, "node")) else { continue };
         let page = m.place.word("page").unwrap_or_default().to_owned();
         if let Some(from) = homes.node(m) {
@@ -244,12 +245,12 @@ fn curve(record: &Record, distances: &distances::Table) -> Option<Matrix> {
 }
 
 /// Time per element as lmbench's `stream` prints it, local and remote.
-fn elements(record: &Record, distances: &distances::Table) -> Option<Matrix> {
+fn elements(reading: &Reading, distances: &distances::Table) -> Option<Matrix> {
     let mut ops: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in record.of("stream.ns_per_element").filter(|m| m.value() > 0.0) {
+    for m in reading.of("stream.ns_per_element").filter(|m| m.value() > 0.0) {
         ops.entry(m.place.word("op").unwrap_or_default()).or_default().push(m);
     }
-    let homes = Homes::of(record, record.of("stream.ns_per_element"));
+    let homes = Homes::of(reading.record, reading.of("stream.ns_per_element"));
     // Copy is what articles tell first; whichever has local and remote figures will do.
     let mut order: Vec<&str> = ops.keys().copied().collect();
     order.sort_by_key(|op| *op != "copy");

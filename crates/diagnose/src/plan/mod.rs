@@ -14,6 +14,7 @@ use record::units::{bytes, figure, significant};
 use record::{CpuList, Record};
 
 use crate::figures::{evidence, middle};
+use crate::reading::Reading;
 use costs::Costs;
 use ground::Ground;
 pub use pastes::TOOLS;
@@ -33,12 +34,17 @@ pub struct Wish {
 
 /// The plan; `Err` with a sentence when the record has too little of its machine, or what is wished for cannot be had.
 pub fn plan(record: &Record, wish: &Wish) -> Result<Plan, String> {
-    let costs = Costs::of(record);
+    of_reading(&Reading::new(record), wish)
+}
+
+fn of_reading(reading: &Reading, wish: &Wish) -> Result<Plan, String> {
+    let record = reading.record;
+    let costs = Costs::of(reading);
     let mut ground = ground::survey(record, &costs, wish.cpus.as_ref())?;
     let kept =
         if wish.purpose == Purpose::Latency { advice::keep_cores(&mut ground) } else { CpuList::new() };
     ground.narrowed = wish.cpus.is_some() || !kept.is_empty();
-    let siblings = siblings::choose(record, &ground, wish.purpose);
+    let siblings = siblings::choose(reading, &ground, wish.purpose);
     let use_them = siblings.as_ref().is_none_or(|siblings| siblings.used);
     let layout = layout::lay_out(&ground, &costs, wish, use_them)?;
     // Times of an emulator say nothing of what nodes cost.
@@ -47,10 +53,10 @@ pub fn plan(record: &Record, wish: &Wish) -> Result<Plan, String> {
     let mut plan = Plan {
         purpose: wish.purpose,
         nodes: u32::try_from(ground.seats.len()).unwrap_or(u32::MAX),
-        caches: caches(record, &ground, &layout.processes),
+        caches: caches(reading, &ground, &layout.processes),
         advice: [
             advice::memory(&ground, &layout.processes),
-            advice::huge_pages(record),
+            advice::huge_pages(reading),
             advice::interrupts(record, &ground, wish.purpose, &kept),
         ]
         .into_iter()
@@ -58,7 +64,7 @@ pub fn plan(record: &Record, wish: &Wish) -> Result<Plan, String> {
         .collect(),
         pastes: pastes::pastes(&ground, &layout.processes, &kept),
         cautions: cautions(record, &ground, wish, !gains.is_empty()),
-        unknown: unknown(record, &ground, &costs, siblings.as_ref()),
+        unknown: unknown(reading, &ground, &costs, siblings.as_ref()),
         siblings,
         gains,
         ..Plan::default()
@@ -77,10 +83,10 @@ pub fn plan(record: &Record, wish: &Wish) -> Result<Plan, String> {
 }
 
 /// The plan that nobody asked for in particular, of a machine of several nodes; on one node there is little to tell.
-pub fn of_nodes(record: &Record) -> Option<Plan> {
-    let machine = &record.machine;
+pub fn of_nodes(reading: &Reading) -> Option<Plan> {
+    let machine = &reading.record.machine;
     let several = machine.nodes.len() > 1 || machine.counts.nodes.is_some_and(|nodes| nodes > 1);
-    let made = if several { plan(record, &Wish::default()).ok() } else { None };
+    let made = if several { of_reading(reading, &Wish::default()).ok() } else { None };
     made.filter(|made| made.nodes > 1)
 }
 
@@ -151,7 +157,7 @@ fn summary(plan: &Plan, ground: &Ground, wish: &Wish) -> String {
 }
 
 /// Several last-level caches on a node, and what a line costs within and across them.
-fn caches(record: &Record, ground: &Ground, processes: &[Process]) -> Option<CacheDomains> {
+fn caches(reading: &Reading, ground: &Ground, processes: &[Process]) -> Option<CacheDomains> {
     let domains: Vec<CpuList> = ground.seats.iter().flat_map(|seat| seat.domains.iter().cloned()).collect();
     if domains.is_empty() {
         return None;
@@ -168,7 +174,7 @@ fn caches(record: &Record, ground: &Ground, processes: &[Process]) -> Option<Cac
         .collect();
     let pairs = |same: bool| {
         let of = |key: &'static str| move |m: &&record::Measurement| m.place.count(key);
-        middle(record.of("core_to_core.latency").filter(|m| {
+        middle(reading.of("core_to_core.latency").filter(|m| {
             let (Some(a), Some(b)) = (of("from")(m), of("to")(m)) else { return false };
             let (Some(x), Some(y)) = (of_cpu.get(&a), of_cpu.get(&b)) else { return false };
             m.value() > 0.0 && (x == y) == same && node_of.get(&a) == node_of.get(&b)
@@ -276,7 +282,7 @@ fn cautions(record: &Record, ground: &Ground, wish: &Wish, gains: bool) -> Vec<S
 }
 
 /// What is not known, and how to find it out.
-fn unknown(record: &Record, ground: &Ground, costs: &Costs, siblings: Option<&Siblings>) -> Vec<String> {
+fn unknown(reading: &Reading, ground: &Ground, costs: &Costs, siblings: Option<&Siblings>) -> Vec<String> {
     let mut all = Vec::new();
     let several = ground.seats.len() + ground.memory.len() > 2;
     if several && costs.latency.is_none() && costs.bandwidth.is_none() {
@@ -291,7 +297,7 @@ fn unknown(record: &Record, ground: &Ground, costs: &Costs, siblings: Option<&Si
     if siblings.is_some_and(|siblings| !siblings.measured) {
         all.push("What siblings are worth was not measured: linespeed run smt-yield.".to_owned());
     }
-    if record.of("load.latency").next().is_none() && record.import.is_none() {
+    if reading.of("load.latency").next().is_none() && reading.record.import.is_none() {
         all.push("What huge pages are worth was not measured: linespeed run latency.".to_owned());
     }
     all

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use record::diagnosis::{Evidence, SiblingsAdd};
 use record::plan::{Purpose, Siblings};
 use record::units::percent;
-use record::{CpuList, Measurement, Record};
+use record::{CpuList, Measurement};
 
 use super::ground::Ground;
 use crate::figures::{RESOLUTION, evidence, median, place_but, spread};
+use crate::reading::Reading;
 
 /// Workloads that wait for memory.
 const MEMORY: [&str; 2] = ["memory-bound", "triad"];
@@ -25,16 +26,16 @@ struct Yield {
 }
 
 /// The choice; `None` where no core has several usable CPUs.
-pub(super) fn choose(record: &Record, ground: &Ground, purpose: Purpose) -> Option<Siblings> {
+pub(super) fn choose(reading: &Reading, ground: &Ground, purpose: Purpose) -> Option<Siblings> {
     if ground.per_core < 2 {
         return None;
     }
     let cores = ground.seats.iter().flat_map(|seat| &seat.cores);
     let one_a_core: CpuList = cores.filter_map(|core| core.first().copied()).collect();
     let mut siblings = Siblings { per_core: ground.per_core, used: true, one_a_core, ..Siblings::default() };
-    let mut yields = measured(record);
+    let mut yields = measured(reading);
     if yields.is_empty() {
-        yields = from_scaling(record, ground);
+        yields = from_scaling(reading, ground);
     }
     if purpose == Purpose::Memory && yields.iter().any(|one| MEMORY.contains(&one.workload.as_str())) {
         yields.retain(|one| MEMORY.contains(&one.workload.as_str()));
@@ -56,7 +57,7 @@ pub(super) fn choose(record: &Record, ground: &Ground, purpose: Purpose) -> Opti
             siblings.why = format!("A thread answers fastest when it has its core alone.{costs}");
         }
         (_, None) => {
-            if let Some(told) = extrapolated(record) {
+            if let Some(told) = extrapolated(reading) {
                 siblings.used = told.adds > RESOLUTION;
                 let choice = if siblings.used { "they are used" } else { "one thread a core" };
                 siblings.why = format!("{} {}; so {choice}.", told.workload, told.says);
@@ -118,17 +119,17 @@ fn why(yields: &[Yield], value: f64, used: bool, each: &str) -> String {
 
 /// What siblings add by steps of threads that are not exactly one a core; of several workloads or sizes the one in the
 /// middle.
-fn extrapolated(record: &Record) -> Option<SiblingsAdd> {
-    let mut all = crate::siblings::siblings(record);
+fn extrapolated(reading: &Reading) -> Option<SiblingsAdd> {
+    let mut all = crate::siblings::siblings(reading);
     all.retain(|one| one.adds.is_finite());
     all.sort_by(|a, b| a.adds.total_cmp(&b.adds));
     (!all.is_empty()).then(|| all.swap_remove(all.len() / 2))
 }
 
 /// By `smt.yield`, the median over the cores that were measured.
-fn measured(record: &Record) -> Vec<Yield> {
+fn measured(reading: &Reading) -> Vec<Yield> {
     let mut by_workload: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in record.of("smt.yield").filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0) {
+    for m in reading.of("smt.yield").filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0) {
         by_workload.entry(m.place.word("workload").unwrap_or("workload")).or_default().push(m);
     }
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
@@ -141,8 +142,8 @@ fn measured(record: &Record) -> Vec<Yield> {
 }
 
 /// By throughput on all CPUs over throughput on one CPU of each core.
-fn from_scaling(record: &Record, ground: &Ground) -> Vec<Yield> {
-    let counts = &record.machine.counts;
+fn from_scaling(reading: &Reading, ground: &Ground) -> Vec<Yield> {
+    let counts = &reading.record.machine.counts;
     let cores = counts.cores.or_else(|| ground.room(false));
     let cpus = counts.cpus_online.or_else(|| ground.room(true));
     let (Some(cores), Some(cpus)) = (cores, cpus) else { return Vec::new() };
@@ -150,7 +151,7 @@ fn from_scaling(record: &Record, ground: &Ground) -> Vec<Yield> {
         return Vec::new();
     }
     let mut at: BTreeMap<String, [Option<&Measurement>; 2]> = BTreeMap::new();
-    for m in record.of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0) {
+    for m in reading.of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0) {
         let threads = m.place.count("threads");
         let which = [cores, cpus].iter().position(|count| threads == Some(u64::from(*count)));
         let cores_first = m.place.word("placement").is_none_or(|placement| placement == "cores-first");

@@ -1,0 +1,120 @@
+//! A record as everything here reads it: its figures by metric, and what several want to know of them, found out once.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
+
+use record::{Level, Measurement, Record};
+
+/// Measurements by two words of their places, of which there are a few.
+type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
+
+/// A record with its figures in order. A record may hold tens of thousands of measurements, and most of what looks at it
+/// wants a few of them.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    /// The record.
+    pub record: &'a Record,
+    by_metric: HashMap<&'a str, Vec<&'a Measurement>>,
+    clocks: ByWords<'a>,
+    wakeups: ByWords<'a>,
+    pages: Option<(&'a Measurement, &'a Measurement)>,
+    levels: OnceCell<Vec<Level>>,
+}
+
+impl<'a> Reading<'a> {
+    /// Puts a record's figures in order, in one pass over them.
+    pub fn new(record: &'a Record) -> Self {
+        let mut by_metric: HashMap<&str, Vec<&Measurement>> = HashMap::new();
+        // Figures of a metric mostly stand together.
+        for run in record.measurements.chunk_by(|a, b| a.metric == b.metric) {
+            by_metric.entry(run[0].metric.as_str()).or_default().extend(run);
+        }
+        let of = |metric: &str| by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied();
+        let as_measured = |m: &&Measurement| m.place.switch("corrected") != Some(true);
+        Self {
+            clocks: by_words(of("core.clock"), "vector", "active"),
+            wakeups: by_words(of("wakeup.latency").filter(as_measured), "policy", "setting"),
+            pages: crate::resources::pages(of("load.latency")),
+            levels: OnceCell::new(),
+            record,
+            by_metric,
+        }
+    }
+
+    /// The measurements of one metric, in the record's order.
+    pub fn of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a, '_> {
+        self.by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied()
+    }
+
+    /// Clocks of the cores (`core.clock`) beside work with these vectors, with these cores at work: `scalar` with `one` or
+    /// `all`.
+    pub(crate) fn clocks(&self, vector: &str, active: &str) -> &[&'a Measurement] {
+        self.clocks.get(vector).and_then(|all| all.get(active)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Wake-up latency (`wakeup.latency`) as measured, without those corrected for what the measurement missed: policy
+    /// `other` or `fifo`, setting `as-is` or `tuned`.
+    pub(crate) fn wakeups(&self, policy: &str, setting: &str) -> &[&'a Measurement] {
+        self.wakeups.get(policy).and_then(|all| all.get(setting)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The levels of the memory hierarchy, as [`crate::levels::levels`] finds them.
+    pub fn levels(&self) -> &[Level] {
+        self.levels.get_or_init(|| crate::levels::levels(self))
+    }
+
+    /// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set that both have.
+    pub(crate) fn pages(&self) -> Option<(&'a Measurement, &'a Measurement)> {
+        self.pages
+    }
+}
+
+/// Measurements by the words that they have for two keys; those without one of them are left out.
+fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: &str, second: &str) -> ByWords<'a> {
+    let mut found = ByWords::new();
+    for m in all {
+        if let (Some(one), Some(other)) = (m.place.word(first), m.place.word(second)) {
+            found.entry(one).or_default().entry(other).or_default().push(m);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{add_curve, add_wakeups, machine, measured};
+    use record::Where;
+
+    #[test]
+    fn figures_are_found_wherever_they_stand_in_the_record() {
+        let mut record = machine(2);
+        add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
+        record.measurements.push(measured("cost.syscall", Where::new(), 100.0));
+        add_wakeups(&mut record, "fifo", "tuned", [7e3; 2]);
+        add_wakeups(&mut record, "other", "tuned", [9e3; 2]);
+        let mut corrected = record.measurements[0].clone();
+        corrected.place = corrected.place.with("corrected", true);
+        record.measurements.push(corrected);
+        let reading = Reading::new(&record);
+        let values = |all: &[&Measurement]| all.iter().map(|m| m.value()).collect::<Vec<f64>>();
+        assert_eq!(values(reading.wakeups("fifo", "tuned")), [5e3, 5e3, 7e3, 7e3]);
+        assert_eq!(values(reading.wakeups("fifo", "as-is")), [0.0; 0]);
+        assert_eq!(
+            values(&reading.of("wakeup.latency").collect::<Vec<_>>()),
+            [5e3, 5e3, 7e3, 7e3, 9e3, 9e3, 5e3]
+        );
+        assert_eq!(reading.of("core.clock").count(), 0);
+    }
+
+    #[test]
+    fn pages_are_held_against_each_other_at_the_largest_size_that_both_have() {
+        let mut record = machine(1);
+        add_curve(&mut record, "2MiB", &[(4096, 1.0), (8192, 2.0), (16384, 4.0)]);
+        assert_eq!(Reading::new(&record).pages(), None);
+        add_curve(&mut record, "4KiB", &[(8192, 3.0), (4096, 1.0)]);
+        let reading = Reading::new(&record);
+        let (small, huge) = reading.pages().expect("8 KiB was measured on both");
+        assert_eq!((small.value(), huge.value()), (3.0, 2.0));
+    }
+}
