@@ -107,6 +107,16 @@ class Readings(unittest.TestCase):
     def test_core_to_core_reads_the_triangle(self):
         self.assertEqual(core_to_core.of_csv(",,\n10,,\n20,40,\n"), 20)
 
+    def test_core_to_core_holds_the_tool_against_the_same_way_of_handing_over(self):
+        pair = lambda way, ns: {  # noqa: E731
+            "metric": "core_to_core.latency", "where": {"from": 0, "to": 1, "handover": way},
+            "summary": {"median": ns}, "detail": {"pair_us": 860.5},
+        }
+        record = {"measurements": [pair("store", 40.0), pair("cas", 27.0)]}
+        self.assertEqual(core_to_core.of_way([record, None], "cas"), [27.0, None])
+        self.assertEqual(core_to_core.of_way([record], "store"), [40.0])
+        self.assertEqual((core_to_core.took(record), core_to_core.took(None)), (860500.0, None))
+
     def test_the_point_nearest_to_the_wanted_size_is_on_huge_pages(self):
         point = lambda bytes_, page: {"metric": "load.latency", "where": {"bytes": bytes_, "page": page}}  # noqa: E731
         record = {"measurements": [point(512 << 20, "4KiB"), point(362 << 20, "2MiB"), point(1 << 30, "2MiB")]}

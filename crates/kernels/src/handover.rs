@@ -1,10 +1,15 @@
-//! One cache line handed back and forth between two CPUs: what it takes a value to get from one to the other.
+//! One cache line handed back and forth between two CPUs, in two ways: what it takes a value to get from one to the other.
 //!
-//! Each side spins on a plain load, without a hint that would make it look away, and stores only when it is
-//! its turn, so that the line moves twice a round and never for nothing. (A compare-and-exchange in the spin,
-//! as some tools have it, takes the line for writing at every look.) On aarch64 load-acquire and
-//! store-release, which promise what plain moves promise on x86-64: a hand-over as a lock makes it. It stands
-//! outside of the [`crate::inventory()`]: how often it looks is what the hardware decides.
+//! [`hand_over`]: each side spins on a plain load, without a hint that would make it look away, and stores only when it is
+//! its turn, so that the line moves twice a round, for reading and for writing, and never for nothing. On aarch64
+//! load-acquire and store-release, which promise what plain moves promise on x86-64.
+//!
+//! [`swap_over`]: each side tries a compare-and-swap until it is its turn, as a spin lock is taken and as other tools
+//! measure. It takes the line for writing at every look.
+//!
+//! Which is faster is the processor's own choice. Both leave the same values on the line, so that a game may go on in the
+//! other way on the same line. They stand outside of the [`crate::inventory()`]: how often they look is what the hardware
+//! decides.
 
 use std::arch::asm;
 
@@ -89,18 +94,186 @@ pub unsafe fn hand_over(line: *mut u64, first: u64, rounds: u64, patience: u64) 
     rounds - left
 }
 
+/// A way to hand a line over: [`hand_over`] or [`swap_over`].
+pub type Way = unsafe fn(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64;
+
+/// As [`hand_over`], but by compare-and-swap: tries to swap `first` for `first + 1` until that succeeds, then `first + 2`
+/// for `first + 3`, and so on. A look is a try; one that fails takes some ten times as long as a look of [`hand_over`].
+///
+/// x86-64: `lock cmpxchg`. aarch64: `casal` where the CPU has the LSE extension, else `ldaxr` and `stlxr`.
+///
+/// # Safety
+/// As for [`hand_over`].
+#[inline(never)]
+pub unsafe fn swap_over(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
+    if rounds == 0 {
+        return 0;
+    }
+    let patience = patience.max(1);
+    #[cfg(target_arch = "x86_64")]
+    {
+        let left: u64;
+        // SAFETY: reads and writes the 8 bytes at `line`, which the caller vouches for, and only registers that are
+        // named. Each wait ends after `patience` tries and the loop after `rounds` waits.
+        unsafe {
+            asm!(
+                ".p2align 6",
+                "2:",
+                "mov rax, {value}",
+                "lock cmpxchg qword ptr [{line}], {next}",
+                "je 3f",
+                "sub {looks}, 1",
+                "jnz 2b",
+                "jmp 4f",
+                "3:",
+                "add {value}, 2",
+                "add {next}, 2",
+                "mov {looks}, {patience}",
+                "sub {left}, 1",
+                "jnz 2b",
+                "4:",
+                line = in(reg) line,
+                value = inout(reg) first => _,
+                next = inout(reg) first.wrapping_add(1) => _,
+                looks = inout(reg) patience => _,
+                patience = in(reg) patience,
+                left = inout(reg) rounds => left,
+                out("rax") _,
+                options(nostack)
+            );
+        }
+        rounds - left
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the caller's promise, and the extension is there where it is used.
+    unsafe {
+        if std::arch::is_aarch64_feature_detected!("lse") {
+            swap_over_lse(line, first, rounds, patience)
+        } else {
+            swap_over_exclusive(line, first, rounds, patience)
+        }
+    }
+}
+
+/// [`swap_over`] by one instruction, for at least one round and one look.
+///
+/// # Safety
+/// As for [`hand_over`], on a CPU with LSE.
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "lse")]
+unsafe fn swap_over_lse(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
+    let left: u64;
+    // SAFETY: reads and writes the 8 bytes at `line`, which the caller vouches for, and only registers that are named.
+    // Each wait ends after `patience` tries and the loop after `rounds` waits.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            "mov {seen}, {value}",
+            "casal {seen}, {next}, [{line}]",
+            "cmp {seen}, {value}",
+            "b.eq 3f",
+            "subs {looks}, {looks}, #1",
+            "b.ne 2b",
+            "b 4f",
+            "3:",
+            "add {value}, {value}, #2",
+            "add {next}, {next}, #2",
+            "mov {looks}, {patience}",
+            "subs {left}, {left}, #1",
+            "b.ne 2b",
+            "4:",
+            line = in(reg) line,
+            seen = out(reg) _,
+            value = inout(reg) first => _,
+            next = inout(reg) first.wrapping_add(1) => _,
+            looks = inout(reg) patience => _,
+            patience = in(reg) patience,
+            left = inout(reg) rounds => left,
+            options(nostack)
+        );
+    }
+    rounds - left
+}
+
+/// [`swap_over`] on CPUs without LSE, for at least one round and one look. A store that fails although the value was the
+/// right one is a look too.
+///
+/// # Safety
+/// As for [`hand_over`].
+#[cfg(target_arch = "aarch64")]
+unsafe fn swap_over_exclusive(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
+    let left: u64;
+    // SAFETY: as for the other.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            "ldaxr {seen}, [{line}]",
+            "cmp {seen}, {value}",
+            "b.ne 5f",
+            "stlxr {failed:w}, {next}, [{line}]",
+            "cbz {failed:w}, 3f",
+            "b 6f",
+            "5:",
+            "clrex",
+            "6:",
+            "subs {looks}, {looks}, #1",
+            "b.ne 2b",
+            "b 4f",
+            "3:",
+            "add {value}, {value}, #2",
+            "add {next}, {next}, #2",
+            "mov {looks}, {patience}",
+            "subs {left}, {left}, #1",
+            "b.ne 2b",
+            "4:",
+            line = in(reg) line,
+            seen = out(reg) _,
+            failed = out(reg) _,
+            value = inout(reg) first => _,
+            next = inout(reg) first.wrapping_add(1) => _,
+            looks = inout(reg) patience => _,
+            patience = in(reg) patience,
+            left = inout(reg) rounds => left,
+            options(nostack)
+        );
+    }
+    rounds - left
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
 
+    /// Every way that this CPU has.
+    fn ways() -> Vec<(&'static str, Way)> {
+        Vec::from([
+            ("store", hand_over as Way),
+            ("cas", swap_over),
+            #[cfg(target_arch = "aarch64")]
+            ("exclusive", exclusive),
+        ])
+    }
+
+    /// What [`swap_over`] is on a CPU without LSE.
+    ///
+    /// # Safety
+    /// As for [`hand_over`].
+    #[cfg(target_arch = "aarch64")]
+    unsafe fn exclusive(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64 {
+        // SAFETY: the caller's promise.
+        if rounds == 0 { 0 } else { unsafe { swap_over_exclusive(line, first, rounds, patience.max(1)) } }
+    }
+
     /// Plays one side to its end, however often the partner is not running meanwhile; the rounds completed.
-    fn play(line: &AtomicU64, first: u64, rounds: u64) -> u64 {
+    fn play(way: Way, line: &AtomicU64, first: u64, rounds: u64) -> u64 {
         let mut done = 0;
         for _ in 0..1_000_000 {
             // SAFETY: the line is an atomic that outlives the call and is touched atomically only.
-            done += unsafe { hand_over(line.as_ptr(), first + 2 * done, rounds - done, 20_000) };
+            done += unsafe { way(line.as_ptr(), first + 2 * done, rounds - done, 20_000) };
             if done == rounds {
                 break;
             }
@@ -111,27 +284,53 @@ mod tests {
 
     #[test]
     fn the_line_goes_back_and_forth_as_often_as_asked() {
-        let line = AtomicU64::new(0);
         const ROUNDS: u64 = 2_000;
+        for (name, way) in ways() {
+            let line = AtomicU64::new(0);
+            let (one, other) = std::thread::scope(|scope| {
+                let other = scope.spawn(|| play(way, &line, 1, ROUNDS));
+                (play(way, &line, 0, ROUNDS), other.join().unwrap())
+            });
+            let told = "a time would be divided by rounds that were not made";
+            assert_eq!((one, other), (ROUNDS, ROUNDS), "{name}: {told}");
+            assert_eq!(line.load(Ordering::Relaxed), 2 * ROUNDS, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_game_goes_on_in_the_other_way_on_the_same_line() {
+        let line = AtomicU64::new(0);
+        const ROUNDS: u64 = 100;
+        let sides = |first: u64| {
+            let mut done = 0;
+            for (_, way) in ways() {
+                done += play(way, &line, first + 2 * done, ROUNDS);
+            }
+            done
+        };
         let (one, other) = std::thread::scope(|scope| {
-            let other = scope.spawn(|| play(&line, 1, ROUNDS));
-            (play(&line, 0, ROUNDS), other.join().unwrap())
+            let other = scope.spawn(|| sides(1));
+            (sides(0), other.join().unwrap())
         });
-        assert_eq!((one, other), (ROUNDS, ROUNDS), "a time would be divided by rounds that were not made");
-        assert_eq!(line.load(Ordering::Relaxed), 2 * ROUNDS);
+        let all = ROUNDS * ways().len() as u64;
+        assert_eq!((one, other, line.load(Ordering::Relaxed)), (all, all, 2 * all));
     }
 
     #[test]
     fn a_partner_that_does_not_come_hangs_nobody() {
-        let line = AtomicU64::new(0);
-        // SAFETY: as above; no other thread knows the line.
-        let done = |first, rounds, patience| unsafe { hand_over(line.as_ptr(), first, rounds, patience) };
-        assert_eq!(done(1, 5, 1000), 0, "it is not this side's turn");
-        assert_eq!(line.load(Ordering::Relaxed), 0, "who gives up must leave the line alone");
-        assert_eq!(done(0, 5, 1000), 1, "one round, then nobody answers");
-        assert_eq!(line.load(Ordering::Relaxed), 1);
-        assert_eq!(done(1, 0, 1000), 0, "no round was asked for");
-        assert_eq!(done(1, 1, 0), 1, "no patience is still one look");
-        assert_eq!(line.load(Ordering::Relaxed), 2);
+        for (name, way) in ways() {
+            let line = AtomicU64::new(0);
+            // SAFETY: as above; no other thread knows the line.
+            let done = |first, rounds, patience| unsafe { way(line.as_ptr(), first, rounds, patience) };
+            assert_eq!(done(1, 5, 1000), 0, "{name}: it is not this side's turn");
+            assert_eq!(line.load(Ordering::Relaxed), 0, "{name}: who gives up must leave the line alone");
+            assert_eq!(done(0, 5, 1000), 1, "{name}: one round, then nobody answers");
+            assert_eq!(line.load(Ordering::Relaxed), 1, "{name}");
+            assert_eq!(done(1, 0, 1000), 0, "{name}: no round was asked for");
+            // An exclusive store may fail for no reason.
+            let none = if name == "exclusive" { 1000 } else { 0 };
+            assert_eq!(done(1, 1, none), 1, "{name}: no patience is still one look");
+            assert_eq!(line.load(Ordering::Relaxed), 2, "{name}");
+        }
     }
 }

@@ -182,7 +182,7 @@ pub const METRICS: &[Metric] = &[
         name: "core_to_core.latency",
         unit: "ns",
         better: LOWER,
-        keys: &["from", "to", "home", "state", "writer_node", "reader_node"],
+        keys: &["from", "to", "home", "handover", "state", "writer_node", "reader_node"],
         plausible: (0.5, 1e8),
     },
     // What one unit of work is depends on the workload (`detail.work`), so only absurd rates are withheld.

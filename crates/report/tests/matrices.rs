@@ -25,7 +25,7 @@ fn sixteen_nodes_are_a_map_with_figures_within_eighty_columns() {
     }
     // 128 CPUs are summed up by kind of pair and by node; the pairs themselves are on the page.
     assert!(text.contains("other package   4096"), "{text}");
-    assert!(text.contains("A cache line from node to node, one way, ns"), "{text}");
+    assert!(text.contains("A cache line from node to node, one way, by compare-and-swap, ns"), "{text}");
 }
 
 #[test]
@@ -33,7 +33,8 @@ fn the_page_has_every_pair_of_128_cpus_as_a_map_and_as_a_table() {
     let page = report::page::html(&support::named("nodes-16").unwrap());
     assert_eq!(html::wrong(&page), None);
     assert!(page.contains("16256 of 16256 cells measured"), "the map is not whole");
-    let table = page.rsplit_once("A cache line from CPU to CPU, one way, ns\"").unwrap().1;
+    let table =
+        page.rsplit_once("A cache line from CPU to CPU, one way, by compare-and-swap, ns\"").unwrap().1;
     let table = table.split_once("</table>").unwrap().0;
     assert_eq!(table.matches("<tr>").count(), 129);
     assert!(table.contains("<th scope=\"row\" class=\"n\">127</th>"), "rows have no heads");

@@ -1,16 +1,20 @@
-//! The matrix of CPUs: every pair is there, its line on the nodes of both in turn.
+//! The matrix of CPUs: every pair is there, its line on the nodes of both in turn, handed over in both ways.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Measurement, Record};
+use record::{Handover, Measurement, Record};
 
 use super::{Verdicts, placed};
 use crate::shape::Shape;
+
+/// A pair and the node on which its line lay.
+type Line = ((u32, u32), Option<u64>);
 
 /// Holds the matrix against the shape's CPUs and nodes.
 pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let metric = "core_to_core.latency";
     let mut pairs: BTreeMap<(u32, u32), BTreeSet<Option<u64>>> = BTreeMap::new();
+    let mut ways: BTreeMap<Line, BTreeSet<&'static str>> = BTreeMap::new();
     for cell in record.measurements.iter().filter(|m| m.metric == metric) {
         let Some(pair) = pair(cell) else {
             verdicts
@@ -18,13 +22,22 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
             continue;
         };
         let home = cell.place.count("home");
-        if !pairs.entry(pair).or_default().insert(home) {
-            verdicts.hold(false, format!("CPUs {pair:?} with home {home:?} are told once"), || {
+        pairs.entry(pair).or_default().insert(home);
+        let way = Handover::of(cell).map_or("untold", Handover::word);
+        if !ways.entry((pair, home)).or_default().insert(way) {
+            verdicts.hold(false, format!("CPUs {pair:?} with home {home:?} by {way} are told once"), || {
                 "twice".to_owned()
             });
         }
         if let (Some(home), true) = (home, shape.nodes.len() > 1) {
             placed(cell, &format!("line of CPUs {} and {}", pair.0, pair.1), home, verdicts);
+        }
+    }
+    let both: BTreeSet<&str> = Handover::ALL.map(Handover::word).into();
+    for ((pair, home), ways) in &ways {
+        if *ways != both {
+            let what = format!("the line of CPUs {pair:?} with home {home:?} is handed over in both ways");
+            verdicts.hold(false, what, || format!("{ways:?}"));
         }
     }
     let online = shape.online();
@@ -70,11 +83,16 @@ mod tests {
 
     /// What is wrong with a matrix of these pairs and homes where CPU 3 is offline and node 1 has no memory.
     fn found(cells: &[(u64, u64, u64)]) -> String {
-        let cell = |(from, to, home): &(u64, u64, u64)| {
+        let by = |(from, to, home): &(u64, u64, u64), how: Handover| {
             let place = Where::new().with("from", *from).with("to", *to).with("home", *home);
-            figure("core_to_core.latency", place)
+            figure("core_to_core.latency", place.with(Handover::KEY, how.word()))
         };
-        let record = record(cells.iter().map(cell).collect());
+        let both = |cell| Handover::ALL.map(|how| by(cell, how));
+        checked(cells.iter().flat_map(both).collect())
+    }
+
+    fn checked(cells: Vec<Measurement>) -> String {
+        let record = record(cells);
         wrong(|verdicts| check(&shape("offline = '3'", 1), &record, verdicts))
     }
 
@@ -88,5 +106,24 @@ mod tests {
         );
         assert!(found(&[(0, 1, 0), (0, 2, 1), (1, 2, 0)]).contains("line of CPUs (0, 2) lay"));
         assert!(found(&[(0, 1, 0), (1, 0, 0), (0, 2, 0), (1, 2, 0)]).contains("told once: found twice"));
+    }
+
+    #[test]
+    fn a_pair_in_one_way_only_is_half_told() {
+        let cell = |from: u64, to: u64, how: &str| {
+            let place = Where::new().with("from", from).with("to", to).with("home", 0u64);
+            figure("core_to_core.latency", place.with(Handover::KEY, how))
+        };
+        let mut cells: Vec<_> = [(0, 1), (0, 2), (1, 2)]
+            .iter()
+            .flat_map(|(a, b)| ["cas", "store"].map(|how| cell(*a, *b, how)))
+            .collect();
+        assert_eq!(checked(cells.clone()), "");
+        drop(cells.pop());
+        let wrong = checked(cells);
+        assert!(
+            wrong.contains("CPUs (1, 2) with home Some(0) is handed over in both ways: found {\"cas\"}"),
+            "{wrong}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Level, Measurement, Record, Where, metrics};
+use record::{Handover, Level, Measurement, Record, Where, metrics};
 
 use super::datum::{Datum, Size, key_text};
 use super::method;
@@ -245,7 +245,10 @@ impl<'a> Builder<'a> {
             "core_to_core.latency" => {
                 let class = m.detail.get("class").and_then(|class| class.as_str());
                 let Some(class) = class.or(m.place.word("class")) else { return };
-                (Group::CoreToCore, class_order(class), class.to_owned())
+                // Never one way of handing over against the other; a record of before there were two has one of them.
+                let how = Handover::of(m);
+                let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
+                (Group::CoreToCore, order, listed(&[class, how.map_or("", Handover::says)]))
             }
             // Corrected for missed periods they differ in their tails, which the figures one by one have.
             _ if metric.starts_with("wakeup.") && m.place.switch("corrected") == Some(true) => return,
@@ -277,7 +280,10 @@ impl<'a> Builder<'a> {
             }
             _ => (Group::Others, 0, metric.to_owned()),
         };
-        let place = shared(&m.place);
+        let mut place = shared(&m.place);
+        if let (Group::CoreToCore, Some(how)) = (group, Handover::of(m)) {
+            place = place.with(Handover::KEY, how.word());
+        }
         if group == Group::Others {
             let keys: Vec<String> =
                 place.0.iter().map(|(name, value)| format!("{name} {}", key_text(value))).collect();

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::Better;
 use record::comparison::{Cell, Per, Refusal, Row};
+use record::{Better, Handover};
 
 use super::Known;
 use super::datum::Datum;
@@ -243,7 +243,10 @@ pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
     let mut all: HashMap<String, Vec<Option<&record::Measurement>>> = HashMap::new();
     for (index, side) in known.iter().enumerate() {
         for m in side.record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
-            let key = format!("{} {}", m.metric, crate::figures::place_but(m, ""));
+            // A record of before there were two ways of handing a line over says by its silence which it is.
+            let pair = m.metric == "core_to_core.latency";
+            let how = pair.then(|| Handover::of(m)).flatten().map_or("", Handover::word);
+            let key = format!("{} {}{how}", m.metric, crate::figures::place_but(m, Handover::KEY));
             let row = all.entry(key).or_insert_with_key(|key| {
                 order.push(key.clone());
                 vec![None; known.len()]

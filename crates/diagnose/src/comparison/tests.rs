@@ -1,6 +1,6 @@
 use super::*;
 use crate::samples::{machine, measured};
-use record::Where;
+use record::{Handover, Where};
 
 fn tool() -> Tool {
     Tool { name: "linespeed".to_owned(), version: "0.0.0".to_owned() }
@@ -103,6 +103,34 @@ fn a_latency_curve_is_a_row_a_level_and_its_points_are_in_the_figures() {
     assert_eq!(l2.slower, None);
     assert!(said.figures.len() > 100);
     assert!(said.explanations[0].causes[0].name == "memory latency", "{:?}", said.explanations);
+}
+
+#[test]
+fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
+    let pair = |how: Option<Handover>, ns: f64| {
+        let place = Where::new().with("from", 0u32).with("to", 1u32).with("home", 0u32);
+        let place = how.map_or(place.clone(), |how| place.with(Handover::KEY, how.word()));
+        measured("core_to_core.latency", place, ns).with_detail("class", "cache")
+    };
+    // A record of before there were two ways says nothing and is of loads and stores.
+    let (mut old, mut new) = (machine(2), machine(2));
+    old.measurements.push(pair(None, 42.0));
+    new.measurements.push(pair(Some(Handover::Cas), 21.0));
+    new.measurements.push(pair(Some(Handover::Store), 42.0));
+    for (a, b) in [(&old, &new), (&new, &old)] {
+        let said = both(a, b);
+        let rows: Vec<_> = said.rows.iter().map(|row| (row.what.as_str(), row.cells[1].ratio)).collect();
+        assert_eq!(rows, [("cache, by loads and stores", Some(1.0))]);
+        let figures = said.figures.iter().filter(|row| row.metric == "core_to_core.latency");
+        assert_eq!(figures.map(|row| row.cells[1].ratio).collect::<Vec<_>>(), [Some(1.0)]);
+    }
+    let said = both(&new, &new.clone());
+    assert_eq!(said.relation, Relation::SameRecord);
+    let mut newer = new.clone();
+    newer.measurements[0] = pair(Some(Handover::Cas), 42.0);
+    let said = both(&new, &newer);
+    let rows: Vec<_> = said.rows.iter().map(|row| (row.what.as_str(), row.cells[1].ratio)).collect();
+    assert_eq!(rows, [("cache, by compare-and-swap", Some(2.0)), ("cache, by loads and stores", Some(1.0))]);
 }
 
 #[test]

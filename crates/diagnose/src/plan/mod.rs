@@ -11,7 +11,7 @@ pub mod verified;
 
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::units::{bytes, figure, significant};
-use record::{CpuList, Record};
+use record::{CpuList, Handover, Record};
 
 use crate::figures::{evidence, middle};
 use crate::reading::Reading;
@@ -172,12 +172,17 @@ fn caches(reading: &Reading, ground: &Ground, processes: &[Process]) -> Option<C
         .iter()
         .flat_map(|seat| seat.cores.iter().flatten().map(move |cpu| (u64::from(*cpu), seat.node)))
         .collect();
+    // Both of one way of handing over.
+    let how = Handover::chief(record.of("core_to_core.latency"));
     let pairs = |same: bool| {
         let of = |key: &'static str| move |m: &&record::Measurement| m.place.count(key);
         middle(reading.of("core_to_core.latency").filter(|m| {
             let (Some(a), Some(b)) = (of("from")(m), of("to")(m)) else { return false };
             let (Some(x), Some(y)) = (of_cpu.get(&a), of_cpu.get(&b)) else { return false };
-            m.value() > 0.0 && (x == y) == same && node_of.get(&a) == node_of.get(&b)
+            m.value() > 0.0
+                && Handover::of(m) == how
+                && (x == y) == same
+                && node_of.get(&a) == node_of.get(&b)
         }))
     };
     let level = ground.last_level;

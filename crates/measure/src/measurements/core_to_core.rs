@@ -1,15 +1,16 @@
-//! Core to core: a cache line handed back and forth between two CPUs, for every pair of them, or on large machines for
-//! some of each kind of pair.
+//! Core to core: a cache line handed back and forth between two CPUs, by compare-and-swap and by loads and stores, for every
+//! pair of them, or on large machines for some of each kind of pair.
 
 pub mod game;
 pub mod kin;
 pub mod pages;
 pub mod pairs;
+pub mod play;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Handover, Machine, Measurement, SampleMark, Where};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -20,6 +21,7 @@ use crate::repeat::judge;
 use game::{Desk, Driver, Failed, Figures, Least, Terms};
 use pages::Pages;
 use pairs::{Pair, Plan};
+use play::LINES;
 
 /// See the module.
 pub struct CoreToCore;
@@ -27,7 +29,7 @@ pub struct CoreToCore;
 /// Half-width of the interval beyond which a pair counts as too noisy.
 const TARGET: f64 = 0.05;
 
-/// What a pair may take, s.
+/// What a pair may take in both ways together, s.
 const PAIR_SECONDS: f64 = 1e-3;
 
 /// All pairs of so many CPUs are measured when they are asked for.
@@ -225,9 +227,9 @@ fn play_all(
     done
 }
 
-/// One cell of the matrix, unless its page lies elsewhere.
+/// One cell of one way's matrix, unless its page lies elsewhere.
 fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, took: Duration) {
-    let lies_on = figures.lies_on.unwrap_or_else(|| Err("it was not asked".to_owned()));
+    let lies_on = figures.lies_on;
     // Asked to lie nowhere in particular, it lies right wherever it lies.
     let bound = done.unbound.is_none() && figures.home.is_some();
     let home = match (&lies_on, bound) {
@@ -247,11 +249,12 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
     if let Some(home) = home {
         place = place.with("home", home);
     }
+    place = place.with(Handover::KEY, figures.handover.word());
     let proven = lies_on.is_ok();
     let mut m = Measurement::new("core_to_core.latency", place, figures.samples)
         .with_detail("class", pair.class.words())
-        .with_detail("rounds_per_sample", figures.rounds * game::LINES as u64)
-        .with_detail("lines_per_sample", game::LINES as u64)
+        .with_detail("rounds_per_sample", figures.rounds * LINES as u64)
+        .with_detail("lines_per_sample", LINES as u64)
         .with_detail("pages", u64::from(proven))
         .with_detail("page", size_word(base_page()))
         .with_detail("pair_us", (took.as_secs_f64() * 1e7).round() / 10.0);
@@ -385,9 +388,14 @@ mod tests {
             assert!(cell.metric == "core_to_core.latency" && cell.value() > 0.0, "{cell:?}");
             assert!(cell.detail.contains_key("class") && cell.detail.contains_key("pages"), "{cell:?}");
         }
-        // Both homes where the two are on two nodes, else one.
+        // Both ways of handing over, on both homes where the two are on two nodes, else on one.
         let nodes: Vec<_> = cpus.iter().map(|cpu| machine.cpu(cpu).and_then(|cpu| cpu.node)).collect();
-        assert!(measurements.len() <= if nodes[0] == nodes[1] { 1 } else { 2 });
+        let homes = if nodes[0] == nodes[1] { 1 } else { 2 };
+        for how in Handover::ALL {
+            let of = measurements.iter().filter(|m| m.place.word(Handover::KEY) == Some(how.word())).count();
+            assert!((1..=homes).contains(&of), "{how:?}: {of}");
+        }
+        assert!(measurements.len().is_multiple_of(2), "a way is missing on one home");
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub enum Part {
         /// Summed up.
         small: Box<Heat>,
     },
+    /// A matrix beside the one before it, of whose figures a table tells the gist: a page keeps it folded, a terminal
+    /// leaves it out.
+    Folded(Box<Heat>),
     /// Facts, one a line.
     Facts(Section),
     /// A sentence or two.

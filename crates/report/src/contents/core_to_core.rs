@@ -1,10 +1,11 @@
 //! How long a cache line takes between CPUs: the matrix in the order of the topology, summed up by kind of pair and,
-//! where it is too large for a terminal, by part of the machine.
+//! where it is too large for a terminal, by part of the machine. Handed over by compare-and-swap first; by loads and stores
+//! beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::machine::Cpu;
-use record::{Machine, Measurement, Record, Summary, units};
+use record::{Handover, Machine, Measurement, Record, Summary, units};
 
 use super::figures::{doubts, key, remarks, spread, value};
 use super::{Block, Part};
@@ -25,31 +26,41 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
 
 /// The block of a report about pairs of CPUs; `None` where none was measured.
 pub fn block(record: &Record) -> Option<Block> {
-    let all: Vec<&Measurement> =
-        record.of("core_to_core.latency").filter(|m| m.summary.n > 0 && pair(m).is_some()).collect();
-    if all.is_empty() {
-        return None;
-    }
+    let all = record.of("core_to_core.latency").filter(|m| m.summary.n > 0 && pair(m).is_some());
+    let mut ways: BTreeMap<Option<Handover>, Vec<&Measurement>> = BTreeMap::new();
+    all.for_each(|m| ways.entry(Handover::of(m)).or_default().push(m));
+    // Figures of which nobody told how they were made lead where there are no others, and else have a table of their own.
+    let how = Handover::chief(ways.values().flatten().copied());
+    let chief = ways.remove(&how)?;
+    let beside = ways.remove(&Some(Handover::Store)).unwrap_or_default();
     let cpus = cpus(&record.machine);
     let dies = record.machine.counts.dies > record.machine.counts.packages;
     let class = |m: &Measurement| class(&cpus, dies, m);
     let mut block = Block::new("From CPU to CPU", Some("core_to_core.latency"));
-    let pairs: BTreeSet<(u32, u32)> = all.iter().filter_map(|m| pair(m)).collect();
+    let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // The kinds of pairs tell how many there are of each, the matrix which.
-    all.iter().for_each(|m| block.told.add(m));
+    chief.iter().chain(&beside).for_each(|m| block.told.add(m));
     if pairs.len() <= FEW {
-        block.parts.push(Part::Table(few(&all, class)));
+        block.parts.push(Part::Table(few(chief.iter().chain(&beside), class)));
         return Some(block);
     }
-    block.parts.push(Part::Table(classes(&all, class)));
-    if let Some(heat) = matrix(&cpus, &all) {
-        let small = if heat.columns.len() > terminal::MOST { condensed(&cpus, &all) } else { None };
+    block.parts.push(Part::Table(classes(how, &chief, &beside, class)));
+    if let Some(heat) = matrix(&cpus, how, &chief) {
+        let small = if heat.columns.len() > terminal::MOST { condensed(&cpus, how, &chief) } else { None };
         block.parts.push(match small {
             Some(small) => Part::Condensed { full: Box::new(heat), small: Box::new(small) },
             None => Part::Heat(Box::new(heat)),
         });
     }
+    if let Some(heat) = matrix(&cpus, Some(Handover::Store), &beside) {
+        block.parts.push(Part::Folded(Box::new(heat)));
+    }
     Some(block)
+}
+
+/// What is drawn, and how the line was handed over where that is told.
+fn titled(what: &str, how: Option<Handover>) -> String {
+    how.map_or(what.to_owned(), |how| format!("{what}, {}", how.says()))
 }
 
 /// The two CPUs of a measurement.
@@ -105,47 +116,69 @@ fn rank(kind: &str) -> (usize, u32, String) {
     (place, distance, kind.to_owned())
 }
 
-/// A row a pair.
-fn few(all: &[&Measurement], class: impl Fn(&Measurement) -> String) -> Table {
-    let heads = ["from CPU", "to CPU", "line on node", "#one way", "#spread", "kind of pair"];
+/// A row a pair, home and way.
+fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measurement) -> String) -> Table {
+    let heads = ["from CPU", "to CPU", "home", "#one way", "#spread", "by", "kind of pair"];
     let mut table = Table::new("From CPU to CPU", Some("core_to_core.latency"), &heads);
     for m in all {
         for remark in remarks(m) {
             table.note_row(&remark);
         }
-        table.row(vec![key(m, "from"), key(m, "to"), key(m, "home"), value(m), spread(m), class(m)]);
+        let how = Handover::of(m).map_or(String::new(), |how| how.word().to_owned());
+        table.row(vec![key(m, "from"), key(m, "to"), key(m, "home"), value(m), spread(m), how, class(m)]);
     }
     table.finished()
 }
 
-/// A row a kind of pair, nearest first.
-fn classes(all: &[&Measurement], class: impl Fn(&Measurement) -> String) -> Table {
-    let heads = ["kind of pair", "#pairs", "#median", "#least", "#most", "slowest pair"];
-    let mut table = Table::new("By kind of pair", Some("core_to_core.latency"), &heads);
+/// A row a kind of pair, nearest first; the figures `beside` have their median in a column of its own.
+fn classes(
+    how: Option<Handover>,
+    all: &[&Measurement],
+    beside: &[&Measurement],
+    class: impl Fn(&Measurement) -> String,
+) -> Table {
+    let heads = ["kind of pair", "#pairs", "#median", "#least", "#most", "#by stores", "slowest pair"];
+    let mut table = Table::new(&titled("By kind of pair", how), Some("core_to_core.latency"), &heads);
+    let mut others: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for m in beside.iter().filter(|m| m.value().is_finite()) {
+        others.entry(class(m)).or_default().push(m.value());
+    }
     let mut kinds: BTreeMap<String, Vec<&Measurement>> = BTreeMap::new();
     for m in all.iter().filter(|m| m.value().is_finite()) {
         kinds.entry(class(m)).or_default().push(m);
     }
-    let mut rows: Vec<(Summary, String, Vec<&Measurement>)> = kinds
-        .into_iter()
-        .map(|(kind, of)| (Summary::of(&of.iter().map(|m| m.value()).collect::<Vec<_>>()), kind, of))
-        .collect();
-    rows.sort_by_cached_key(|(_, kind, _)| rank(kind));
-    for (summary, kind, of) in rows {
+    // A kind that only the figures beside have still has its row.
+    for kind in others.keys() {
+        kinds.entry(kind.clone()).or_default();
+    }
+    let mut rows: Vec<(String, Vec<&Measurement>)> = kinds.into_iter().collect();
+    rows.sort_by_cached_key(|(kind, _)| rank(kind));
+    for (kind, of) in rows {
         let pairs: BTreeSet<(u32, u32)> = of.iter().filter_map(|m| pair(m)).collect();
         let slowest = of.iter().max_by(|a, b| a.value().total_cmp(&b.value()));
-        let ns = |value| units::figure(value, "ns");
+        let summary = Summary::of(&of.iter().map(|m| m.value()).collect::<Vec<_>>());
+        let ns = |summary: &Summary, value| match summary.n {
+            0 => String::new(),
+            _ => units::figure(value, "ns"),
+        };
+        let other = Summary::of(others.get(&kind).map_or(&[], Vec::as_slice));
         table.row(vec![
             kind,
             pairs.len().to_string(),
-            ns(summary.median),
-            ns(summary.min),
-            ns(summary.max),
+            ns(&summary, summary.median),
+            ns(&summary, summary.min),
+            ns(&summary, summary.max),
+            ns(&other, other.median),
             slowest.map_or(String::new(), |m| format!("CPUs {} and {}", key(m, "from"), key(m, "to"))),
         ]);
     }
-    if let Some(note) = doubts(all.iter().copied(), "pair") {
+    if let Some(note) = doubts(all.iter().chain(beside).copied(), "pair") {
         table.note(&note);
+    }
+    if !others.is_empty() {
+        table.note(
+            "by stores: the median of the same pairs where the line is handed over by loads and stores",
+        );
     }
     table.finished()
 }
@@ -194,7 +227,7 @@ const DOWN: &str = "CPU on whose node the line lies";
 const ACROSS: &str = "the other CPU";
 
 /// The whole matrix.
-pub fn matrix(cpus: &Cpus, all: &[&Measurement]) -> Option<Heat> {
+fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<Heat> {
     let ids = ordered(cpus, all);
     if ids.len() > MOST_CPUS {
         return None;
@@ -203,7 +236,7 @@ pub fn matrix(cpus: &Cpus, all: &[&Measurement]) -> Option<Heat> {
     let part = outer_part(cpus, &ids);
     let head = |id: &u32| Head { name: id.to_string(), group: group(cpus, part, *id) };
     Heat {
-        title: "A cache line from CPU to CPU, one way".to_owned(),
+        title: titled("A cache line from CPU to CPU, one way", how),
         unit: "ns",
         lower_is_better: true,
         down: DOWN,
@@ -250,7 +283,7 @@ fn group(cpus: &Cpus, part: OfPart, id: u32) -> String {
 
 /// The matrix of parts instead of CPUs, of the smallest parts of which a terminal can show all: the median of the
 /// pairs between two parts, and on the diagonal of those within one.
-fn condensed(cpus: &Cpus, all: &[&Measurement]) -> Option<Heat> {
+fn condensed(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<Heat> {
     let ids = ordered(cpus, all);
     let part = PARTS.into_iter().find(|part| (2..=terminal::MOST).contains(&count(cpus, *part, &ids)))?;
     let of = |id: u32| cpus.get(&id).and_then(|cpu| part.1(cpu));
@@ -270,7 +303,7 @@ fn condensed(cpus: &Cpus, all: &[&Measurement]) -> Option<Heat> {
     let head = |number: &u32| Head { name: number.to_string(), group: String::new() };
     let (down, across, title) = names(part.0);
     Heat {
-        title: title.to_owned(),
+        title: titled(title, how),
         unit: "ns",
         lower_is_better: true,
         down,
@@ -342,11 +375,57 @@ mod tests {
         );
     }
 
+    /// The same pairs by compare-and-swap, twice as fast.
+    fn swapped_too(mut record: Record) -> Record {
+        for m in record.measurements.clone() {
+            let place = m.place.with(Handover::KEY, Handover::Cas.word());
+            record.measurements.push(Measurement::new("core_to_core.latency", place, vec![25.0; 6]));
+        }
+        record
+    }
+
+    #[test]
+    fn both_ways_of_a_pair_are_told_and_never_put_together() {
+        let block = block(&swapped_too(record(&[(0, 1)]))).unwrap();
+        let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
+        let rows: Vec<String> = table.rows.iter().map(|row| row.join("|")).collect();
+        assert_eq!(rows.len(), 2);
+        assert!(rows[0].contains("25.0 ns") && rows[0].contains("|cas|"), "{rows:?}");
+        assert!(rows[1].contains("50.0 ns") && rows[1].contains("|store|"), "{rows:?}");
+    }
+
+    #[test]
+    fn the_map_is_of_one_way_and_the_others_median_stands_beside_it() {
+        let pairs = [(0, 1), (0, 4), (0, 2), (1, 5)];
+        let record = swapped_too(record(&pairs));
+        let block = block(&record).unwrap();
+        let [Part::Table(table), Part::Heat(first), Part::Folded(second)] = &block.parts[..] else {
+            panic!("{:?}", block.parts)
+        };
+        assert_eq!(table.title, "By kind of pair, by compare-and-swap");
+        assert_eq!(table.rows[0][..6], ["siblings", "2", "25.0 ns", "25.0 ns", "25.0 ns", "50.0 ns"]);
+        assert_eq!((first.cells[0][1], second.cells[0][1]), (Some(25.0), Some(50.0)));
+        assert_eq!(second.title, "A cache line from CPU to CPU, one way, by loads and stores");
+        assert!(record.measurements.iter().all(|m| block.told().has(m)));
+    }
+
+    #[test]
+    fn a_record_of_one_way_has_one_map_that_says_which() {
+        let mut record = record(&[(0, 1), (0, 4), (0, 2), (1, 5)]);
+        let title = |record: &Record| match &block(record).unwrap().parts[..] {
+            [Part::Table(_), Part::Heat(heat)] => heat.title.clone(),
+            parts => panic!("{parts:?}"),
+        };
+        assert_eq!(title(&record), "A cache line from CPU to CPU, one way, by loads and stores");
+        record.measurements.iter_mut().for_each(|m| m.method = Some("another tool".to_owned()));
+        assert_eq!(title(&record), "A cache line from CPU to CPU, one way");
+    }
+
     #[test]
     fn siblings_stand_side_by_side_in_the_matrix() {
         let record = record(&[(0, 1), (0, 4), (0, 2), (1, 5), (3, 7), (2, 6)]);
         let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
-        let heat = matrix(&cpus(&record.machine), &all).unwrap();
+        let heat = matrix(&cpus(&record.machine), Some(Handover::Cas), &all).unwrap();
         let names: Vec<&str> = heat.rows.iter().map(|head| head.name.as_str()).collect();
         assert_eq!(names, ["0", "4", "1", "5", "2", "6", "3", "7"]);
         assert_eq!((heat.cells[0][1], heat.cells[1][0], heat.cells[0][7]), (Some(50.0), Some(50.0), None));
@@ -383,7 +462,7 @@ mod tests {
         let own = record.measurements[0].clone().with_detail("class", "same L2");
         record.measurements[0] = own;
         let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
-        let table = classes(&all, |m| class(&cpus(&record.machine), false, m));
+        let table = classes(None, &all, &[], |m| class(&cpus(&record.machine), false, m));
         let kinds: Vec<&str> = table.rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(kinds, ["one node", "other package", "same L2"]);
     }

@@ -36,7 +36,7 @@ fn block_section(id: &str, block: &Block) -> Markup {
                     (table(of))
                 }
                 // A comparison has no charts.
-                Part::Chart(_) | Part::Heat(_) | Part::Condensed { .. } => {}
+                Part::Chart(_) | Part::Heat(_) | Part::Condensed { .. } | Part::Folded(_) => {}
             }
         }
     };

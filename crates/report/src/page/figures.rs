@@ -48,6 +48,7 @@ fn figure_section(record: &Record, id: &str, block: &Block) -> Markup {
                 Part::Facts(section) => (facts(section)),
                 Part::Chart(chart) => (drawing(chart, &id)),
                 Part::Heat(heat) | Part::Condensed { full: heat, .. } => (map(heat, &id)),
+                Part::Folded(heat) => details { summary { (heat.title) } (map(heat, &id)) },
                 Part::Table(details) => {
                     @if bars { (bars::bandwidth(record)) }
                     @if details.title != block.title { h3 { (details.title) } }

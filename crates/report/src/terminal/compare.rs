@@ -36,7 +36,7 @@ pub fn write(screen: &mut Screen, c: &Comparison) {
                 Part::Facts(section) => pairs(screen, &section.facts),
                 Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
                 // A comparison has no charts.
-                Part::Chart(_) | Part::Heat(_) | Part::Condensed { .. } => {}
+                Part::Chart(_) | Part::Heat(_) | Part::Condensed { .. } | Part::Folded(_) => {}
             }
         }
     }

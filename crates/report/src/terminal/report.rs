@@ -217,7 +217,7 @@ fn figures(screen: &mut Screen, record: &Record) {
                     }
                 }
                 Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
-                Part::Chart(_) => {}
+                Part::Chart(_) | Part::Folded(_) => {}
             }
         }
         for part in &block.parts {

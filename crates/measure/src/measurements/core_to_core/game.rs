@@ -4,28 +4,17 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use kernels::handover::hand_over;
-use record::Mark;
+use record::{Handover, Mark};
 
 use crate::mapping::base_page;
 use crate::measurements::core_to_core::pages::Pages;
+use crate::measurements::core_to_core::play::{LINES, LINES_APART, PATIENCE, lines, play};
 use crate::pin::Pinned;
 use crate::sys;
 use crate::watch::{look_at_clock, ns_since};
 
-/// Looks at the line before a side gives up and sees whether it should go on: 0.1 to 0.2 ms on cores of today, a hundred
-/// times the slowest hand-over.
-const PATIENCE: u64 = 200_000;
-
 /// Rounds on a line at most.
 const MOST_ROUNDS: u64 = 4_096;
-
-/// Lines that a sample plays on one after the other, the same rounds on each. In which slice of a cache a line has its
-/// place is chance, and worth ±15 % on a mesh of slices: a figure of one line is that line's, not the pair's.
-pub const LINES: usize = 8;
-
-/// Distance of lines: neighbours of 64 bytes are fetched in pairs.
-const LINES_APART: usize = 128;
 
 /// The share of a home's time that only warms up.
 const WARM_SHARE: f64 = 0.25;
@@ -40,11 +29,12 @@ const CLOCK_MOVED: f64 = 0.01;
 const LOST: u32 = 12;
 
 const MOVE: u64 = 1;
-const PLAY: u64 = 2;
-const LOOK_AT_CLOCK: u64 = 3;
-const END: u64 = 4;
+const PLAY_BY_CAS: u64 = 2;
+const PLAY_BY_STORE: u64 = 3;
+const LOOK_AT_CLOCK: u64 = 4;
+const END: u64 = 5;
 
-/// In an answer to [`PLAY`]: found on another CPU, and waited in vain. The lower bits count involuntary switches.
+/// In an answer to a command to play: found on another CPU, and waited in vain. The lower bits count involuntary switches.
 const MOVED: u64 = 1 << 62;
 const WAITED: u64 = 1 << 61;
 
@@ -94,7 +84,8 @@ impl Desk {
                     pinned = Pinned::to(cpu).ok();
                     u64::from(pinned.is_some())
                 }
-                PLAY => {
+                kind @ (PLAY_BY_CAS | PLAY_BY_STORE) => {
+                    let how = if kind == PLAY_BY_CAS { Handover::Cas } else { Handover::Store };
                     let (start, first) = (argument(&command.line) as *mut u64, argument(&command.first));
                     let rounds = argument(&command.rounds);
                     let before = sys::switches();
@@ -103,7 +94,7 @@ impl Desk {
                     for line in lines(start) {
                         // SAFETY: the driver keeps the lines mapped until this command is answered or this thread has
                         // ended, and touches them with the same function only.
-                        let (done, in_vain) = unsafe { play(line, first, rounds, cancelled) };
+                        let (done, in_vain) = unsafe { play(how, line, first, rounds, cancelled) };
                         waited |= in_vain;
                         if done < rounds {
                             break;
@@ -142,34 +133,12 @@ impl Desk {
     }
 }
 
-/// The lines of one sample.
-fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
-    (0..LINES).map(move |index| start.wrapping_byte_add(index * LINES_APART))
-}
-
-/// Plays one side to its end; `(rounds done, whether a wait was in vain)`. Gives up when `enough` says so.
-///
-/// # Safety
-/// As for [`hand_over`].
-unsafe fn play(line: *mut u64, first: u64, rounds: u64, enough: impl Fn() -> bool) -> (u64, bool) {
-    let (mut done, mut waited) = (0, false);
-    loop {
-        // SAFETY: the caller's promise; going on where it stopped as the function's description says.
-        done += unsafe { hand_over(line, first + 2 * done, rounds - done, PATIENCE) };
-        if done >= rounds || enough() {
-            return (done, waited);
-        }
-        // Spinning on, not giving way: two sides that give way by turns on a busy machine hardly ever meet.
-        waited = true;
-    }
-}
-
 /// How long to play a pair.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// For a pair, all homes together.
+    /// For a pair, all homes and both ways of handing over together.
     pub slot: Duration,
-    /// Samples of a home at most.
+    /// Samples of a home and way at most.
     pub most: usize,
     /// A pair of which one side does not run is given up after this.
     pub limit: Duration,
@@ -191,21 +160,24 @@ pub struct Least {
 }
 
 impl Least {
-    /// On hardware: the fewest samples for an interval, and a few.
-    pub const REAL: Self = Self { samples: 9, rounds: 8, untimed: 8, trial: 16 };
+    /// On hardware: the fewest samples for an interval, and a few. So few rounds are played only where a hand-over takes
+    /// hundreds of nanoseconds, and two ways on two homes must find room in one pair's time.
+    pub const REAL: Self = Self { samples: 9, rounds: 4, untimed: 4, trial: 8 };
 
     /// On an emulated machine, whose two CPUs may be two threads that take turns on one: each hand-over then takes a time
     /// slice of the host's, and figures tell nothing.
     pub const EMULATED: Self = Self { samples: 1, rounds: 1, untimed: 1, trial: 1 };
 }
 
-/// The figures of a pair with its line on one home.
-#[derive(Clone, Debug, Default)]
+/// The figures of a pair with its line on one home, handed over in one way.
+#[derive(Clone, Debug)]
 pub struct Figures {
+    /// How the line was handed over.
+    pub handover: Handover,
     /// The node asked for.
     pub home: Option<u32>,
     /// The node that the page was found on, or why that is not known.
-    pub lies_on: Option<Result<u32, String>>,
+    pub lies_on: Result<u32, String>,
     /// ns one way.
     pub samples: Vec<f64>,
     /// What happened during them.
@@ -325,7 +297,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// The figures of a pair, one for each of the homes whose pages are given.
+    /// The figures of a pair: for each of the homes whose pages are given one for each way of handing over.
     pub fn pair(
         &mut self,
         from: u32,
@@ -338,10 +310,10 @@ impl<'a> Driver<'a> {
         // What moving took is the pair's own time; yet a slow move must not leave too little to measure in.
         let left = terms.slot.saturating_sub(began.elapsed()).max(terms.slot / 3);
         let each = left.saturating_sub(2 * LOOK) / homes.len().max(1) as u32;
-        let mut all = Vec::with_capacity(homes.len());
+        let mut all = Vec::with_capacity(homes.len() * Handover::ALL.len());
         let mut before = None;
         for pages in homes.iter_mut() {
-            all.push(self.home(pages, each, began + terms.limit, terms, &mut before)?);
+            all.extend(self.home(pages, each, began + terms.limit, terms, &mut before)?);
         }
         let after = self.clocks()?;
         if before.is_some_and(|before| moved(before, after)) {
@@ -352,7 +324,8 @@ impl<'a> Driver<'a> {
         Ok(all)
     }
 
-    /// The figures of a pair on one home: a trial, a warm-up, then samples, each on the next lines of the page.
+    /// The figures of a pair on one home: a trial, a warm-up, then samples, each on the next lines of the page. The ways of
+    /// handing over take turns on the same lines, so that they differ in nothing else.
     fn home(
         &mut self,
         pages: &mut Pages,
@@ -360,73 +333,94 @@ impl<'a> Driver<'a> {
         limit: Instant,
         terms: Terms,
         clocks: &mut Option<(f64, f64)>,
-    ) -> Result<Figures, Failed> {
+    ) -> Result<[Figures; 2], Failed> {
         let began = Instant::now();
         let Terms { most, least, .. } = terms;
         let (page, lies_on) = pages.fresh().map_err(|error| Failed::Memory(error.to_string()))?;
         // Rounds that are over on each group of lines.
         let mut groups = vec![0u64; (base_page() as usize / (LINES * LINES_APART)).max(1)];
         let mut turn = 0;
-        let mut sample = |driver: &mut Self, rounds: u64| {
-            let group = turn % groups.len();
+        let mut sample = |driver: &mut Self, how: Handover, rounds: u64| {
+            let group = turn / Handover::ALL.len() % groups.len();
             turn += 1;
             let start = page.wrapping_add(group * LINES * LINES_APART).cast::<u64>();
-            let sample = driver.sample(start, groups[group], (least.untimed, rounds), limit)?;
+            let sample = driver.sample(how, start, groups[group], (least.untimed, rounds), limit)?;
             groups[group] += least.untimed + rounds;
             Ok::<_, Failed>(sample)
         };
-        let trial = sample(self, least.trial)?;
         // Of what is left after the warm-up each of the fewest samples gets its part, and twice as many find room.
-        let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / (2 * least.samples) as f64;
-        let rounds =
-            ((sample_ns / trial.one_way / 2.0 / LINES as f64) as u64).clamp(least.rounds, MOST_ROUNDS);
+        let samples = 2 * least.samples * Handover::ALL.len();
+        let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / samples as f64;
+        let mut trial = |how| {
+            let round = sample(self, how, least.trial)?.one_way * 2.0 * LINES as f64;
+            Ok(((sample_ns / round) as u64).clamp(least.rounds, MOST_ROUNDS))
+        };
+        let rounds = [trial(Handover::ALL[0])?, trial(Handover::ALL[1])?];
+        let ways = || Handover::ALL.into_iter().zip(rounds);
         while began.elapsed() < time.mul_f64(WARM_SHARE) {
-            sample(self, rounds)?;
+            for (how, rounds) in ways() {
+                sample(self, how, rounds)?;
+            }
         }
         if clocks.is_none() {
             *clocks = Some(self.clocks()?);
         }
-        let mut figures = Figures { home: pages.home, lies_on: Some(lies_on), rounds, ..Figures::default() };
-        while figures.samples.len() < most {
+        let mut all = [0, 1].map(|way| Figures {
+            handover: Handover::ALL[way],
+            home: pages.home,
+            lies_on: lies_on.clone(),
+            samples: Vec::new(),
+            marks: Vec::new(),
+            rounds: rounds[way],
+        });
+        let fewest = |all: &[Figures; 2]| all.iter().map(|figures| figures.samples.len()).min().unwrap_or(0);
+        'samples: while fewest(&all) < most {
             // A pair that was disturbed goes on to the fewest samples, at most to its limit.
-            if began.elapsed() > time && figures.samples.len() >= least.samples {
+            if began.elapsed() > time && fewest(&all) >= least.samples {
                 break;
             }
-            match sample(self, rounds) {
-                Ok(taken) => {
-                    figures.samples.push(taken.one_way);
-                    figures.marks.push(taken.marks);
+            for (way, (how, rounds)) in ways().enumerate() {
+                match sample(self, how, rounds) {
+                    Ok(taken) => {
+                        all[way].samples.push(taken.one_way);
+                        all[way].marks.push(taken.marks);
+                    }
+                    Err(Failed::NoAnswer) if fewest(&all) > 0 => break 'samples,
+                    Err(failed) => return Err(failed),
                 }
-                Err(Failed::NoAnswer) if !figures.samples.is_empty() => break,
-                Err(failed) => return Err(failed),
             }
             if Instant::now() >= limit {
                 break;
             }
         }
-        Ok(figures)
+        Ok(all)
     }
 
     /// One sample of so many rounds untimed and then timed on the lines from `start`, of which `done` rounds are over.
     fn sample(
         &mut self,
+        how: Handover,
         start: *mut u64,
         done: u64,
         (untimed, rounds): (u64, u64),
         limit: Instant,
     ) -> Result<Sample, Failed> {
         let before = sys::switches();
-        self.ask(PLAY, start as u64, 2 * done + 1, untimed + rounds);
+        let kind = match how {
+            Handover::Cas => PLAY_BY_CAS,
+            Handover::Store => PLAY_BY_STORE,
+        };
+        self.ask(kind, start as u64, 2 * done + 1, untimed + rounds);
         let out_of_time = || Instant::now() >= limit;
         let (mut ns, mut waited) = (0.0, false);
         for line in lines(start) {
             // SAFETY: the line is aligned and lies in a mapping that outlives the partner's answer; only the two sides
             // touch it.
-            let (lead, _) = unsafe { play(line, 2 * done, untimed, out_of_time) };
+            let (lead, _) = unsafe { play(how, line, 2 * done, untimed, out_of_time) };
             let from = Instant::now();
             let (timed, in_vain) = if lead == untimed {
                 // SAFETY: as above.
-                unsafe { play(line, 2 * (done + untimed), rounds, out_of_time) }
+                unsafe { play(how, line, 2 * (done + untimed), rounds, out_of_time) }
             } else {
                 (0, true)
             };
@@ -475,20 +469,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_vanished_partner_ends_by_patience() {
-        let mut pages = Pages::new(None).unwrap();
-        let (page, _) = pages.fresh().unwrap();
-        let asked = std::cell::Cell::new(0);
-        let enough = || {
-            asked.set(asked.get() + 1);
-            asked.get() == 3
-        };
-        // SAFETY: a fresh page that nobody else touches.
-        let (done, waited) = unsafe { play(page.cast(), 0, 100, enough) };
-        assert_eq!((done, waited, asked.get()), (1, true, 3), "one store, then three waits in vain");
-    }
-
-    #[test]
     fn a_partner_that_never_comes_costs_the_pair_its_limit_and_no_more() {
         let desk = Desk::default();
         let mut driver = Driver::new(&desk, false, Duration::from_millis(5));
@@ -496,6 +476,6 @@ mod tests {
         let (page, _) = pages.fresh().unwrap();
         let limit = Instant::now() + Duration::from_millis(5);
         // Nobody sits at the desk: neither the play nor its cancelling is answered.
-        assert!(matches!(driver.sample(page.cast(), 0, (8, 50), limit), Err(Failed::Lost)));
+        assert!(matches!(driver.sample(Handover::Cas, page.cast(), 0, (8, 50), limit), Err(Failed::Lost)));
     }
 }

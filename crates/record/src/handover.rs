@@ -1,0 +1,95 @@
+//! By which instructions two CPUs hand a cache line over in `core_to_core.latency`: two ways, whose figures are never put
+//! together.
+
+use crate::Measurement;
+
+/// How a side waits for its turn and takes it. The first is the one that other tools publish, and what reports and plans
+/// lean on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Handover {
+    /// By trying to compare and swap until it succeeds, as a spin lock is taken.
+    Cas,
+    /// By looking with plain loads and then storing, as a queue's or a ring's index is passed on.
+    Store,
+}
+
+impl Handover {
+    /// The key of a place that tells it.
+    pub const KEY: &'static str = "handover";
+
+    /// Both, the one to lean on first.
+    pub const ALL: [Self; 2] = [Self::Cas, Self::Store];
+
+    /// The word in a place.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Cas => "cas",
+            Self::Store => "store",
+        }
+    }
+
+    /// The words for people, after a comma.
+    pub const fn says(self) -> &'static str {
+        match self {
+            Self::Cas => "by compare-and-swap",
+            Self::Store => "by loads and stores",
+        }
+    }
+
+    /// That of a figure. Without the key linespeed's own figures were made by loads and stores, the only way that it had;
+    /// what another tool did is not known then.
+    pub fn of(m: &Measurement) -> Option<Self> {
+        match m.place.get(Self::KEY) {
+            Some(_) => {
+                let word = m.place.word(Self::KEY)?;
+                Self::ALL.into_iter().find(|handover| handover.word() == word)
+            }
+            None => m.method.is_none().then_some(Self::Store),
+        }
+    }
+
+    /// The one to lean on of those that these figures have; `None` where none tells.
+    pub fn chief<'a>(all: impl IntoIterator<Item = &'a Measurement>) -> Option<Self> {
+        all.into_iter().filter_map(Self::of).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Where;
+
+    fn figure(handover: Option<&str>, method: Option<&str>) -> Measurement {
+        let place = Where::new().with("from", 0u32).with("to", 1u32);
+        let place = match handover {
+            Some(word) => place.with(Handover::KEY, word),
+            None => place,
+        };
+        let mut m = Measurement::new("core_to_core.latency", place, vec![40.0]);
+        m.method = method.map(str::to_owned);
+        m
+    }
+
+    #[test]
+    fn a_record_from_before_there_were_two_ways_is_of_loads_and_stores() {
+        assert_eq!(Handover::of(&figure(None, None)), Some(Handover::Store));
+        assert_eq!(Handover::of(&figure(Some("cas"), None)), Some(Handover::Cas));
+        assert_eq!(Handover::of(&figure(Some("store"), None)), Some(Handover::Store));
+    }
+
+    #[test]
+    fn what_another_tool_did_is_not_guessed() {
+        assert_eq!(Handover::of(&figure(None, Some("Intel MLC 3.9"))), None);
+        assert_eq!(Handover::of(&figure(Some("cas"), Some("core-to-core-latency"))), Some(Handover::Cas));
+        assert_eq!(Handover::of(&figure(Some("smoke"), None)), None);
+    }
+
+    #[test]
+    fn the_way_that_others_publish_leads_where_it_was_measured() {
+        let [cas, store, other] =
+            [figure(Some("cas"), None), figure(None, None), figure(None, Some("Intel MLC"))];
+        assert_eq!(Handover::chief([&store, &cas, &other]), Some(Handover::Cas));
+        assert_eq!(Handover::chief([&other, &store]), Some(Handover::Store));
+        assert_eq!(Handover::chief([&other]), None);
+    }
+}
