@@ -173,7 +173,7 @@ fn caches(reading: &Reading, ground: &Ground, processes: &[Process]) -> Option<C
         .flat_map(|seat| seat.cores.iter().flatten().map(move |cpu| (u64::from(*cpu), seat.node)))
         .collect();
     // Both of one way of handing over.
-    let how = Handover::chief(record.of("core_to_core.latency"));
+    let how = Handover::chief(reading.of("core_to_core.latency"));
     let pairs = |same: bool| {
         let of = |key: &'static str| move |m: &&record::Measurement| m.place.count(key);
         middle(reading.of("core_to_core.latency").filter(|m| {
