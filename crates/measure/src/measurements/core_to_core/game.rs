@@ -162,7 +162,7 @@ pub struct Least {
 impl Least {
     /// On hardware: the fewest samples for an interval, and a few. So few rounds are played only where a hand-over takes
     /// hundreds of nanoseconds, and two ways on two homes must find room in one pair's time.
-    pub const REAL: Self = Self { samples: 9, rounds: 4, untimed: 4, trial: 8 };
+    pub const REAL: Self = Self { samples: 9, rounds: 2, untimed: 2, trial: 4 };
 
     /// On an emulated machine, whose two CPUs may be two threads that take turns on one: each hand-over then takes a time
     /// slice of the host's, and figures tell nothing.
