@@ -25,6 +25,14 @@ impl Page {
             Page::Any => "any".to_owned(),
         }
     }
+
+    /// Bytes of a page; the least that it can be where whatever the kernel gives will do.
+    pub fn bytes(self) -> usize {
+        match self {
+            Page::Base | Page::Any => base_page() as usize,
+            Page::Huge => HUGE,
+        }
+    }
 }
 
 /// `4KiB`, `2MiB`: sizes as the record's `page` key writes them.

@@ -183,8 +183,9 @@ pub fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     RULES.iter().filter_map(untold).collect()
 }
 
-/// A finding that leans on a measurement which says of itself that it should not be leaned on is a note, and says so. One
-/// that leans on a single sample, as other tools' figures often are, is not as sure as its interval looks.
+/// A finding that leans on a measurement which says of itself that it should not be leaned on is a note, and says so.
+/// Where that is for noise alone, it is as bad as the least loss that the noise leaves, at most a warning. One that leans
+/// on a single sample, as other tools' figures often are, is not as sure as its interval looks.
 fn weaken(case: &Case, finding: &mut Finding) {
     let of = |seen: &Evidence, which: fn(&&Measurement) -> bool| {
         let metric = seen.from.split(' ').next()?;
@@ -206,10 +207,22 @@ fn weaken(case: &Case, finding: &mut Finding) {
         finding.evidence.push(single);
     }
     if !doubts.is_empty() {
-        finding.severity = Severity::Note;
+        let noise_alone = doubts.iter().all(|doubt| doubt.says.starts_with("in doubt: too noisy"));
+        let least = match &finding.loss {
+            Verdict::Costs { interval: (least, most), .. } if noise_alone && least < most => {
+                least_severity(*least)
+            }
+            _ => Severity::Note,
+        };
+        finding.severity = finding.severity.min(least).min(Severity::Warning);
         finding.confidence = Confidence::Low;
         finding.evidence.extend(doubts);
     }
+}
+
+/// How bad a loss of at least this share is.
+fn least_severity(share: f64) -> Severity {
+    severity(&Verdict::Costs { share, interval: (share, share) })
 }
 
 /// A finding of a measured loss, without evidence and remedy yet; its severity follows from the loss.

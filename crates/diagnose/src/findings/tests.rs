@@ -219,12 +219,30 @@ fn a_finding_that_leans_on_a_doubtful_figure_is_a_note() {
     }
     assert_eq!(crate::diagnose(&record).findings[0].severity, Severity::Serious);
     for m in &mut record.measurements {
-        m.doubt = Some("too noisy".to_owned());
+        m.doubt = Some("taken on another CPU".to_owned());
     }
     let finding = &crate::diagnose(&record).findings[0];
     assert_eq!((finding.rule.as_str(), finding.severity), ("stolen-os", Severity::Note));
     assert_eq!(finding.confidence, Confidence::Low);
-    assert!(finding.evidence.iter().any(|seen| seen.says == "in doubt: too noisy"), "{finding:?}");
+    assert!(finding.evidence.iter().any(|seen| seen.says == "in doubt: taken on another CPU"), "{finding:?}");
+}
+
+#[test]
+fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
+    let noisy = |spread: f64| {
+        let mut record = good();
+        for m in &mut record.measurements {
+            if m.metric == "stolen.share" && m.place.word("cause") == Some("os") {
+                let samples = (0..12).map(|i| 0.4 + spread * f64::from(i % 3 - 1)).collect();
+                *m = Measurement::new("stolen.share", m.place.clone(), samples);
+                m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
+            }
+        }
+        let diagnosis = crate::diagnose(&record);
+        diagnosis.findings.into_iter().find(|finding| finding.rule == "stolen-os").expect("it is found")
+    };
+    assert_eq!((noisy(0.05).severity, noisy(0.05).confidence), (Severity::Warning, Confidence::Low));
+    assert_eq!(noisy(0.38).severity, Severity::Note);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn a_clock_in_a_device() {
         name: TEST,
         rule: "clocksource",
         run: &|| held(&["run", "--quick", "--json"]),
-        work: &|_| {
+        work: &|| {
             Box::new(|side| {
                 readings(&match side {
                     Side::Held => held(&costs),

@@ -66,7 +66,7 @@ fn a_competitor_that_spins_on_one_cpu() {
             competitor.resume();
             record_of(linespeed(["run", "--quick", "--json"]))
         },
-        work: &|_| {
+        work: &|| {
             Box::new(|side| {
                 if side == Side::Held {
                     competitor.resume()
@@ -103,7 +103,7 @@ fn a_quota_of_half_the_machine() {
         name: TEST,
         rule: "cpu-quota",
         run: &|| record_of(linespeed(["run", "--quick", "--json"]).in_group(&group)),
-        work: &|_| Box::new(|side| together(if side == Side::Held { &held } else { &free })),
+        work: &|| Box::new(|side| together(if side == Side::Held { &held } else { &free })),
     };
     trial.is_named_first();
     drop((free, held));
@@ -134,7 +134,7 @@ fn a_cpuset_of_one_cpu() {
         name: TEST,
         rule: "cpuset-smaller",
         run: &|| record_of(linespeed(["run", "--quick", "--json"]).in_group(&group)),
-        work: &|_| Box::new(|side| together(if side == Side::Held { &held } else { &free })),
+        work: &|| Box::new(|side| together(if side == Side::Held { &held } else { &free })),
     };
     trial.is_named_first();
     drop((free, held));

@@ -58,7 +58,7 @@ fn a_timer_slack_of_a_millisecond() {
         name: TEST,
         rule: "timer-slack",
         run: &|| record_of(slack(linespeed(["run", "--quick", "--json"]))),
-        work: &|_| Box::new(|side| if side == Side::Held { held.round() } else { free.round() }),
+        work: &|| Box::new(|side| if side == Side::Held { held.round() } else { free.round() }),
     };
     trial.is_named_first();
 }

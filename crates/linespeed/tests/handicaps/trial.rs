@@ -21,8 +21,9 @@ pub enum Side {
     Held,
 }
 
-/// Rounds of free, held, held, free.
-const ROUNDS: usize = 5;
+/// Rounds of free, held, held, free before linespeed runs, and as many after it: what else the machine does, its
+/// neighbours too, changes in a few seconds.
+const ROUNDS: usize = 3;
 /// So often a handicap is tried before it counts as not named. Which pages a process happens to get makes its walks cost
 /// from half to twice as much, in linespeed and in the work that it is held against.
 const ATTEMPTS: usize = 5;
@@ -36,7 +37,7 @@ pub struct Trial<'a> {
     /// linespeed with the handicap on.
     pub run: &'a dyn Fn() -> Record,
     /// The work that the finding speaks of: how much of it is done in a second with and without the handicap.
-    pub work: &'a dyn Fn(&Record) -> Work<'a>,
+    pub work: &'a dyn Fn() -> Work<'a>,
 }
 
 /// Does a round of work on one side and says how much of it a second.
@@ -96,14 +97,18 @@ struct Attempt {
 impl Attempt {
     fn of(trial: &Trial) -> Self {
         let watch = Watch::begin();
-        let record = (trial.run)();
-        let mut work = (trial.work)(&record);
+        let mut work = (trial.work)();
         let (mut ratios, mut floors) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            let rounds = [Side::Free, Side::Held, Side::Held, Side::Free].map(|side| work(side).ln());
-            ratios.push((rounds[1] + rounds[2] - rounds[0] - rounds[3]) / 2.0);
-            floors.push((rounds[3] - rounds[0]).abs());
-        }
+        let mut rounds = || {
+            for _ in 0..ROUNDS {
+                let rounds = [Side::Free, Side::Held, Side::Held, Side::Free].map(|side| work(side).ln());
+                ratios.push((rounds[1] + rounds[2] - rounds[0] - rounds[3]) / 2.0);
+                floors.push((rounds[3] - rounds[0]).abs());
+            }
+        };
+        rounds();
+        let record = (trial.run)();
+        rounds();
         let (findings, disturbance) = (&record.diagnosis.findings, watch.seen());
         Self {
             first: first(findings, disturbance).cloned(),
@@ -148,7 +153,7 @@ impl std::fmt::Display for Attempt {
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
 }
 
 impl Trial<'_> {

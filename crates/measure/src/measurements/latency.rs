@@ -1,6 +1,9 @@
 //! Load latency against working set: a dependent chase round one random cycle, on huge pages and on base pages,
 //! interleaved size by size. The difference between the two curves is the page walk.
 
+mod draws;
+mod warm;
+
 use std::time::Instant;
 
 use record::{Coverage, CpuList, Machine, Mark, Measurement, Where};
@@ -14,7 +17,7 @@ use crate::mapping::Page;
 use crate::pace::{Pace, thinned};
 use crate::placement::Placement;
 use crate::refusal::Lifted;
-use crate::repeat::{Effort, clock_range, judge, measurement};
+use crate::repeat::{Effort, clock_range, measurement};
 use crate::team;
 use crate::watch::{Watch, Watched, steal_ticks};
 
@@ -39,10 +42,6 @@ const GROWTH: usize = 16 << 20;
 
 /// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
 const SAMPLE_NS: f64 = 300_000.0;
-
-/// Up to this size a set is warmed by chasing it twice; beyond, by reading each line once in a scattered order, which
-/// leaves the same in the caches.
-const CHASE_WARM_UP: usize = 2 << 20;
 
 /// A set on huge pages with a smaller share of them is not "on huge pages".
 const LEAST_HUGE: f64 = 0.99;
@@ -123,6 +122,8 @@ struct Point {
     bytes: usize,
     hops: u64,
     samples: Vec<Watched>,
+    /// Where the samples of each set of pages end.
+    draws: Vec<usize>,
 }
 
 fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
@@ -177,6 +178,7 @@ fn curve(
             .push(Coverage::degraded("latency", format!("the thread could not be pinned to CPU {cpu}")));
     }
     let largest = sizes.last().copied().unwrap_or(SMALLEST);
+    let depth = context.depth;
     let mut curves: Vec<Curve> =
         [Page::Huge, Page::Base].into_iter().filter_map(|page| open(context, page, largest, node)).collect();
     let effort =
@@ -198,8 +200,14 @@ fn curve(
         // one on base pages ends earlier, and then sizes are passed over.
         let left = context.seconds_left();
         let needs = |paces: &[Pace], curves: &[Curve], stride: usize| -> f64 {
+            let rest = || thinned(&sizes[step..], stride);
             let each = paces.iter().zip(curves);
-            each.map(|(pace, curve)| pace.seconds(curve.cycle.bytes(), thinned(&sizes[step..], stride))).sum()
+            each.map(|(pace, curve)| {
+                let settling =
+                    rest().map(|bytes| warm::settling(bytes, curve.page.bytes(), depth)).sum::<f64>();
+                pace.seconds(curve.cycle.bytes(), rest()) + settling
+            })
+            .sum()
         };
         if curves.len() > 1
             && bytes > context.depth.pick(ENOUGH_FOR_BASE / 8, ENOUGH_FOR_BASE, ENOUGH_FOR_BASE)
@@ -247,6 +255,13 @@ fn curve(
         reached = bytes;
         context.at((step + 1) as f64 / sizes.len() as f64);
     }
+    if ended.is_ok() {
+        for (curve, pace) in curves.iter_mut().zip(&paces).filter(|(curve, _)| curve.cycle.bytes() == largest)
+        {
+            let making = pace.seconds(0, std::iter::once(largest));
+            draws::again(curve, cpu, node, making, context, &mut watch);
+        }
+    }
     for curve in &curves {
         if curve.cycle.capacity() < largest {
             context.coverage.push(
@@ -292,18 +307,11 @@ fn curve(
     ended
 }
 
-/// Takes a point of a curve; returns the seconds that warming took.
+/// Takes a point of a curve; returns the seconds that reading its set once took.
 fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
-    let from = Instant::now();
-    let bytes = curve.cycle.bytes();
-    let lines = (curve.cycle.bytes() / crate::cycle::LINE) as u64;
-    if bytes <= CHASE_WARM_UP {
-        curve.at = curve.cycle.chase(curve.at, 2 * lines);
-    } else {
-        curve.cycle.touch_scattered();
-        curve.at = curve.cycle.chase(curve.at, lines.min(4_000));
-    }
-    let warmed = from.elapsed().as_secs_f64();
+    let warmed;
+    (curve.at, warmed) =
+        warm::warm(&curve.cycle, curve.at, curve.page.bytes(), context.depth, || context.out_of_time());
     // A short chase tells how many hops last as long as a sample should.
     let trial = 2_048;
     watch.refresh();
@@ -312,7 +320,24 @@ fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, wat
     let hops = ((SAMPLE_NS / (taken.ns / trial as f64).max(0.1)) as u64)
         .next_multiple_of(kernels::chase::UNROLL)
         .max(1_024);
+    curve.at = at;
+    let samples = sampled(curve, cpu, hops, effort, context, watch);
+    let draws = vec![samples.len()];
+    curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples, draws });
+    warmed
+}
+
+/// Samples of so many hops each, of a set that is warm.
+fn sampled(
+    curve: &mut Curve,
+    cpu: u32,
+    hops: u64,
+    effort: Effort,
+    context: &mut Context,
+    watch: &mut Watch,
+) -> Vec<Watched> {
     let stolen = steal_before(context, cpu);
+    let mut at = curve.at;
     let mut samples =
         effort.samples(|| context.out_of_time(), || watch.sample(|| at = curve.cycle.chase(at, hops)));
     curve.at = at;
@@ -323,8 +348,7 @@ fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, wat
     }
     let clocks: Vec<f64> = samples.iter().map(|sample| sample.clock_hz).collect();
     context.clocks_seen.push(record::Summary::of(&clocks).median);
-    curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples });
-    warmed
+    samples
 }
 
 /// Reading /proc/stat takes milliseconds on hundreds of CPUs: there the run's own conditions tell the steal.
@@ -388,8 +412,8 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
         let mut ns: Measurement = measurement("load.latency", place.clone(), &point.samples, |s| s.ns / hops);
         let mut cycles =
             measurement("load.latency_cycles", place, &point.samples, |s| s.ns / hops * s.clock_hz / 1e9);
-        judge(&mut ns, TARGET);
-        judge(&mut cycles, TARGET);
+        ns.doubt = draws::doubt(point, &ns);
+        cycles.doubt = draws::doubt(point, &cycles);
         // In the core's own caches time follows the clock; cycles do not.
         if let Some((range, low, high)) = moved
             && ns.doubt.is_none()
@@ -406,6 +430,9 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
             .with_detail("hops_per_sample", point.hops)
             .with_detail("placement", proof.as_str())
             .with_detail("huge_share", json!(huge));
+        if point.draws.len() > 1 {
+            ns = ns.with_detail("sets_of_pages", json!(draws::medians(point)));
+        }
         context.push(ns);
         context.push(cycles);
     }

@@ -1,0 +1,128 @@
+//! The largest set on base pages once more, on other pages of the machine.
+//!
+//! A process gets whichever base pages are free, and what their walks cost differs from one set of pages to the next:
+//! by which lines of the tables share a set of a cache, and under a hypervisor by how the host backs them. Samples on
+//! one set of pages agree with each other all the same, so their interval would promise what the next process does not
+//! find. On huge pages the walks hardly count.
+
+use std::ops::Range;
+
+use record::{Measurement, SampleMark, Summary, Where};
+
+use super::{Curve, GROWTH, Point, TARGET, open, sampled, warm};
+use crate::context::Context;
+use crate::mapping::Page;
+use crate::repeat::{Effort, judge};
+use crate::watch::Watch;
+
+/// Sets of pages beside the first. An odd number of all, so that the median is one of theirs.
+const MORE: usize = 2;
+
+/// Larger sets mix so many pages that one set of them is like another, and would take long to make.
+const LARGEST: usize = 256 << 20;
+
+/// Takes the last point of the curve on base pages on other pages too, where time and memory allow: as many samples of
+/// each set. All sets are held until the last is done: pages given back would come again.
+pub(super) fn again(
+    curve: &mut Curve,
+    cpu: u32,
+    node: Option<u32>,
+    pace: f64,
+    context: &mut Context,
+    watch: &mut Watch,
+) {
+    let bytes = curve.cycle.bytes();
+    let Some(point) = curve.points.last_mut().filter(|point| point.bytes == bytes) else { return };
+    let needs = MORE as f64 * (pace + warm::settling(bytes, curve.page.bytes(), context.depth));
+    let room = context.memory_allowance() / 2 >= (MORE * bytes) as u64;
+    if curve.page != Page::Base || bytes > LARGEST || !room || context.seconds_left() < needs {
+        return;
+    }
+    let many = point.samples.len();
+    let mut held = Vec::new();
+    for _ in 0..MORE {
+        let Some(mut other) = open(context, Page::Base, bytes, node) else { return };
+        while other.cycle.bytes() < bytes && !context.out_of_time() {
+            other.cycle.grow_to(bytes.min(other.cycle.bytes() + GROWTH));
+        }
+        let out_of_time = || context.out_of_time();
+        (other.at, _) = warm::warm(&other.cycle, other.at, Page::Base.bytes(), context.depth, out_of_time);
+        if context.out_of_time() || context.check().is_err() {
+            return;
+        }
+        let effort = Effort { least: many, most: many, target: 0.0 };
+        point.samples.extend(sampled(&mut other, cpu, point.hops, effort, context, watch));
+        point.draws.push(point.samples.len());
+        held.push(other);
+    }
+}
+
+/// What makes a figure of the point doubtful, by the samples of each set of pages: that sets differ is no noise, and the
+/// interval over all of them tells it.
+pub(super) fn doubt(point: &Point, figure: &Measurement) -> Option<String> {
+    sets(point).find_map(|range| {
+        let mut of_one =
+            Measurement::new("load.latency", Where::new(), figure.samples.get(range.clone())?.to_vec());
+        let within = |mark: &&SampleMark| range.contains(&(mark.sample as usize));
+        of_one.marks = figure.marks.iter().filter(within).cloned().collect();
+        judge(&mut of_one, TARGET);
+        of_one.doubt
+    })
+}
+
+/// Where the samples of each set of pages lie.
+fn sets(point: &Point) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    point.draws.iter().map(move |&end| std::mem::replace(&mut from, end)..end)
+}
+
+/// The medians of the point's sets of pages, ns a hop.
+pub(super) fn medians(point: &Point) -> Vec<f64> {
+    let hops = point.hops as f64;
+    sets(point)
+        .filter_map(|range| point.samples.get(range).filter(|samples| !samples.is_empty()))
+        .map(|samples| Summary::of(&samples.iter().map(|sample| sample.ns / hops).collect::<Vec<_>>()).median)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Watched;
+
+    fn point(sets: &[&[f64]]) -> Point {
+        let mut point = Point { bytes: 128 << 20, hops: 2, samples: Vec::new(), draws: Vec::new() };
+        for set in sets {
+            let watched = |ns: &f64| Watched { ns: ns * 2.0, clock_hz: 1e9, marks: Vec::new() };
+            point.samples.extend(set.iter().map(watched));
+            point.draws.push(point.samples.len());
+        }
+        point
+    }
+
+    /// The point's figure, with a doubt that only its own samples can give.
+    fn figure(point: &Point) -> Measurement {
+        crate::repeat::measurement("load.latency", Where::new(), &point.samples, |s| s.ns / point.hops as f64)
+    }
+
+    #[test]
+    fn sets_of_pages_that_differ_widen_the_interval_and_are_no_noise() {
+        let sets =
+            [165.0, 310.0, 230.0].map(|ns| (0..12).map(|i| ns + f64::from(i) / 10.0).collect::<Vec<_>>());
+        let differs = point(&sets.each_ref().map(Vec::as_slice));
+        assert_eq!(medians(&differs).iter().map(|ns| ns.round()).collect::<Vec<_>>(), [166.0, 311.0, 231.0]);
+        let figure = figure(&differs);
+        let interval = figure.summary.interval.unwrap();
+        assert!(interval.0 < 170.0 && interval.1 > 300.0, "{interval:?}");
+        assert_eq!(doubt(&differs, &figure), None);
+    }
+
+    #[test]
+    fn noise_within_one_set_of_pages_is_told() {
+        let noisy: Vec<f64> = (0..12).map(|i| if i % 2 == 0 { 150.0 } else { 300.0 }).collect();
+        let quiet = [165.0; 12];
+        let point = point(&[&quiet, &noisy]);
+        let doubt = doubt(&point, &figure(&point)).unwrap();
+        assert!(doubt.contains("too noisy"), "{doubt}");
+    }
+}
