@@ -9,24 +9,25 @@ fn is_separator(c: char) -> bool {
 /// `None` for anything else, also for a number with more digits than an `u64` holds.
 pub fn whole(text: &str) -> Option<u64> {
     let text = text.trim();
-    let mut groups = text.split(is_separator);
-    let first = groups.next()?;
-    let mut digits = first.to_owned();
-    let rest: Vec<&str> = groups.collect();
-    let mut separators = text.chars().filter(|c| is_separator(*c));
-    let mark = separators.next();
-    if separators.any(|c| Some(c) != mark) || (!rest.is_empty() && first.len() > 3) {
-        return None;
-    }
-    for (index, group) in rest.iter().enumerate() {
-        let last = index + 1 == rest.len();
-        if group.len() != 3 && (last || group.len() != 2) {
+    let mut value = 0_u64;
+    // Of the group that is being read, in digits; groups before it; what parts them.
+    let (mut length, mut before, mut mark) = (0, 0, None);
+    for c in text.chars() {
+        if let Some(digit) = c.to_digit(10) {
+            value = value.checked_mul(10)?.checked_add(digit.into())?;
+            length += 1;
+        } else if is_separator(c) && mark.is_none_or(|mark| mark == c) {
+            let fits = if before == 0 { length <= 3 } else { matches!(length, 2 | 3) };
+            fits.then_some(())?;
+            mark = Some(c);
+            before += 1;
+            length = 0;
+        } else {
             return None;
         }
-        digits.push_str(group);
     }
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    if plain { digits.parse().ok() } else { None }
+    let ends = if before == 0 { length > 0 } else { length == 3 };
+    ends.then_some(value)
 }
 
 /// A number that may have a fraction. The last comma or point is the decimal mark, unless it stands there twice: then it
@@ -38,19 +39,34 @@ pub fn decimal(text: &str) -> Option<f64> {
 /// As [`decimal`], times a power of ten: 8700.75 MB/s are exactly 8,700,750,000 B/s and no rounding error away from it.
 pub fn shifted(text: &str, exponent: i32) -> Option<f64> {
     let text = text.trim();
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let (front, fraction) = match digits.rfind([',', '.']) {
-        Some(at) if digits.matches(&digits[at..=at]).count() == 1 => (&digits[..at], &digits[at + 1..]),
+    let twice = |at: usize| digits.bytes().filter(|b| *b == digits.as_bytes()[at]).count() > 1;
+    let (front, fraction) = match digits.bytes().rposition(|b| matches!(b, b',' | b'.')) {
+        Some(at) if !twice(at) => (&digits[..at], &digits[at + 1..]),
         _ => (digits, ""),
     };
     if !fraction.bytes().all(|b| b.is_ascii_digit()) || (front.is_empty() && fraction.is_empty()) {
         return None;
     }
     let front = if front.is_empty() { 0 } else { whole(front)? };
-    format!("{sign}{front}.{fraction}0e{exponent}").parse().ok().filter(|value: &f64| value.is_finite())
+    // Up to here a double holds whole numbers exactly, and powers of ten: one division is rounded as the text itself would be.
+    let places = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let scale = u32::try_from(fraction.len()).ok().and_then(|places| 10_u64.checked_pow(places));
+    let all = scale.and_then(|scale| front.checked_mul(scale)?.checked_add(parsed(fraction)?));
+    let value = match all.filter(|all| *all < 1 << 53) {
+        Some(all) if (-22..=0).contains(&places) => all as f64 / 10f64.powi(-places),
+        Some(all) if (0..=22).contains(&places) => all as f64 * 10f64.powi(places),
+        _ => format!("{front}.{fraction}0e{exponent}").parse().ok()?,
+    };
+    Some(if negative { -value } else { value }).filter(|value: &f64| value.is_finite())
+}
+
+/// Digits, which there may be none of.
+fn parsed(digits: &str) -> Option<u64> {
+    if digits.is_empty() { Some(0) } else { digits.parse().ok() }
 }
 
 /// A plain decimal number as the C locale prints it: digits, perhaps a sign, a point, an exponent. No `inf`, no `nan`.
@@ -64,9 +80,12 @@ pub fn plain(text: &str) -> Option<f64> {
 pub fn leading(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let bytes = text.as_bytes();
-    let mut end = 0;
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
+    // Most numbers are no more than digits.
+    let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+    let mut end = digits;
+    let mut chars = text[digits..].char_indices().peekable();
+    while let Some((offset, c)) = chars.next() {
+        let at = digits + offset;
         let digit_next = chars.peek().is_some_and(|(_, next)| next.is_ascii_digit());
         let takes = match c {
             '0'..='9' => true,
@@ -82,7 +101,7 @@ pub fn leading(text: &str) -> Option<(&str, &str)> {
         }
         end = at + c.len_utf8();
     }
-    (end > 0 && text[..end].ends_with(|c: char| c.is_ascii_digit())).then(|| text.split_at(end))
+    (end > 0 && bytes[end - 1].is_ascii_digit()).then(|| text.split_at(end))
 }
 
 #[cfg(test)]
@@ -151,6 +170,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_figure_is_the_double_that_is_nearest_to_it(
+            front in 0u64..1_000_000_000_000,
+            fraction in "[0-9]{0,12}",
+            exponent in -9i32..12,
+        ) {
+            let nearest: f64 = format!("{front}.{fraction}0e{exponent}").parse().expect("it is a number");
+            prop_assert_eq!(shifted(&format!("{front}.{fraction}"), exponent), Some(nearest));
+        }
+
         #[test]
         fn no_text_panics(text in "\\PC{0,40}", digits in "[-0-9., '\u{202f}]{0,40}") {
             for text in [text, digits] {

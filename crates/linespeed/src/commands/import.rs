@@ -45,7 +45,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         // Several were refused before.
         let text: String = records.iter().map(Record::to_json).collect();
         output::print(&text)?;
-        return Ok(code(options, &records));
+        return Ok(ended(options, records));
     };
     let style = output::style(&options.out);
     let mut text = String::new();
@@ -64,11 +64,14 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     if !options.out.quiet_output {
         output::print(&text)?;
     }
-    Ok(code(options, &records))
+    Ok(ended(options, records))
 }
 
-fn code(options: &Options, records: &[Record]) -> u8 {
-    records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0)
+/// The exit code. The program ends here, so that nobody needs the memory of many figures, given back one by one.
+fn ended(options: &Options, records: Vec<Record>) -> u8 {
+    let code = records.iter().map(|record| super::run::found_code(&options.measuring, record)).max();
+    std::mem::forget(records);
+    code.unwrap_or(0)
 }
 
 /// What to do with what was written.

@@ -109,6 +109,30 @@ struct Text {
     seen: BTreeSet<u32>,
 }
 
+/// The fields that are read of some structure.
+const READ: &[&str] = &[
+    "Array Handle",
+    "Bank Locator",
+    "Configured Clock Speed",
+    "Configured Memory Speed",
+    "Current Speed",
+    "Data Width",
+    "Form Factor",
+    "Locator",
+    "Manufacturer",
+    "Part Number",
+    "Product Name",
+    "Rank",
+    "Release Date",
+    "Size",
+    "Speed",
+    "Status",
+    "Type",
+    "Use",
+    "Vendor",
+    "Version",
+];
+
 /// Fields kept of one structure; the longest list (a processor's features) is not kept.
 const MOST_FIELDS: usize = 64;
 
@@ -211,6 +235,7 @@ impl Text {
         }
         if let Some(open) = &mut self.structure
             && open.fields.len() < MOST_FIELDS
+            && open.keeps(key)
         {
             let told = Told { value: value.to_owned(), origin: sink.origin(line) };
             open.fields.push((key.to_owned(), told));
@@ -308,6 +333,13 @@ fn value_of_known(key: &str) -> bool {
 }
 
 impl Structure {
+    /// Whether anybody asks for a field. Of lines that grep let through each counts: one that comes again begins another
+    /// structure.
+    fn keeps(&self, key: &str) -> bool {
+        let known = TITLES.iter().any(|(kind, _)| *kind == self.kind) && READ.contains(&key);
+        known || self.handle.is_none() && self.title.is_none()
+    }
+
     fn get(&self, key: &str) -> Option<&Told<String>> {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, told)| told)
     }

@@ -1,6 +1,6 @@
 //! Counters of one output, put together: totals over intervals and sockets, instructions per cycle, the clock.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use record::{Measurement, Where};
 
@@ -41,7 +41,6 @@ struct Event {
 /// One event of one part of the machine.
 #[derive(Clone, Debug)]
 struct Slot {
-    order: usize,
     line: Held,
     event: Event,
     part: Part,
@@ -61,9 +60,11 @@ struct Slot {
 /// All counters of one output.
 #[derive(Debug, Default)]
 pub struct Counts {
-    slots: BTreeMap<(Part, Event), Slot>,
+    /// In the order in which they were first told.
+    slots: Vec<Slot>,
+    places: HashMap<(Part, Event), usize>,
     /// The counter of the last line, for the line below it.
-    last: Option<(Part, Event)>,
+    last: Option<usize>,
 }
 
 /// What is known of the run as a whole.
@@ -124,8 +125,8 @@ impl Counts {
     /// and perf counts the CPUs' clock there where it counts a process's own.
     pub fn system(&self) -> Option<bool> {
         let of_cpus = |slot: &Slot| matches!(slot.part, Part::Cpu(_)) || !slot.groups.is_empty();
-        let clock = |name: &str| self.slots.keys().any(|(_, event)| event.name == name);
-        if self.slots.values().any(of_cpus) || clock("cpu-clock") {
+        let clock = |name: &str| self.slots.iter().any(|slot| slot.event.name == name);
+        if self.slots.iter().any(of_cpus) || clock("cpu-clock") {
             return Some(true);
         }
         clock("task-clock").then_some(false)
@@ -138,8 +139,9 @@ impl Counts {
             Part::Group(group) => (Part::All, Some(group)),
             part => (part, None),
         };
-        let key = (part.clone(), event.clone());
-        self.last = Some(key.clone());
+        let key = (part, event);
+        let known = self.places.get(&key).copied();
+        self.last = known;
         let Some(value) = counter.value else { return };
         let (value, unit) = match counter.unit.as_str() {
             // A task's clock is counted in nanoseconds.
@@ -155,28 +157,33 @@ impl Counts {
             // Energy and temperature have no metric.
             _ => return,
         };
-        let time = matches!(event.name.as_str(), "task-clock" | "cpu-clock");
+        let time = matches!(key.1.name.as_str(), "task-clock" | "cpu-clock");
         let (value, unit) = if time && unit.is_empty() { (value, "ns") } else { (value, unit) };
-        let order = self.slots.len();
-        if order >= MOST_SLOTS && !self.slots.contains_key(&key) {
-            return;
+        let at = known.unwrap_or(self.slots.len());
+        if known.is_none() {
+            if at >= MOST_SLOTS {
+                return;
+            }
+            let (part, event) = key.clone();
+            self.places.insert(key, at);
+            self.slots.push(Slot {
+                line: Held::from(line),
+                event,
+                part,
+                total: 0.0,
+                values: Vec::new(),
+                intervals: 0,
+                groups: BTreeSet::new(),
+                coverage: 1.0,
+                told_coverage: false,
+                impossible: false,
+                spread: counter.spread,
+                stated_ipc: None,
+                unit,
+            });
         }
-        let slot = self.slots.entry(key).or_insert_with(|| Slot {
-            order,
-            line: Held::from(line),
-            event,
-            part,
-            total: 0.0,
-            values: Vec::new(),
-            intervals: 0,
-            groups: BTreeSet::new(),
-            coverage: 1.0,
-            told_coverage: false,
-            impossible: false,
-            spread: counter.spread,
-            stated_ipc: None,
-            unit,
-        });
+        self.last = Some(at);
+        let slot = &mut self.slots[at];
         slot.total += value;
         slot.intervals += u64::from(counter.interval.is_some());
         if slot.values.len() < MOST_INTERVALS {
@@ -192,7 +199,7 @@ impl Counts {
 
     /// Takes the line below a counter's.
     pub fn go_on(&mut self, further: &Counter, line: Line, sink: &mut Sink) {
-        if let Some(slot) = self.last.as_ref().and_then(|key| self.slots.get_mut(key)) {
+        if let Some(slot) = self.last.and_then(|at| self.slots.get_mut(at)) {
             slot.tail(further, line, sink);
         }
     }
@@ -200,23 +207,21 @@ impl Counts {
     /// Everything as measurements.
     pub fn into_sink(self, run: &Run, sink: &mut Sink) {
         // An event that was counted in several modes keeps its mode in its name.
-        let mut modes: BTreeMap<(&Part, String), u32> = BTreeMap::new();
-        for slot in self.slots.values() {
-            *modes.entry((&slot.part, slot.event.plain())).or_default() += 1;
+        let mut modes: HashMap<(&Part, &str, &str), u32> = HashMap::new();
+        for slot in &self.slots {
+            *modes.entry(slot.of()).or_default() += 1;
         }
-        let mut slots: Vec<&Slot> = self.slots.values().collect();
-        slots.sort_by_key(|slot| slot.order);
-        for slot in &slots {
-            let several = modes.get(&(&slot.part, slot.event.plain())).is_some_and(|modes| *modes > 1);
+        for slot in &self.slots {
+            let several = modes.get(&slot.of()).is_some_and(|modes| *modes > 1);
             sink.figure(slot.count(several, run), slot.line.line());
         }
-        for instructions in slots.iter().filter(|slot| slot.event.name == "instructions") {
+        for instructions in self.slots.iter().filter(|slot| slot.event.name == "instructions") {
             let event = Event { name: "cycles".to_owned(), ..instructions.event.clone() };
-            if let Some(cycles) = self.slots.get(&(instructions.part.clone(), event)) {
-                ipc(instructions, cycles, run, sink);
+            if let Some(cycles) = self.places.get(&(instructions.part.clone(), event)) {
+                ipc(instructions, &self.slots[*cycles], run, sink);
             }
         }
-        clocks(&slots, run, sink);
+        clocks(&self.slots, run, sink);
     }
 }
 
@@ -248,6 +253,11 @@ impl Slot {
                 self.stated_ipc = numbers::decimal(stated).map(|stated| (stated, digits));
             }
         }
+    }
+
+    /// What it counts, whatever the mode.
+    fn of(&self) -> (&Part, &str, &str) {
+        (&self.part, &self.event.unit, &self.event.name)
     }
 
     fn place(&self, run: &Run) -> Where {
@@ -363,12 +373,12 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
 
 /// The clock while the command ran: its cycles over its time on a CPU. Of a whole machine, whose CPUs also rest, it is
 /// none, and none where cycles were counted in one mode only.
-fn clocks(slots: &[&Slot], run: &Run, sink: &mut Sink) {
+fn clocks(slots: &[Slot], run: &Run, sink: &mut Sink) {
     if run.system || run.unknown {
         return;
     }
     let of = |name: &str| {
-        let fits = |slot: &&&Slot| {
+        let fits = |slot: &&Slot| {
             slot.event.name == name
                 && slot.part == Part::All
                 && slot.event.mode.is_empty()

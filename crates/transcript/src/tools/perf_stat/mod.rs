@@ -8,6 +8,9 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use record::{Measurement, Where};
 
 use self::counts::{Counts, Run};
@@ -24,6 +27,9 @@ pub struct PerfStat;
 
 /// How an output begins.
 const HEAD: &str = "Performance counter stats for ";
+
+/// It is looked for in each line.
+static HEAD_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(HEAD));
 
 /// Events that people ask for by name, to know a counter's line where nothing above it says that it is one.
 const KNOWN: &[&str] = &[
@@ -55,7 +61,7 @@ impl Tool for PerfStat {
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
         let text = line.text;
-        if text.contains(HEAD) || is_interval_head(text) {
+        if HEAD_FINDER.find(text.as_bytes()).is_some() || is_interval_head(text) {
             return true;
         }
         // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
@@ -229,7 +235,7 @@ impl Reader for PerfReader {
         if text.is_empty() {
             return Fit::Between;
         }
-        if let Some(at) = text.find(HEAD) {
+        if let Some(at) = HEAD_FINDER.find(text.as_bytes()) {
             // With --summary the totals of all intervals stand behind them, as an output of their own.
             if self.head || self.over || !self.counts.is_empty() {
                 return Fit::Over;
