@@ -155,7 +155,8 @@ pub struct Least {
     pub rounds: u64,
     /// Rounds on each line that are not timed: the line arrives, and both sides are in their loops.
     pub untimed: u64,
-    /// Rounds on each line of the first sample, which only tells how long a round takes.
+    /// Rounds on each line of the first sample, which only tells how long a round takes; 0 for none and no warm-up: every
+    /// sample has the fewest rounds.
     pub trial: u64,
 }
 
@@ -166,7 +167,7 @@ impl Least {
 
     /// On an emulated machine, whose two CPUs may be two threads that take turns on one: each hand-over then takes a time
     /// slice of the host's, and figures tell nothing.
-    pub const EMULATED: Self = Self { samples: 1, rounds: 1, untimed: 1, trial: 1 };
+    pub const EMULATED: Self = Self { samples: 1, rounds: 1, untimed: 1, trial: 0 };
 }
 
 /// The figures of a pair with its line on one home, handed over in one way.
@@ -352,12 +353,15 @@ impl<'a> Driver<'a> {
         let samples = 2 * least.samples * Handover::ALL.len();
         let sample_ns = time.as_nanos() as f64 * (1.0 - WARM_SHARE) / samples as f64;
         let mut trial = |how| {
+            if least.trial == 0 {
+                return Ok(least.rounds);
+            }
             let round = sample(self, how, least.trial)?.one_way * 2.0 * LINES as f64;
             Ok(((sample_ns / round) as u64).clamp(least.rounds, MOST_ROUNDS))
         };
         let rounds = [trial(Handover::ALL[0])?, trial(Handover::ALL[1])?];
         let ways = || Handover::ALL.into_iter().zip(rounds);
-        while began.elapsed() < time.mul_f64(WARM_SHARE) {
+        while least.trial > 0 && began.elapsed() < time.mul_f64(WARM_SHARE) {
             for (how, rounds) in ways() {
                 sample(self, how, rounds)?;
             }
