@@ -282,6 +282,11 @@ impl Root {
         read_all(file, max, in_pieces)
     }
 
+    /// Where `path` (as on the machine) lies on this one, links resolved below a captured tree.
+    pub fn real_path(&self, path: &str) -> Result<PathBuf, Why> {
+        self.locate(path).map(|(real, _)| real)
+    }
+
     /// Where `path` lies, links resolved, and what is there.
     fn locate(&self, path: &str) -> Result<(PathBuf, Metadata), Why> {
         if self.live {

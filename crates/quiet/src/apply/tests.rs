@@ -1,0 +1,180 @@
+//! Apply and restore, killed at every step, refused, lied to.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use machine::Root;
+
+use super::*;
+use crate::files::{Refusal, Tree};
+use crate::form::Form;
+use crate::journal::{self, Plan};
+
+/// Files of a tree; some of them misbehave, and at one step the process is killed.
+struct Odd<'a> {
+    tree: Tree<'a>,
+    /// Errors of writes by path.
+    refuse: BTreeMap<&'static str, i32>,
+    /// Files that take every value and keep their own.
+    stubborn: Vec<&'static str>,
+    /// Files that keep another value than was written.
+    rounding: Vec<&'static str>,
+    /// A write to the first sets the second, as a governor resets `no_turbo`.
+    drags: Option<(&'static str, &'static str, &'static str)>,
+    /// The process dies when this many operations are done.
+    dies_after: Cell<Option<u32>>,
+}
+
+// Each test's files are its own thread's.
+unsafe impl Sync for Odd<'_> {}
+
+impl<'a> Odd<'a> {
+    fn new(root: &'a Root) -> Self {
+        Self {
+            tree: Tree::new(root),
+            refuse: BTreeMap::new(),
+            stubborn: Vec::new(),
+            rounding: Vec::new(),
+            drags: None,
+            dies_after: Cell::new(None),
+        }
+    }
+
+    fn step(&self) {
+        if let Some(left) = self.dies_after.get() {
+            if left == 0 {
+                // SAFETY: ends this process, which is a child made for it.
+                unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+            }
+            self.dies_after.set(Some(left.saturating_sub(1)));
+        }
+    }
+}
+
+impl Files for Odd<'_> {
+    fn read(&self, path: &str) -> Result<String, Refusal> {
+        self.step();
+        self.tree.read(path)
+    }
+
+    fn write(&self, path: &str, value: &str) -> Result<(), Refusal> {
+        self.step();
+        if let Some(errno) = self.refuse.get(path) {
+            return Err(Refusal::new(path, &std::io::Error::from_raw_os_error(*errno)));
+        }
+        if self.stubborn.contains(&path) {
+            return Ok(());
+        }
+        let rounded = format!("{value}00");
+        let value = if self.rounding.contains(&path) && value != "7" { rounded.as_str() } else { value };
+        self.tree.write(path, value)?;
+        if let Some((from, to, dragged)) = self.drags
+            && from == path
+        {
+            self.tree.write(to, dragged)?;
+        }
+        self.step();
+        Ok(())
+    }
+
+    fn list(&self, folder: &str) -> Vec<String> {
+        self.tree.list(folder)
+    }
+
+    fn writable(&self, path: &str) -> bool {
+        self.tree.writable(path)
+    }
+}
+
+const GOVERNOR: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+const TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
+const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+const IRQ: &str = "/proc/irq/24/smp_affinity_list";
+const WATCHDOG: &str = "/proc/sys/kernel/nmi_watchdog";
+const ALL: [(&str, &str); 5] =
+    [(GOVERNOR, "powersave"), (TURBO, "0"), (THP, "madvise"), (IRQ, "0-3"), (WATCHDOG, "1")];
+
+fn tree() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, value) in ALL {
+        let real = folder.path().join(&path[1..]);
+        std::fs::create_dir_all(real.parent().unwrap()).unwrap();
+        std::fs::write(real, format!("{value}\n")).unwrap();
+    }
+    folder
+}
+
+fn state(folder: &Path) -> Vec<(&'static str, String)> {
+    let text =
+        |path: &str| std::fs::read_to_string(folder.join(&path[1..])).unwrap_or_default().trim().to_owned();
+    ALL.iter().map(|(path, _)| (*path, text(path))).collect()
+}
+
+fn changes(files: &dyn Files) -> Vec<Change> {
+    [
+        (GOVERNOR, Form::Word, "performance"),
+        (TURBO, Form::Word, "1"),
+        (THP, Form::Word, "never"),
+        (IRQ, Form::CpuList, "0"),
+        (WATCHDOG, Form::Word, "0"),
+    ]
+    .into_iter()
+    .filter_map(|(path, form, new)| Change::to(files, "test", path, form, new).unwrap())
+    .collect()
+}
+
+fn plan(changes: Vec<Change>) -> Plan {
+    Plan::new("boot".to_owned(), "test".to_owned(), "2026-01-01T00:00:00Z".to_owned(), false, changes)
+}
+
+/// Applies in a child that is killed after so many steps; whether it came to its end instead.
+fn killed(root: &Root, folder: &Path, steps: u32, work: impl Fn(&Odd)) -> bool {
+    let odd = Odd::new(root);
+    let _ = folder;
+    // SAFETY: the child only reads and writes files and ends without running anything of the parent's.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        odd.dies_after.set(Some(steps));
+        work(&odd);
+        // SAFETY: as above.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child just made.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}
+
+#[test]
+fn whatever_step_apply_or_restore_dies_at_everything_comes_back() {
+    let mut kills = 0;
+    for first in 0.. {
+        let folder = tree();
+        let state_folder = tempfile::tempdir().unwrap();
+        let root = Root::captured(folder.path()).unwrap();
+        let before = state(folder.path());
+        let planned = changes(&Tree::new(&root));
+        let ended = killed(&root, folder.path(), first, |odd| {
+            let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
+            apply(odd, &mut journal, &planned).unwrap();
+        });
+        // Then a restore that is killed, too, at a step that varies; the one after it is left alone.
+        for second in [Some(first % 7), Some(first % 11), None] {
+            let restoring = |files: &dyn Files| {
+                let (mut journal, kept) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
+                restore(files, &mut journal, &kept).unwrap();
+            };
+            match second {
+                Some(steps) => kills += u32::from(!killed(&root, folder.path(), steps, |odd| restoring(odd))),
+                None => restoring(&Tree::new(&root)),
+            }
+        }
+        assert_eq!(state(folder.path()), before, "killed at step {first}");
+        if ended {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills > 40, "{kills}");
+}

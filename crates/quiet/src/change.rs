@@ -1,0 +1,53 @@
+//! One value of one file, from what it is to what is steadier.
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{Files, Refusal};
+use crate::form::Form;
+
+/// A value to change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The knob that it belongs to.
+    pub knob: String,
+    /// The file as on the machine.
+    pub path: String,
+    /// How it is spelled.
+    pub form: Form,
+    /// What it was.
+    pub old: String,
+    /// What it is to be.
+    pub new: String,
+}
+
+impl Change {
+    /// The change of a file to a value, `None` where it has it already.
+    pub fn to(
+        files: &dyn Files,
+        knob: &str,
+        path: &str,
+        form: Form,
+        new: &str,
+    ) -> Result<Option<Self>, Refusal> {
+        let text = files.read(path)?;
+        let old = form.value(&text).ok_or_else(|| Refusal {
+            path: path.to_owned(),
+            errno: None,
+            why: "its value cannot be read".to_owned(),
+        })?;
+        let change = Self { knob: knob.to_owned(), path: path.to_owned(), form, old, new: new.to_owned() };
+        Ok((!form.same(&change.old, new)).then_some(change))
+    }
+
+    /// The file's value now.
+    pub fn now(&self, files: &dyn Files) -> Result<String, Refusal> {
+        let text = files.read(&self.path)?;
+        Ok(self.form.value(&text).unwrap_or(text))
+    }
+
+    /// Whether a path may stand in a journal: only files of the kernel, and no way up.
+    pub fn is_of_the_kernel(&self) -> bool {
+        ["/sys/", "/proc/sys/", "/proc/irq/"].iter().any(|start| self.path.starts_with(start))
+            && !self.path.split('/').any(|part| part == "..")
+    }
+}

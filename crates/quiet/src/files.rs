@@ -1,0 +1,121 @@
+//! The files of a machine, or of a tree captured from one: read, written, listed.
+
+use std::fmt;
+use std::io::Write;
+
+use machine::Root;
+
+/// Why a file was not read or written, as the system says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The path as on the machine: `/sys/…`.
+    pub path: String,
+    /// The system's error number, where there is one.
+    pub errno: Option<i32>,
+    /// In words.
+    pub why: String,
+}
+
+impl Refusal {
+    /// From a system call's error.
+    pub fn new(path: &str, error: &std::io::Error) -> Self {
+        let why = match error.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => "permission denied".to_owned(),
+            Some(libc::EBUSY) => "busy".to_owned(),
+            Some(libc::EINVAL) => "the kernel does not take this value".to_owned(),
+            Some(libc::ENOENT | libc::ENOTDIR) => "there is no such file".to_owned(),
+            Some(libc::EIO) => "the kernel cannot do this here".to_owned(),
+            Some(libc::EROFS) => "mounted for reading only".to_owned(),
+            _ => error.to_string(),
+        };
+        Self { path: path.to_owned(), errno: error.raw_os_error(), why }
+    }
+
+    /// Whether the file is not there (any more).
+    pub fn is_missing(&self) -> bool {
+        matches!(self.errno, Some(libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ENXIO))
+    }
+
+    /// Whether this user may not.
+    pub fn is_denied(&self) -> bool {
+        matches!(self.errno, Some(libc::EACCES | libc::EPERM | libc::EROFS))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.why)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Files by their path as on the machine.
+pub trait Files: Sync {
+    /// The text of a file, without white space at its ends.
+    fn read(&self, path: &str) -> Result<String, Refusal>;
+    /// Writes a value into a file that is there. One `write` call: sysfs takes a value whole.
+    fn write(&self, path: &str, value: &str) -> Result<(), Refusal>;
+    /// Names in a folder, `cpu2` before `cpu10`; empty if it cannot be read.
+    fn list(&self, folder: &str) -> Vec<String>;
+    /// Whether this user may write the file.
+    fn writable(&self, path: &str) -> bool;
+}
+
+/// The files below a [`Root`].
+#[derive(Debug)]
+pub struct Tree<'a> {
+    root: &'a Root,
+}
+
+impl<'a> Tree<'a> {
+    /// Below this root.
+    pub fn new(root: &'a Root) -> Self {
+        Self { root }
+    }
+}
+
+impl Files for Tree<'_> {
+    fn read(&self, path: &str) -> Result<String, Refusal> {
+        self.root.try_text(path).map_err(|unreadable| {
+            let errno = match &unreadable.why {
+                machine::Why::Missing => Some(libc::ENOENT),
+                machine::Why::Denied => Some(libc::EACCES),
+                _ => None,
+            };
+            Refusal { path: path.to_owned(), errno, why: unreadable.why.to_string() }
+        })
+    }
+
+    fn write(&self, path: &str, value: &str) -> Result<(), Refusal> {
+        let refused = |error: std::io::Error| Refusal::new(path, &error);
+        let real = self
+            .root
+            .real_path(path)
+            .map_err(|_| refused(std::io::Error::from_raw_os_error(libc::ENOENT)))?;
+        // A captured tree's file is a plain one, which keeps the rest of a longer value unless it is cut.
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .truncate(!self.root.is_live())
+            .open(real)
+            .map_err(refused)?;
+        let text = format!("{value}\n");
+        match file.write(text.as_bytes()) {
+            Ok(written) if written == text.len() => Ok(()),
+            Ok(_) => Err(refused(std::io::Error::from_raw_os_error(libc::EIO))),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    fn list(&self, folder: &str) -> Vec<String> {
+        self.root.list(folder)
+    }
+
+    fn writable(&self, path: &str) -> bool {
+        use std::os::unix::ffi::OsStrExt;
+        let Ok(real) = self.root.real_path(path) else { return false };
+        let Ok(real) = std::ffi::CString::new(real.as_os_str().as_bytes()) else { return false };
+        // SAFETY: a string that ends with a zero byte and lives until the call returns.
+        unsafe { libc::faccessat(libc::AT_FDCWD, real.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+    }
+}

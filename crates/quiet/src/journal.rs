@@ -1,0 +1,249 @@
+//! What is changed stands on disk before the first write, so that whoever comes after can put it back.
+//!
+//! A file of lines of JSON. The first, the plan, holds every value to be changed with what it was; it is on disk before
+//! anything is written. The others are appended around each write, so that a value which stands as neither old nor new is
+//! known to be ours where we were in the middle of writing it, and another's where not.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::Change;
+
+/// The journal's name in its folder.
+pub const NAME: &str = "quiet.journal";
+/// The form of journal that this version writes.
+const VERSION: u32 = 1;
+/// A journal longer than this is none: some ten thousand values on the largest machines.
+const LONGEST: u64 = 64 << 20;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The form of journal.
+    pub version: u32,
+    /// The boot in which the values stand; after another boot they are gone by themselves.
+    pub boot: String,
+    /// The process that writes.
+    pub pid: u32,
+    /// What it was called with, for the one who asks who it was.
+    pub command: String,
+    /// When, as in a record.
+    pub date: String,
+    /// Whether the values are to stay when the process has ended.
+    pub stays: bool,
+    /// The values in the order of their writing.
+    pub changes: Vec<Change>,
+}
+
+/// A later line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// A value is about to be written.
+    Writing(usize),
+    /// It was written, and this is what stands there: the kernel may keep another.
+    Stands(usize, String),
+    /// It was refused, with the reason; the file is as it was.
+    Refused(usize, String),
+    /// It is about to be put back.
+    PuttingBack(usize),
+    /// It is back.
+    Back(usize),
+    /// All is written.
+    Applied,
+}
+
+/// A journal as it stands on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The first line.
+    pub plan: Plan,
+    /// What happened since.
+    pub steps: Vec<Step>,
+}
+
+/// Why a journal is not read or written.
+#[derive(Debug)]
+pub enum Error {
+    /// The system refuses.
+    System(PathBuf, io::Error),
+    /// What lies there must not be believed.
+    Untrusted(PathBuf, &'static str),
+    /// What lies there is no journal.
+    Corrupt(PathBuf, String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::System(path, error) => write!(f, "{}: {error}", path.display()),
+            Error::Untrusted(path, why) => {
+                write!(f, "{}: {why}, so nothing in it is believed; look at it and remove it", path.display())
+            }
+            Error::Corrupt(path, why) => {
+                write!(
+                    f,
+                    "{}: {why}; look at it, put back by hand what it tells, and remove it",
+                    path.display()
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// An open journal that steps are appended to.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Writes the plan, on disk when this returns. Nothing is left behind where that fails.
+    pub fn begin(folder: &Path, plan: &Plan) -> Result<Self, Error> {
+        let path = folder.join(NAME);
+        let new = folder.join(format!("{NAME}.{}", std::process::id()));
+        let written = (|| {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .append(true)
+                .create_new(true)
+                .mode(0o600)
+                .custom_flags(libc::O_NOFOLLOW)
+                .open(&new)?;
+            file.write_all(line(plan)?.as_bytes())?;
+            file.sync_all()?;
+            std::fs::rename(&new, &path)?;
+            File::open(folder)?.sync_all()?;
+            Ok(file)
+        })();
+        match written {
+            Ok(file) => Ok(Self { path, file }),
+            Err(error) => {
+                let _ = std::fs::remove_file(&new);
+                Err(Error::System(path, error))
+            }
+        }
+    }
+
+    /// Opens the journal that is there, to go on in it.
+    pub fn resume(folder: &Path) -> Result<Option<(Self, Kept)>, Error> {
+        let Some(read) = read(folder)? else { return Ok(None) };
+        let path = folder.join(NAME);
+        let file = OpenOptions::new()
+            .append(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&path)
+            .map_err(|error| Error::System(path.clone(), error))?;
+        Ok(Some((Self { path, file }, read)))
+    }
+
+    /// Appends a step. One write: a line is there whole or, after a kill in the middle of it, without its end.
+    pub fn note(&mut self, step: &Step) -> Result<(), Error> {
+        let text = line(step).map_err(|error| Error::System(self.path.clone(), error))?;
+        self.file.write_all(text.as_bytes()).map_err(|error| Error::System(self.path.clone(), error))
+    }
+
+    /// Removes it: everything is as it was.
+    pub fn end(self) -> Result<(), Error> {
+        std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
+    }
+}
+
+fn line(value: &impl Serialize) -> io::Result<String> {
+    let mut text = serde_json::to_string(value).map_err(io::Error::other)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The journal in a folder, if there is one that may be believed.
+pub fn read(folder: &Path) -> Result<Option<Kept>, Error> {
+    let path = folder.join(NAME);
+    let system = |error: io::Error| Error::System(path.clone(), error);
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
+            return Err(Error::Untrusted(path, "it is a symbolic link"));
+        }
+        Err(error) => return Err(system(error)),
+    };
+    let metadata = file.metadata().map_err(system)?;
+    // SAFETY: the call takes nothing and cannot fail.
+    let me = unsafe { libc::geteuid() };
+    let doubt = if !metadata.is_file() {
+        Some("it is no regular file")
+    } else if metadata.uid() != me {
+        Some("it belongs to somebody else")
+    } else if metadata.mode() & 0o022 != 0 {
+        Some("others may write it")
+    } else if metadata.nlink() > 1 {
+        Some("it has a second name elsewhere")
+    } else if metadata.len() > LONGEST {
+        Some("it is too long")
+    } else {
+        None
+    };
+    if let Some(why) = doubt {
+        return Err(Error::Untrusted(path, why));
+    }
+    let mut text = Vec::new();
+    file.take(LONGEST).read_to_end(&mut text).map_err(system)?;
+    parse(&text).map(Some).map_err(|why| Error::Corrupt(path, why))
+}
+
+fn parse(text: &[u8]) -> Result<Kept, String> {
+    let text = std::str::from_utf8(text).map_err(|_| "it is no text".to_owned())?;
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next().filter(|line| line.ends_with('\n')).ok_or("its first line is not whole")?;
+    let plan: Plan = serde_json::from_str(first).map_err(|error| format!("line 1: {error}"))?;
+    if plan.version != VERSION {
+        return Err(format!("it was written by another version of linespeed (form {})", plan.version));
+    }
+    if let Some(bad) = plan.changes.iter().find(|change| !change.is_of_the_kernel()) {
+        return Err(format!("it names {}, which is no file of the kernel", bad.path));
+    }
+    let mut steps = Vec::new();
+    for (number, line) in lines.enumerate() {
+        // The last line may lack its end: a kill came while it was written, and the write it speaks of has not begun.
+        if !line.ends_with('\n') {
+            break;
+        }
+        let step: Step =
+            serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 2))?;
+        if step.at().is_some_and(|at| at >= plan.changes.len()) {
+            return Err(format!("line {}: there is no such change", number + 2));
+        }
+        steps.push(step);
+    }
+    Ok(Kept { plan, steps })
+}
+
+impl Step {
+    /// The change that it is about.
+    pub fn at(&self) -> Option<usize> {
+        match self {
+            Step::Writing(at)
+            | Step::Stands(at, _)
+            | Step::Refused(at, _)
+            | Step::PuttingBack(at)
+            | Step::Back(at) => Some(*at),
+            Step::Applied => None,
+        }
+    }
+}
+
+impl Plan {
+    /// A plan of this process.
+    pub fn new(boot: String, command: String, date: String, stays: bool, changes: Vec<Change>) -> Self {
+        Self { version: VERSION, boot, pid: std::process::id(), command, date, stays, changes }
+    }
+}
