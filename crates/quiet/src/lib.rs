@@ -8,3 +8,5 @@ pub mod change;
 pub mod files;
 pub mod form;
 pub mod journal;
+pub mod knob;
+pub mod knobs;

@@ -1,0 +1,17 @@
+//! Merging of equal pages.
+
+use super::single::{Single, none};
+use crate::form::Form;
+
+/// `/sys/kernel/mm/ksm/run` (Documentation/admin-guide/mm/ksm.rst): 0 stops the thread and keeps what is merged.
+pub const KNOB: Single = Single {
+    name: "ksm",
+    path: "/sys/kernel/mm/ksm/run",
+    form: Form::Word,
+    steadier: "0",
+    as_steady: none,
+    effect: "a kernel thread reads memory for equal pages, and the first write to a merged page copies it",
+    disputed: "",
+    absent: "this kernel does not merge equal pages",
+    only_when_named: false,
+};

@@ -1,0 +1,39 @@
+//! All knobs, a file each.
+
+mod boost;
+mod epp;
+mod governor;
+mod ksm;
+mod nmi_watchdog;
+mod numa_balancing;
+mod perf_cpu_time;
+mod perf_sample_rate;
+mod rt_runtime;
+mod single;
+mod stat_interval;
+mod thp;
+mod timer_migration;
+
+use crate::knob::Knob;
+
+/// In the order in which they are written: setting a governor resets `no_turbo`, so boost comes after it. They are put back
+/// in reverse.
+pub const KNOBS: &[&dyn Knob] = &[
+    &governor::Governor,
+    &epp::Epp,
+    &boost::Boost,
+    &nmi_watchdog::KNOB,
+    &timer_migration::KNOB,
+    &stat_interval::KNOB,
+    &numa_balancing::KNOB,
+    &ksm::KNOB,
+    &thp::KNOB,
+    &perf_sample_rate::KNOB,
+    &perf_cpu_time::KNOB,
+    &rt_runtime::KNOB,
+];
+
+/// The knob with this name.
+pub fn find(name: &str) -> Option<&'static dyn Knob> {
+    KNOBS.iter().copied().find(|knob| knob.name() == name)
+}

@@ -1,0 +1,17 @@
+//! The kernel's limit on time spent in perf's interrupts.
+
+use super::single::Single;
+use crate::form::Form;
+
+/// `kernel.perf_cpu_time_max_percent` (Documentation/admin-guide/sysctl/kernel.rst).
+pub const KNOB: Single = Single {
+    name: "perf-cpu-time",
+    path: "/proc/sys/kernel/perf_cpu_time_max_percent",
+    form: Form::Word,
+    steadier: "1",
+    as_steady: |value| value == "1",
+    effect: "perf's interrupts may take so many percent of a CPU before the kernel slows them down",
+    disputed: "where it slows them down in the middle of a profile the samples change",
+    absent: "this kernel has no perf events",
+    only_when_named: true,
+};

@@ -1,0 +1,17 @@
+//! Sampling by perf.
+
+use super::single::Single;
+use crate::form::Form;
+
+/// `kernel.perf_event_max_sample_rate`, a second (Documentation/admin-guide/sysctl/kernel.rst).
+pub const KNOB: Single = Single {
+    name: "perf-sample-rate",
+    path: "/proc/sys/kernel/perf_event_max_sample_rate",
+    form: Form::Word,
+    steadier: "1",
+    as_steady: |value| value == "1",
+    effect: "whoever profiles the machine meanwhile may interrupt a CPU so often a second",
+    disputed: "one who wants to profile the command needs it as it is",
+    absent: "this kernel has no perf events",
+    only_when_named: true,
+};

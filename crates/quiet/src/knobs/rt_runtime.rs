@@ -1,0 +1,17 @@
+//! The kernel's brake on real-time threads.
+
+use super::single::{Single, none};
+use crate::form::Form;
+
+/// `kernel.sched_rt_runtime_us` (Documentation/scheduler/sched-rt-group.rst).
+pub const KNOB: Single = Single {
+    name: "rt-runtime",
+    path: "/proc/sys/kernel/sched_rt_runtime_us",
+    form: Form::Word,
+    steadier: "-1",
+    as_steady: none,
+    effect: "a command under SCHED_FIFO is stopped for 50 ms of each second",
+    disputed: "without it a real-time thread that never sleeps can lock the machine up: for commands that end",
+    absent: "this kernel does not throttle real-time threads",
+    only_when_named: true,
+};

@@ -1,0 +1,17 @@
+//! The kernel's own counting of memory statistics.
+
+use super::single::Single;
+use crate::form::Form;
+
+/// `vm.stat_interval`, seconds (Documentation/admin-guide/sysctl/vm.rst).
+pub const KNOB: Single = Single {
+    name: "stat-interval",
+    path: "/proc/sys/vm/stat_interval",
+    form: Form::Word,
+    steadier: "10",
+    as_steady: |value| value.parse::<u32>().is_ok_and(|seconds| seconds >= 10),
+    effect: "each CPU adds up its memory statistics once in so many seconds, in the middle of whatever runs there",
+    disputed: "",
+    absent: "this kernel does not tell how often it adds up memory statistics",
+    only_when_named: false,
+};

@@ -1,0 +1,17 @@
+//! Timers that move to busy CPUs.
+
+use super::single::{Single, none};
+use crate::form::Form;
+
+/// `kernel.timer_migration` (Documentation/admin-guide/sysctl/kernel.rst).
+pub const KNOB: Single = Single {
+    name: "timer-migration",
+    path: "/proc/sys/kernel/timer_migration",
+    form: Form::Word,
+    steadier: "0",
+    as_steady: none,
+    effect: "timers of idle CPUs move to the CPU that is busy, which is the one that measures",
+    disputed: "with CPUs isolated for real-time work some leave it on, so that timers set there move away",
+    absent: "a kernel without high-resolution timers or with one CPU has no timers to move",
+    only_when_named: false,
+};
