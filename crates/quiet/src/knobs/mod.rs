@@ -1,8 +1,11 @@
 //! All knobs, a file each.
 
 mod boost;
+mod clock_range;
 mod epp;
 mod governor;
+mod idle_states;
+mod interrupts;
 mod ksm;
 mod nmi_watchdog;
 mod numa_balancing;
@@ -10,9 +13,11 @@ mod perf_cpu_time;
 mod perf_sample_rate;
 mod rt_runtime;
 mod single;
+mod smt;
 mod stat_interval;
 mod thp;
 mod timer_migration;
+mod workqueues;
 
 use crate::knob::Knob;
 
@@ -22,6 +27,11 @@ pub const KNOBS: &[&dyn Knob] = &[
     &governor::Governor,
     &epp::Epp,
     &boost::Boost,
+    &clock_range::ClockRange,
+    &idle_states::IdleStates,
+    &interrupts::Interrupts,
+    &workqueues::Workqueues,
+    &smt::Smt,
     &nmi_watchdog::KNOB,
     &timer_migration::KNOB,
     &stat_interval::KNOB,

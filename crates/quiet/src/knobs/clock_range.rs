@@ -1,0 +1,55 @@
+//! The range of clocks, where boost cannot be switched: held at the nominal clock.
+
+use super::boost::policies;
+use crate::change::Change;
+use crate::form::Form;
+use crate::knob::{Knob, Look, Scene, Way};
+
+/// `scaling_min_freq` and `scaling_max_freq` of each policy, in kHz (Documentation/admin-guide/pm/cpufreq.rst). The nominal
+/// clock is `base_frequency`; without it the highest that the policy allows stands, and only the lowest is raised.
+#[derive(Debug)]
+pub struct ClockRange;
+
+impl Knob for ClockRange {
+    fn name(&self) -> &'static str {
+        "clock-range"
+    }
+
+    fn effect(&self) -> &'static str {
+        "the clock moves within its range: a run that begins on an idle core waits until it has risen"
+    }
+
+    fn look(&self, scene: &Scene) -> Look {
+        let number = |path: String| scene.text(&path).and_then(|text| text.parse::<u64>().ok());
+        let mut changes = Vec::new();
+        let mut ranges = std::collections::BTreeSet::new();
+        for policy in policies(scene) {
+            let file = |name: &str| format!("{policy}/{name}");
+            let Some(max) = number(file("scaling_max_freq")) else { continue };
+            let Some(min) = number(file("scaling_min_freq")) else { continue };
+            ranges.insert((min, max));
+            let lowest = number(file("cpuinfo_min_freq")).unwrap_or(min);
+            let nominal =
+                number(file("base_frequency")).filter(|khz| (lowest..=max).contains(khz)).unwrap_or(max);
+            // The lower end first where it rises, so that it is never above the upper one on the way, nor on the way back.
+            for (name, khz) in [("scaling_min_freq", nominal), ("scaling_max_freq", nominal)] {
+                match Change::to(scene.files, self.name(), &file(name), Form::Word, &khz.to_string()) {
+                    Ok(change) => changes.extend(change),
+                    Err(refusal) => return Look::unseen(&refusal),
+                }
+            }
+        }
+        let mhz = |khz: u64| khz as f64 / 1000.0;
+        let now = match (ranges.first(), ranges.last()) {
+            (Some((min, _)), Some((_, max))) => format!("{} to {} MHz", mhz(*min), mhz(*max)),
+            _ => return Look::absent("no clock can be set here: it is the firmware's or the host's"),
+        };
+        if changes.is_empty() {
+            return Look::steady(now);
+        }
+        let steadier = changes.first().map_or_else(String::new, |change| {
+            change.new.parse().map_or_else(|_| change.new.clone(), |khz: u64| format!("{} MHz", mhz(khz)))
+        });
+        Look::noisy(now, steadier, Way::Write(changes))
+    }
+}

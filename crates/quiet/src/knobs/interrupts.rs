@@ -1,0 +1,102 @@
+//! Interrupts of devices on the CPUs that are to be quiet.
+
+use record::CpuList;
+
+use crate::change::Change;
+use crate::form::Form;
+use crate::knob::{Knob, Look, Scene, Way};
+
+/// `/proc/irq/N/smp_affinity_list`, and `default_smp_affinity` for interrupts that come later (Documentation/core-api/irq).
+#[derive(Debug)]
+pub struct Interrupts;
+
+const FOLDER: &str = "/proc/irq";
+
+impl Knob for Interrupts {
+    fn name(&self) -> &'static str {
+        "interrupts"
+    }
+
+    fn effect(&self) -> &'static str {
+        "a device's interrupt stops whatever runs on the CPU that it goes to"
+    }
+
+    fn look(&self, scene: &Scene) -> Look {
+        let numbers: Vec<String> =
+            scene.files.list(FOLDER).into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
+        if numbers.is_empty() {
+            return Look::absent("this tree tells nothing of interrupts");
+        }
+        if scene.quiet.is_empty() {
+            return Look::steady("spread over all CPUs")
+                .note("with --cpus LIST they are moved to the others");
+        }
+        let rest = scene.rest();
+        let mut changes = Vec::new();
+        let mut default = CpuList::new();
+        default = default.union(&rest);
+        match Change::to(
+            scene.files,
+            self.name(),
+            &format!("{FOLDER}/default_smp_affinity"),
+            Form::CpuMask,
+            &mask(&default),
+        ) {
+            Ok(change) => changes.extend(change),
+            Err(refusal) if refusal.is_missing() => {}
+            Err(refusal) => return Look::unseen(&refusal),
+        }
+        let mut here = 0;
+        for number in &numbers {
+            let path = format!("{FOLDER}/{number}/smp_affinity_list");
+            let Some(now) = scene.text(&path).and_then(|text| text.parse::<CpuList>().ok()) else { continue };
+            if now.intersection(&scene.quiet).is_empty() {
+                continue;
+            }
+            here += 1;
+            let left = now.difference(&scene.quiet);
+            let to = if left.is_empty() { &rest } else { &left };
+            match Change::to(scene.files, self.name(), &path, Form::CpuList, &to.to_string()) {
+                Ok(change) => changes.extend(change),
+                Err(refusal) if refusal.is_missing() => {}
+                Err(refusal) => return Look::unseen(&refusal),
+            }
+        }
+        if changes.is_empty() {
+            return Look::steady("none may go to the quiet CPUs");
+        }
+        let now = format!("{here} of {} may go to the quiet CPUs", numbers.len());
+        Look::noisy(now, format!("on CPUs {rest}"), Way::Write(changes))
+            .note("those that belong to one CPU refuse to move, and are named")
+    }
+}
+
+/// A CPU list as the kernel's mask: groups of 32 bits in hexadecimal, the highest first.
+pub(super) fn mask(cpus: &CpuList) -> String {
+    let groups = cpus.iter().last().map_or(1, |last| last as usize / 32 + 1);
+    let mut words = vec![0u32; groups];
+    for cpu in cpus.iter() {
+        words[cpu as usize / 32] |= 1 << (cpu % 32);
+    }
+    let mut text = String::new();
+    for (at, word) in words.iter().rev().enumerate() {
+        text.push_str(&if at == 0 { format!("{word:x}") } else { format!(",{word:08x}") });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_the_kernels() {
+        for (list, text) in
+            [("0", "1"), ("0-3,8", "10f"), ("32", "1,00000000"), ("0,95", "80000000,00000000,00000001")]
+        {
+            let cpus: CpuList = list.parse().unwrap();
+            assert_eq!(mask(&cpus), text);
+            assert_eq!(CpuList::from_mask(&mask(&cpus)).unwrap(), cpus);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The kernel's own work that is bound to no CPU.
+
+use super::interrupts::mask;
+use crate::change::Change;
+use crate::form::Form;
+use crate::knob::{Knob, Look, Scene, Way};
+
+/// `/sys/devices/virtual/workqueue/cpumask` (Documentation/core-api/workqueue.rst).
+#[derive(Debug)]
+pub struct Workqueues;
+
+const FILE: &str = "/sys/devices/virtual/workqueue/cpumask";
+
+impl Knob for Workqueues {
+    fn name(&self) -> &'static str {
+        "workqueues"
+    }
+
+    fn effect(&self) -> &'static str {
+        "work that the kernel puts off (writing back, networking, drivers) runs on any CPU, also on one that measures"
+    }
+
+    fn look(&self, scene: &Scene) -> Look {
+        if scene.quiet.is_empty() {
+            return match scene.files.read(FILE) {
+                Ok(_) => Look::steady("on all CPUs").note("with --cpus LIST it is kept to the others"),
+                Err(refusal) if refusal.is_missing() => {
+                    Look::absent("this kernel does not tell where it runs its work")
+                }
+                Err(refusal) => Look::unseen(&refusal),
+            };
+        }
+        let rest = scene.rest();
+        match Change::to(scene.files, self.name(), FILE, Form::CpuMask, &mask(&rest)) {
+            Ok(None) => Look::steady(format!("on CPUs {rest}")),
+            Ok(Some(change)) => {
+                Look::noisy("on all CPUs", format!("on CPUs {rest}"), Way::Write(vec![change]))
+            }
+            Err(refusal) if refusal.is_missing() => {
+                Look::absent("this kernel does not tell where it runs its work")
+            }
+            Err(refusal) => Look::unseen(&refusal),
+        }
+    }
+}
