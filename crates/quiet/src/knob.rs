@@ -29,6 +29,8 @@ pub struct Scene<'a> {
     pub quiet: CpuList,
     /// Whether this is the running machine.
     pub live: bool,
+    /// CPUs that the quota of this process's cgroup allows; `None` without a quota.
+    pub quota: Option<f64>,
 }
 
 impl Scene<'_> {

@@ -4,6 +4,7 @@
 //! [`change`] is one value from old to new, [`journal`] keeps what was old on disk, [`apply`] writes and puts back.
 
 pub mod apply;
+pub mod audit;
 pub mod change;
 pub mod files;
 pub mod form;

@@ -1,21 +1,30 @@
 //! All knobs, a file each.
 
+mod aslr;
 mod boost;
 mod clock_range;
 mod epp;
 mod governor;
 mod idle_states;
 mod interrupts;
+mod irqbalance;
+mod isolation;
 mod ksm;
 mod nmi_watchdog;
 mod numa_balancing;
+mod others;
 mod perf_cpu_time;
 mod perf_sample_rate;
+mod power;
+mod quota;
 mod rt_runtime;
 mod single;
 mod smt;
 mod stat_interval;
+mod steal;
+mod swap;
 mod thp;
+mod throttling;
 mod timer_migration;
 mod workqueues;
 
@@ -41,6 +50,15 @@ pub const KNOBS: &[&dyn Knob] = &[
     &perf_sample_rate::KNOB,
     &perf_cpu_time::KNOB,
     &rt_runtime::KNOB,
+    &aslr::Aslr,
+    &isolation::Isolation,
+    &irqbalance::Irqbalance,
+    &others::Others,
+    &quota::Quota,
+    &steal::Steal,
+    &throttling::Throttling,
+    &power::Power,
+    &swap::Swap,
 ];
 
 /// The knob with this name.

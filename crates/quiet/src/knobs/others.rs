@@ -1,0 +1,33 @@
+//! Other work on the machine.
+
+use crate::knob::{Knob, Look, Scene, Way};
+
+/// The load average of the last minute. What runs is somebody's, so nothing is stopped.
+#[derive(Debug)]
+pub struct Others;
+
+/// Load that a machine at rest shows.
+const AT_REST: f64 = 0.3;
+
+impl Knob for Others {
+    fn name(&self) -> &'static str {
+        "others"
+    }
+
+    fn effect(&self) -> &'static str {
+        "whoever else runs takes CPUs, caches, memory bandwidth and clock"
+    }
+
+    fn look(&self, scene: &Scene) -> Look {
+        let load = scene.text("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+        match load.filter(|load| load.is_finite() && *load >= 0.0) {
+            None => Look::absent("this tree tells no load average"),
+            Some(load) if load <= AT_REST => Look::steady(format!("load average {load:.2}")),
+            Some(load) => Look::noisy(
+                format!("load average {load:.2}"),
+                "an idle machine",
+                Way::ByHand("who: top -b -n1 | head -20; wait until it is done".to_owned()),
+            ),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Memory that has gone to disk.
+
+use crate::knob::{Knob, Look, Scene, Way};
+
+/// Swap in use, from `/proc/meminfo`. Turning it off reads everything back, so that is done by hand.
+#[derive(Debug)]
+pub struct Swap;
+
+impl Knob for Swap {
+    fn name(&self) -> &'static str {
+        "swap"
+    }
+
+    fn effect(&self) -> &'static str {
+        "a page that was swapped out comes back from the disk in the middle of a run"
+    }
+
+    fn look(&self, scene: &Scene) -> Look {
+        let Some(meminfo) = scene.text("/proc/meminfo") else {
+            return Look::absent("this tree tells nothing of memory");
+        };
+        let kib = |key: &str| {
+            let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+            line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+        };
+        match (kib("SwapTotal"), kib("SwapFree")) {
+            (Some(0), _) => Look::steady("none"),
+            (Some(all), Some(free)) if free < all => {
+                let used = (all - free).saturating_mul(1024);
+                let by_hand = "sudo swapoff -a (reads it all back: enough memory must be free); afterwards: sudo swapon -a";
+                Look::noisy(
+                    format!("{} in use", record::units::bytes(used)),
+                    "off",
+                    Way::ByHand(by_hand.to_owned()),
+                )
+            }
+            (Some(_), Some(_)) => Look::steady("none in use"),
+            _ => Look::absent("the kernel does not tell how much swap it uses"),
+        }
+    }
+}

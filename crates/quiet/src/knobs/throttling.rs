@@ -1,0 +1,36 @@
+//! Throttling for heat.
+
+use crate::knob::{Knob, Look, Scene, Way};
+
+/// `thermal_throttle` of each CPU counts how often heat lowered its clock since boot.
+#[derive(Debug)]
+pub struct Throttling;
+
+impl Knob for Throttling {
+    fn name(&self) -> &'static str {
+        "throttling"
+    }
+
+    fn effect(&self) -> &'static str {
+        "the processor lowers its clock when it is too hot: long runs are slower than short ones"
+    }
+
+    fn look(&self, scene: &Scene) -> Look {
+        let mut counts = Vec::new();
+        for cpu in scene.online.iter() {
+            for what in ["core", "package"] {
+                let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count");
+                counts.extend(scene.text(&path).and_then(|text| text.parse::<u64>().ok()));
+            }
+        }
+        match counts.iter().max() {
+            None => Look::absent("no count of throttling is shown"),
+            Some(0) => Look::steady("not since boot"),
+            Some(most) => Look::noisy(
+                format!("up to {most} times on a CPU since boot"),
+                "never",
+                Way::ByHand("cooling: fans, filters, the room; or lower power limits".to_owned()),
+            ),
+        }
+    }
+}
