@@ -1,0 +1,112 @@
+//! Where the journal and the lock are: a folder that only their owner can write.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The lock's name in its folder.
+const LOCK: &str = "quiet.lock";
+/// The folder of root, which lives through a power loss.
+const SYSTEM: &str = "/var/lib/linespeed";
+
+/// The folder for this user: root's is the machine's, another user's lies in the state folder given.
+pub fn folder(state: Option<&Path>) -> Option<PathBuf> {
+    // SAFETY: the call takes nothing and cannot fail.
+    if unsafe { libc::geteuid() } == 0 { Some(PathBuf::from(SYSTEM)) } else { state.map(Path::to_owned) }
+}
+
+/// Makes the folder where it is not there, and looks whether it may be trusted.
+pub fn prepare(folder: &Path) -> Result<(), String> {
+    let told = |error: io::Error| format!("{}: {error}", folder.display());
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(told)?;
+    let metadata = std::fs::symlink_metadata(folder).map_err(told)?;
+    // SAFETY: the call takes nothing and cannot fail.
+    let me = unsafe { libc::geteuid() };
+    if !metadata.is_dir() {
+        return Err(format!("{}: is no folder of its own", folder.display()));
+    }
+    if metadata.uid() != me || metadata.mode() & 0o022 != 0 {
+        let why = "others may write there, so nothing is kept in it";
+        return Err(format!("{}: {why}; chmod go-w it, or remove it", folder.display()));
+    }
+    Ok(())
+}
+
+/// The right to turn knobs: one process has it, and passes it on to the guardian that it leaves behind.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+/// Why there is no lock.
+#[derive(Debug)]
+pub enum Refused {
+    /// Another process has it, in its own words.
+    Held(String),
+    /// The system refuses.
+    System(String),
+}
+
+impl Lock {
+    /// Takes the lock, or says who has it.
+    pub fn take(folder: &Path, command: &str) -> Result<Self, Refused> {
+        let path = folder.join(LOCK);
+        let system = |error: io::Error| Refused::System(format!("{}: {error}", path.display()));
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&path)
+            .map_err(system)?;
+        // SAFETY: a descriptor that is open.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            let error = io::Error::last_os_error();
+            if error.raw_os_error() != Some(libc::EWOULDBLOCK) {
+                return Err(system(error));
+            }
+            let mut holder = String::new();
+            let _ = (&mut file).take(4096).read_to_string(&mut holder);
+            let holder = holder.lines().next().unwrap_or("").trim().to_owned();
+            return Err(Refused::Held(if holder.is_empty() { "another process".to_owned() } else { holder }));
+        }
+        let one_line: String = command.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        file.set_len(0)
+            .and_then(|()| writeln!(&file, "process {}: {one_line}", std::process::id()))
+            .map_err(system)?;
+        Ok(Self { file })
+    }
+
+    /// Its descriptor, which a guardian keeps open.
+    pub fn descriptor(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_is_told_who_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Lock::take(folder.path(), "linespeed quiet -- make\nbench").unwrap();
+        let Err(Refused::Held(holder)) = Lock::take(folder.path(), "another") else { panic!("taken twice") };
+        assert_eq!(holder, format!("process {}: linespeed quiet -- make bench", std::process::id()));
+        drop(first);
+        Lock::take(folder.path(), "another").unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        prepare(folder.path()).unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(prepare(folder.path()).unwrap_err().contains("others may write there"));
+    }
+}

@@ -1,0 +1,149 @@
+//! From the lock over the journal to the values, and all the way back.
+
+use std::path::{Path, PathBuf};
+
+use crate::apply::{self, Came, Fared};
+use crate::change::Change;
+use crate::files::Files;
+use crate::guardian::{self, Guardian};
+use crate::journal::{self, Journal, Kept, Plan};
+use crate::place::{self, Lock, Refused};
+
+/// Who asks, and for what.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The folder of journal and lock.
+    pub folder: PathBuf,
+    /// This boot, from `/proc/sys/kernel/random/boot_id`.
+    pub boot: String,
+    /// The command line, for those who ask who it was.
+    pub command: String,
+    /// When.
+    pub date: String,
+    /// Whether the values stay when this process ends.
+    pub stays: bool,
+}
+
+/// What an earlier start left behind.
+#[derive(Debug)]
+pub enum Left {
+    /// Nothing.
+    Nothing,
+    /// Values of another boot, gone by themselves.
+    OtherBoot(Kept),
+    /// Values that stand, because somebody asked for that.
+    Standing(Kept),
+    /// Values whose process died without putting them back.
+    Orphaned(Kept),
+}
+
+/// Values that are changed, until they are put back.
+#[derive(Debug)]
+pub struct Session {
+    journal: Journal,
+    guardian: Option<Guardian>,
+    folder: PathBuf,
+    _lock: Lock,
+}
+
+/// Looks at what stands in the journal; takes no lock and changes nothing.
+pub fn left(folder: &Path, boot: &str) -> Result<Left, String> {
+    let Some(kept) = journal::read(folder).map_err(|error| error.to_string())? else {
+        return Ok(Left::Nothing);
+    };
+    Ok(if kept.plan.boot != boot {
+        Left::OtherBoot(kept)
+    } else if kept.plan.stays && kept.steps.contains(&journal::Step::Applied) {
+        Left::Standing(kept)
+    } else {
+        Left::Orphaned(kept)
+    })
+}
+
+/// Puts back what a journal tells, and removes it when nothing of ours stands any more. What became of each value.
+pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, Came)>, String> {
+    let resumed = Journal::resume(folder).map_err(|error| error.to_string())?;
+    let Some((mut journal, kept)) = resumed else { return Ok(Vec::new()) };
+    let came = apply::restore(files, &mut journal, &kept).map_err(|error| error.to_string())?;
+    // What could not be written stays in the journal, for the next try.
+    if !came.iter().any(|came| matches!(came, Came::Refused(_))) {
+        journal.end().map_err(|error| error.to_string())?;
+    }
+    Ok(kept.plan.changes.into_iter().zip(came).collect())
+}
+
+/// Forgets values of another boot.
+pub fn forget(folder: &Path) -> Result<(), String> {
+    let resumed = Journal::resume(folder).map_err(|error| error.to_string())?;
+    resumed.map_or(Ok(()), |(journal, _)| journal.end().map_err(|error| error.to_string()))
+}
+
+/// Takes the lock.
+pub fn lock(request: &Request) -> Result<Lock, String> {
+    place::prepare(&request.folder)?;
+    Lock::take(&request.folder, &request.command).map_err(|refused| match refused {
+        Refused::Held(holder) => format!("the knobs are held by {holder}: wait for it, or end it"),
+        Refused::System(why) => why,
+    })
+}
+
+impl Session {
+    /// Writes the plan, posts the guardian, writes the values. What became of each.
+    ///
+    /// An error means that nothing was changed.
+    pub fn start(
+        files: &dyn Files,
+        lock: Lock,
+        request: &Request,
+        changes: Vec<Change>,
+        hold: impl FnOnce(),
+    ) -> Result<(Self, Vec<Fared>), String> {
+        let plan = Plan::new(
+            request.boot.clone(),
+            request.command.clone(),
+            request.date.clone(),
+            request.stays,
+            changes,
+        );
+        let mut journal = Journal::begin(&request.folder, &plan).map_err(|error| error.to_string())?;
+        let folder = request.folder.clone();
+        let on_death = || {
+            let _ = restore(files, &folder);
+        };
+        let guardian = guardian::post(&[lock.descriptor()], on_death, hold);
+        let fared = match apply::apply(files, &mut journal, &plan.changes) {
+            Ok(fared) => fared,
+            Err(error) => {
+                // The journal cannot be written any more: everything back at once.
+                let _ = restore(files, &request.folder);
+                if let Some(guardian) = guardian {
+                    guardian.dismiss();
+                }
+                return Err(error.to_string());
+            }
+        };
+        Ok((Self { journal, guardian, folder: request.folder.clone(), _lock: lock }, fared))
+    }
+
+    /// Whether a guardian watches.
+    pub fn is_guarded(&self) -> bool {
+        self.guardian.is_some()
+    }
+
+    /// Puts everything back. What became of each value.
+    pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, Came)>, String> {
+        drop(self.journal);
+        let came = restore(files, &self.folder);
+        if let Some(guardian) = self.guardian {
+            guardian.dismiss();
+        }
+        came
+    }
+
+    /// Leaves the values as they are; what only a process can hold the guardian holds on.
+    pub fn leave(self) {
+        if let Some(guardian) = self.guardian {
+            guardian.stay();
+        }
+    }
+}
