@@ -147,3 +147,6 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Sessions that end in every way: killed, with the guardian killed, on a full disk, after another boot.
+
+use std::time::{Duration, Instant};
+
+use machine::Root;
+
+use super::*;
+use crate::files::Tree;
+use crate::form::Form;
+
+const FILES: [(&str, Form, &str, &str); 3] = [
+    ("/sys/devices/system/cpu/intel_pstate/no_turbo", Form::Word, "0", "1"),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", Form::Chosen, "always", "never"),
+    ("/proc/sys/kernel/nmi_watchdog", Form::Word, "1", "0"),
+];
+
+struct Machine {
+    tree: tempfile::TempDir,
+    state: tempfile::TempDir,
+    root: Root,
+}
+
+fn machine() -> Machine {
+    let tree = tempfile::tempdir().unwrap();
+    for (path, _, old, _) in FILES {
+        let real = tree.path().join(&path[1..]);
+        std::fs::create_dir_all(real.parent().unwrap()).unwrap();
+        std::fs::write(real, format!("{old}\n")).unwrap();
+    }
+    let root = Root::captured(tree.path()).unwrap();
+    Machine { tree, state: tempfile::tempdir().unwrap(), root }
+}
+
+impl Machine {
+    fn values(&self) -> Vec<String> {
+        let text = |path: &str| std::fs::read_to_string(self.tree.path().join(&path[1..])).unwrap();
+        FILES.iter().map(|(path, ..)| text(path).trim().to_owned()).collect()
+    }
+
+    fn request(&self, stays: bool) -> Request {
+        Request {
+            folder: self.state.path().to_owned(),
+            boot: "this-boot".to_owned(),
+            command: "linespeed quiet".to_owned(),
+            date: "2026-01-01T00:00:00Z".to_owned(),
+            stays,
+        }
+    }
+
+    fn changes(&self) -> Vec<Change> {
+        let files = Tree::new(&self.root);
+        let change = |(path, form, _, new): &(&str, Form, &str, &str)| {
+            Change::to(&files, "test", path, *form, new).unwrap()
+        };
+        FILES.iter().filter_map(change).collect()
+    }
+
+    /// Applies in a process of its own, which then does `then` with its guardian's number and never puts anything back.
+    fn in_a_process(&self, stays: bool, then: impl Fn(i32)) {
+        // SAFETY: the copy has one thread; it reads and writes files and ends without running anything of the original's.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let request = self.request(stays);
+            let lock = lock(&request).unwrap();
+            let files = Tree::new(&self.root);
+            let (session, _) = Session::start(&files, lock, &request, self.changes(), || {}).unwrap();
+            then(session.guardian.as_ref().map_or(0, |guardian| guardian.pid));
+            if stays {
+                session.leave();
+            }
+            // SAFETY: as above.
+            unsafe { libc::_exit(0) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child just made.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+    }
+
+    /// Waits until nobody holds the lock any more.
+    fn settled(&self) {
+        let from = Instant::now();
+        while lock(&self.request(false)).is_err() {
+            assert!(from.elapsed() < Duration::from_secs(60), "the guardian does not end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+fn kill_me() {
+    // SAFETY: ends this process, which was made for it.
+    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+}
+
+#[test]
+fn killed_the_guardian_puts_everything_back() {
+    let machine = machine();
+    let before = machine.values();
+    machine.in_a_process(false, |_| {
+        assert_eq!(machine.values(), FILES.map(|(.., new)| new.to_owned()));
+        kill_me();
+    });
+    machine.settled();
+    assert_eq!(machine.values(), before);
+    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Nothing)));
+}
+
+#[test]
+fn with_the_guardian_killed_too_the_next_start_finds_what_was_left_and_puts_it_back() {
+    let machine = machine();
+    let before = machine.values();
+    machine.in_a_process(false, |guardian| {
+        // SAFETY: the guardian is this process's child.
+        unsafe { libc::kill(guardian, libc::SIGKILL) };
+        kill_me();
+    });
+    machine.settled();
+    assert_ne!(machine.values(), before);
+    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Orphaned(_))));
+    let came = restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    assert!(came.iter().all(|(_, came)| *came == Came::Back), "{came:?}");
+    assert_eq!(machine.values(), before);
+}
+
+#[test]
+fn what_is_to_stay_stays_until_it_is_put_back_by_hand() {
+    let machine = machine();
+    let before = machine.values();
+    machine.in_a_process(true, |_| {});
+    machine.settled();
+    assert_ne!(machine.values(), before);
+    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Standing(_))));
+    assert!(matches!(left(machine.state.path(), "another"), Ok(Left::OtherBoot(_))));
+    restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    assert_eq!(machine.values(), before);
+}
+
+#[test]
+fn what_somebody_else_has_changed_since_is_left_alone_and_named() {
+    let machine = machine();
+    machine.in_a_process(true, |_| {});
+    machine.settled();
+    let theirs = machine.tree.path().join(&FILES[1].0[1..]);
+    std::fs::write(&theirs, "always [madvise] never\n").unwrap();
+    let came = restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    assert_eq!(came[1].1, Came::Theirs("madvise".to_owned()));
+    assert_eq!((came[0].1.clone(), came[2].1.clone()), (Came::Back, Came::Back));
+    assert_eq!(std::fs::read_to_string(theirs).unwrap(), "always [madvise] never\n");
+}
+
+#[test]
+fn without_room_for_the_journal_nothing_is_changed() {
+    let machine = machine();
+    let before = machine.values();
+    let mut request = machine.request(false);
+    let lock = lock(&request).unwrap();
+    request.folder = std::path::PathBuf::from("/proc/self");
+    let files = Tree::new(&machine.root);
+    Session::start(&files, lock, &request, machine.changes(), || {}).unwrap_err();
+    assert_eq!(machine.values(), before);
+}
+
+#[test]
+fn a_journal_that_others_could_have_written_is_not_believed() {
+    use std::os::unix::fs::PermissionsExt;
+    let machine = machine();
+    machine.in_a_process(true, |_| {});
+    machine.settled();
+    let path = machine.state.path().join(journal::NAME);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(left(machine.state.path(), "this-boot").unwrap_err().contains("others may write it"));
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
+    assert!(left(machine.state.path(), "this-boot").unwrap_err().contains("symbolic link"));
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "{\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(left(machine.state.path(), "this-boot").unwrap_err().contains("line 1"));
+}
