@@ -53,7 +53,9 @@ fn one(files: &dyn Files, journal: &mut Journal, at: usize, change: &Change) -> 
             journal.note(&Step::Stands(at, now))?;
             return Ok(Fared::Set);
         }
-        Ok(now) if !change.form.same(&now, &change.old) => return Ok(Fared::Changed(now)),
+        Ok(now) if !change.form.same(&now, &change.old) && !change.is_watched() => {
+            return Ok(Fared::Changed(now));
+        }
         Ok(_) => {}
     }
     journal.note(&Step::Writing(at))?;
@@ -71,8 +73,11 @@ fn one(files: &dyn Files, journal: &mut Journal, at: usize, change: &Change) -> 
         return Ok(Fared::Set);
     }
     if !change.form.same(&now, &change.old) {
-        // What nobody asked for must not stand.
+        // What nobody asked for must not stand. Where it stays all the same, it is still ours to put back.
         let _ = files.write(&change.path, &change.old);
+        if !change.now(files).is_ok_and(|now| change.form.same(&now, &change.old)) {
+            return Ok(Fared::NotKept(now));
+        }
     }
     journal.note(&Step::Refused(at, format!("it stays at {now}")))?;
     Ok(Fared::NotKept(now))
@@ -86,11 +91,20 @@ pub fn restore(files: &dyn Files, journal: &mut Journal, kept: &Kept) -> Result<
     for at in (0..changes.len()).rev() {
         all[at] = back(files, journal, at, &changes[at], &states[at])?;
     }
-    // One value may move another (setting a governor resets no_turbo): what was back and is no more is written again.
+    // One value may move another (setting a governor resets no_turbo), or keep another from being written (a clock above
+    // the nominal one while boost is off): what is not as it was is written again, or found to be back by now.
     for at in (0..changes.len()).rev() {
         let change = &changes[at];
-        if all[at] == Came::Back && change.now(files).is_ok_and(|now| !change.form.same(&now, &change.old)) {
+        let again = match all[at] {
+            Came::Back | Came::Refused(_) => true,
+            Came::WasBack => change.is_watched(),
+            Came::Theirs(_) | Came::Gone => false,
+        };
+        let Ok(now) = change.now(files) else { continue };
+        if again && !change.form.same(&now, &change.old) {
             all[at] = put(files, journal, at, change)?;
+        } else if again && all[at] != Came::WasBack {
+            all[at] = Came::Back;
         }
     }
     Ok(all)
@@ -103,15 +117,25 @@ struct State {
     in_the_middle: bool,
     /// What stood there after our write.
     stands: Option<String>,
+    /// A governor was written after it, which may have moved it.
+    dragged: bool,
 }
 
 fn states(kept: &Kept) -> Vec<State> {
     let mut states = vec![State::default(); kept.plan.changes.len()];
     for step in &kept.steps {
-        let Some(state) = step.at().and_then(|at| states.get_mut(at)) else { continue };
+        let Some(at) = step.at() else { continue };
+        if matches!(step, Step::Writing(_) | Step::PuttingBack(_)) && kept.plan.changes[at].drags() {
+            for (state, change) in states.iter_mut().zip(&kept.plan.changes) {
+                state.dragged |= change.is_watched();
+            }
+        }
+        let Some(state) = states.get_mut(at) else { continue };
         match step {
             Step::Writing(_) | Step::PuttingBack(_) => state.in_the_middle = true,
-            Step::Stands(_, value) => *state = State { in_the_middle: false, stands: Some(value.clone()) },
+            Step::Stands(_, value) => {
+                *state = State { in_the_middle: false, stands: Some(value.clone()), dragged: false };
+            }
             Step::Refused(..) | Step::Back(_) => *state = State::default(),
             Step::Applied => {}
         }
@@ -135,6 +159,7 @@ fn back(
         return Ok(Came::WasBack);
     }
     let ours = state.in_the_middle
+        || state.dragged
         || state.stands.as_ref().is_some_and(|stands| change.form.same(&now, stands))
         || (state.stands.is_some() && change.form.same(&now, &change.new));
     if !ours {

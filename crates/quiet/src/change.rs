@@ -39,6 +39,22 @@ impl Change {
         Ok((!form.same(&change.old, new)).then_some(change))
     }
 
+    /// A value that is to stay as it is while something else is changed that moves it.
+    pub fn watch(files: &dyn Files, knob: &str, path: &str, form: Form) -> Option<Self> {
+        let old = form.value(&files.read(path).ok()?)?;
+        Some(Self { knob: knob.to_owned(), path: path.to_owned(), form, new: old.clone(), old })
+    }
+
+    /// Whether it is one that is to stay.
+    pub fn is_watched(&self) -> bool {
+        self.form.same(&self.old, &self.new)
+    }
+
+    /// Whether writing it moves another value: setting a governor of intel_pstate resets `no_turbo`.
+    pub fn drags(&self) -> bool {
+        self.path.ends_with("/scaling_governor")
+    }
+
     /// The file's value now.
     pub fn now(&self, files: &dyn Files) -> Result<String, Refusal> {
         let text = files.read(&self.path)?;

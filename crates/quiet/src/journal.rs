@@ -103,6 +103,8 @@ impl std::error::Error for Error {}
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Bytes of whole lines: what follows them was never finished.
+    whole: u64,
 }
 
 impl Journal {
@@ -110,6 +112,13 @@ impl Journal {
     pub fn begin(folder: &Path, plan: &Plan) -> Result<Self, Error> {
         let path = folder.join(NAME);
         let new = folder.join(format!("{NAME}.{}", std::process::id()));
+        let text = line(plan).map_err(|error| Error::System(path.clone(), error))?;
+        if path.symlink_metadata().is_ok() {
+            let why = "an earlier start's values stand; first: linespeed quiet --restore";
+            return Err(Error::System(path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
+        }
+        // A process of this number may have died while it wrote; who holds the lock may clear that away.
+        let _ = std::fs::remove_file(&new);
         let written = (|| {
             let mut file = OpenOptions::new()
                 .write(true)
@@ -118,37 +127,50 @@ impl Journal {
                 .mode(0o600)
                 .custom_flags(libc::O_NOFOLLOW)
                 .open(&new)?;
-            file.write_all(line(plan)?.as_bytes())?;
+            file.write_all(text.as_bytes())?;
             file.sync_all()?;
             std::fs::rename(&new, &path)?;
             File::open(folder)?.sync_all()?;
             Ok(file)
         })();
         match written {
-            Ok(file) => Ok(Self { path, file }),
+            Ok(file) => Ok(Self { path, file, whole: text.len() as u64 }),
             Err(error) => {
+                // Nothing is changed yet: a plan that may not be on disk is no plan.
                 let _ = std::fs::remove_file(&new);
+                let _ = std::fs::remove_file(&path);
                 Err(Error::System(path, error))
             }
         }
     }
 
-    /// Opens the journal that is there, to go on in it.
+    /// Opens the journal that is there, to go on in it. A last line that a kill left without its end is cut off, so that the
+    /// next one does not run into it.
     pub fn resume(folder: &Path) -> Result<Option<(Self, Kept)>, Error> {
-        let Some(read) = read(folder)? else { return Ok(None) };
+        let Some((kept, whole)) = read_whole(folder)? else { return Ok(None) };
         let path = folder.join(NAME);
         let file = OpenOptions::new()
             .append(true)
             .custom_flags(libc::O_NOFOLLOW)
             .open(&path)
+            .and_then(|file| file.set_len(whole).map(|()| file))
             .map_err(|error| Error::System(path.clone(), error))?;
-        Ok(Some((Self { path, file }, read)))
+        Ok(Some((Self { path, file, whole }, kept)))
     }
 
-    /// Appends a step. One write: a line is there whole or, after a kill in the middle of it, without its end.
+    /// Appends a step. After a kill in the middle of it the line lacks its end; on a full disk none of it stays.
     pub fn note(&mut self, step: &Step) -> Result<(), Error> {
         let text = line(step).map_err(|error| Error::System(self.path.clone(), error))?;
-        self.file.write_all(text.as_bytes()).map_err(|error| Error::System(self.path.clone(), error))
+        match self.file.write_all(text.as_bytes()) {
+            Ok(()) => {
+                self.whole += text.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                let _ = self.file.set_len(self.whole);
+                Err(Error::System(self.path.clone(), error))
+            }
+        }
     }
 
     /// Removes it: everything is as it was.
@@ -165,6 +187,11 @@ fn line(value: &impl Serialize) -> io::Result<String> {
 
 /// The journal in a folder, if there is one that may be believed.
 pub fn read(folder: &Path) -> Result<Option<Kept>, Error> {
+    Ok(read_whole(folder)?.map(|(kept, _)| kept))
+}
+
+/// As [`read`], with the bytes of its whole lines.
+fn read_whole(folder: &Path) -> Result<Option<(Kept, u64)>, Error> {
     let path = folder.join(NAME);
     let system = |error: io::Error| Error::System(path.clone(), error);
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
@@ -197,7 +224,8 @@ pub fn read(folder: &Path) -> Result<Option<Kept>, Error> {
     }
     let mut text = Vec::new();
     file.take(LONGEST).read_to_end(&mut text).map_err(system)?;
-    parse(&text).map(Some).map_err(|why| Error::Corrupt(path, why))
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
+    parse(&text).map(|kept| Some((kept, whole))).map_err(|why| Error::Corrupt(path, why))
 }
 
 fn parse(text: &[u8]) -> Result<Kept, String> {
@@ -213,7 +241,7 @@ fn parse(text: &[u8]) -> Result<Kept, String> {
     }
     let mut steps = Vec::new();
     for (number, line) in lines.enumerate() {
-        // The last line may lack its end: a kill came while it was written, and the write it speaks of has not begun.
+        // The last line may lack its end: a kill came while it was written, and what it announces has not begun.
         if !line.ends_with('\n') {
             break;
         }

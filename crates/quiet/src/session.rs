@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::apply::{self, Came, Fared};
 use crate::change::Change;
 use crate::files::Files;
+use crate::form::Form;
 use crate::guardian::{self, Guardian};
 use crate::journal::{self, Journal, Kept, Plan};
+use crate::knobs::NO_TURBO;
 use crate::place::{self, Lock, Refused};
 
 /// Who asks, and for what.
@@ -60,6 +62,14 @@ pub fn left(folder: &Path, boot: &str) -> Result<Left, String> {
     })
 }
 
+/// The changes, and with them what they would move.
+fn watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
+    if changes.iter().any(Change::drags) && !changes.iter().any(|change| change.path == NO_TURBO) {
+        changes.extend(Change::watch(files, "boost", NO_TURBO, Form::Word));
+    }
+    changes
+}
+
 /// Puts back what a journal tells, and removes it when nothing of ours stands any more. What became of each value.
 pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, Came)>, String> {
     let resumed = Journal::resume(folder).map_err(|error| error.to_string())?;
@@ -103,7 +113,7 @@ impl Session {
             request.command.clone(),
             request.date.clone(),
             request.stays,
-            changes,
+            watched(files, changes),
         );
         let mut journal = Journal::begin(&request.folder, &plan).map_err(|error| error.to_string())?;
         let folder = request.folder.clone();

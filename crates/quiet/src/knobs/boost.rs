@@ -9,7 +9,7 @@ use crate::knob::{Knob, Look, Scene, Way};
 #[derive(Debug)]
 pub struct Boost;
 
-const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
+pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const GLOBAL: &str = "/sys/devices/system/cpu/cpufreq/boost";
 pub(super) const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 

@@ -28,15 +28,18 @@ mod throttling;
 mod timer_migration;
 mod workqueues;
 
+pub(crate) use boost::NO_TURBO;
+
 use crate::knob::Knob;
 
-/// In the order in which they are written: setting a governor resets `no_turbo`, so boost comes after it. They are put back
-/// in reverse.
+/// In the order in which they are written: setting a governor resets `no_turbo`, so boost comes after it; without boost the
+/// upper end of the clocks' range cannot be read or put back as it was, so the range comes before it. They are put back in
+/// reverse.
 pub const KNOBS: &[&dyn Knob] = &[
     &governor::Governor,
     &epp::Epp,
-    &boost::Boost,
     &clock_range::ClockRange,
+    &boost::Boost,
     &idle_states::IdleStates,
     &interrupts::Interrupts,
     &workqueues::Workqueues,
