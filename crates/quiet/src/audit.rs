@@ -2,7 +2,7 @@
 
 use record::CpuList;
 
-use crate::knob::{Knob, Look, Scene, State, Way};
+use crate::knob::{Hold, Knob, Look, Scene, State, Way};
 use crate::knobs::KNOBS;
 
 /// One knob as it stands.
@@ -22,7 +22,13 @@ pub fn audit(scene: &Scene, names: &[&str]) -> Vec<Row> {
         .iter()
         .filter(wanted)
         .map(|knob| {
-            let look = knob.look(scene);
+            let mut look = knob.look(scene);
+            if let State::Absent(why) = &mut look.state
+                && !scene.live
+                && !why.contains("tree")
+            {
+                *why = format!("this tree does not show it; on a running machine: {why}");
+            }
             let needs = needs(scene, &look);
             Row { knob: *knob, look, needs }
         })
@@ -34,16 +40,32 @@ pub fn is_quiet(rows: &[Row]) -> bool {
     rows.iter().all(|row| row.look.state != State::Noisy)
 }
 
+/// The kernel's file for the time that waking may take.
+const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
+
 fn needs(scene: &Scene, look: &Look) -> Option<String> {
     match &look.way {
-        Way::Write(_) if !scene.live => Some("this machine: it was captured".to_owned()),
+        Way::Write(_) | Way::Hold(_) if !scene.live => Some("this machine: it was captured".to_owned()),
         Way::Write(changes) => {
-            let locked = changes.iter().filter(|change| !scene.files.writable(&change.path)).count();
-            (locked > 0).then(|| "root".to_owned())
+            changes.iter().any(|change| !scene.files.writable(&change.path)).then(|| more_rights().to_owned())
         }
+        Way::Hold(Hold::DmaLatency(_)) => (!scene.files.writable(DMA_LATENCY)).then(|| {
+            let there = scene.files.list("/dev").iter().any(|name| DMA_LATENCY.ends_with(name.as_str()));
+            if there { more_rights().to_owned() } else { format!("{DMA_LATENCY}, which is not here") }
+        }),
         Way::Hold(_) | Way::None => None,
         Way::Boot(_) => Some("a reboot".to_owned()),
         Way::ByHand(_) => Some("you".to_owned()),
+    }
+}
+
+/// What this user lacks to write the kernel's files.
+fn more_rights() -> &'static str {
+    // SAFETY: the call takes nothing and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        "root outside of this container: the kernel's files are for reading only here"
+    } else {
+        "root"
     }
 }
 

@@ -23,6 +23,7 @@ impl Knob for ClockRange {
         let number = |path: String| scene.text(&path).and_then(|text| text.parse::<u64>().ok());
         let mut changes = Vec::new();
         let mut ranges = std::collections::BTreeSet::new();
+        let mut nominals = std::collections::BTreeSet::new();
         for policy in policies(scene) {
             let file = |name: &str| format!("{policy}/{name}");
             let Some(max) = number(file("scaling_max_freq")) else { continue };
@@ -31,6 +32,7 @@ impl Knob for ClockRange {
             let lowest = number(file("cpuinfo_min_freq")).unwrap_or(min);
             let nominal =
                 number(file("base_frequency")).filter(|khz| (lowest..=max).contains(khz)).unwrap_or(max);
+            nominals.insert(nominal);
             // The lower end first where it rises, so that it is never above the upper one on the way, nor on the way back.
             for (name, khz) in [("scaling_min_freq", nominal), ("scaling_max_freq", nominal)] {
                 match Change::to(scene.files, self.name(), &file(name), Form::Word, &khz.to_string()) {
@@ -47,9 +49,9 @@ impl Knob for ClockRange {
         if changes.is_empty() {
             return Look::steady(now);
         }
-        let steadier = changes.first().map_or_else(String::new, |change| {
-            change.new.parse().map_or_else(|_| change.new.clone(), |khz: u64| format!("{} MHz", mhz(khz)))
-        });
+        // Kinds of cores have nominal clocks of their own.
+        let nominals: Vec<String> = nominals.into_iter().map(|khz| mhz(khz).to_string()).collect();
+        let steadier = format!("{} MHz", nominals.join(" or "));
         Look::noisy(now, steadier, Way::Write(changes))
     }
 }

@@ -32,8 +32,14 @@ impl Knob for Smt {
             .online
             .iter()
             .filter_map(|cpu| {
-                let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-                Some((cpu, scene.text(&path)?.parse::<CpuList>().ok()?.intersection(&scene.online)))
+                let topology = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
+                let list = scene.text(&format!("{topology}/thread_siblings_list"));
+                // Kernels before 2.6.26 have only the mask.
+                let siblings = match list {
+                    Some(list) => list.parse::<CpuList>().ok()?,
+                    None => CpuList::from_mask(&scene.text(&format!("{topology}/thread_siblings"))?).ok()?,
+                };
+                Some((cpu, siblings.intersection(&scene.online)))
             })
             .collect();
         let shared = pairs.iter().filter(|(_, siblings)| siblings.len() > 1).count();
@@ -77,14 +83,23 @@ impl Knob for Smt {
             return Look::steady("the quiet CPUs have their cores to themselves");
         }
         let mut changes = Vec::new();
+        let mut kept = CpuList::new();
         for cpu in off.iter() {
             let path = format!("/sys/devices/system/cpu/cpu{cpu}/online");
             match Change::to(scene.files, self.name(), &path, Form::Word, "0") {
                 Ok(change) => changes.extend(change),
-                Err(refusal) if refusal.is_missing() => {}
+                Err(refusal) if refusal.is_missing() => {
+                    kept.insert(cpu);
+                }
                 Err(refusal) => return Look::unseen(&refusal),
             }
         }
-        Look::noisy(now, format!("CPUs {off} off"), Way::Write(changes))
+        let way = if changes.is_empty() {
+            Way::ByHand("choose CPUs on another core: the kernel keeps this one's siblings online".to_owned())
+        } else {
+            Way::Write(changes)
+        };
+        let look = Look::noisy(now, format!("CPUs {off} off"), way);
+        if kept.is_empty() { look } else { look.note(format!("the kernel keeps CPU {kept} online")) }
     }
 }

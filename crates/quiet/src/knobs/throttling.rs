@@ -18,8 +18,9 @@ impl Knob for Throttling {
     fn look(&self, scene: &Scene) -> Look {
         let mut counts = Vec::new();
         for cpu in scene.online.iter() {
-            for what in ["core", "package"] {
-                let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count");
+            // The last is the name before Linux 2.6.32.
+            for name in ["core_throttle_count", "package_throttle_count", "count"] {
+                let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
                 counts.extend(scene.text(&path).and_then(|text| text.parse::<u64>().ok()));
             }
         }

@@ -1,0 +1,235 @@
+//! The audit on trees of machines that nobody here has: each knob says the right thing, or that it cannot be seen.
+mod support;
+
+use machine::Root;
+use quiet::audit::{audit, is_quiet, refused};
+use quiet::files::{Files, Refusal, Tree};
+use quiet::knob::{Scene, State, Way};
+use quiet::knobs::KNOBS;
+use record::CpuList;
+use support::{MACHINES, made_up, put, row, rows, temporary, unpack};
+
+/// The machine's knobs, without and with CPUs that are to be quiet.
+fn each(check: impl Fn(&str, &str, &[quiet::audit::Row])) {
+    for name in MACHINES {
+        let folder = unpack(name);
+        let root = Root::captured(folder.path()).unwrap();
+        for quiet in ["", "1"] {
+            check(name, quiet, &rows(&root, quiet));
+        }
+    }
+}
+
+#[test]
+fn every_knob_says_something_of_every_captured_machine() {
+    each(|name, quiet, rows| {
+        assert_eq!(rows.len(), KNOBS.len(), "{name}");
+        for row in rows {
+            let (knob, look) = (row.knob.name(), &row.look);
+            assert!(!look.now.is_empty(), "{name}: {knob}");
+            assert_eq!(look.state == State::Noisy, look.steadier.is_some(), "{name}, {quiet}: {knob}");
+            assert_eq!(look.state == State::Noisy, look.way != Way::None, "{name}, {quiet}: {knob}");
+            if let Way::Write(changes) = &look.way {
+                assert!(!changes.is_empty(), "{name}, {quiet}: {knob} has nothing to write");
+                assert_eq!(row.needs.as_deref(), Some("this machine: it was captured"), "{name}: {knob}");
+                assert!(changes.iter().all(|change| change.is_of_the_kernel()), "{name}: {changes:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_was_not_captured_is_not_said_to_be_missing_on_the_machine() {
+    each(|name, _, rows| {
+        for row in rows {
+            if let State::Absent(why) = &row.look.state {
+                assert!(why.contains("tree"), "{name}: {}: {why}", row.knob.name());
+            }
+        }
+    });
+}
+
+#[test]
+fn the_hybrid_has_a_clock_for_each_kind_of_core() {
+    let folder = unpack("20em64t-hybrid-1p6c2t+2ca4co1t");
+    let root = Root::captured(folder.path()).unwrap();
+    let rows = rows(&root, "");
+    let look = |name: &str| &row(&rows, name).look;
+    assert_eq!(
+        (look("governor").now.as_str(), look("epp").now.as_str()),
+        ("powersave", "balance_performance")
+    );
+    // The nominal clocks of its two kinds of cores.
+    assert_eq!(look("clock-range").steadier.as_deref(), Some("1400 or 1900 MHz"));
+    assert_eq!(look("boost").now, "on");
+    assert_eq!(look("smt").now, "on: 12 of 20 CPUs share a core");
+    let Way::Write(changes) = &look("governor").way else { panic!("no way to set governors") };
+    assert_eq!(changes.len(), 20);
+}
+
+#[test]
+fn a_sibling_that_the_kernel_keeps_online_is_named() {
+    let folder = unpack("20em64t-hybrid-1p6c2t+2ca4co1t");
+    let root = Root::captured(folder.path()).unwrap();
+    // CPU 0 is the sibling of CPU 1, and cannot be taken offline.
+    let rows = rows(&root, "1");
+    let look = &row(&rows, "smt").look;
+    assert_eq!(look.notes, ["the kernel keeps CPU 0 online"]);
+    assert!(matches!(&look.way, Way::ByHand(how) if how.contains("another core")), "{:?}", look.way);
+}
+
+#[test]
+fn old_kernels_tell_siblings_and_throttling_their_own_way() {
+    let folder = unpack("16em64t-4s2c2t-offlines");
+    let root = Root::captured(folder.path()).unwrap();
+    let rows = rows(&root, "");
+    assert!(row(&rows, "smt").look.now.contains("CPUs share a core"), "{:?}", row(&rows, "smt").look);
+    assert_eq!(row(&rows, "throttling").look.now, "not since boot");
+}
+
+#[test]
+fn a_machine_with_every_knob_is_noisy_and_is_quiet_when_all_are_set() {
+    let folder = temporary();
+    made_up(folder.path(), 4);
+    let root = Root::captured(folder.path()).unwrap();
+    let before = rows(&root, "1");
+    assert!(!is_quiet(&before));
+    let files = Tree::new(&root);
+    let mut turned = 0;
+    for row in &before {
+        if let Way::Write(changes) = &row.look.way {
+            for change in changes {
+                files.write(&change.path, &change.new).unwrap();
+            }
+            turned += 1;
+        }
+    }
+    assert_eq!(turned, 16);
+    // The tree does not follow as a kernel would: a CPU that went offline is still listed.
+    put(folder.path(), "sys/devices/system/cpu/online", "0-2");
+    for row in rows(&root, "1") {
+        let writes = matches!(row.look.way, Way::Write(_));
+        assert!(!writes, "{} stays noisy: {:?}", row.knob.name(), row.look);
+    }
+}
+
+/// Files that are there and cannot be written, as a container has them.
+struct ReadOnly<'a>(Tree<'a>);
+
+impl Files for ReadOnly<'_> {
+    fn read(&self, path: &str) -> Result<String, Refusal> {
+        self.0.read(path)
+    }
+
+    fn write(&self, path: &str, _: &str) -> Result<(), Refusal> {
+        Err(Refusal::new(path, &std::io::Error::from_raw_os_error(libc::EROFS)))
+    }
+
+    fn list(&self, folder: &str) -> Vec<String> {
+        self.0.list(folder)
+    }
+
+    fn writable(&self, _: &str) -> bool {
+        false
+    }
+}
+
+fn online(cpus: &str) -> CpuList {
+    cpus.parse().unwrap()
+}
+
+#[test]
+fn in_a_container_each_knob_is_seen_and_says_who_could_turn_it() {
+    let folder = temporary();
+    made_up(folder.path(), 4);
+    let root = Root::captured(folder.path()).unwrap();
+    let files = ReadOnly(Tree::new(&root));
+    let scene =
+        Scene { files: &files, online: online("0-3"), quiet: online("1"), live: true, quota: Some(1.5) };
+    let rows = audit(&scene, &[]);
+    let quota = &row(&rows, "quota").look;
+    assert_eq!((quota.now.as_str(), &quota.state), ("1.5 CPUs", &State::Noisy));
+    let mut locked = 0;
+    for row in rows.iter().filter(|row| matches!(row.look.way, Way::Write(_))) {
+        locked += 1;
+        let needs = row.needs.as_deref().unwrap_or_default();
+        assert!(needs.starts_with("root"), "{}: {needs}", row.knob.name());
+    }
+    assert_eq!(locked, 16);
+    assert_eq!(
+        row(&rows, "idle-states").needs.as_deref(),
+        Some("/dev/cpu_dma_latency, which is not here"),
+        "nothing holds idle states off without it"
+    );
+}
+
+#[test]
+fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
+    // As WSL and small virtual machines show themselves: no cpufreq, no cpuidle, no smt, no interrupts, no workqueues.
+    let folder = temporary();
+    for (path, text) in [
+        ("sys/devices/system/cpu/online", "0-1"),
+        ("sys/devices/system/cpu/possible", "0-1"),
+        ("sys/devices/system/cpu/present", "0-1"),
+        ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+        ("proc/sys/kernel/randomize_va_space", "2"),
+        ("proc/stat", "cpu  100 0 100 10000 0 0 0 500 0 0"),
+        ("proc/loadavg", "1.25 0.01 0.05 1/2000 4242"),
+        ("proc/meminfo", "MemTotal: 65536 kB\nSwapTotal: 1024 kB\nSwapFree: 512 kB"),
+        ("proc/1/comm", "init"),
+    ] {
+        put(folder.path(), path, text);
+    }
+    let root = Root::captured(folder.path()).unwrap();
+    let files = Tree::new(&root);
+    let scene =
+        Scene { files: &files, online: online("0-1"), quiet: CpuList::new(), live: true, quota: None };
+    let rows = audit(&scene, &[]);
+    for name in ["governor", "epp", "clock-range", "boost", "idle-states"] {
+        let State::Absent(why) = &row(&rows, name).look.state else { panic!("{name} is there") };
+        let who = ["host", "processor", "firmware"].iter().any(|who| why.contains(who));
+        assert!(who, "{name}: {why}");
+    }
+    let absent =
+        ["interrupts", "workqueues", "smt", "nmi-watchdog", "ksm", "throttling", "power", "isolation"];
+    for name in absent {
+        let look = &row(&rows, name).look;
+        assert!(matches!(look.state, State::Absent(_)), "{name}: {look:?}");
+    }
+    for (name, now) in [
+        ("steal", "4.67 % of all time since boot"),
+        ("others", "load average 1.25"),
+        ("swap", "512 KiB in use"),
+        ("thp", "madvise"),
+        ("aslr", "on"),
+        ("quota", "none"),
+        ("irqbalance", "does not run"),
+    ] {
+        assert_eq!(row(&rows, name).look.now, now);
+    }
+}
+
+#[test]
+fn this_machine_is_audited_whoever_asks() {
+    let root = Root::live();
+    let files = Tree::new(&root);
+    let scene = Scene {
+        files: &files,
+        online: support::online(&root),
+        quiet: CpuList::new(),
+        live: true,
+        quota: None,
+    };
+    for row in audit(&scene, &[]) {
+        assert!(!row.look.now.is_empty(), "{}", row.knob.name());
+    }
+}
+
+#[test]
+fn lists_of_cpus_that_cannot_be_quiet_are_refused() {
+    let (all, some) = (online("0-3"), online("0-1"));
+    assert!(refused(&online("0-3"), &all, &all).unwrap().contains("all CPUs that there are"));
+    assert!(refused(&online("7"), &all, &all).unwrap().contains("not online"));
+    assert!(refused(&online("3"), &all, &some).unwrap().contains("not among those"));
+    assert_eq!(refused(&online("1"), &all, &all), None);
+}
