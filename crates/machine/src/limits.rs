@@ -120,6 +120,11 @@ fn effective(root: &Root, cgroups: &Cgroups, names: [&str; 3]) -> Option<CpuList
         .find_map(|path| root.cpu_list(&path).filter(|list| !list.is_empty()))
 }
 
+/// CPUs that the tightest quota of this process's cgroups allows; `None` without a quota.
+pub fn quota(root: &Root) -> Option<f64> {
+    tightest_quota(root, &Cgroups::read(root)).map(|(cpus, _)| cpus)
+}
+
 /// The lowest quota in CPUs among the group and its parents.
 fn tightest_quota(root: &Root, cgroups: &Cgroups) -> Option<(f64, Version)> {
     cgroups

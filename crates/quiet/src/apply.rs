@@ -137,7 +137,7 @@ fn states(kept: &Kept) -> Vec<State> {
                 *state = State { in_the_middle: false, stands: Some(value.clone()), dragged: false };
             }
             Step::Refused(..) | Step::Back(_) => *state = State::default(),
-            Step::Applied => {}
+            Step::Applied | Step::Undertaking(_) => {}
         }
     }
     states

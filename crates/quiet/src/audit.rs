@@ -2,8 +2,10 @@
 
 use record::CpuList;
 
+use crate::holds::dma_latency;
 use crate::knob::{Hold, Knob, Look, Scene, State, Way};
 use crate::knobs::KNOBS;
+use crate::undertaking::Undertaking;
 
 /// One knob as it stands.
 pub struct Row {
@@ -35,38 +37,76 @@ pub fn audit(scene: &Scene, names: &[&str]) -> Vec<Row> {
         .collect()
 }
 
-/// Whether nothing adds noise that could be turned off.
-pub fn is_quiet(rows: &[Row]) -> bool {
-    rows.iter().all(|row| row.look.state != State::Noisy)
+impl Row {
+    /// Whether it keeps the machine from being quiet. What concerns one command alone does not, nor does what is turned only
+    /// when it is named, because some want it as it is.
+    pub fn disturbs(&self) -> bool {
+        let the_commands = matches!(&self.look.way, Way::Hold(hold) if hold.is_the_commands())
+            || matches!(&self.look.way, Way::Undertake(Undertaking::Shield(_)));
+        self.look.state == State::Noisy && !the_commands && !self.knob.only_when_named()
+    }
 }
 
-/// The kernel's file for the time that waking may take.
-const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
+/// Whether nothing disturbs.
+pub fn is_quiet(rows: &[Row]) -> bool {
+    !rows.iter().any(Row::disturbs)
+}
 
 fn needs(scene: &Scene, look: &Look) -> Option<String> {
     match &look.way {
-        Way::Write(_) | Way::Hold(_) if !scene.live => Some("this machine: it was captured".to_owned()),
+        Way::Write(_) | Way::Hold(_) | Way::Undertake(_) if !scene.live => {
+            Some("this machine: it was captured".to_owned())
+        }
         Way::Write(changes) => {
             changes.iter().any(|change| !scene.files.writable(&change.path)).then(|| more_rights().to_owned())
         }
-        Way::Hold(Hold::DmaLatency(_)) => (!scene.files.writable(DMA_LATENCY)).then(|| {
-            let there = scene.files.list("/dev").iter().any(|name| DMA_LATENCY.ends_with(name.as_str()));
-            if there { more_rights().to_owned() } else { format!("{DMA_LATENCY}, which is not here") }
-        }),
-        Way::Hold(_) | Way::None => None,
+        Way::Hold(hold) => holding(scene, hold),
+        Way::Undertake(undertaking) => undertaking_needs(undertaking),
+        Way::None => None,
         Way::Boot(_) => Some("a reboot".to_owned()),
         Way::ByHand(_) => Some("you".to_owned()),
     }
 }
 
+fn is_root() -> bool {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// What this user lacks to write the kernel's files.
 fn more_rights() -> &'static str {
-    // SAFETY: the call takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } == 0 {
+    if is_root() {
         "root outside of this container: the kernel's files are for reading only here"
     } else {
         "root"
     }
+}
+
+/// What it needs to hold something.
+fn holding(scene: &Scene, hold: &Hold) -> Option<String> {
+    let own = scene.own.as_ref();
+    let lacks = match hold {
+        Hold::DmaLatency(_) => {
+            let there =
+                scene.files.list("/dev").iter().any(|name| format!("/dev/{name}") == dma_latency::PATH);
+            if !there {
+                return Some(format!("{}, which is not here", dma_latency::PATH));
+            }
+            return (!scene.files.writable(dma_latency::PATH)).then(|| more_rights().to_owned());
+        }
+        Hold::Nice(nice) => own.is_some_and(|own| *nice < own.lowest_nice),
+        Hold::Fifo(priority) => own.is_some_and(|own| *priority > own.highest_priority),
+        Hold::Affinity(_) | Hold::IoPriority(_) | Hold::FixedAddresses => false,
+    };
+    lacks.then(|| if is_root() { "the capability CAP_SYS_NICE" } else { "root" }.to_owned())
+}
+
+fn undertaking_needs(undertaking: &Undertaking) -> Option<String> {
+    let may = match undertaking {
+        Undertaking::Swap(_) => is_root(),
+        Undertaking::Shield(shield) => shield.may_be_made(),
+    };
+    (!may).then(|| more_rights().to_owned())
 }
 
 /// Why a list of CPUs cannot be made quiet; `None` where it can.

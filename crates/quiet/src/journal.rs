@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
+use crate::undertaking::Undertaking;
 
 /// The journal's name in its folder.
 pub const NAME: &str = "quiet.journal";
@@ -56,6 +57,8 @@ pub enum Step {
     Back(usize),
     /// All is written.
     Applied,
+    /// This is about to be done, beside the values.
+    Undertaking(Undertaking),
 }
 
 /// A journal as it stands on disk.
@@ -264,8 +267,18 @@ impl Step {
             | Step::Refused(at, _)
             | Step::PuttingBack(at)
             | Step::Back(at) => Some(*at),
-            Step::Applied => None,
+            Step::Applied | Step::Undertaking(_) => None,
         }
+    }
+}
+
+impl Kept {
+    /// What was undertaken beside the values, the last first: the order in which it is undone.
+    pub fn undertakings(&self) -> impl Iterator<Item = &Undertaking> {
+        self.steps.iter().rev().filter_map(|step| match step {
+            Step::Undertaking(undertaking) => Some(undertaking),
+            _ => None,
+        })
     }
 }
 

@@ -1,9 +1,13 @@
 //! What every knob is: looked at, judged, and turned into changes.
 
+use machine::Root;
 use record::CpuList;
 
 use crate::change::Change;
 use crate::files::{Files, Refusal};
+use crate::holds::process::{Own, own};
+use crate::undertaking::Undertaking;
+use crate::undertaking::shield::Shield;
 
 /// One thing that makes measurements differ from run to run.
 pub trait Knob: Sync {
@@ -31,9 +35,36 @@ pub struct Scene<'a> {
     pub live: bool,
     /// CPUs that the quota of this process's cgroup allows; `None` without a quota.
     pub quota: Option<f64>,
+    /// What this process has for itself; `None` for a captured tree.
+    pub own: Option<Own>,
+    /// The shield that could be made for the quiet CPUs, or why there is none; `None` where no CPU was named.
+    pub shield: Option<Result<Shield, String>>,
+    /// Whether the values are to stay when this process has ended, so that nothing can be held by it.
+    pub stays: bool,
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
+    /// What there is below a root; `files` are the files of the same root.
+    pub fn of(root: &Root, files: &'a dyn Files, quiet: CpuList) -> Self {
+        let online = root.cpu_list("/sys/devices/system/cpu/online");
+        let online = online.unwrap_or_else(|| root.numbered("/sys/devices/system/cpu", "cpu"));
+        let live = root.is_live();
+        let mut scene = Self {
+            files,
+            quota: if live { machine::limits::quota(root) } else { None },
+            own: live.then(own),
+            shield: None,
+            stays: false,
+            online,
+            quiet,
+            live,
+        };
+        if live && !scene.quiet.is_empty() {
+            scene.shield = Some(Shield::plan(root, &scene.quiet, &scene.rest()));
+        }
+        scene
+    }
+
     /// CPUs that carry what the quiet ones do not: all others that are online; empty where no CPU was named.
     pub fn rest(&self) -> CpuList {
         if self.quiet.is_empty() { CpuList::new() } else { self.online.difference(&self.quiet) }
@@ -82,6 +113,8 @@ pub enum Way {
     Write(Vec<Change>),
     /// Something that lasts as long as a process that holds it.
     Hold(Hold),
+    /// More than a value, undone afterwards.
+    Undertake(Undertaking),
     /// Only at boot, with the exact parameters.
     Boot(String),
     /// Only by hand, with the command or the thing to do.
@@ -99,8 +132,17 @@ pub enum Hold {
     Nice(i32),
     /// The command under SCHED_FIFO at this priority.
     Fifo(i32),
+    /// The command's input and output at this level of "best effort".
+    IoPriority(i32),
     /// The command's addresses not randomized.
     FixedAddresses,
+}
+
+impl Hold {
+    /// Whether it concerns a command alone, and nothing else on the machine.
+    pub fn is_the_commands(&self) -> bool {
+        !matches!(self, Hold::DmaLatency(_))
+    }
 }
 
 impl Look {

@@ -10,6 +10,7 @@ use crate::guardian::{self, Guardian};
 use crate::journal::{self, Journal, Kept, Plan};
 use crate::knobs::NO_TURBO;
 use crate::place::{self, Lock, Refused};
+use crate::undertaking::Undertaking;
 
 /// Who asks, and for what.
 #[derive(Clone, Debug)]
@@ -74,12 +75,21 @@ fn watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
 pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, Came)>, String> {
     let resumed = Journal::resume(folder).map_err(|error| error.to_string())?;
     let Some((mut journal, kept)) = resumed else { return Ok(Vec::new()) };
+    // CPUs are given back before those of them that are offline come online again.
+    let undone: Vec<(Change, Came)> = kept
+        .undertakings()
+        .map(|undertaking| {
+            (undertaking.as_change(), undertaking.undo().map_or_else(Came::Refused, |()| Came::Back))
+        })
+        .collect();
     let came = apply::restore(files, &mut journal, &kept).map_err(|error| error.to_string())?;
+    let came = came.into_iter().chain(undone.iter().map(|(_, came)| came.clone())).collect::<Vec<_>>();
     // What could not be written stays in the journal, for the next try.
     if !came.iter().any(|came| matches!(came, Came::Refused(_))) {
         journal.end().map_err(|error| error.to_string())?;
     }
-    Ok(kept.plan.changes.into_iter().zip(came).collect())
+    let changes = kept.plan.changes.into_iter().chain(undone.into_iter().map(|(change, _)| change));
+    Ok(changes.zip(came).collect())
 }
 
 /// Forgets values of another boot.
@@ -135,9 +145,20 @@ impl Session {
         Ok((Self { journal, guardian, folder: request.folder.clone(), _lock: lock }, fared))
     }
 
-    /// Whether a guardian watches.
-    pub fn is_guarded(&self) -> bool {
-        self.guardian.is_some()
+    /// Does something that is more than a value; it is undone with them. After an error nothing of it stands.
+    pub fn undertake(&mut self, undertaking: &Undertaking) -> Result<(), String> {
+        self.journal
+            .note(&journal::Step::Undertaking(undertaking.clone()))
+            .map_err(|error| error.to_string())?;
+        undertaking.begin().inspect_err(|_| {
+            // What cannot be undone now stands in the journal.
+            let _ = undertaking.undo();
+        })
+    }
+
+    /// The guardian's process; `None` where none watches.
+    pub fn guardian(&self) -> Option<i32> {
+        self.guardian.as_ref().map(|guardian| guardian.pid)
     }
 
     /// Puts everything back. What became of each value.

@@ -144,8 +144,16 @@ fn in_a_container_each_knob_is_seen_and_says_who_could_turn_it() {
     made_up(folder.path(), 4);
     let root = Root::captured(folder.path()).unwrap();
     let files = ReadOnly(Tree::new(&root));
-    let scene =
-        Scene { files: &files, online: online("0-3"), quiet: online("1"), live: true, quota: Some(1.5) };
+    let scene = Scene {
+        files: &files,
+        online: online("0-3"),
+        quiet: online("1"),
+        live: true,
+        quota: Some(1.5),
+        own: None,
+        shield: None,
+        stays: false,
+    };
     let rows = audit(&scene, &[]);
     let quota = &row(&rows, "quota").look;
     assert_eq!((quota.now.as_str(), &quota.state), ("1.5 CPUs", &State::Noisy));
@@ -182,8 +190,16 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
     }
     let root = Root::captured(folder.path()).unwrap();
     let files = Tree::new(&root);
-    let scene =
-        Scene { files: &files, online: online("0-1"), quiet: CpuList::new(), live: true, quota: None };
+    let scene = Scene {
+        files: &files,
+        online: online("0-1"),
+        quiet: CpuList::new(),
+        live: true,
+        quota: None,
+        own: None,
+        shield: None,
+        stays: false,
+    };
     let rows = audit(&scene, &[]);
     for name in ["governor", "epp", "clock-range", "boost", "idle-states"] {
         let State::Absent(why) = &row(&rows, name).look.state else { panic!("{name} is there") };
@@ -219,6 +235,9 @@ fn this_machine_is_audited_whoever_asks() {
         quiet: CpuList::new(),
         live: true,
         quota: None,
+        own: None,
+        shield: None,
+        stays: false,
     };
     for row in audit(&scene, &[]) {
         assert!(!row.look.now.is_empty(), "{}", row.knob.name());

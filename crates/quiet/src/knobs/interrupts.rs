@@ -33,16 +33,12 @@ impl Knob for Interrupts {
         }
         let rest = scene.rest();
         let mut changes = Vec::new();
-        let mut default = CpuList::new();
-        default = default.union(&rest);
-        match Change::to(
-            scene.files,
-            self.name(),
-            &format!("{FOLDER}/default_smp_affinity"),
-            Form::CpuMask,
-            &mask(&default),
-        ) {
-            Ok(change) => changes.extend(change),
+        let default = format!("{FOLDER}/default_smp_affinity");
+        let clear = |text: &str| {
+            CpuList::from_mask(text).is_ok_and(|cpus| cpus.intersection(&scene.quiet).is_empty())
+        };
+        match Change::to(scene.files, self.name(), &default, Form::CpuMask, &mask(&rest)) {
+            Ok(change) => changes.extend(change.filter(|change| !clear(&change.old))),
             Err(refusal) if refusal.is_missing() => {}
             Err(refusal) => return Look::unseen(&refusal),
         }

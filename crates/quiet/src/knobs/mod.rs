@@ -1,8 +1,10 @@
 //! All knobs, a file each.
 
+mod affinity;
 mod aslr;
 mod boost;
 mod clock_range;
+mod epb;
 mod epp;
 mod governor;
 mod idle_states;
@@ -16,8 +18,10 @@ mod others;
 mod perf_cpu_time;
 mod perf_sample_rate;
 mod power;
+mod priority;
 mod quota;
 mod rt_runtime;
+mod shield;
 mod single;
 mod smt;
 mod stat_interval;
@@ -38,6 +42,7 @@ use crate::knob::Knob;
 pub const KNOBS: &[&dyn Knob] = &[
     &governor::Governor,
     &epp::Epp,
+    &epb::Epb,
     &clock_range::ClockRange,
     &boost::Boost,
     &idle_states::IdleStates,
@@ -53,6 +58,11 @@ pub const KNOBS: &[&dyn Knob] = &[
     &perf_sample_rate::KNOB,
     &perf_cpu_time::KNOB,
     &rt_runtime::KNOB,
+    &shield::Shield,
+    &affinity::Affinity,
+    &priority::Nice,
+    &priority::Fifo,
+    &priority::IoPriority,
     &aslr::Aslr,
     &isolation::Isolation,
     &irqbalance::Irqbalance,

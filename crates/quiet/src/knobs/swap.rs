@@ -1,8 +1,10 @@
 //! Memory that has gone to disk.
 
 use crate::knob::{Knob, Look, Scene, Way};
+use crate::undertaking::Undertaking;
+use crate::undertaking::swap::Areas;
 
-/// Swap in use, from `/proc/meminfo`. Turning it off reads everything back, so that is done by hand.
+/// Swap in use, from `/proc/meminfo`. Turning it off reads everything back, so that is done only when it is named.
 #[derive(Debug)]
 pub struct Swap;
 
@@ -13,6 +15,10 @@ impl Knob for Swap {
 
     fn effect(&self) -> &'static str {
         "a page that was swapped out comes back from the disk in the middle of a run"
+    }
+
+    fn only_when_named(&self) -> bool {
+        true
     }
 
     fn look(&self, scene: &Scene) -> Look {
@@ -27,12 +33,13 @@ impl Knob for Swap {
             (Some(0), _) => Look::steady("none"),
             (Some(all), Some(free)) if free < all => {
                 let used = (all - free).saturating_mul(1024);
-                let by_hand = "sudo swapoff -a (reads it all back: enough memory must be free); afterwards: sudo swapon -a";
+                let areas = Areas::parse(&scene.text("/proc/swaps").unwrap_or_default());
                 Look::noisy(
                     format!("{} in use", record::units::bytes(used)),
                     "off",
-                    Way::ByHand(by_hand.to_owned()),
+                    Way::Undertake(Undertaking::Swap(areas)),
                 )
+                .note("turned off only when it is named: all of it is read back first, which takes its time and memory")
             }
             (Some(_), Some(_)) => Look::steady("none in use"),
             _ => Look::absent("the kernel does not tell how much swap it uses"),

@@ -1,5 +1,7 @@
 //! The kernel's own work that is bound to no CPU.
 
+use record::CpuList;
+
 use super::interrupts::mask;
 use crate::change::Change;
 use crate::form::Form;
@@ -33,6 +35,12 @@ impl Knob for Workqueues {
         let rest = scene.rest();
         match Change::to(scene.files, self.name(), FILE, Form::CpuMask, &mask(&rest)) {
             Ok(None) => Look::steady(format!("on CPUs {rest}")),
+            Ok(Some(change))
+                if CpuList::from_mask(&change.old)
+                    .is_ok_and(|cpus| cpus.intersection(&scene.quiet).is_empty()) =>
+            {
+                Look::steady("not on the quiet CPUs")
+            }
             Ok(Some(change)) => {
                 Look::noisy("on all CPUs", format!("on CPUs {rest}"), Way::Write(vec![change]))
             }

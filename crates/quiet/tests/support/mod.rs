@@ -38,7 +38,16 @@ pub fn online(root: &machine::Root) -> CpuList {
 /// A scene of a tree.
 pub fn scene<'a>(files: &'a Tree, online: &CpuList, quiet: &str) -> Scene<'a> {
     let quiet = if quiet.is_empty() { CpuList::new() } else { quiet.parse().unwrap() };
-    Scene { files, online: online.clone(), quiet, live: false, quota: None }
+    Scene {
+        files,
+        online: online.clone(),
+        quiet,
+        live: false,
+        quota: None,
+        own: None,
+        shield: None,
+        stays: false,
+    }
 }
 
 /// All knobs of a tree.

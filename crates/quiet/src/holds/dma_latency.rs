@@ -1,0 +1,35 @@
+//! `/dev/cpu_dma_latency`: while it is open, no CPU sleeps so deep that waking takes longer than the number written there
+//! (Documentation/power/pm_qos_interface.rst).
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+
+use crate::files::Refusal;
+
+/// The file.
+pub const PATH: &str = "/dev/cpu_dma_latency";
+
+/// The file held open.
+#[derive(Debug)]
+pub struct DmaLatency {
+    _file: File,
+}
+
+impl DmaLatency {
+    /// Holds off all idle states that take longer to leave, in microseconds. Ends with the value, and with the process.
+    pub fn hold(us: u32) -> Result<Self, Refusal> {
+        let refused = |error: std::io::Error| Refusal::new(PATH, &error);
+        let mut file = OpenOptions::new().write(true).open(PATH).map_err(refused)?;
+        // The kernel takes a signed number of 32 bits in the machine's own order.
+        let us = i32::try_from(us).unwrap_or(i32::MAX);
+        file.write_all(&us.to_ne_bytes()).map_err(refused)?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// What is in force, microseconds: the least of all that hold it. `None` where that cannot be read.
+pub fn in_force() -> Option<u32> {
+    let mut bytes = [0u8; 4];
+    File::open(PATH).ok()?.read_exact(&mut bytes).ok()?;
+    u32::try_from(i32::from_ne_bytes(bytes)).ok()
+}

@@ -1,0 +1,178 @@
+//! What a process has for itself: CPUs, priorities, the layout of its memory.
+
+use std::io;
+
+use record::CpuList;
+
+/// `ioprio_set(2)`: of a process; the class "best effort", above its level (include/uapi/linux/ioprio.h).
+const IOPRIO_WHO_PROCESS: i32 = 1;
+const IOPRIO_CLASS_SHIFT: i32 = 13;
+const IOPRIO_CLASS_BE: i32 = 2;
+
+/// What a process has, as far as the kernel tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// Nice value.
+    pub nice: i32,
+    /// Scheduling policy (sched(7)).
+    pub policy: i32,
+    /// Class and level of its input and output; class 0 is none of its own.
+    pub io: Option<(i32, i32)>,
+    /// The lowest nice value that it may take.
+    pub lowest_nice: i32,
+    /// The highest real-time priority that it may take; 0 for none.
+    pub highest_priority: i32,
+    /// `/dev/cpu_dma_latency` as it stands, microseconds.
+    pub latency_us: Option<u32>,
+}
+
+/// `CAP_SYS_NICE` (capabilities(7)).
+const CAP_SYS_NICE: u32 = 23;
+
+/// What this process has.
+pub fn own() -> Own {
+    // SAFETY: calls that take numbers; errno is this thread's.
+    let (nice, policy, io) = unsafe {
+        (
+            libc::getpriority(libc::PRIO_PROCESS, 0),
+            libc::sched_getscheduler(0),
+            libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) as i32,
+        )
+    };
+    let limit = |what| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the kernel fills the limit, which outlives the call.
+        let told = unsafe { libc::getrlimit(what, &mut limit) } == 0;
+        if told { i32::try_from(limit.rlim_cur).unwrap_or(i32::MAX) } else { 0 }
+    };
+    let may = capable(CAP_SYS_NICE);
+    Own {
+        nice,
+        policy: policy.max(0),
+        io: (io >= 0).then_some((io >> IOPRIO_CLASS_SHIFT, io & ((1 << IOPRIO_CLASS_SHIFT) - 1))),
+        // RLIMIT_NICE counts from 1 (nice 19) to 40 (nice -20), getrlimit(2).
+        lowest_nice: if may { -20 } else { (20 - limit(libc::RLIMIT_NICE).min(40)).min(nice) },
+        highest_priority: if may { 99 } else { limit(libc::RLIMIT_RTPRIO).min(99) },
+        latency_us: super::dma_latency::in_force(),
+    }
+}
+
+fn capable(bit: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> bit & 1 == 1)
+}
+
+/// In words why a call was refused.
+fn told(result: i64, what: &str) -> Result<(), String> {
+    if result >= 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    Err(match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            format!("{what} needs root (CAP_SYS_NICE), or a sandbox refuses it")
+        }
+        Some(libc::EINVAL) => format!("the kernel does not take {what}"),
+        Some(libc::ESRCH) => "it has ended".to_owned(),
+        _ => format!("{what}: {error}"),
+    })
+}
+
+/// Binds a process to CPUs.
+pub fn set_affinity(pid: i32, cpus: &CpuList) -> Result<(), String> {
+    let words = cpus.iter().last().map_or(1, |last| last as usize / 64 + 1);
+    let mut mask = vec![0u64; words];
+    for cpu in cpus.iter() {
+        mask[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+    // SAFETY: the mask and its size in bytes; the kernel only reads it.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, pid, mask.len() * 8, mask.as_ptr()) };
+    told(result, &format!("CPU {cpus}"))
+}
+
+/// Sets a process's nice value.
+pub fn set_nice(pid: i32, nice: i32) -> Result<(), String> {
+    // SAFETY: takes numbers.
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, pid as libc::id_t, nice) };
+    told(i64::from(result), &format!("nice {nice}"))
+}
+
+/// Puts a process under SCHED_FIFO.
+pub fn set_fifo(pid: i32, priority: i32) -> Result<(), String> {
+    // SAFETY: a structure of which zeros are a value, and that outlives the call.
+    let result = unsafe {
+        let mut param: libc::sched_param = std::mem::zeroed();
+        param.sched_priority = priority;
+        libc::syscall(libc::SYS_sched_setscheduler, pid, libc::SCHED_FIFO, &raw const param)
+    };
+    told(result, &format!("SCHED_FIFO {priority}"))
+}
+
+/// Sets the level of a process's input and output within the class "best effort": 0 the first, 7 the last.
+pub fn set_io_priority(pid: i32, level: i32) -> Result<(), String> {
+    let value = IOPRIO_CLASS_BE << IOPRIO_CLASS_SHIFT | level;
+    // SAFETY: takes numbers.
+    let result = unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, pid, value) };
+    told(result, &format!("ionice -c 2 -n {level}"))
+}
+
+/// Calls `start`, of which the programs that begin in it have fixed addresses; whether the kernel agreed.
+pub fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> (T, Result<(), String>) {
+    /// Asks, and changes nothing (personality(2)).
+    const ASK: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: takes a number; it concerns programs that are begun, not this one as it runs.
+    let before = unsafe { libc::personality(ASK) };
+    if before < 0 {
+        let why = told(i64::from(before), "personality");
+        return (start(), why);
+    }
+    // SAFETY: as above.
+    let set =
+        unsafe { libc::personality(before as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+    let done = told(i64::from(set), "personality");
+    let result = start();
+    // SAFETY: as above.
+    unsafe { libc::personality(before as libc::c_ulong) };
+    (result, done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_gets_what_it_may_have_and_hears_what_not() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id() as i32;
+        let status = || std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let first: CpuList = machine::Root::live().cpu_list("/sys/devices/system/cpu/online").unwrap();
+        let first: CpuList = first.iter().take(1).collect();
+        set_affinity(pid, &first).unwrap();
+        let listed = status();
+        assert!(listed.contains(&format!("Cpus_allowed_list:\t{first}\n")), "{listed}");
+        set_io_priority(pid, 0).unwrap();
+        set_nice(pid, 5).unwrap();
+        assert!(set_fifo(pid, 1000).unwrap_err().contains("SCHED_FIFO 1000"));
+        let beyond: CpuList = "65000".parse().unwrap();
+        assert!(set_affinity(pid, &beyond).unwrap_err().contains("65000"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(set_nice(pid, 0).unwrap_err(), "it has ended");
+    }
+
+    #[test]
+    fn addresses_are_fixed_for_what_begins_within_and_only_there() {
+        let maps = || {
+            let output = std::process::Command::new("cat").arg("/proc/self/personality").output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        let before = maps();
+        let (within, done) = with_fixed_addresses(maps);
+        if done.is_ok() && !within.is_empty() {
+            let bits = u64::from_str_radix(&within, 16).unwrap();
+            assert_ne!(bits & libc::ADDR_NO_RANDOMIZE as u64, 0, "{within}");
+        }
+        assert_eq!(maps(), before);
+    }
+}

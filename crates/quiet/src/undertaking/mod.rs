@@ -1,0 +1,51 @@
+//! What is more than a value in a file, and stays behind when nobody undoes it: control groups, swap that is off. Each
+//! stands in the journal before it is begun, and can be undone from any point in its middle, more than once.
+
+pub mod shield;
+pub mod swap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::Change;
+use crate::form::Form;
+
+/// One of them, with all that is needed to undo it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undertaking {
+    /// CPUs that only the command runs on.
+    Shield(shield::Shield),
+    /// Swap that is off.
+    Swap(swap::Areas),
+}
+
+impl Undertaking {
+    /// Does it. After an error it is to be undone.
+    pub fn begin(&self) -> Result<(), String> {
+        match self {
+            Undertaking::Shield(shield) => shield.make(),
+            Undertaking::Swap(areas) => areas.off(),
+        }
+    }
+
+    /// Undoes it, whatever of it was done; nothing to do where nothing was.
+    pub fn undo(&self) -> Result<(), String> {
+        match self {
+            Undertaking::Shield(shield) => shield.remove(),
+            Undertaking::Swap(areas) => areas.on(),
+        }
+    }
+
+    /// The same in the form of a value, for those who are told what became of it.
+    pub fn as_change(&self) -> Change {
+        let (knob, path, old, new) = match self {
+            Undertaking::Shield(shield) => {
+                ("shield", shield.quiet_folder(), "none".to_owned(), "made".to_owned())
+            }
+            Undertaking::Swap(areas) => {
+                ("swap", "/proc/swaps".to_owned(), areas.to_string(), "off".to_owned())
+            }
+        };
+        Change { knob: knob.to_owned(), path, form: Form::Word, old, new }
+    }
+}

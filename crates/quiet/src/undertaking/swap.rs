@@ -1,0 +1,132 @@
+//! Swap, off for a time.
+
+use std::ffi::CString;
+use std::fmt;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+/// `swapon(2)`: the priority stands in the flags' lower bits.
+const SWAP_FLAG_PREFER: i32 = 0x8000;
+const SWAP_FLAG_PRIO_MASK: i32 = 0x7fff;
+
+/// Memory that must be left when all that is swapped out is back: a tenth more than that.
+const ROOM: f64 = 1.1;
+
+/// What was on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Areas(pub Vec<Area>);
+
+/// A device or file that is swapped to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Area {
+    /// Its path.
+    pub path: String,
+    /// Its priority; the kernel gives those below 0 itself.
+    pub priority: i32,
+}
+
+impl fmt::Display for Areas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let paths: Vec<&str> = self.0.iter().map(|area| area.path.as_str()).collect();
+        f.write_str(&paths.join(", "))
+    }
+}
+
+impl Areas {
+    /// From the text of `/proc/swaps`.
+    pub fn parse(text: &str) -> Self {
+        // Filename, Type, Size, Used, Priority.
+        let area = |line: &str| {
+            let mut words = line.split_ascii_whitespace();
+            let path = unescaped(words.next()?);
+            Some(Area { path, priority: words.nth(3)?.parse().ok()? })
+        };
+        Self(text.lines().skip(1).filter_map(area).collect())
+    }
+
+    fn now() -> Self {
+        Self::parse(&std::fs::read_to_string("/proc/swaps").unwrap_or_default())
+    }
+
+    /// Turns all of them off; the kernel reads back what lies there.
+    pub fn off(&self) -> Result<(), String> {
+        let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let kib = |key: &str| {
+            let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+            line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+        };
+        if let (Some(all), Some(free), Some(room)) = (kib("SwapTotal"), kib("SwapFree"), kib("MemAvailable"))
+        {
+            let used = all.saturating_sub(free);
+            if used as f64 * ROOM > room as f64 {
+                return Err(format!(
+                    "{} are swapped out and only {} of memory are free",
+                    record::units::bytes(used.saturating_mul(1024)),
+                    record::units::bytes(room.saturating_mul(1024))
+                ));
+            }
+        }
+        self.0.iter().try_for_each(|area| {
+            let path = c_string(&area.path)?;
+            // SAFETY: a string that ends with a zero byte and lives until the call returns.
+            done(unsafe { libc::swapoff(path.as_ptr()) }, &area.path)
+        })
+    }
+
+    /// Turns those on that are off.
+    pub fn on(&self) -> Result<(), String> {
+        let now = Self::now();
+        let off = |area: &&Area| !now.0.iter().any(|on| on.path == area.path);
+        self.0.iter().filter(off).try_for_each(|area| {
+            let path = c_string(&area.path)?;
+            let own = SWAP_FLAG_PREFER | (area.priority & SWAP_FLAG_PRIO_MASK);
+            let flags = if area.priority >= 0 { own } else { 0 };
+            // SAFETY: as above.
+            done(unsafe { libc::swapon(path.as_ptr(), flags) }, &area.path)
+        })
+    }
+}
+
+fn c_string(path: &str) -> Result<CString, String> {
+    CString::new(path).map_err(|_| format!("{path:?} has a NUL byte in it"))
+}
+
+fn done(code: i32, path: &str) -> Result<(), String> {
+    if code == 0 { Ok(()) } else { Err(format!("{path}: {}", io::Error::last_os_error())) }
+}
+
+/// The kernel writes blanks in names as `\040`.
+fn unescaped(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let octal = (*first == b'\\').then(|| std::str::from_utf8(after.get(..3)?).ok()).flatten();
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_are_read_with_their_priority_and_with_blanks_in_their_names() {
+        let text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
+                    /dev/dm-1                               partition\t8388604\t\t0\t\t-2\n\
+                    /my\\040swap                             file\t\t1048572\t\t12\t\t5\n";
+        let area = |path: &str, priority| Area { path: path.to_owned(), priority };
+        assert_eq!(Areas::parse(text).0, [area("/dev/dm-1", -2), area("/my swap", 5)]);
+        assert!(Areas::parse("").0.is_empty() && Areas::parse("a\nb").0.is_empty());
+    }
+}
