@@ -48,6 +48,9 @@ pub enum Command {
     /// paste
     #[command(after_help = PLAN_HELP)]
     Plan(Plan),
+    /// What makes measurements noisy here, and how to turn it off: for a command, or until it is put back
+    #[command(after_help = QUIET_HELP)]
+    Quiet(Quiet),
     /// A record again, on the terminal or as a page
     Show(Show),
     /// Records side by side: what differs, by how much, and which differences explain it
@@ -261,6 +264,49 @@ these CPUs. Gains are modelled from the measured matrices (linespeed run numa).
 command {threads} is a process's number of threads, {process} its number from 0, {cpus} its CPUs and {node} its nodes; \
 of the unbound ones {cpus} and {node} are all. Its output is dropped.";
 
+/// Options of `quiet`.
+#[derive(Debug, Args)]
+pub struct Quiet {
+    /// Only these knobs, as the table names them; without: all, and of those that are set by hand on some machines for good
+    /// reason none
+    #[arg(value_name = "KNOB")]
+    pub knobs: Vec<String>,
+    /// Set them, and leave them so until --restore
+    #[arg(long, conflicts_with_all = ["restore", "status", "command"])]
+    pub apply: bool,
+    /// Say what would be written, and write nothing
+    #[arg(long, conflicts_with_all = ["restore", "status"])]
+    pub dry_run: bool,
+    /// Put back what was set
+    #[arg(long, conflicts_with_all = ["status", "knobs", "command"])]
+    pub restore: bool,
+    /// What is set, and by whom
+    #[arg(long, conflicts_with_all = ["knobs", "command"])]
+    pub status: bool,
+    /// Look at a captured tree of another machine (a folder with its /proc and /sys)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "restore", "status", "command", "warm", "drop_caches"])]
+    pub root: Option<PathBuf>,
+    /// Read these files into the page cache before the command
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "command")]
+    pub warm: Vec<PathBuf>,
+    /// Drop the page cache of the whole machine before the command (before --warm): cannot be put back, needs root
+    #[arg(long, requires = "command")]
+    pub drop_caches: bool,
+    /// Run this command while they are set, and put them back
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+const QUIET_HELP: &str = "\
+Without --apply, --restore and a command nothing is changed, and no root is needed. --cpus LIST names the CPUs that are to be \
+quiet: interrupts, the kernel's own work and other tasks go to the others, and a command is bound to them.
+
+What is set is written down before (root: in /var/lib/linespeed, others: in the state folder), and a process of its own puts it \
+back when this one is killed. What somebody else has changed since is left alone and named.
+
+Exit codes: 0 quiet, or done; 1 not quiet, or not all of it could be set or put back; 2 wrong usage; 3 could not do it. With a \
+command its own; 128+n when signal n ended it; 127 it was not found; 126 it cannot be run.";
+
 /// Options of `show`.
 #[derive(Debug, Args)]
 pub struct Show {
@@ -426,6 +472,7 @@ const IDLE: &[(&str, &[&str])] = &[
     ("list", &["--quick", "--full", "--fail-on", "--output"]),
     ("stat", &["--quick", "--full", "--fail-on"]),
     ("plan", &["--quick", "--full", "--fail-on"]),
+    ("quiet", &["--quick", "--full", "--fail-on", "--output"]),
     ("compare", &["--quick", "--full", "--cpus", "--fail-on"]),
     ("show", &["--quick", "--full", "--cpus"]),
     ("reference", &["--quick", "--full", "--cpus", "--fail-on"]),
@@ -443,6 +490,7 @@ impl Options {
             Some(Command::List) => "list",
             Some(Command::Stat(_)) => "stat",
             Some(Command::Plan(_)) => "plan",
+            Some(Command::Quiet(_)) => "quiet",
             Some(Command::Compare(_)) => "compare",
             Some(Command::Show(_)) => "show",
             Some(Command::Reference(_)) => "reference",

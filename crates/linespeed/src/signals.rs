@@ -1,9 +1,54 @@
 //! The first signal that people or machines end programs with asks the run to stop and keep what it has; a second one ends it
 //! at once.
 
+use std::sync::atomic::{AtomicI32, Ordering};
+
 use measure::Stop;
 
 static STOP: Stop = Stop::new();
+
+/// The command that signals are passed on to; 0 for none.
+static COMMAND: AtomicI32 = AtomicI32::new(0);
+
+/// Passes signals on to a command instead of heeding them, until [`keep`]. For after [`install`].
+pub fn pass_on_to(command: i32) {
+    COMMAND.store(command, Ordering::SeqCst);
+    for signal in ENDING {
+        // SAFETY: the handler touches atomics and calls only async-signal-safe functions. What is ignored stays so.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut action);
+            if action.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
+            action.sa_sigaction =
+                pass_on as extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) as usize;
+            action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// The command has ended: signals are ours again. Async-signal-safe.
+pub fn keep() {
+    COMMAND.store(0, Ordering::SeqCst);
+}
+
+extern "C" fn pass_on(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    let command = COMMAND.load(Ordering::SeqCst);
+    if command <= 0 {
+        handle(signal);
+        return;
+    }
+    // SAFETY: the kernel hands a siginfo of its own; kill takes numbers and is async-signal-safe.
+    unsafe {
+        // A terminal has told the command too; but when it goes it tells the leader of the session first.
+        let from_terminal = !info.is_null() && (*info).si_code == libc::SI_KERNEL;
+        if !from_terminal || signal == libc::SIGHUP {
+            libc::kill(command, signal);
+        }
+    }
+}
 
 extern "C" fn handle(signal: i32) {
     // With children that are given time to end, the second signal ends them at once, and the third ends us.

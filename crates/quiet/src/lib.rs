@@ -17,4 +17,5 @@ pub mod knob;
 pub mod knobs;
 pub mod place;
 pub mod session;
+pub mod turn;
 pub mod undertaking;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The lock's name in its folder.
 const LOCK: &str = "quiet.lock";
 /// The folder of root, which lives through a power loss.
-const SYSTEM: &str = "/var/lib/linespeed";
+pub const SYSTEM: &str = "/var/lib/linespeed";
 
 /// The folder for this user: root's is the machine's, another user's lies in the state folder given.
 pub fn folder(state: Option<&Path>) -> Option<PathBuf> {
@@ -32,6 +32,31 @@ pub fn prepare(folder: &Path) -> Result<(), String> {
         return Err(format!("{}: {why}; chmod go-w it, or remove it", folder.display()));
     }
     Ok(())
+}
+
+/// Who holds the lock, in its own words; `None` where nobody does, or this user may not know.
+pub fn holder(folder: &Path) -> Option<String> {
+    let path = folder.join(LOCK);
+    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path).ok()?;
+    // SAFETY: a descriptor that is open; the lock that is tried ends with it.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0 {
+        return None;
+    }
+    Some(words_of(&mut file))
+}
+
+/// Root's journal, for another user who may only see that there is one.
+pub fn system_journal() -> Option<PathBuf> {
+    let path = Path::new(SYSTEM).join(crate::journal::NAME);
+    std::fs::symlink_metadata(&path).is_ok().then_some(path)
+}
+
+/// What stands in the lock.
+fn words_of(file: &mut File) -> String {
+    let mut holder = String::new();
+    let _ = file.take(4096).read_to_string(&mut holder);
+    let holder = holder.lines().next().unwrap_or("").trim();
+    if holder.is_empty() { "another process".to_owned() } else { holder.to_owned() }
 }
 
 /// The right to turn knobs: one process has it, and passes it on to the guardian that it leaves behind.
@@ -69,10 +94,7 @@ impl Lock {
             if error.raw_os_error() != Some(libc::EWOULDBLOCK) {
                 return Err(system(error));
             }
-            let mut holder = String::new();
-            let _ = (&mut file).take(4096).read_to_string(&mut holder);
-            let holder = holder.lines().next().unwrap_or("").trim().to_owned();
-            return Err(Refused::Held(if holder.is_empty() { "another process".to_owned() } else { holder }));
+            return Err(Refused::Held(words_of(&mut file)));
         }
         let one_line: String = command.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         file.set_len(0)

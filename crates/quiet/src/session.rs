@@ -98,11 +98,16 @@ pub fn forget(folder: &Path) -> Result<(), String> {
     resumed.map_or(Ok(()), |(journal, _)| journal.end().map_err(|error| error.to_string()))
 }
 
+/// What the second is told.
+pub fn held_by(holder: &str) -> String {
+    format!("the knobs are held by {holder}: wait for it, or end it")
+}
+
 /// Takes the lock.
 pub fn lock(request: &Request) -> Result<Lock, String> {
     place::prepare(&request.folder)?;
     Lock::take(&request.folder, &request.command).map_err(|refused| match refused {
-        Refused::Held(holder) => format!("the knobs are held by {holder}: wait for it, or end it"),
+        Refused::Held(holder) => held_by(&holder),
         Refused::System(why) => why,
     })
 }

@@ -7,6 +7,7 @@ mod import;
 mod inspect;
 mod list;
 mod plan;
+mod quiet;
 mod reference;
 mod run;
 mod scale;
@@ -31,6 +32,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Some(Command::Scale(scale)) => scale::run(options, scale),
         Some(Command::Stat(stat)) => stat::run(options, stat),
         Some(Command::Plan(plan)) => plan::run(options, plan),
+        Some(Command::Quiet(quiet)) => quiet::run(options, quiet),
         Some(Command::Import(import)) => import::run(options, import),
         Some(Command::Show(show)) => show::run(options, show),
         Some(Command::Compare(compare)) => compare::run(options, compare),

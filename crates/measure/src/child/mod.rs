@@ -199,6 +199,11 @@ pub fn become_subreaper() -> bool {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 }
 }
 
+/// Notes a process that this one has forked for its own work: nothing that a command left behind.
+pub fn is_ours(pid: i32) {
+    tree::register(pid, true);
+}
+
 impl Child {
     /// Starts a child. With a gate it stands before its program, with everything else in place; else its program runs.
     pub fn spawn(spec: &Spec) -> Result<Child, SpawnError> {

@@ -171,7 +171,7 @@ fn of_this_machine() -> (Record, Vec<String>) {
 }
 
 /// Files that may be records of this machine, the newest first: names begin with the host's and end in the time.
-fn records_here(machine: &Machine) -> Vec<PathBuf> {
+pub(super) fn records_here(machine: &Machine) -> Vec<PathBuf> {
     let Ok(folder) = files::state_folder() else { return Vec::new() };
     let host = files::record_name(machine.hostname.as_deref(), "");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -189,7 +189,7 @@ fn records_here(machine: &Machine) -> Vec<PathBuf> {
 }
 
 /// Whether two inventories are of the same hardware; what a process may use of it may differ.
-fn same(here: &Machine, there: &Machine) -> bool {
+pub(super) fn same(here: &Machine, there: &Machine) -> bool {
     let identity = |machine: &Machine| {
         (
             machine.hostname.clone(),

@@ -1,0 +1,201 @@
+//! `linespeed quiet`: what makes measurements noisy here, turned off and put back.
+
+mod audit;
+mod caches;
+mod command;
+mod noise;
+mod text;
+pub mod turned;
+
+use std::path::PathBuf;
+
+use ::quiet::audit::{Row, refused};
+use ::quiet::files::Tree;
+use ::quiet::knob::{Knob, Scene};
+use ::quiet::knobs::{KNOBS, find};
+use ::quiet::session::Left;
+use ::quiet::turn::{Purpose, Turn};
+use ::quiet::{journal, place, session};
+use machine::Root;
+use measure::pin;
+use record::CpuList;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::options::{Options, Quiet};
+use crate::{files, output, signals};
+use turned::Turned;
+
+/// Exit code where the machine is not quiet, or not all was set or put back.
+const NOT_QUIET: u8 = 1;
+
+/// Does what was asked for.
+pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
+    let names = names(&quiet.knobs)?;
+    if quiet.restore {
+        return restore(options);
+    }
+    if quiet.status {
+        return status(options);
+    }
+    if !quiet.command.is_empty() && !quiet.dry_run {
+        return command::run(options, quiet, &names);
+    }
+    let root = match &quiet.root {
+        None => Root::live(),
+        // The error names the folder.
+        Some(path) => Root::captured(path).map_err(|error| Failure::Cannot(error.to_string()))?,
+    };
+    if quiet.dry_run {
+        let purpose = if quiet.command.is_empty() { Purpose::ToStay } else { Purpose::ForACommand };
+        return dry_run(options, &root, &names, purpose);
+    }
+    if quiet.apply {
+        return apply(options, &names);
+    }
+    audit::run(options, &root, &names)
+}
+
+/// The names as the knobs have them; one that is none is refused with the nearest.
+fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
+    given.iter().map(|name| find(name).map(|knob| knob.name()).ok_or_else(|| unknown(name))).collect()
+}
+
+fn unknown(name: &str) -> Failure {
+    let all = KNOBS.iter().map(|knob| knob.name());
+    let hint = record::words::nearest_of(name, all.clone())
+        .map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
+    let names = all.collect::<Vec<_>>().join(", ");
+    Failure::Usage(format!("there is no knob {name:?}{hint} There are: {names}. A command stands after --"))
+}
+
+/// The machine as the knobs see it, with the CPUs of `--cpus`, which are refused where they cannot be quiet.
+fn scene<'a>(options: &Options, root: &Root, files: &'a Tree) -> Result<Scene<'a>, Failure> {
+    let wanted = options.measuring.cpus.clone();
+    if wanted.as_ref().is_some_and(CpuList::is_empty) {
+        return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 2,3".to_owned()));
+    }
+    let quiet = wanted.unwrap_or_default();
+    let scene = Scene::of(root, files, quiet.clone());
+    let allowed = if root.is_live() { pin::allowed() } else { None };
+    match refused(&quiet, &scene.online, &allowed.unwrap_or_else(|| scene.online.clone())) {
+        Some(why) => Err(Failure::Usage(format!("--cpus {quiet}: {why}"))),
+        None => Ok(scene),
+    }
+}
+
+/// Where journal and lock are.
+fn folder() -> Result<PathBuf, Failure> {
+    let state = files::state_folder();
+    place::folder(state.as_deref().ok()).map_or_else(|| state.map(|_| PathBuf::new()), Ok)
+}
+
+/// What tells this boot from others.
+fn boot() -> String {
+    Root::live().text("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// `--dry-run`: every value that would be written.
+fn dry_run(options: &Options, root: &Root, names: &[&'static str], purpose: Purpose) -> Result<u8, Failure> {
+    let tree = Tree::new(root);
+    let mut scene = scene(options, root, &tree)?;
+    scene.stays = purpose == Purpose::ToStay;
+    let rows = ::quiet::audit::audit(&scene, names);
+    let turn = Turn::of(&rows, !names.is_empty(), purpose, &tree);
+    let text = if options.out.json {
+        format!("{:#}\n", turned::turn_json(&turn))
+    } else {
+        text::dry_run(&turn, &output::style(&options.out))
+    };
+    output::print(&text).map(|()| 0)
+}
+
+/// `--apply`: sets them, and leaves them so.
+fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
+    let stop = signals::install();
+    let turned = Turned::begin(options, names, Purpose::ToStay)?;
+    if let Some(signal) = stop.signal() {
+        turned.end();
+        return Ok(128u8.wrapping_add(signal as u8));
+    }
+    let outcomes = turned.outcomes().to_vec();
+    let stands = turned.leave();
+    let code = if !outcomes.iter().any(|outcome| outcome.is_missing()) { 0 } else { NOT_QUIET };
+    let text = if options.out.json {
+        format!("{:#}\n", json!({"applied": turned::outcomes_json(&outcomes), "stands": stands}))
+    } else {
+        text::applied(&outcomes, stands, &output::style(&options.out))
+    };
+    output::print(&text)?;
+    if !stands && code != 0 {
+        return Err(Failure::Cannot("nothing was set; what stands in the way is said above".to_owned()));
+    }
+    Ok(code)
+}
+
+/// `--restore`: puts back what an earlier start left.
+fn restore(options: &Options) -> Result<u8, Failure> {
+    // A signal in the middle is heard after the end.
+    let stop = signals::install();
+    let folder = folder()?;
+    let tree_root = Root::live();
+    let tree = Tree::new(&tree_root);
+    let left = session::left(&folder, &boot()).map_err(Failure::Cannot)?;
+    let (came, forgotten) = match left {
+        Left::Nothing => (Vec::new(), None),
+        left => {
+            let _lock = turned::lock(&folder, "linespeed quiet --restore")?;
+            match left {
+                Left::OtherBoot(kept) => {
+                    session::forget(&folder).map_err(Failure::Cannot)?;
+                    (Vec::new(), Some(kept))
+                }
+                _ => (session::restore(&tree, &folder).map_err(Failure::Cannot)?, None),
+            }
+        }
+    };
+    let text = if options.out.json {
+        let forgotten = forgotten.as_ref().map(|kept| kept.plan.changes.len());
+        format!("{:#}\n", json!({"restored": turned::came_json(&came), "gone_with_another_boot": forgotten}))
+    } else {
+        text::restored(&came, forgotten.as_ref(), &output::style(&options.out))
+    };
+    output::print(&text)?;
+    if let Some(signal) = stop.signal() {
+        return Ok(128u8.wrapping_add(signal as u8));
+    }
+    Ok(if came.iter().all(|(_, came)| turned::is_back(came)) { 0 } else { NOT_QUIET })
+}
+
+/// `--status`: what stands, and by whom. 1 where anything does.
+fn status(options: &Options) -> Result<u8, Failure> {
+    let folder = folder()?;
+    let root = Root::live();
+    let tree = Tree::new(&root);
+    let holder = place::holder(&folder);
+    let left = session::left(&folder, &boot()).map_err(Failure::Cannot)?;
+    let roots = (!folder.starts_with(place::SYSTEM)).then(|| place::system_journal()).flatten();
+    let text = if options.out.json {
+        format!("{:#}\n", turned::status_json(&left, holder.as_deref(), &tree, roots.is_some()))
+    } else {
+        text::status(&left, holder.as_deref(), &tree, roots.as_deref(), &output::style(&options.out))
+    };
+    output::print(&text)?;
+    Ok(if matches!(left, Left::Nothing) && holder.is_none() && roots.is_none() { 0 } else { NOT_QUIET })
+}
+
+/// What an earlier start left behind, in one line; `None` where nothing is left.
+fn left_behind(folder: &std::path::Path) -> Option<String> {
+    let kept: journal::Kept = match session::left(folder, &boot()) {
+        Ok(Left::Standing(kept) | Left::Orphaned(kept)) => kept,
+        Ok(Left::Nothing | Left::OtherBoot(_)) => return None,
+        Err(why) => return Some(why),
+    };
+    Some(format!("{}; linespeed quiet --restore puts it back", text::who(&kept)))
+}
+
+/// Whether a knob is one that the user must name.
+fn is_disputed(row: &Row) -> bool {
+    let knob: &dyn Knob = row.knob;
+    knob.only_when_named()
+}

@@ -1,0 +1,179 @@
+//! What is said of knobs that are turned, and of those that came back.
+
+use ::quiet::apply::Came;
+use ::quiet::change::Change;
+use ::quiet::files::Tree;
+use ::quiet::journal::Kept;
+use ::quiet::session::Left;
+use ::quiet::turn::Turn;
+use report::terminal::{KnobLine, Style, knob_lines};
+use std::path::Path;
+
+use super::turned::Outcome;
+
+/// Who made a journal, in a few words.
+pub fn who(kept: &Kept) -> String {
+    let plan = &kept.plan;
+    let values = count(plan.changes.len(), "value");
+    format!("{values} set by process {} ({}) at {}", plan.pid, plan.command, plan.date)
+}
+
+/// What a journal of another boot says.
+pub fn gone(kept: &Kept) -> String {
+    format!(
+        "{} before the last boot: they ended with it, and what the machine sets at boot is in force",
+        who(kept)
+    )
+}
+
+/// `1 value`, `2 values`.
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// `--apply`.
+pub fn applied(outcomes: &[Outcome], stands: bool, style: &Style) -> String {
+    let mut lines = outcome_lines(outcomes);
+    if !outcomes.iter().any(|outcome| !outcome.advice) {
+        lines.push(KnobLine::Note("Nothing is to be set: what can be quiet is.".to_owned()));
+    }
+    if stands {
+        lines.push(KnobLine::Note("Put it back: linespeed quiet --restore".to_owned()));
+    }
+    knob_lines(&lines, style)
+}
+
+/// A line a knob; those that are not set have the reason.
+pub fn outcome_lines(outcomes: &[Outcome]) -> Vec<KnobLine> {
+    let mut lines = Vec::new();
+    let groups: [(&str, fn(&Outcome) -> bool); 3] = [
+        ("Set", Outcome::is_done),
+        ("Not set", Outcome::is_missing),
+        ("Not linespeed's to set", |o| o.advice),
+    ];
+    for (heading, belongs) in groups {
+        let some: Vec<&Outcome> = outcomes.iter().filter(|outcome| belongs(outcome)).collect();
+        if !some.is_empty() {
+            lines.push(KnobLine::Heading(heading.to_owned()));
+        }
+        for outcome in some {
+            let values =
+                if outcome.values > 1 { format!(" ({} values)", outcome.values) } else { String::new() };
+            let text = match &outcome.why_not {
+                None => format!("{} → {}{values}", outcome.old, outcome.new),
+                Some(why) => why.clone(),
+            };
+            lines.push(KnobLine::Knob(outcome.knob.to_owned(), text));
+        }
+    }
+    lines
+}
+
+/// `--dry-run`.
+pub fn dry_run(turn: &Turn, style: &Style) -> String {
+    let mut lines = Vec::new();
+    if turn.leaves_traces() || !turn.holds.is_empty() {
+        lines.push(KnobLine::Heading("Would be set".to_owned()));
+    } else {
+        lines.push(KnobLine::Note("Nothing would be set.".to_owned()));
+    }
+    for change in &turn.changes {
+        lines.push(KnobLine::Knob(
+            change.knob.clone(),
+            format!("{}: {} → {}", change.path, change.old, change.new),
+        ));
+    }
+    for (name, undertaking) in &turn.undertakings {
+        let change = undertaking.as_change();
+        lines.push(KnobLine::Knob(
+            (*name).to_owned(),
+            format!("{}: {} → {}", change.path, change.old, change.new),
+        ));
+    }
+    for (name, _) in &turn.holds {
+        lines.push(KnobLine::Knob((*name).to_owned(), "held while the command runs".to_owned()));
+    }
+    if !turn.left.is_empty() {
+        lines.push(KnobLine::Heading("Would stay".to_owned()));
+    }
+    let told = |(name, why): &(&'static str, String)| KnobLine::Knob((*name).to_owned(), why.clone());
+    lines.extend(turn.left.iter().map(told));
+    if !turn.advice.is_empty() {
+        lines.push(KnobLine::Heading("Not linespeed's to set".to_owned()));
+    }
+    lines.extend(turn.advice.iter().map(told));
+    knob_lines(&lines, style)
+}
+
+/// `--restore`.
+pub fn restored(came: &[(Change, Came)], forgotten: Option<&Kept>, style: &Style) -> String {
+    let mut lines = Vec::new();
+    if let Some(kept) = forgotten {
+        lines.push(KnobLine::Note(gone(kept)));
+    } else if came.is_empty() {
+        lines.push(KnobLine::Note("Nothing is to be put back.".to_owned()));
+    }
+    let back = came.iter().filter(|(_, came)| super::turned::is_back(came)).count();
+    if back > 0 {
+        let values = count(back, "value");
+        lines.push(KnobLine::Note(format!("{values} {} as before.", if back == 1 { "is" } else { "are" })));
+    }
+    if back < came.len() {
+        lines.push(KnobLine::Heading("Not put back".to_owned()));
+    }
+    for (change, came) in came {
+        let text = match came {
+            Came::Theirs(now) => {
+                format!("{}: somebody has set it to {now} since; it was {}", change.path, change.old)
+            }
+            Came::Refused(why) => format!("{}: {why}; it was {}", change.path, change.old),
+            Came::Back | Came::WasBack | Came::Gone => continue,
+        };
+        lines.push(KnobLine::Knob(change.knob.clone(), text));
+    }
+    knob_lines(&lines, style)
+}
+
+/// `--status`.
+pub fn status(left: &Left, holder: Option<&str>, tree: &Tree, roots: Option<&Path>, style: &Style) -> String {
+    let mut lines = Vec::new();
+    if let Some(holder) = holder {
+        lines.push(KnobLine::Note(format!("In use by {holder}.")));
+    }
+    if let Some(path) = roots {
+        let path = crate::failure::shown(path);
+        lines.push(KnobLine::Note(format!(
+            "Root has set knobs, which only root may read ({path}): sudo linespeed quiet --status"
+        )));
+    }
+    let (words, kept) = match left {
+        Left::Nothing if lines.is_empty() => ("No knob is set by linespeed.".to_owned(), None),
+        Left::Nothing => (String::new(), None),
+        Left::OtherBoot(kept) => (gone(kept), None),
+        Left::Standing(kept) => {
+            (format!("{}; put them back: linespeed quiet --restore", who(kept)), Some(kept))
+        }
+        Left::Orphaned(kept) if holder.is_some() => (who(kept), Some(kept)),
+        Left::Orphaned(kept) => (
+            format!("{}, which has ended without putting them back: linespeed quiet --restore", who(kept)),
+            Some(kept),
+        ),
+    };
+    if !words.is_empty() {
+        lines.push(KnobLine::Note(words));
+    }
+    for change in kept.map_or(&[][..], |kept| &kept.plan.changes) {
+        let now = change.now(tree).unwrap_or_else(|refusal| refusal.why);
+        let text = if change.form.same(&now, &change.new) {
+            format!("{}: {} → {}", change.path, change.old, change.new)
+        } else {
+            format!("{}: {} → {}, now {now}", change.path, change.old, change.new)
+        };
+        lines.push(KnobLine::Knob(change.knob.clone(), text));
+    }
+    for undertaking in kept.into_iter().flat_map(Kept::undertakings) {
+        let change = undertaking.as_change();
+        lines.push(KnobLine::Knob(change.knob, format!("{}: {} → {}", change.path, change.old, change.new)));
+    }
+    knob_lines(&lines, style)
+}

@@ -1,0 +1,233 @@
+//! Knobs: as they stand, and what became of them.
+
+use super::Style;
+use super::paint::{Span, Tone};
+use super::screen::Screen;
+use crate::table::{Table, Weight};
+use crate::text::{pad_right, width};
+
+/// How a knob stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stand {
+    /// It adds noise.
+    Noisy,
+    /// It would be steadier, and is set only for a command, or only when it is named.
+    OnRequest,
+    /// As steady as it gets.
+    Steady,
+    /// Not on this machine, or not to be seen.
+    Absent,
+}
+
+/// One knob of an audit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audited {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub now: String,
+    /// The value that would be steadier; empty for none.
+    pub steadier: String,
+    /// How it is set here, in a word or two; empty where nothing is to be set.
+    pub set_by: String,
+    /// How it stands.
+    pub stand: Stand,
+    /// What it does to measurements.
+    pub effect: String,
+    /// What was measured of that on this machine.
+    pub here: Option<String>,
+    /// What has to be done to set it, where that is more than a word.
+    pub way: Option<String>,
+    /// Why it is absent.
+    pub why: Option<String>,
+    /// What else is to be known.
+    pub notes: Vec<String>,
+}
+
+/// All knobs as they stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// The knobs.
+    pub knobs: Vec<Audited>,
+    /// How noisy the machine was when it was measured, a sentence each.
+    pub noise: Vec<String>,
+    /// What to do, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// The audit: `linespeed quiet`.
+pub fn knobs(audit: &Audit, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let of = |stand: Stand| audit.knobs.iter().filter(move |knob| knob.stand == stand);
+    let noisy = of(Stand::Noisy).count();
+    screen.line(&[Span::strong(match noisy {
+        0 => "Quiet: nothing here adds noise that could be turned off.".to_owned(),
+        1 => "1 knob adds noise to measurements.".to_owned(),
+        many => format!("{many} knobs add noise to measurements."),
+    })]);
+    for line in &audit.noise {
+        screen.hanging("Measured here: ", "  ", line);
+    }
+    for (title, stand) in [
+        ("Adds noise", Stand::Noisy),
+        ("Set only for a command, or when named", Stand::OnRequest),
+        ("Steady", Stand::Steady),
+    ] {
+        list(&mut screen, title, of(stand).collect());
+    }
+    let absent: Vec<&Audited> = of(Stand::Absent).collect();
+    if !absent.is_empty() {
+        screen.heading("Not here");
+        let column = column(absent.iter().map(|knob| knob.name.as_str()));
+        for knob in absent {
+            let first = format!("  {}", pad_right(&knob.name, column));
+            screen.hanging(&first, &" ".repeat(column + 2), knob.why.as_deref().unwrap_or_default());
+        }
+    }
+    if !audit.remarks.is_empty() {
+        screen.blank();
+    }
+    for remark in &audit.remarks {
+        screen.paragraph(&[], Tone::Plain, remark);
+    }
+    screen.finish()
+}
+
+fn column<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(width).max().unwrap_or(0) + 2
+}
+
+/// A table of some knobs, and below it what they do.
+fn list(screen: &mut Screen, title: &str, knobs: Vec<&Audited>) {
+    if knobs.is_empty() {
+        return;
+    }
+    screen.heading(title);
+    let steady = knobs.iter().all(|knob| knob.stand == Stand::Steady);
+    let heads: &[&str] = if steady { &["knob", "now"] } else { &["knob", "now", "steadier", "set by"] };
+    let mut table = Table::new(title, None, heads);
+    for knob in &knobs {
+        let cells = [&knob.name, &knob.now, &knob.steadier, &knob.set_by];
+        table.row(cells.iter().take(heads.len()).map(|cell| (*cell).clone()).collect());
+        table.weights.push(if knob.stand == Stand::Noisy { Weight::Worse } else { Weight::Plain });
+    }
+    screen.table(&table, 2);
+    let at = column(knobs.iter().map(|knob| knob.name.as_str()));
+    if steady {
+        if knobs.iter().any(|knob| !knob.notes.is_empty()) {
+            screen.blank();
+        }
+        for knob in knobs.iter().filter(|knob| !knob.notes.is_empty()) {
+            let words: Vec<String> = knob.notes.iter().map(|note| sentence(note)).collect();
+            said(screen, &knob.name, at, &words);
+        }
+        return;
+    }
+    screen.blank();
+    for knob in knobs {
+        let mut words = vec![sentence(&knob.effect)];
+        words.extend(knob.here.iter().map(|here| format!("Here {here}.")));
+        words.extend(knob.notes.iter().map(|note| sentence(note)));
+        words.extend(knob.way.iter().map(|way| format!("To set it: {way}")));
+        said(screen, &knob.name, at, &words);
+    }
+}
+
+/// A name, and behind it, in a column, what is said of it.
+fn said(screen: &mut Screen, name: &str, column: usize, words: &[String]) {
+    let first = [Span::plain("  "), Span::strong(pad_right(name, column))];
+    screen.paragraph(&first, Tone::Plain, &words.join(" "));
+}
+
+/// With a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first: String = chars.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let end = if text.ends_with(['.', ':']) { "" } else { "." };
+    format!("{first}{}{end}", chars.as_str())
+}
+
+/// A line about knobs that are turned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KnobLine {
+    /// A heading.
+    Heading(String),
+    /// A knob's name, and what is to be said of it.
+    Knob(String, String),
+    /// A sentence.
+    Note(String),
+}
+
+/// What became of knobs; a name stands once where several lines follow each other.
+pub fn knob_lines(lines: &[KnobLine], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let name = |line: &KnobLine| if let KnobLine::Knob(name, _) = line { width(name) } else { 0 };
+    let column = lines.iter().map(name).max().unwrap_or(0) + 2;
+    let mut before = "";
+    for line in lines {
+        match line {
+            KnobLine::Heading(text) => screen.heading(text),
+            KnobLine::Knob(name, text) => {
+                let shown = if name == before { "" } else { name };
+                let first = format!("  {}", pad_right(shown, column));
+                screen.hanging(&first, &" ".repeat(column + 2), text);
+            }
+            KnobLine::Note(text) => screen.paragraph(&[], Tone::Plain, text),
+        }
+        before = if let KnobLine::Knob(name, _) = line { name } else { "" };
+    }
+    screen.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn knob(name: &str, stand: Stand) -> Audited {
+        Audited {
+            name: name.to_owned(),
+            now: "powersave, ondemand and something long".to_owned(),
+            steadier: "performance".to_owned(),
+            set_by: "--apply, root".to_owned(),
+            stand,
+            effect: "the clock follows the load".to_owned(),
+            here: Some("the clock of one core moved by 3 %".to_owned()),
+            way: Some(
+                "on the kernel's command line: isolcpus=managed_irq,domain,2-3 nohz_full=2-3".to_owned(),
+            ),
+            why: (stand == Stand::Absent).then(|| "no such file\u{1b}[31m".to_owned()),
+            notes: vec!["experts disagree".to_owned()],
+        }
+    }
+
+    #[test]
+    fn every_knob_is_told_within_the_width_and_nothing_acts_on_the_terminal() {
+        let stands = [Stand::Noisy, Stand::OnRequest, Stand::Steady, Stand::Absent];
+        let knobs_of = stands.map(|stand| knob(&format!("knob-{stand:?}"), stand));
+        let audit = Audit {
+            knobs: knobs_of.to_vec(),
+            noise: vec!["wake-up p99 was 60 µs".to_owned()],
+            remarks: vec!["linespeed quiet --apply".to_owned()],
+        };
+        for columns in [40, 80, 160] {
+            let text = knobs(&audit, &Style { width: columns, color: false });
+            assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+            assert!(!text.contains('\u{1b}'), "{text}");
+            for knob in &audit.knobs {
+                assert!(text.contains(&knob.name), "{} is not in\n{text}", knob.name);
+            }
+        }
+        let text = knobs(&audit, &Style::default());
+        for part in ["1 knob adds noise", "The clock follows the load. Here the clock", "isolcpus=", "60 µs"]
+        {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_stands_once_before_its_lines() {
+        let line = |text: &str| KnobLine::Knob("boost".to_owned(), text.to_owned());
+        let text = knob_lines(&[line("a"), line("b"), KnobLine::Note("end".to_owned())], &Style::default());
+        assert_eq!(text, "  boost  a\n         b\nend\n");
+    }
+}
