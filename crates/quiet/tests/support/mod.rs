@@ -107,8 +107,9 @@ pub fn made_up(folder: &Path, cpus: u32) {
             put(folder, &format!("{policy}/{name}"), text);
         }
     }
-    let every = "f".repeat(cpus.min(32) as usize / 4).to_owned()
-        + &",ffffffff".repeat(cpus as usize / 32 - usize::from(cpus >= 32));
+    // The kernel's mask of all CPUs: 32 to a group.
+    let first = (1u64 << if cpus.is_multiple_of(32) { 32 } else { cpus % 32 }) - 1;
+    let every = format!("{first:x}") + &",ffffffff".repeat((cpus.div_ceil(32) - 1) as usize);
     for (path, text) in [
         ("sys/devices/system/cpu/intel_pstate/no_turbo", "0"),
         ("sys/devices/system/cpu/smt/control", "on"),

@@ -1,0 +1,109 @@
+//! A tree of plain files that behaves as the kernel's do, and what all of its files hold.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use machine::Root;
+use quiet::files::{Files, Refusal, Tree};
+
+/// Files of a tree that keep the kernel's spelling: `always [madvise] never` after `madvise` was written; a governor that is
+/// set switches turbo on again.
+pub struct Kernel<'a> {
+    tree: Tree<'a>,
+    root: &'a Root,
+}
+
+const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
+
+impl<'a> Kernel<'a> {
+    /// Of this tree.
+    pub fn new(root: &'a Root) -> Self {
+        Self { tree: Tree::new(root), root }
+    }
+
+    /// A value is there whole or not at all, which a plain file that is written over is not.
+    fn put(&self, path: &str, value: &str) -> Result<(), Refusal> {
+        let refused = |error: std::io::Error| Refusal::new(path, &error);
+        let real = self.root.real_path(path).map_err(|_| refused(std::io::ErrorKind::NotFound.into()))?;
+        let beside = self.root.path().with_extension("being-written");
+        std::fs::write(&beside, format!("{value}\n"))
+            .and_then(|()| std::fs::rename(&beside, real))
+            .map_err(refused)
+    }
+}
+
+impl Files for Kernel<'_> {
+    fn read(&self, path: &str) -> Result<String, Refusal> {
+        self.tree.read(path)
+    }
+
+    fn write(&self, path: &str, value: &str) -> Result<(), Refusal> {
+        let now = self.tree.read(path)?;
+        let chosen = now.contains('[').then(|| {
+            let words = now.split(' ').map(|word| word.trim_matches(['[', ']']));
+            words.map(|word| if word == value { format!("[{word}]") } else { word.to_owned() })
+        });
+        match chosen {
+            Some(words) => {
+                let words: Vec<String> = words.collect();
+                if !words.iter().any(|word| word.starts_with('[')) {
+                    return Err(Refusal::new(path, &std::io::Error::from_raw_os_error(libc::EINVAL)));
+                }
+                self.put(path, &words.join(" "))?;
+            }
+            None => self.put(path, value)?,
+        }
+        if path.ends_with("/scaling_governor") && self.tree.read(NO_TURBO).is_ok() {
+            self.put(NO_TURBO, "0")?;
+        }
+        Ok(())
+    }
+
+    fn list(&self, folder: &str) -> Vec<String> {
+        self.tree.list(folder)
+    }
+
+    fn writable(&self, path: &str) -> bool {
+        self.tree.writable(path)
+    }
+}
+
+/// What all files below these folders hold, links not followed; what cannot be read is left out.
+pub fn contents(folders: &[&Path]) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut open: Vec<_> = folders.iter().map(|folder| folder.to_path_buf()).collect();
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else if kind.is_file()
+                && is_setting(&entry)
+                && let Ok(bytes) = std::fs::read(entry.path())
+            {
+                all.insert(entry.path().display().to_string(), bytes);
+            }
+        }
+    }
+    all
+}
+
+/// Whether its owner may read and write it: what nobody can set no knob has changed.
+fn is_setting(entry: &std::fs::DirEntry) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    entry.metadata().is_ok_and(|metadata| metadata.mode() & 0o600 == 0o600)
+}
+
+/// What differs, as lines to print.
+pub fn differences(before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    let text = |bytes: Option<&Vec<u8>>| match bytes {
+        Some(bytes) => String::from_utf8_lossy(bytes).trim().to_owned(),
+        None => "nothing".to_owned(),
+    };
+    let paths: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    paths
+        .into_iter()
+        .filter(|path| before.get(*path) != after.get(*path))
+        .map(|path| format!("{path}: {} before, {} after", text(before.get(path)), text(after.get(path))))
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! Kills sessions on this machine's own files, or says how long applying and restoring take on a made-up one.
+//!
+//! ```text
+//! kills live KILLS SECONDS [CPU]   everything that root can change here is changed, killed and put back; for a machine of the lab
+//! kills times FOLDER [CPU]         apply and restore once on the tree in this folder; with /, on this machine
+//! ```
+
+mod kernel;
+mod tracer;
+mod trials;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use machine::Root;
+use quiet::change::Change;
+use quiet::files::{Files, Tree};
+use quiet::knob::Scene;
+use quiet::session::{self, Request, Session};
+use record::CpuList;
+
+use crate::kernel::Kernel;
+use crate::trials::{Bench, Dice};
+
+/// Folders in which the knobs' files are.
+const FOLDERS: [&str; 6] = [
+    "/proc/sys",
+    "/proc/irq",
+    "/sys/devices/system/cpu",
+    "/sys/devices/virtual/workqueue",
+    "/sys/kernel/mm",
+    "/sys/module/workqueue",
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["live", kills, seconds, cpu @ ..] => match (kills.parse(), seconds.parse()) {
+            (Ok(kills), Ok(seconds)) => live(kills, Duration::from_secs(seconds), cpu.first().copied()),
+            _ => Err("kills live KILLS SECONDS: two numbers".to_owned()),
+        },
+        ["times", folder, cpu @ ..] => times(Path::new(folder), cpu.first().copied()),
+        _ => Err("kills live KILLS SECONDS [CPU], or kills times FOLDER [CPU]".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("kills: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Everything that is to be changed when this CPU is to be quiet.
+fn changes(root: &Root, files: &dyn Files, cpu: Option<&str>) -> Result<Vec<Change>, String> {
+    let online: CpuList =
+        machine::inspect(root).machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
+    let quiet = match cpu {
+        Some(text) => text.parse().map_err(|_| format!("{text} is no list of CPUs"))?,
+        None => CpuList::new(),
+    };
+    let scene = Scene { files, online, quiet, live: root.is_live(), quota: None };
+    Ok(trials::all_changes(&scene))
+}
+
+fn live(kills: u32, limit: Duration, cpu: Option<&str>) -> Result<(), String> {
+    let root = Root::live();
+    let files = Tree::new(&root);
+    let look = || kernel::contents(&FOLDERS.map(Path::new));
+    let state = Path::new("/tmp/kills");
+    let _ = std::fs::remove_dir_all(state);
+    std::fs::create_dir_all(state).map_err(|error| format!("{}: {error}", state.display()))?;
+    let moving = moving(&look);
+    let all = changes(&root, &files, cpu)?;
+    let knobs: BTreeSet<&str> = all.iter().map(|change| change.knob.as_str()).collect();
+    let names: Vec<&str> = knobs.into_iter().collect();
+    println!("{} values of {}", all.len(), names.join(", "));
+    let before = look();
+    println!(
+        "{} settings are compared, {} that move by themselves are not",
+        before.len() - moving.len(),
+        moving.len()
+    );
+    let bench = Bench { files: &files, changes: all, folder: state.to_owned(), look: &look, before, moving };
+    let began = Instant::now();
+    let tally = bench.kill(kills, began + limit, &mut Dice::new(11));
+    println!(
+        "{} kills in {} trials, {:.0} s, {} not put back",
+        tally.kills,
+        tally.trials,
+        began.elapsed().as_secs_f64(),
+        tally.wrong.len()
+    );
+    let enough = tally.kills >= kills;
+    match (tally.wrong.as_slice(), enough) {
+        ([], true) => Ok(()),
+        ([], false) => Err(format!("the time ended after {} of {kills} kills", tally.kills)),
+        (wrong, _) => Err(wrong.join("\n")),
+    }
+}
+
+/// Settings that change while nobody changes them (random numbers, lists that the kernel fills).
+fn moving(look: &dyn Fn() -> BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
+    let mut moving = BTreeSet::new();
+    let mut last = look();
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = look();
+        moving
+            .extend(now.keys().chain(last.keys()).filter(|path| now.get(*path) != last.get(*path)).cloned());
+        last = now;
+    }
+    moving
+}
+
+fn times(folder: &Path, cpu: Option<&str>) -> Result<(), String> {
+    let live = folder == Path::new("/");
+    let root = if live { Root::live() } else { Root::captured(folder).map_err(|error| error.to_string())? };
+    let (tree, kernel) = (Tree::new(&root), Kernel::new(&root));
+    let files: &dyn Files = if live { &tree } else { &kernel };
+    let began = Instant::now();
+    let all = changes(&root, files, cpu)?;
+    let audited = began.elapsed();
+    let count = all.len();
+    let state = std::env::temp_dir().join(format!("kills-{}", std::process::id()));
+    let request = Request {
+        folder: state.clone(),
+        boot: "times".to_owned(),
+        command: "kills times".to_owned(),
+        date: String::new(),
+        stays: false,
+    };
+    let began = Instant::now();
+    let lock = session::lock(&request)?;
+    let (session, fared) = Session::start(files, lock, &request, all, || {})?;
+    let applied = began.elapsed();
+    let came = session.end(files)?;
+    let whole = began.elapsed();
+    let _ = std::fs::remove_dir_all(&state);
+    let set = fared.iter().filter(|fared| matches!(fared, quiet::apply::Fared::Set)).count();
+    let back = came.iter().filter(|(_, came)| matches!(came, quiet::apply::Came::Back)).count();
+    println!(
+        "{count} values: looked at in {:.1} ms (the inventory with it), {set} set in {:.1} ms, {back} put back in {:.1} ms",
+        audited.as_secs_f64() * 1e3,
+        applied.as_secs_f64() * 1e3,
+        (whole - applied).as_secs_f64() * 1e3
+    );
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Processes that are killed at one of their system calls: followed with ptrace, which stops them before and after each.
+
+use std::io;
+
+/// Whom the signal is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The process that was started.
+    Main,
+    /// The first process that it made: the guardian.
+    Guardian,
+    /// Both at once, counted by the calls of the first.
+    Both,
+}
+
+/// A signal at a stop. There are two stops a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shot {
+    pub victim: Victim,
+    pub at: u64,
+    pub signal: i32,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// Stops of the process that was started, and of the first that it made.
+    pub stops: [u64; 2],
+    /// Signals that were sent.
+    pub shots: u32,
+    /// How the process that was started ended: its code, or 128 and the signal.
+    pub code: i32,
+}
+
+/// The stop at which a child waits for its tracer.
+const READY: i32 = libc::SIGSTOP;
+/// What a child that cannot be traced ends with.
+const UNTRACED: i32 = 97;
+
+/// Starts a process that does `work` and follows it and all that it makes to their ends; each shot is fired once. `None` where
+/// processes cannot be traced.
+pub fn follow(work: impl FnOnce(), shots: &[Shot]) -> Option<Followed> {
+    // SAFETY: the copy has one thread; `work` reads and writes files, makes processes and ends.
+    let main = unsafe { libc::fork() };
+    assert!(main >= 0, "fork: {}", io::Error::last_os_error());
+    if main == 0 {
+        // SAFETY: plain system calls on this process.
+        unsafe {
+            if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
+                libc::_exit(UNTRACED);
+            }
+            libc::raise(READY);
+        }
+        work();
+        // SAFETY: ends the copy without running what the original registered for its own end.
+        unsafe { libc::_exit(0) }
+    }
+    let mut status = 0;
+    // SAFETY: the status is valid for the write; the child is this thread's.
+    unsafe { libc::waitpid(main, &mut status, libc::__WALL) };
+    if libc::WIFEXITED(status) {
+        return None;
+    }
+    let options = libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_TRACEEXEC
+        | libc::PTRACE_O_EXITKILL;
+    // SAFETY: the child is stopped and traced by this thread.
+    unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, main, 0, options) };
+    go_on(main, 0);
+    Some(Hunt { main, guardian: None, shots: shots.to_vec(), followed: Followed::default() }.to_the_end())
+}
+
+fn go_on(pid: i32, signal: i32) {
+    // SAFETY: the process is stopped and traced by this thread; should it be dead by now, the call says so and no more.
+    unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, signal) };
+}
+
+struct Hunt {
+    main: i32,
+    guardian: Option<i32>,
+    shots: Vec<Shot>,
+    followed: Followed,
+}
+
+impl Hunt {
+    fn to_the_end(mut self) -> Followed {
+        loop {
+            let mut status = 0;
+            // Only children of this thread: others may have theirs.
+            // SAFETY: the status is valid for the write.
+            let pid = unsafe { libc::waitpid(-1, &mut status, libc::__WALL | libc::__WNOTHREAD) };
+            if pid < 0 {
+                if io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) {
+                    continue;
+                }
+                return self.followed;
+            }
+            if libc::WIFSTOPPED(status) {
+                self.stopped(pid, status);
+            } else if pid == self.main {
+                self.followed.code = if libc::WIFEXITED(status) {
+                    libc::WEXITSTATUS(status)
+                } else {
+                    128 + libc::WTERMSIG(status)
+                };
+            }
+        }
+    }
+
+    fn stopped(&mut self, pid: i32, status: i32) {
+        let signal = libc::WSTOPSIG(status);
+        let event = status >> 16;
+        if signal == libc::SIGTRAP | 0x80 {
+            self.at_call(pid);
+            go_on(pid, 0);
+        } else if event != 0 {
+            if self.guardian.is_none() && event == libc::PTRACE_EVENT_FORK {
+                let mut new: libc::c_ulong = 0;
+                // SAFETY: the kernel writes one long.
+                unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, 0, &raw mut new) };
+                self.guardian = i32::try_from(new).ok();
+            }
+            go_on(pid, 0);
+        } else {
+            // The first stop of what was just made is the tracer's, not to be passed on.
+            go_on(pid, if signal == READY || signal == libc::SIGTRAP { 0 } else { signal });
+        }
+    }
+
+    /// Counts a stop and fires what is due.
+    fn at_call(&mut self, pid: i32) {
+        let who = if pid == self.main {
+            0
+        } else if Some(pid) == self.guardian {
+            1
+        } else {
+            return;
+        };
+        let now = self.followed.stops[who];
+        self.followed.stops[who] += 1;
+        let guardian = self.guardian;
+        let main = self.main;
+        let mut fired = 0;
+        self.shots.retain(|shot| {
+            let counted = usize::from(shot.victim == Victim::Guardian);
+            if counted != who || shot.at != now {
+                return true;
+            }
+            let targets = match shot.victim {
+                Victim::Main => [Some(main), None],
+                Victim::Guardian => [guardian, None],
+                Victim::Both => [guardian, Some(main)],
+            };
+            for target in targets.into_iter().flatten() {
+                // SAFETY: processes that this one made and has not waited for to their end.
+                unsafe { libc::kill(target, shot.signal) };
+            }
+            fired += 1;
+            false
+        });
+        self.followed.shots += fired;
+    }
+}

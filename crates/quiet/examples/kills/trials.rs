@@ -1,0 +1,258 @@
+//! Sessions that are killed everywhere and in every order; afterwards the next start puts back what is left, and every file is
+//! held against what it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use quiet::change::Change;
+use quiet::files::Files;
+use quiet::session::{self, Left, Request, Session};
+
+use crate::tracer::{self, Followed, Shot, Victim};
+
+/// The boot that all is in.
+const BOOT: &str = "this-boot";
+
+/// A machine, and what is to be changed on it.
+pub struct Bench<'a> {
+    pub files: &'a dyn Files,
+    pub changes: Vec<Change>,
+    /// Where journal and lock are.
+    pub folder: PathBuf,
+    /// What the files hold that may not differ afterwards.
+    pub look: &'a dyn Fn() -> BTreeMap<String, Vec<u8>>,
+    /// What they held before anything was changed.
+    pub before: BTreeMap<String, Vec<u8>>,
+    /// Files that change by themselves.
+    pub moving: BTreeSet<String>,
+}
+
+/// What came of many trials.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Signals that were sent and hit.
+    pub kills: u32,
+    pub trials: u32,
+    /// Trials whose process could not be traced, so that it was killed by the clock.
+    pub untraced: u32,
+    /// What was not as it had been, with the trial.
+    pub wrong: Vec<String>,
+}
+
+/// Numbers that look like chance and are the same each time (xorshift, Marsaglia 2003).
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end.max(1)
+    }
+}
+
+impl Bench<'_> {
+    fn request(&self, stays: bool) -> Request {
+        Request {
+            folder: self.folder.clone(),
+            boot: BOOT.to_owned(),
+            command: "kills".to_owned(),
+            date: "2026-01-01T00:00:00Z".to_owned(),
+            stays,
+        }
+    }
+
+    /// Applies, and puts back unless the values are to stay.
+    fn whole(&self, stays: bool) {
+        let request = self.request(stays);
+        let Ok(lock) = session::lock(&request) else { return };
+        let Ok((session, _)) = Session::start(self.files, lock, &request, self.changes.clone(), || {}) else {
+            return;
+        };
+        if stays {
+            session.leave();
+        } else {
+            let _ = session.end(self.files);
+        }
+    }
+
+    /// What the next start does with what it finds.
+    fn next_start(&self) -> Result<(), String> {
+        let request = self.request(false);
+        let began = Instant::now();
+        let _lock = loop {
+            match session::lock(&request) {
+                Ok(lock) => break lock,
+                // A guardian may be at work still.
+                Err(_) if began.elapsed() < Duration::from_secs(60) => {
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+                Err(why) => return Err(why),
+            }
+        };
+        match session::left(&self.folder, BOOT)? {
+            Left::Nothing => Ok(()),
+            Left::OtherBoot(_) => Err("the journal tells of another boot".to_owned()),
+            Left::Standing(_) | Left::Orphaned(_) => session::restore(self.files, &self.folder).map(drop),
+        }
+    }
+
+    /// One trial: the shots at a session, more at each start after it, then a start that is left alone.
+    fn trial(&self, stays: bool, shots: &[Shot], later: &[Shot], limit: Option<u64>, tally: &mut Tally) {
+        tally.trials += 1;
+        let work = || {
+            if let Some(bytes) = limit {
+                full_after(bytes);
+            }
+            self.whole(stays);
+        };
+        match tracer::follow(work, shots) {
+            Some(followed) => tally.kills += followed.shots,
+            None => {
+                tally.untraced += 1;
+                tally.kills += self.killed_by_the_clock(stays, shots.first().map_or(0, |shot| shot.at));
+            }
+        }
+        for shot in later {
+            let again = || {
+                let _ = self.next_start();
+            };
+            if let Some(followed) = tracer::follow(again, &[*shot]) {
+                tally.kills += followed.shots;
+            }
+        }
+        let told = |what: String| {
+            format!("{shots:?}, then {later:?}, stays {stays}, disk full after {limit:?}: {what}")
+        };
+        if let Err(why) = self.next_start() {
+            tally.wrong.push(told(why));
+        }
+        if self.folder.join(quiet::journal::NAME).exists() {
+            tally.wrong.push(told("the journal is still there".to_owned()));
+            let _ = std::fs::remove_file(self.folder.join(quiet::journal::NAME));
+        }
+        let differ = crate::kernel::differences(&self.before, &(self.look)());
+        tally
+            .wrong
+            .extend(differ.into_iter().filter(|line| !self.moves(line)).map(|line| told(line.to_owned())));
+    }
+
+    fn moves(&self, line: &str) -> bool {
+        line.split_once(": ").is_some_and(|(path, _)| self.moving.contains(path))
+    }
+
+    /// Where nothing can be traced: killed after some microseconds.
+    fn killed_by_the_clock(&self, stays: bool, at: u64) -> u32 {
+        // SAFETY: the copy has one thread; it reads and writes files and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            self.whole(stays);
+            // SAFETY: ends the copy.
+            unsafe { libc::_exit(0) };
+        }
+        std::thread::sleep(Duration::from_micros(at * 2));
+        let mut status = 0;
+        // SAFETY: the child just made, waited for once.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, &mut status, 0);
+        }
+        u32::from(libc::WIFSIGNALED(status))
+    }
+
+    /// Kills until so many have hit, or the time is over. Every stop of a session is hit in turn where the number allows it.
+    pub fn kill(&self, kills: u32, until: Instant, dice: &mut Dice) -> Tally {
+        let mut tally = Tally::default();
+        let whole = tracer::follow(|| self.whole(false), &[]).unwrap_or_default();
+        let left = self.stops_of_a_restore();
+        let all = whole.stops[0].max(64);
+        // So that one shot goes from one end to the other in about half of the trials.
+        let step = (all / u64::from(kills / 2).max(1)).max(1);
+        let mut next = 0;
+        while tally.kills < kills && Instant::now() < until && tally.wrong.len() < 20 {
+            let at = next % all;
+            next += step;
+            let later =
+                |dice: &mut Dice| Shot { victim: Victim::Main, at: dice.below(left), signal: libc::SIGKILL };
+            let kill = |victim: Victim, at: u64| Shot { victim, at, signal: libc::SIGKILL };
+            match tally.trials % 6 {
+                0 => self.trial(false, &[kill(Victim::Main, at)], &[], None, &mut tally),
+                1 => {
+                    // The guardian dies while it puts back.
+                    let second = kill(Victim::Guardian, dice.below(left));
+                    let more = [later(dice)];
+                    self.trial(false, &[kill(Victim::Main, at), second], &more, None, &mut tally);
+                }
+                2 => {
+                    let more = [later(dice), later(dice)];
+                    self.trial(false, &[kill(Victim::Both, at)], &more, None, &mut tally);
+                }
+                3 => {
+                    let signal = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP][dice.below(3) as usize];
+                    self.trial(false, &[Shot { victim: Victim::Main, at, signal }], &[], None, &mut tally);
+                }
+                4 => {
+                    // The guardian dies first and the session comes to its own end.
+                    let shot = kill(Victim::Guardian, dice.below(whole.stops[1].max(1)));
+                    self.trial(false, &[shot], &[], None, &mut tally);
+                }
+                _ => {
+                    let more = [later(dice), later(dice)];
+                    self.trial(true, &[kill(Victim::Main, at)], &more, None, &mut tally);
+                }
+            }
+        }
+        tally
+    }
+
+    /// Stops of a start that puts everything back.
+    fn stops_of_a_restore(&self) -> u64 {
+        let _: Option<Followed> = tracer::follow(|| self.whole(true), &[]);
+        let followed = tracer::follow(
+            || {
+                let _ = self.next_start();
+            },
+            &[],
+        );
+        let _ = self.next_start();
+        followed.map_or(64, |followed| followed.stops[0])
+    }
+
+    /// The disk full at each of so many places of the journal.
+    pub fn fill(&self, places: u64, tally: &mut Tally) {
+        let longest = 400 * self.changes.len() as u64;
+        for place in 0..places {
+            self.trial(false, &[], &[], Some(FIRST_FULL + longest * place / places.max(1)), tally);
+        }
+    }
+}
+
+/// Values themselves, of some bytes, are written all the same.
+const FIRST_FULL: u64 = 64;
+
+/// From now on no file of this process grows beyond so many bytes, as on a full disk.
+fn full_after(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: the structure outlives the call.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+    }
+}
+
+/// Everything that the knobs of this machine would write, those too that are only turned when they are named.
+pub fn all_changes(scene: &quiet::knob::Scene) -> Vec<Change> {
+    let rows = quiet::audit::audit(scene, &[]);
+    rows.into_iter()
+        .filter_map(|row| match row.look.way {
+            quiet::knob::Way::Write(changes) => Some(changes),
+            _ => None,
+        })
+        .flatten()
+        .collect()
+}

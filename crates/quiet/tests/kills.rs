@@ -1,0 +1,50 @@
+//! Whatever is killed and whenever, everything comes back. `LINESPEED_TEST_KILLS=1000` for that many kills.
+#[path = "../examples/kills/kernel.rs"]
+mod kernel;
+mod support;
+#[path = "../examples/kills/tracer.rs"]
+mod tracer;
+#[path = "../examples/kills/trials.rs"]
+mod trials;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use kernel::Kernel;
+use quiet::knob::Scene;
+use trials::{Bench, Dice, Tally};
+
+/// Kills of an ordinary run of the tests: some seconds.
+const FEW: u32 = 60;
+
+#[test]
+fn after_every_kill_every_file_is_as_it_was() {
+    let kills = std::env::var("LINESPEED_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(FEW);
+    let folder = support::temporary();
+    let tree = folder.path().join("machine");
+    support::made_up(&tree, 2);
+    // Off already, which setting a governor undoes.
+    support::put(&tree, "sys/devices/system/cpu/intel_pstate/no_turbo", "1");
+    let state = support::temporary();
+    let root = machine::Root::captured(&tree).unwrap();
+    let files = Kernel::new(&root);
+    let online = support::online(&root);
+    let quiet = "1".parse().unwrap();
+    let scene = Scene { files: &files, online, quiet, live: false, quota: None };
+    let changes = trials::all_changes(&scene);
+    assert!(changes.len() > 20, "{}", changes.len());
+    let look = || kernel::contents(&[&tree]);
+    let bench = Bench {
+        files: &files,
+        changes,
+        folder: state.path().to_owned(),
+        look: &look,
+        before: look(),
+        moving: BTreeSet::new(),
+    };
+    let mut tally: Tally = bench.kill(kills, Instant::now() + Duration::from_secs(3600), &mut Dice::new(7));
+    bench.fill(u64::from(kills / 10), &mut tally);
+    println!("{} kills in {} trials, {} untraced", tally.kills, tally.trials, tally.untraced);
+    assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
+    assert!(tally.kills >= kills);
+}
