@@ -33,6 +33,11 @@ fn cache() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/")).join("target/lab")
 }
 
+/// The linespeed that runs in the machine.
+fn program_of(shape: &Shape, parts: &Parts) -> Result<PathBuf, Failure> {
+    parts.program.clone().map_or_else(|| program::find(&target(), shape.architecture), Ok)
+}
+
 /// Boots a machine. With `record` linespeed is told to leave its record where the machine brings it back from.
 fn boot_shape(
     shape: &Shape,
@@ -42,10 +47,7 @@ fn boot_shape(
     pass_on: bool,
     parts: &Parts,
 ) -> Result<Outcome, Failure> {
-    let program = match &parts.program {
-        Some(path) => path.clone(),
-        None => program::find(&target(), shape.architecture)?,
-    };
+    let program = program_of(shape, parts)?;
     let bytes = program::load(&program, shape.architecture)?;
     let initramfs = program::initramfs(&bytes, with)?;
     let kernel = match &parts.kernel {
@@ -130,7 +132,28 @@ fn check_shapes(chosen: &[Shape], records: Option<&Path>, parts: &Parts) -> Resu
     Ok(u8::from(!failed.is_empty()))
 }
 
+/// Kills sessions of `linespeed quiet` on the machine's own files and says whether everything came back.
+fn check_kills(shape: &Shape, kills: u32, parts: &Parts) -> Result<Verdicts, Failure> {
+    let killer = program_of(shape, parts)?.with_file_name("examples").join(KILLER);
+    if !killer.is_file() {
+        let how = "cargo build -p linespeed-quiet --example kills";
+        return Err(Failure::Cannot(format!("{}: there is none; run: {how}", killer.display())));
+    }
+    // The machine's boot has its part of the time, too.
+    let seconds = (parts.seconds.unwrap_or(shape.seconds) * 4 / 5).to_string();
+    let arguments = [format!("/bin/{KILLER}"), "live".to_owned(), kills.to_string(), seconds, "3".to_owned()];
+    let outcome = boot_shape(shape, &arguments, false, &[killer], false, parts)?;
+    let printed = String::from_utf8_lossy(&outcome.printed).trim_end().replace('\n', "; ");
+    Ok(Verdicts::of_kills(outcome.ended == Ended::Exit(0), &printed))
+}
+
+/// The program that kills, an example of the crate `quiet`.
+const KILLER: &str = "kills";
+
 fn check_shape(shape: &Shape, records: Option<&Path>, parts: &Parts) -> Result<Verdicts, Failure> {
+    if let Some(kills) = shape.check.kills {
+        return check_kills(shape, kills, parts);
+    }
     let outcome = boot_shape(shape, &shape.check.run, true, &[], false, parts)?;
     if parts.verbose {
         let (boot, whole) = (outcome.boot.as_secs_f64(), outcome.whole.as_secs_f64());

@@ -120,6 +120,8 @@ pub struct Check {
     pub loss: Option<f64>,
     /// Rules that must have none.
     pub silent: Vec<String>,
+    /// How many sessions of `linespeed quiet` are killed on the machine's own /sys, instead of a run.
+    pub kills: Option<u32>,
 }
 
 impl Default for Check {
@@ -130,6 +132,7 @@ impl Default for Check {
             finds: Vec::new(),
             loss: None,
             silent: Vec::new(),
+            kills: None,
         }
     }
 }

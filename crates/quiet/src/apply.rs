@@ -122,12 +122,14 @@ struct State {
 }
 
 fn states(kept: &Kept) -> Vec<State> {
-    let mut states = vec![State::default(); kept.plan.changes.len()];
+    let changes = &kept.plan.changes;
+    let watched: Vec<usize> = (0..changes.len()).filter(|at| changes[*at].is_watched()).collect();
+    let mut states = vec![State::default(); changes.len()];
     for step in &kept.steps {
         let Some(at) = step.at() else { continue };
-        if matches!(step, Step::Writing(_) | Step::PuttingBack(_)) && kept.plan.changes[at].drags() {
-            for (state, change) in states.iter_mut().zip(&kept.plan.changes) {
-                state.dragged |= change.is_watched();
+        if matches!(step, Step::Writing(_) | Step::PuttingBack(_)) && changes[at].drags() {
+            for watched in &watched {
+                states[*watched].dragged = true;
             }
         }
         let Some(state) = states.get_mut(at) else { continue };

@@ -28,9 +28,7 @@ fn after_every_kill_every_file_is_as_it_was() {
     let state = support::temporary();
     let root = machine::Root::captured(&tree).unwrap();
     let files = Kernel::new(&root);
-    let online = support::online(&root);
-    let quiet = "1".parse().unwrap();
-    let scene = Scene { files: &files, online, quiet, live: false, quota: None };
+    let scene = Scene::of(&root, &files, "1".parse().unwrap());
     let changes = trials::all_changes(&scene);
     assert!(changes.len() > 20, "{}", changes.len());
     let look = || kernel::contents(&[&tree]);
@@ -42,8 +40,7 @@ fn after_every_kill_every_file_is_as_it_was() {
         before: look(),
         moving: BTreeSet::new(),
     };
-    let mut tally: Tally = bench.kill(kills, Instant::now() + Duration::from_secs(3600), &mut Dice::new(7));
-    bench.fill(u64::from(kills / 10), &mut tally);
+    let tally: Tally = bench.kill(kills, Instant::now() + Duration::from_secs(3600), &mut Dice::new(7));
     println!("{} kills in {} trials, {} untraced", tally.kills, tally.trials, tally.untraced);
     assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
     assert!(tally.kills >= kills);

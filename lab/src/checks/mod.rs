@@ -41,6 +41,11 @@ impl Verdicts {
         Self { all: vec![(Verdict::Not, why.to_owned())] }
     }
 
+    /// Everything was put back after every kill, or not, in the words of the program that killed.
+    pub fn of_kills(back: bool, printed: &str) -> Self {
+        Self { all: vec![(if back { Verdict::Held } else { Verdict::Not }, printed.to_owned())] }
+    }
+
     /// `what` must hold; `found` says what is there instead.
     fn hold(&mut self, held: bool, what: impl Into<String>, found: impl FnOnce() -> String) {
         let what = what.into();

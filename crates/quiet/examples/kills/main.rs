@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! kills live KILLS SECONDS [CPU]   everything that root can change here is changed, killed and put back; for a machine of the lab
-//! kills times FOLDER [CPU]         apply and restore once on the tree in this folder; with /, on this machine
+//! kills times CPUS [CPU]           apply and restore once on a made-up machine of so many CPUs; with /, on this one
 //! ```
 
 mod kernel;
+#[path = "../../tests/support/mod.rs"]
+mod support;
 mod tracer;
 mod trials;
 
@@ -42,8 +44,8 @@ fn main() -> ExitCode {
             (Ok(kills), Ok(seconds)) => live(kills, Duration::from_secs(seconds), cpu.first().copied()),
             _ => Err("kills live KILLS SECONDS: two numbers".to_owned()),
         },
-        ["times", folder, cpu @ ..] => times(Path::new(folder), cpu.first().copied()),
-        _ => Err("kills live KILLS SECONDS [CPU], or kills times FOLDER [CPU]".to_owned()),
+        ["times", machine, cpu @ ..] => times(machine, cpu.first().copied()),
+        _ => Err("kills live KILLS SECONDS [CPU], or kills times CPUS [CPU]".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,14 +58,11 @@ fn main() -> ExitCode {
 
 /// Everything that is to be changed when this CPU is to be quiet.
 fn changes(root: &Root, files: &dyn Files, cpu: Option<&str>) -> Result<Vec<Change>, String> {
-    let online: CpuList =
-        machine::inspect(root).machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     let quiet = match cpu {
         Some(text) => text.parse().map_err(|_| format!("{text} is no list of CPUs"))?,
         None => CpuList::new(),
     };
-    let scene = Scene { files, online, quiet, live: root.is_live(), quota: None };
-    Ok(trials::all_changes(&scene))
+    Ok(trials::all_changes(&Scene::of(root, files, quiet)))
 }
 
 fn live(kills: u32, limit: Duration, cpu: Option<&str>) -> Result<(), String> {
@@ -116,9 +115,17 @@ fn moving(look: &dyn Fn() -> BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
     moving
 }
 
-fn times(folder: &Path, cpu: Option<&str>) -> Result<(), String> {
-    let live = folder == Path::new("/");
-    let root = if live { Root::live() } else { Root::captured(folder).map_err(|error| error.to_string())? };
+fn times(machine: &str, cpu: Option<&str>) -> Result<(), String> {
+    let live = machine == "/";
+    let made = support::temporary();
+    let root = if live {
+        Root::live()
+    } else {
+        let cpus: u32 = machine.parse().map_err(|_| format!("{machine} is no number of CPUs"))?;
+        let tree = made.path().join("machine");
+        support::made_up(&tree, cpus);
+        Root::captured(&tree).map_err(|error| error.to_string())?
+    };
     let (tree, kernel) = (Tree::new(&root), Kernel::new(&root));
     let files: &dyn Files = if live { &tree } else { &kernel };
     let began = Instant::now();
@@ -143,7 +150,7 @@ fn times(folder: &Path, cpu: Option<&str>) -> Result<(), String> {
     let set = fared.iter().filter(|fared| matches!(fared, quiet::apply::Fared::Set)).count();
     let back = came.iter().filter(|(_, came)| matches!(came, quiet::apply::Came::Back)).count();
     println!(
-        "{count} values: looked at in {:.1} ms (the inventory with it), {set} set in {:.1} ms, {back} put back in {:.1} ms",
+        "{count} values: looked at in {:.1} ms, {set} set in {:.1} ms, {back} put back in {:.1} ms",
         audited.as_secs_f64() * 1e3,
         applied.as_secs_f64() * 1e3,
         (whole - applied).as_secs_f64() * 1e3

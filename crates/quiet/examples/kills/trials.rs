@@ -165,7 +165,7 @@ impl Bench<'_> {
         u32::from(libc::WIFSIGNALED(status))
     }
 
-    /// Kills until so many have hit, or the time is over. Every stop of a session is hit in turn where the number allows it.
+    /// Kills until so many have hit, or the time is over; at the end the disk is full now and then. Every stop of a session is hit in turn where the number allows it.
     pub fn kill(&self, kills: u32, until: Instant, dice: &mut Dice) -> Tally {
         let mut tally = Tally::default();
         let whole = tracer::follow(|| self.whole(false), &[]).unwrap_or_default();
@@ -207,6 +207,7 @@ impl Bench<'_> {
                 }
             }
         }
+        self.fill(u64::from(kills / 10).max(1), &mut tally);
         tally
     }
 
@@ -224,7 +225,7 @@ impl Bench<'_> {
     }
 
     /// The disk full at each of so many places of the journal.
-    pub fn fill(&self, places: u64, tally: &mut Tally) {
+    fn fill(&self, places: u64, tally: &mut Tally) {
         let longest = 400 * self.changes.len() as u64;
         for place in 0..places {
             self.trial(false, &[], &[], Some(FIRST_FULL + longest * place / places.max(1)), tally);
