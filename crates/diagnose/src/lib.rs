@@ -9,6 +9,7 @@ pub mod curve;
 mod distances;
 pub mod figures;
 pub mod findings;
+pub mod gain;
 pub mod ladders;
 pub mod layers;
 pub mod levels;

@@ -17,6 +17,7 @@ pub mod interrupts;
 pub mod list;
 pub mod mapping;
 pub mod measurements;
+pub mod noise;
 pub mod orders;
 pub mod pace;
 pub mod pin;

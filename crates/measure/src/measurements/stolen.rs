@@ -175,6 +175,18 @@ fn spin(member: team::Member, rate: f64, duration: Duration, stop: &Stop) -> See
     seen
 }
 
+/// The share that was taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
+pub(crate) fn shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<f64> {
+    let rate = ticks_a_ns();
+    let seen = team::run(cpus, |member| spin(member, rate, duration, stop));
+    let share = |seen: Seen| {
+        let watched: f64 = seen.parts.iter().map(|part| part.watched_ns).sum();
+        let taken: f64 = seen.parts.iter().flat_map(|part| &part.gaps).map(|gap| gap.ns).sum();
+        (watched > 0.0).then(|| (taken / watched).min(1.0))
+    };
+    seen.into_iter().flatten().filter_map(share).collect()
+}
+
 /// Interrupts of this CPU and involuntary switches of this thread so far.
 fn events(interrupts: Option<&mut Interrupts>) -> Option<u64> {
     let (involuntary, _) = sys::switches()?;

@@ -228,6 +228,13 @@ fn sleep_until(ns: i64) {
     {}
 }
 
+/// Latencies of so many wake-ups on each CPU, all at once, under SCHED_OTHER and as the machine is, in ns.
+pub(crate) fn latencies(cpus: &[u32], cycles: usize, stop: &Stop) -> Vec<f64> {
+    let setting = Setting { fifo: false, tuned: false };
+    let seen = team::run(cpus, |member| cyclic(member, setting, cycles, stop));
+    seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
+}
+
 /// One thread's cycles: sleep until the next absolute time, see how late it is.
 fn cyclic(member: team::Member, setting: Setting, cycles: usize, stop: &Stop) -> Seen {
     let mut seen = Seen { thread: sys::thread_id(), pinned: member.pinned, ..Seen::default() };
