@@ -395,6 +395,9 @@ pub struct Measuring {
     /// Measure on these CPUs only, for instance 0-3,8
     #[arg(long, global = true, value_name = "LIST")]
     pub cpus: Option<CpuList>,
+    /// Make the machine quiet while it measures, as linespeed quiet does, and put everything back
+    #[arg(long, global = true)]
+    pub quiet_machine: bool,
     /// Exit with 1 when there is a finding at or above this level
     #[arg(long, global = true, value_name = "LEVEL")]
     pub fail_on: Option<Level>,
@@ -468,18 +471,19 @@ impl Measuring {
 
 /// Flags that all commands take and that mean nothing to some: these refuse them, and their help leaves them out.
 const IDLE: &[(&str, &[&str])] = &[
-    ("inspect", &["--quick", "--full", "--cpus", "--fail-on"]),
-    ("list", &["--quick", "--full", "--fail-on", "--output"]),
+    ("inspect", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
+    ("list", &["--quick", "--full", "--fail-on", "--output", "--quiet-machine"]),
     ("stat", &["--quick", "--full", "--fail-on"]),
     ("plan", &["--quick", "--full", "--fail-on"]),
-    ("quiet", &["--quick", "--full", "--fail-on", "--output"]),
-    ("compare", &["--quick", "--full", "--cpus", "--fail-on"]),
-    ("show", &["--quick", "--full", "--cpus"]),
-    ("reference", &["--quick", "--full", "--cpus", "--fail-on"]),
-    ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output"]),
-    ("schema", &["--quick", "--full", "--cpus", "--fail-on", "--output"]),
-    ("completions", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"]),
-    ("man", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output"]),
+    ("quiet", &["--quick", "--full", "--fail-on", "--output", "--quiet-machine"]),
+    ("import", &["--quiet-machine"]),
+    ("compare", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
+    ("show", &["--quick", "--full", "--cpus", "--quiet-machine"]),
+    ("reference", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
+    ("explain", &["--quick", "--full", "--cpus", "--fail-on", "--output", "--quiet-machine"]),
+    ("schema", &["--quick", "--full", "--cpus", "--fail-on", "--output", "--quiet-machine"]),
+    ("completions", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output", "--quiet-machine"]),
+    ("man", &["--quick", "--full", "--cpus", "--fail-on", "--json", "--output", "--quiet-machine"]),
 ];
 
 impl Options {
@@ -491,6 +495,7 @@ impl Options {
             Some(Command::Stat(_)) => "stat",
             Some(Command::Plan(_)) => "plan",
             Some(Command::Quiet(_)) => "quiet",
+            Some(Command::Import(_)) => "import",
             Some(Command::Compare(_)) => "compare",
             Some(Command::Show(_)) => "show",
             Some(Command::Reference(_)) => "reference",
@@ -506,6 +511,7 @@ impl Options {
             ("--full", self.measuring.full),
             ("--cpus", self.measuring.cpus.is_some()),
             ("--fail-on", self.measuring.fail_on.is_some()),
+            ("--quiet-machine", self.measuring.quiet_machine),
             ("--json", self.out.json),
             ("--output", self.out.output.is_some()),
         ];

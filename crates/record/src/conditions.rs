@@ -14,6 +14,25 @@ pub struct Conditions {
     /// When it ended; absent for an inventory alone and for a run that was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Snapshot>,
+    /// Knobs that linespeed set for the time of the run; what they were is put back since.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub knobs: Vec<Knob>,
+}
+
+/// A knob that was set for the time of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Knob {
+    /// Its name, as `linespeed quiet` has it.
+    pub name: String,
+    /// What it was.
+    pub was: String,
+    /// What it was during the run; absent where it could not be set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_to: Option<String>,
+    /// Why it could not be set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_set: Option<String>,
 }
 
 /// The state at one moment.

@@ -21,7 +21,7 @@ pub mod units;
 pub mod words;
 
 pub use comparison::Comparison;
-pub use conditions::{Conditions, Snapshot};
+pub use conditions::{Conditions, Knob, Snapshot};
 pub use coverage::{Coverage, State};
 pub use cpu_list::CpuList;
 pub use diagnosis::{Diagnosis, Level};

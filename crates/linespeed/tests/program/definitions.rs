@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{folder, ran, run_with};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "inspect",
     "run",
     "list",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 14] = [
     "scale",
     "stat",
     "plan",
+    "quiet",
     "import",
     "compare",
     "reference",

@@ -11,6 +11,7 @@ mod limited;
 mod offline;
 mod output;
 mod plan;
+mod quiet;
 mod records;
 mod reference;
 mod scale;

@@ -21,7 +21,20 @@ pub fn section(conditions: &Conditions) -> Section {
             }
         }
     }
+    section.add_some("Set for the run", knobs(conditions, true));
+    section.add_some("Could not be set", knobs(conditions, false));
     section
+}
+
+/// Knobs that were set for the run, or could not be.
+fn knobs(conditions: &Conditions, set: bool) -> Option<String> {
+    let one = |knob: &record::Knob| match (&knob.set_to, &knob.not_set) {
+        (Some(to), None) if set => Some(format!("{} {} → {to}", knob.name, knob.was)),
+        (_, Some(why)) if !set => Some(format!("{}: {why}", knob.name)),
+        _ => None,
+    };
+    let all: Vec<String> = conditions.knobs.iter().filter_map(one).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// The conditions as a table with before and after side by side.
@@ -36,6 +49,11 @@ pub fn table(conditions: &Conditions) -> Table {
             fact.value.clone(),
             later.map_or(String::new(), |fact| fact.value.clone()),
         ]);
+    }
+    for (key, set) in [("Set for the run", true), ("Could not be set", false)] {
+        if let Some(value) = knobs(conditions, set) {
+            table.row(vec![key.to_owned(), value, String::new()]);
+        }
     }
     for fact in after.iter().flat_map(|after| &after.facts) {
         if !before.facts.iter().any(|earlier| earlier.key == fact.key) {
@@ -149,7 +167,7 @@ mod tests {
     fn what_changed_during_the_run_is_said() {
         let before = Snapshot { thp: Some("always".to_owned()), boost: Some(true), ..Snapshot::default() };
         let after = Snapshot { thp: Some("never".to_owned()), boost: Some(true), ..Snapshot::default() };
-        let section = section(&Conditions { before, after: Some(after) });
+        let section = section(&Conditions { before, after: Some(after), ..Conditions::default() });
         let find =
             |key: &str| section.facts.iter().find(|fact| fact.key == key).map(|fact| fact.value.as_str());
         assert_eq!(find("THP"), Some("always; after the run never"));

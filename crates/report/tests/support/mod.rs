@@ -225,7 +225,7 @@ fn conditions(shape: Shape) -> Conditions {
     after.load = Some([3.4, 1.2, 0.6]);
     after.temperatures.insert("coretemp Package id 0".to_owned(), 63.0);
     after.steal_share = Some(0.0002);
-    Conditions { before, after: Some(after) }
+    Conditions { before, after: Some(after), ..Conditions::default() }
 }
 
 /// Samples around a value, alike on every run.

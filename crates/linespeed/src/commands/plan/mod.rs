@@ -37,6 +37,11 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
             "to run a command both ways write linespeed plan --verify -- {first} …"
         )));
     }
+    if options.measuring.quiet_machine && !plan.verify {
+        return Err(Failure::Usage(
+            "--quiet-machine is for --verify: without it linespeed plan measures nothing".to_owned(),
+        ));
+    }
     if plan.verify && plan.command.is_empty() {
         return Err(Failure::Usage(
             "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)".to_owned(),

@@ -26,6 +26,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     let unbound = unbound(made, &planned, options.measuring.cpus.as_ref());
     let stop = signals::install();
     raise_file_limit(planned.len() as u64 * FILES_A_COPY);
+    let _turned = crate::commands::quiet::turned::for_measuring(options)?;
     // Before any process is started, and the last to go.
     let guard = Guard::new(None);
     let how_to_run = layout::Options {

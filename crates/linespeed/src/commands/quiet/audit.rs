@@ -3,6 +3,7 @@
 use ::quiet::audit::{Row, audit, is_quiet};
 use ::quiet::files::Tree;
 use ::quiet::knob::{Hold, State, Way};
+use ::quiet::turn::Purpose;
 use ::quiet::undertaking::Undertaking;
 use machine::Root;
 use report::terminal::{Audit, Audited, Stand};
@@ -16,7 +17,7 @@ use crate::output;
 /// Looks at all knobs, or at those named: 0 when quiet, 1 when not.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
-    let scene = super::scene(options, root, &tree)?;
+    let scene = super::scene(options, root, &tree, Purpose::ForACommand)?;
     let rows = audit(&scene, names);
     let noise = if root.is_live() { Noise::known_here() } else { Noise::default() };
     let quiet = is_quiet(&rows);
@@ -72,6 +73,8 @@ fn set_by(row: &Row) -> String {
     };
     match &row.needs {
         None => how.to_owned(),
+        // Of a captured machine it is said how, whoever might do it there.
+        Some(needs) if needs.starts_with("this machine") => how.to_owned(),
         Some(_) if root => format!("{how}, root"),
         Some(_) => format!("{how}, not here"),
     }
@@ -82,7 +85,9 @@ fn advice(row: &Row) -> Option<String> {
     match (&row.look.way, &row.needs) {
         (Way::Boot(parameters), _) => Some(format!("on the kernel's command line: {parameters}")),
         (Way::ByHand(way), _) => Some(way.clone()),
-        (Way::Write(_) | Way::Hold(_) | Way::Undertake(_), Some(needs)) if needs != "root" => {
+        (Way::Write(_) | Way::Hold(_) | Way::Undertake(_), Some(needs))
+            if needs != "root" && !needs.starts_with("this machine") =>
+        {
             Some(format!("needs {needs}"))
         }
         _ => None,

@@ -41,7 +41,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     dress(child.pid(), &mut turned);
     refuse_named(&turned, names)?;
     stand_aside(options);
-    tell(options, &turned);
+    super::tell(options, &turned);
     signals::pass_on_to(child.pid());
     child.release();
     child.started().map_err(Failure::Refused)?;
@@ -109,24 +109,6 @@ fn stand_aside(options: &Options) {
     if !rest.is_empty() {
         // Where this is not allowed it looks after the command from where it is, ten times a second at most.
         let _ = process::set_affinity(0, &rest);
-    }
-}
-
-/// What is set, where that was asked for; what is not, unless nothing was to be said.
-fn tell(options: &Options, turned: &Turned) {
-    if options.out.quiet_output || options.out.json {
-        return;
-    }
-    let style = output::error_style(&options.out);
-    if options.out.verbose {
-        let lines = super::text::outcome_lines(turned.outcomes());
-        output::print_error(&report::terminal::knob_lines(&lines, &style));
-        return;
-    }
-    let missing: Vec<&str> =
-        turned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
-    if !missing.is_empty() {
-        output::complain(&format!("not set: {} (-v says why)", missing.join(", ")));
     }
 }
 

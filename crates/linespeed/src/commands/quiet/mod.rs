@@ -70,8 +70,18 @@ fn unknown(name: &str) -> Failure {
 }
 
 /// The machine as the knobs see it, with the CPUs of `--cpus`, which are refused where they cannot be quiet.
-fn scene<'a>(options: &Options, root: &Root, files: &'a Tree) -> Result<Scene<'a>, Failure> {
-    let wanted = options.measuring.cpus.clone();
+fn scene<'a>(
+    options: &Options,
+    root: &Root,
+    files: &'a Tree,
+    purpose: Purpose,
+) -> Result<Scene<'a>, Failure> {
+    let mut wanted = options.measuring.cpus.clone();
+    // Who measures all CPUs wants none of them cleared; and what cannot be measured the measuring tells.
+    if purpose == Purpose::ForMeasuring {
+        let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
+        wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));
+    }
     if wanted.as_ref().is_some_and(CpuList::is_empty) {
         return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 2,3".to_owned()));
     }
@@ -86,8 +96,11 @@ fn scene<'a>(options: &Options, root: &Root, files: &'a Tree) -> Result<Scene<'a
 
 /// Where journal and lock are.
 fn folder() -> Result<PathBuf, Failure> {
-    let state = files::state_folder();
-    place::folder(state.as_deref().ok()).map_or_else(|| state.map(|_| PathBuf::new()), Ok)
+    let state = files::state_folder().ok();
+    place::folder(state.as_deref()).ok_or_else(|| {
+        let why = "neither XDG_STATE_HOME nor HOME says where it is written down what knobs were";
+        Failure::Cannot(format!("{why}; set one of them"))
+    })
 }
 
 /// What tells this boot from others.
@@ -98,7 +111,7 @@ fn boot() -> String {
 /// `--dry-run`: every value that would be written.
 fn dry_run(options: &Options, root: &Root, names: &[&'static str], purpose: Purpose) -> Result<u8, Failure> {
     let tree = Tree::new(root);
-    let mut scene = scene(options, root, &tree)?;
+    let mut scene = scene(options, root, &tree, purpose)?;
     scene.stays = purpose == Purpose::ToStay;
     let rows = ::quiet::audit::audit(&scene, names);
     let turn = Turn::of(&rows, !names.is_empty(), purpose, &tree);
@@ -192,6 +205,24 @@ fn left_behind(folder: &std::path::Path) -> Option<String> {
         Err(why) => return Some(why),
     };
     Some(format!("{}; linespeed quiet --restore puts it back", text::who(&kept)))
+}
+
+/// What is set, where that was asked for; what is not, unless nothing was to be said.
+fn tell(options: &Options, turned: &Turned) {
+    if options.out.quiet_output || options.out.json {
+        return;
+    }
+    let style = output::error_style(&options.out);
+    if options.out.verbose {
+        let lines = text::outcome_lines(turned.outcomes());
+        output::print_error(&report::terminal::knob_lines(&lines, &style));
+        return;
+    }
+    let missing: Vec<&str> =
+        turned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
+    if !missing.is_empty() {
+        output::complain(&format!("not set: {} (-v says why)", missing.join(", ")));
+    }
 }
 
 /// Whether a knob is one that the user must name.

@@ -92,7 +92,7 @@ impl Turned {
     pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<Self, Failure> {
         let root = Root::live();
         let tree = Tree::new(&root);
-        let mut scene = super::scene(options, &root, &tree)?;
+        let mut scene = super::scene(options, &root, &tree, purpose)?;
         scene.stays = purpose == Purpose::ToStay;
         let named = !names.is_empty();
         let look = |scene: &_| {
@@ -101,21 +101,20 @@ impl Turned {
             (rows, turn)
         };
         let (mut rows, mut turn) = look(&scene);
-        let folder = super::folder()?;
+        let folder = super::folder();
         // Values that somebody else holds would be put back in the middle of this.
-        if let Some(holder) = place::holder(&folder) {
+        if let Some(holder) = folder.as_ref().ok().and_then(|folder| place::holder(folder)) {
             return Err(Failure::Cannot(session::held_by(&holder)));
         }
-        let left_behind = matches!(
-            session::left(&folder, &super::boot()).map_err(Failure::Cannot)?,
-            Left::Orphaned(_) | Left::OtherBoot(_)
-        );
+        let left = folder.as_ref().map_or(Ok(Left::Nothing), |folder| session::left(folder, &super::boot()));
+        let left_behind = matches!(left.map_err(Failure::Cannot)?, Left::Orphaned(_) | Left::OtherBoot(_));
         if turn.leaves_traces() || left_behind {
+            let folder = folder?;
             let request = request(&folder, command_line(), purpose == Purpose::ToStay);
             let lock = session::lock(&request).map_err(Failure::Cannot)?;
             if clean_up(&folder, &tree)? {
                 // The values that were looked at were not the machine's own.
-                scene = super::scene(options, &root, &tree)?;
+                scene = super::scene(options, &root, &tree, purpose)?;
                 scene.stays = purpose == Purpose::ToStay;
                 (rows, turn) = look(&scene);
             }
@@ -245,6 +244,28 @@ impl Turned {
             back(session);
         }
     }
+}
+
+/// `--quiet-machine`: the knobs turned for linespeed's own measuring; `None` where that was not asked for.
+pub fn for_measuring(options: &Options) -> Result<Option<Turned>, Failure> {
+    if !options.measuring.quiet_machine {
+        return Ok(None);
+    }
+    let turned = Turned::begin(options, &[], Purpose::ForMeasuring)?;
+    super::tell(options, &turned);
+    Ok(Some(turned))
+}
+
+/// What the record says of them.
+pub fn knobs(turned: Option<&Turned>) -> Vec<record::Knob> {
+    let one = |outcome: &Outcome| record::Knob {
+        name: outcome.knob.to_owned(),
+        was: outcome.old.clone(),
+        set_to: outcome.is_done().then(|| outcome.new.clone()),
+        not_set: outcome.why_not.clone(),
+    };
+    let asked = |outcome: &&Outcome| !outcome.advice;
+    turned.iter().flat_map(|turned| &turned.outcomes).filter(asked).map(one).collect()
 }
 
 impl Drop for Turned {
