@@ -124,7 +124,6 @@ impl Journal {
         let _ = std::fs::remove_file(&new);
         let written = (|| {
             let mut file = OpenOptions::new()
-                .write(true)
                 .append(true)
                 .create_new(true)
                 .mode(0o600)

@@ -70,7 +70,7 @@ pub fn follow(work: impl FnOnce(), shots: &[Shot]) -> Option<Followed> {
     // SAFETY: the child is stopped and traced by this thread.
     unsafe { libc::ptrace(libc::PTRACE_SETOPTIONS, main, 0, options) };
     go_on(main, 0);
-    Some(Hunt { main, guardian: None, shots: shots.to_vec(), followed: Followed::default() }.to_the_end())
+    Some(Hunt { main, guardian: None, shots: shots.to_vec(), followed: Followed::default() }.until_the_end())
 }
 
 fn go_on(pid: i32, signal: i32) {
@@ -86,7 +86,7 @@ struct Hunt {
 }
 
 impl Hunt {
-    fn to_the_end(mut self) -> Followed {
+    fn until_the_end(mut self) -> Followed {
         loop {
             let mut status = 0;
             // Only children of this thread: others may have theirs.

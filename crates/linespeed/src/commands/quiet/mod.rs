@@ -187,7 +187,7 @@ fn status(options: &Options) -> Result<u8, Failure> {
     let tree = Tree::new(&root);
     let holder = place::holder(&folder);
     let left = session::left(&folder, &boot()).map_err(Failure::Cannot)?;
-    let roots = (!folder.starts_with(place::SYSTEM)).then(|| place::system_journal()).flatten();
+    let roots = (!folder.starts_with(place::SYSTEM)).then(place::system_journal).flatten();
     let text = if options.out.json {
         format!("{:#}\n", turned::status_json(&left, holder.as_deref(), &tree, roots.is_some()))
     } else {

@@ -46,13 +46,12 @@ pub fn applied(outcomes: &[Outcome], stands: bool, style: &Style) -> String {
 /// A line a knob; those that are not set have the reason.
 pub fn outcome_lines(outcomes: &[Outcome]) -> Vec<KnobLine> {
     let mut lines = Vec::new();
-    let groups: [(&str, fn(&Outcome) -> bool); 3] = [
-        ("Set", Outcome::is_done),
-        ("Not set", Outcome::is_missing),
-        ("Not linespeed's to set", |o| o.advice),
-    ];
-    for (heading, belongs) in groups {
-        let some: Vec<&Outcome> = outcomes.iter().filter(|outcome| belongs(outcome)).collect();
+    let groups = [("Set", true, false), ("Not set", false, false), ("Not linespeed's to set", false, true)];
+    for (heading, done, advice) in groups {
+        let some: Vec<&Outcome> = outcomes
+            .iter()
+            .filter(|outcome| outcome.is_done() == done && (done || outcome.advice == advice))
+            .collect();
         if !some.is_empty() {
             lines.push(KnobLine::Heading(heading.to_owned()));
         }
