@@ -283,8 +283,12 @@ pub struct Quiet {
     /// What is set, and by whom
     #[arg(long, conflicts_with_all = ["knobs", "command"])]
     pub status: bool,
+    /// Measure what each knob gains here, before and after in turn; with a command what boost, affinity, priority and the page
+    /// cache do to its own time
+    #[arg(long, conflicts_with_all = ["apply", "dry_run", "restore", "status"])]
+    pub prove: bool,
     /// Look at a captured tree of another machine (a folder with its /proc and /sys)
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "restore", "status", "command", "warm", "drop_caches"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "prove", "restore", "status", "command", "warm", "drop_caches"])]
     pub root: Option<PathBuf>,
     /// Read these files into the page cache before the command
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "command")]

@@ -15,7 +15,7 @@ use std::time::Duration;
 use record::CpuList;
 
 use crate::Stop;
-use crate::child::{Child, Ended, Process, SpawnError, Spec, Watcher, wait_all};
+use crate::child::{Child, Ended, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
 use crate::counters::{Counters, Reading, Set, Target, availability};
 use crate::pin;
 
@@ -58,7 +58,18 @@ pub type Tell<'a> = &'a mut dyn FnMut(&[Process]);
 
 /// Runs a command once, on our own input and outputs. A signal that asks us to stop ends it and all that it started.
 pub fn run(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
-    let mut child = Child::spawn(&Spec { cpus: job.cpus, env: job.env, gate: true, ..Spec::new(job.argv) })?;
+    attended(job, Spec::new(job.argv), stop, tell)
+}
+
+/// As [`run`], with nothing to read and nowhere to write.
+pub fn run_silent(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
+    let nowhere =
+        Spec { stdin: Input::Null, stdout: Output::Null, stderr: Output::Null, ..Spec::new(job.argv) };
+    attended(job, nowhere, stop, tell)
+}
+
+fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
+    let mut child = Child::spawn(&Spec { cpus: job.cpus, env: job.env, gate: true, ..spec })?;
     let target = Target::Process { pid: child.pid(), inherit: true, enable_on_exec: true };
     let set = if availability().pmu { Set::Full } else { Set::Unaccounted };
     let counters = Counters::open(target, set);

@@ -83,8 +83,27 @@ fn live(kills: u32, limit: Duration, cpu: Option<&str>) -> Result<(), String> {
         before.len() - moving.len(),
         moving.len()
     );
-    let bench = Bench { files: &files, changes: all, folder: state.to_owned(), look: &look, before, moving };
     let began = Instant::now();
+    // Slow machines show in this way that they are at work.
+    let told = |tally: &trials::Tally| {
+        if tally.trials.is_multiple_of(10) {
+            println!(
+                "{:.0} s: {} kills in {} trials",
+                began.elapsed().as_secs_f64(),
+                tally.kills,
+                tally.trials
+            );
+        }
+    };
+    let bench = Bench {
+        told: &told,
+        files: &files,
+        changes: all,
+        folder: state.to_owned(),
+        look: &look,
+        before,
+        moving,
+    };
     let tally = bench.kill(kills, began + limit, &mut Dice::new(11));
     println!(
         "{} kills in {} trials, {:.0} s, {} not put back",

@@ -24,6 +24,8 @@ pub struct Bench<'a> {
     pub look: &'a dyn Fn() -> BTreeMap<String, Vec<u8>>,
     /// What they held before anything was changed.
     pub before: BTreeMap<String, Vec<u8>>,
+    /// Hears of each trial: how many there were, and kills.
+    pub told: &'a dyn Fn(&Tally),
     /// Files that change by themselves.
     pub moving: BTreeSet<String>,
 }
@@ -175,6 +177,7 @@ impl Bench<'_> {
         let step = (all / u64::from(kills / 2).max(1)).max(1);
         let mut next = 0;
         while tally.kills < kills && Instant::now() < until && tally.wrong.len() < 20 {
+            (self.told)(&tally);
             let at = next % all;
             next += step;
             let later =

@@ -13,9 +13,17 @@ use crate::output;
 const PIECE: usize = 1 << 20;
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
-/// Drops what the kernel keeps of files, of the whole machine. What was not written yet is written first, since only clean
-/// pages can be dropped.
+/// Drops what the kernel keeps of files, of the whole machine, and says so.
 pub fn drop_all() -> Result<(), Failure> {
+    drop_silently()?;
+    output::complain(
+        "the page cache of the whole machine was dropped; that cannot be put back, and others read their files anew",
+    );
+    Ok(())
+}
+
+/// Drops it. What was not written yet is written first, since only clean pages can be dropped.
+pub fn drop_silently() -> Result<(), Failure> {
     // SAFETY: the call takes nothing and cannot fail.
     unsafe { libc::sync() };
     std::fs::write(DROP, "3\n").map_err(|error| {
@@ -26,11 +34,7 @@ pub fn drop_all() -> Result<(), Failure> {
             _ => error.to_string(),
         };
         Failure::Cannot(format!("--drop-caches: {DROP}: {why}"))
-    })?;
-    output::complain(
-        "the page cache of the whole machine was dropped; that cannot be put back, and others read their files anew",
-    );
-    Ok(())
+    })
 }
 
 /// Reads files from beginning to end, so that they lie in the page cache. Bytes read.

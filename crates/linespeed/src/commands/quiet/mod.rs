@@ -4,6 +4,7 @@ mod audit;
 mod caches;
 mod command;
 mod noise;
+mod prove;
 mod text;
 pub mod turned;
 
@@ -37,6 +38,9 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     }
     if quiet.status {
         return status(options);
+    }
+    if quiet.prove {
+        return prove::run(options, quiet, &names);
     }
     if !quiet.command.is_empty() && !quiet.dry_run {
         return command::run(options, quiet, &names);

@@ -1,0 +1,107 @@
+//! What turning something gained: a table of states before and after.
+
+use super::Style;
+use super::screen::Screen;
+use crate::table::{Table, Weight};
+use crate::text::{pad_right, width};
+
+/// One figure before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProofRow {
+    /// What was turned; it stands once where several rows follow each other.
+    pub name: String,
+    /// What was measured.
+    pub figure: String,
+    /// Its median before, with its unit.
+    pub before: String,
+    /// Its median after.
+    pub after: String,
+    /// What that means, with its interval.
+    pub result: String,
+    /// Whether it is better afterwards, or worse; `None` where no difference was resolved.
+    pub better: Option<bool>,
+}
+
+/// All that was compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// What it is.
+    pub title: String,
+    /// The heading of the first column.
+    pub head: String,
+    /// The figures.
+    pub rows: Vec<ProofRow>,
+    /// What was not compared, and why.
+    pub missing: Vec<(String, String)>,
+    /// What else is to be known, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// The proof: `linespeed quiet --prove`.
+pub fn proof(proof: &Proof, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    screen.heading(&proof.title);
+    let mut table =
+        Table::new(&proof.title, None, &[&proof.head, "figure", "#before", "#after", "difference"]);
+    let mut last = "";
+    for row in &proof.rows {
+        let name = if row.name == last { "" } else { &row.name };
+        last = &row.name;
+        table.weigh_row(match row.better {
+            None => Weight::Plain,
+            Some(true) => Weight::Better,
+            Some(false) => Weight::Worse,
+        });
+        table.row([name, &row.figure, &row.before, &row.after, &row.result].map(str::to_owned).to_vec());
+    }
+    if !table.is_empty() {
+        screen.table(&table, 2);
+    }
+    if !proof.missing.is_empty() {
+        screen.heading("Not compared here");
+        let column = proof.missing.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
+        for (name, why) in &proof.missing {
+            let first = format!("  {}", pad_right(name, column));
+            screen.hanging(&first, &" ".repeat(column + 2), why);
+        }
+    }
+    if !proof.remarks.is_empty() {
+        screen.blank();
+    }
+    for remark in &proof.remarks {
+        screen.paragraph(&[], super::paint::Tone::Plain, remark);
+    }
+    screen.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_told_within_the_width() {
+        let row = |figure: &str| ProofRow {
+            name: "governor".to_owned(),
+            figure: figure.to_owned(),
+            before: "56.2 µs".to_owned(),
+            after: "12 µs".to_owned(),
+            result: "78.6 % less (70 % to 81 %)".to_owned(),
+            better: Some(true),
+        };
+        let all = Proof {
+            title: "Before and after".to_owned(),
+            head: "knob".to_owned(),
+            rows: vec![row("wake-up p99"), row("stolen time")],
+            missing: vec![("boost".to_owned(), "no file here switches boost\u{1b}[31m".to_owned())],
+            remarks: vec!["12 rounds.".to_owned()],
+        };
+        for columns in [40, 80, 160] {
+            let text = proof(&all, &Style { width: columns, color: false });
+            assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+            assert!(!text.contains('\u{1b}') && text.contains("boost"), "{text}");
+        }
+        let text = proof(&all, &Style { width: 120, color: false });
+        assert_eq!(text.matches("governor").count(), 1, "{text}");
+        assert!(text.contains("stolen time") && text.contains("78.6 % less"), "{text}");
+    }
+}
