@@ -47,6 +47,11 @@ impl Gain {
 /// The share of comparisons that may be wrong together.
 const WRONG: f64 = 0.05;
 
+/// Where less than this share could have been resolved, nothing was.
+const TOO_NOISY: f64 = 0.25;
+/// What further rounds should be able to resolve, for the number that would do.
+const WORTH: f64 = 0.05;
+
 /// The least number of rounds with an interval when so many comparisons are made together.
 pub fn least_rounds(comparisons: usize) -> usize {
     (1..64).find(|rounds| rank(*rounds, comparisons).is_some()).unwrap_or(64)
@@ -85,7 +90,17 @@ pub fn gain(rounds: &[(f64, f64)], scale: Scale, comparisons: usize) -> Gain {
         Some((low, high)) if low > 0.0 || high < 0.0 => {
             Verdict::Costs { share: less_by, interval: (low, high) }
         }
-        Some((low, high)) => Verdict::NotResolved { smaller_than: high.max(-low) },
+        Some((low, high)) => {
+            let smaller_than = high.max(-low);
+            if scale == Scale::Ratio && smaller_than > TOO_NOISY {
+                // The interval narrows with the root of the number of rounds.
+                let times = (smaller_than / WORTH).powi(2).min(1000.0);
+                let more = (effects.len() as f64 * (times - 1.0)).ceil();
+                Verdict::TooNoisy { rounds_needed: Some(more as u64) }
+            } else {
+                Verdict::NotResolved { smaller_than }
+            }
+        }
     };
     Gain {
         rounds: pairs.len(),

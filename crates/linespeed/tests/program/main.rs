@@ -12,6 +12,7 @@ mod offline;
 mod output;
 mod plan;
 mod quiet;
+mod prove;
 mod records;
 mod reference;
 mod scale;

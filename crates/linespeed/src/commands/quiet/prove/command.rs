@@ -60,7 +60,11 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
         caches::warm(&quiet.warm)?;
     }
     // Also what warms the caches.
-    let trial = runner.once(&Setting::default()).map_err(Failure::Cannot)?;
+    let trial = runner.once(&Setting::default());
+    if let Some(failed) = runner.failed {
+        return Err(failed);
+    }
+    let trial = trial.map_err(Failure::Cannot)?;
     let seconds = trial.and_then(|figures| figures[0]).unwrap_or(0.0);
     let fewest = least_rounds(comparisons.len());
     let time = |rounds: usize| (rounds * comparisons.len() * 2) as f64 * seconds;
@@ -85,8 +89,8 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
         }
         done += 1;
     }
-    if let Some(why) = runner.failed {
-        return Err(Failure::Cannot(why));
+    if let Some(failed) = runner.failed {
+        return Err(failed);
     }
     let mut found = Findings {
         title: "The command before and after, in turn",
@@ -108,9 +112,7 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
             found.compared.extend(compared.map(|compared| (comparison.name.clone(), figure, compared)));
         }
     }
-    found.remarks.push(format!(
-        "Medians of {done} rounds; intervals hold at 95 % for all {together} comparisons of a figure together."
-    ));
+    found.remarks.push(Findings::how(done, together));
     found.remarks.extend(runner.clock.map(|how| format!("Core clock: {how}.")));
     found.tell(options)
 }
@@ -211,7 +213,7 @@ struct Runner<'a> {
     options: &'a Options,
     quiet: &'a Quiet,
     stop: &'a Stop,
-    failed: Option<String>,
+    failed: Option<Failure>,
     /// How the clock is known.
     clock: Option<&'static str>,
 }
@@ -251,21 +253,21 @@ impl Runner<'_> {
         let run = match run {
             Ok(run) => run,
             Err(refused) => {
-                self.failed = Some(refused.to_string());
-                return Err(refused.to_string());
+                self.failed = Some(Failure::Refused(refused));
+                return Ok(None);
             }
         };
         if self.stop.signal().is_some() {
             return Ok(None);
         }
-        match run.ended.exit {
-            Exit::Code(0) => Ok(Some(self.figures(&run))),
-            how => {
-                let why = format!("the command failed ({how:?}): a run that fails proves nothing");
-                self.failed = Some(why.clone());
-                Err(why)
-            }
-        }
+        let how = match run.ended.exit {
+            Exit::Code(0) => return Ok(Some(self.figures(&run))),
+            Exit::Code(code) => format!("ended with code {code}"),
+            Exit::Signal(signal) | Exit::Stopped(signal) => format!("was ended by signal {signal}"),
+            Exit::TimedOut => "took too long".to_owned(),
+        };
+        self.failed = Some(Failure::Cannot(format!("the command {how}: runs that fail cannot be compared")));
+        Ok(None)
     }
 
     fn figures(&mut self, run: &Run) -> [Option<f64>; 4] {

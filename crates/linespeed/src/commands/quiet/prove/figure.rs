@@ -88,13 +88,16 @@ impl Figure {
                 format!("{}{unit} {word} ({low} to {high})", self.amount(share))
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
-                format!("no difference resolved (under {}{unit})", self.amount(*smaller_than))
+                format!(
+                    "no difference resolved (one under {}{unit} would not show)",
+                    self.amount(*smaller_than)
+                )
             }
             Verdict::NotResolved { .. } => "no difference".to_owned(),
-            Verdict::TooNoisy { rounds_needed: Some(more) } => {
+            Verdict::TooNoisy { rounds_needed: Some(more) } if gain.interval.is_none() => {
                 format!("too few rounds: {more} more are needed")
             }
-            Verdict::TooNoisy { rounds_needed: None } => "too noisy to tell".to_owned(),
+            Verdict::TooNoisy { .. } => "too noisy to tell".to_owned(),
             Verdict::NotMeasurable { reason } => reason.clone(),
         }
     }
@@ -125,10 +128,12 @@ mod tests {
         assert_eq!(told(SHARE, &[(0.0, 0.0); 8]), "no difference");
         let rounds = [(1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0)];
         assert!(
-            told(TIME, &rounds).starts_with("no difference resolved (under 10"),
+            told(TIME, &rounds).starts_with("no difference resolved (one under 10"),
             "{}",
             told(TIME, &rounds)
         );
+        let wild = [(1.0, 9.0), (9.0, 1.0), (1.0, 9.0), (9.0, 1.0), (1.0, 9.0), (9.0, 1.0)];
+        assert_eq!(told(TIME, &wild), "too noisy to tell");
         assert_eq!(told(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more are needed");
         assert!(TIME.compare(vec![(0.0, f64::NAN)], 1).is_none());
     }

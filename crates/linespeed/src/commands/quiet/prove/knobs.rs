@@ -108,10 +108,8 @@ fn several(count: usize, one: &str, many: &str) -> String {
 fn remarks(rounds: usize, comparisons: usize, cpus: &[u32]) -> Vec<String> {
     let list: CpuList = cpus.iter().copied().collect();
     vec![
-        format!(
-            "Medians of {rounds} rounds on CPU {list}; intervals hold at 95 % for all {comparisons} comparisons of a figure \
-             together. The rows of {NOTHING} turned are the floor: differences of that size are no gain."
-        ),
+        Findings::how(rounds, comparisons),
+        format!("On CPU {list}. With {NOTHING} turned the machine is compared with itself: that is the floor."),
         "Spread of the same work: its 95th percentile over its median, less 1. Clock's movement: the 5th to the 95th \
          percentile of the core clock over its median. The worst CPU counts."
             .to_owned(),
@@ -133,7 +131,7 @@ fn trials(options: &Options, names: &[&'static str]) -> Result<(Vec<Trial>, Vec<
     let scene = crate::commands::quiet::scene(options, &root, &tree)?;
     let rows = audit(&scene, names);
     let turn = Turn::of(&rows, !names.is_empty(), Purpose::ForMeasuring, &tree);
-    let left: Vec<(String, String)> =
+    let mut left: Vec<(String, String)> =
         turn.left.iter().map(|(name, why)| ((*name).to_owned(), why.clone())).collect();
     let turned = |name: &str| {
         turn.changes.iter().any(|change| change.knob == name)
@@ -142,6 +140,13 @@ fn trials(options: &Options, names: &[&'static str]) -> Result<(Vec<Trial>, Vec<
     };
     let knobs: Vec<&'static str> =
         rows.iter().map(|row| row.knob.name()).filter(|name| turned(name)).collect();
+    // Who names a knob hears of it.
+    for row in rows.iter().filter(|row| names.contains(&row.knob.name())) {
+        let name = row.knob.name();
+        if !knobs.contains(&name) && !left.iter().any(|(said, _)| said == name) {
+            left.push((name.to_owned(), format!("it is steady already: {}", row.look.now)));
+        }
+    }
     let trial = |name, knobs| Trial { name, knobs, rounds: Vec::new(), refused: None };
     let mut trials = vec![trial(NOTHING, Vec::new())];
     trials.extend(knobs.iter().map(|name| trial(name, vec![*name])));

@@ -31,6 +31,15 @@ struct Findings {
 }
 
 impl Findings {
+    /// How sure the figures are.
+    fn how(rounds: usize, comparisons: usize) -> String {
+        let together = match comparisons {
+            1 => "intervals hold at 95 %.".to_owned(),
+            many => format!("intervals hold at 95 % for all {many} comparisons of a figure together."),
+        };
+        format!("Medians of {rounds} rounds; {together}")
+    }
+
     /// Prints it; the exit code.
     fn tell(mut self, options: &Options) -> Result<u8, Failure> {
         if let Some(signal) = self.interrupted {
