@@ -39,6 +39,7 @@ fn after_every_kill_every_file_is_as_it_was() {
         look: &look,
         before: look(),
         told: &|_| {},
+        program: None,
         moving: BTreeSet::new(),
     };
     let tally: Tally = bench.kill(kills, Instant::now() + Duration::from_secs(3600), &mut Dice::new(7));

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! kills live KILLS SECONDS [CPU]   everything that root can change here is changed, killed and put back; for a machine of the lab
+//! kills program FILE KILLS SECONDS the same with the program linespeed itself, and what it sets when no knob is named
 //! kills times CPUS [CPU]           apply and restore once on a made-up machine of so many CPUs; with /, on this one
 //! ```
 
@@ -12,7 +13,7 @@ mod tracer;
 mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -41,11 +42,18 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["live", kills, seconds, cpu @ ..] => match (kills.parse(), seconds.parse()) {
-            (Ok(kills), Ok(seconds)) => live(kills, Duration::from_secs(seconds), cpu.first().copied()),
+            (Ok(kills), Ok(seconds)) => live(None, kills, Duration::from_secs(seconds), cpu.first().copied()),
             _ => Err("kills live KILLS SECONDS: two numbers".to_owned()),
         },
+        ["program", file, kills, seconds] => match (kills.parse(), seconds.parse()) {
+            (Ok(kills), Ok(seconds)) => live(Some(file), kills, Duration::from_secs(seconds), None),
+            _ => Err("kills program FILE KILLS SECONDS: a path and two numbers".to_owned()),
+        },
         ["times", machine, cpu @ ..] => times(machine, cpu.first().copied()),
-        _ => Err("kills live KILLS SECONDS [CPU], or kills times CPUS [CPU]".to_owned()),
+        _ => {
+            Err("kills live KILLS SECONDS [CPU], kills program FILE KILLS SECONDS, or kills times CPUS [CPU]"
+                .to_owned())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,13 +73,15 @@ fn changes(root: &Root, files: &dyn Files, cpu: Option<&str>) -> Result<Vec<Chan
     Ok(trials::all_changes(&Scene::of(root, files, quiet)))
 }
 
-fn live(kills: u32, limit: Duration, cpu: Option<&str>) -> Result<(), String> {
+fn live(program: Option<&str>, kills: u32, limit: Duration, cpu: Option<&str>) -> Result<(), String> {
     let root = Root::live();
     let files = Tree::new(&root);
     let look = || kernel::contents(&FOLDERS.map(Path::new));
-    let state = Path::new("/tmp/kills");
-    let _ = std::fs::remove_dir_all(state);
-    std::fs::create_dir_all(state).map_err(|error| format!("{}: {error}", state.display()))?;
+    let state = Path::new(if program.is_some() { quiet::place::SYSTEM } else { "/tmp/kills" });
+    if program.is_none() {
+        let _ = std::fs::remove_dir_all(state);
+        std::fs::create_dir_all(state).map_err(|error| format!("{}: {error}", state.display()))?;
+    }
     let moving = moving(&look);
     let all = changes(&root, &files, cpu)?;
     let knobs: BTreeSet<&str> = all.iter().map(|change| change.knob.as_str()).collect();
@@ -96,6 +106,7 @@ fn live(kills: u32, limit: Duration, cpu: Option<&str>) -> Result<(), String> {
         }
     };
     let bench = Bench {
+        program: program.map(PathBuf::from),
         told: &told,
         files: &files,
         changes: all,
@@ -125,6 +136,8 @@ fn moving(look: &dyn Fn() -> BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
     let mut moving = BTreeSet::new();
     let mut last = look();
     for _ in 0..3 {
+        // Some move with every process that is made.
+        let _ = tracer::follow(|| {}, &[]);
         std::thread::sleep(Duration::from_millis(300));
         let now = look();
         moving

@@ -2,6 +2,7 @@
 //! held against what it was.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,8 @@ pub struct Bench<'a> {
     pub look: &'a dyn Fn() -> BTreeMap<String, Vec<u8>>,
     /// What they held before anything was changed.
     pub before: BTreeMap<String, Vec<u8>>,
+    /// The program that does it all, instead of this one with the library; then the folder is the program's own.
+    pub program: Option<PathBuf>,
     /// Hears of each trial: how many there were, and kills.
     pub told: &'a dyn Fn(&Tally),
     /// Files that change by themselves.
@@ -40,6 +43,20 @@ pub struct Tally {
     pub untraced: u32,
     /// What was not as it had been, with the trial.
     pub wrong: Vec<String>,
+}
+
+/// What a program is given to put back what is left.
+const RESTORE: [&str; 3] = ["quiet", "--restore", "--quiet-output"];
+
+/// This process becomes that program, or ends.
+fn become_program(program: &OsStr, arguments: &[&OsStr]) {
+    use std::os::unix::process::CommandExt;
+    let nowhere = std::process::Stdio::null;
+    let error =
+        std::process::Command::new(program).args(arguments).stdout(nowhere()).stderr(nowhere()).exec();
+    eprintln!("{}: {error}", program.display());
+    // SAFETY: ends a copy that was made for the program.
+    unsafe { libc::_exit(96) };
 }
 
 /// Numbers that look like chance and are the same each time (xorshift, Marsaglia 2003).
@@ -71,6 +88,15 @@ impl Bench<'_> {
 
     /// Applies, and puts back unless the values are to stay.
     fn whole(&self, stays: bool) {
+        if let Some(program) = &self.program {
+            let program = program.as_os_str();
+            let rest: &[&OsStr] = if stays {
+                &[OsStr::new("--apply")]
+            } else {
+                &[OsStr::new("--"), program, OsStr::new("--version")]
+            };
+            become_program(program, &[&[OsStr::new("quiet"), OsStr::new("--quiet-output")], rest].concat());
+        }
         let request = self.request(stays);
         let Ok(lock) = session::lock(&request) else { return };
         let Ok((session, _)) = Session::start(self.files, lock, &request, self.changes.clone(), || {}) else {
@@ -83,8 +109,24 @@ impl Bench<'_> {
         }
     }
 
+    /// The next start, in a process of its own.
+    fn again(&self) {
+        if let Some(program) = &self.program {
+            become_program(program.as_os_str(), &RESTORE.map(OsStr::new));
+        }
+        let _ = self.next_start();
+    }
+
     /// What the next start does with what it finds.
     fn next_start(&self) -> Result<(), String> {
+        if let Some(program) = &self.program {
+            let ran = std::process::Command::new(program).args(RESTORE).output();
+            return match ran {
+                Ok(output) if output.status.success() => Ok(()),
+                Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+                Err(error) => Err(error.to_string()),
+            };
+        }
         let request = self.request(false);
         let began = Instant::now();
         let _lock = loop {
@@ -121,10 +163,7 @@ impl Bench<'_> {
             }
         }
         for shot in later {
-            let again = || {
-                let _ = self.next_start();
-            };
-            if let Some(followed) = tracer::follow(again, &[*shot]) {
+            if let Some(followed) = tracer::follow(|| self.again(), &[*shot]) {
                 tally.kills += followed.shots;
             }
         }
@@ -217,12 +256,7 @@ impl Bench<'_> {
     /// Stops of a start that puts everything back.
     fn stops_of_a_restore(&self) -> u64 {
         let _: Option<Followed> = tracer::follow(|| self.whole(true), &[]);
-        let followed = tracer::follow(
-            || {
-                let _ = self.next_start();
-            },
-            &[],
-        );
+        let followed = tracer::follow(|| self.again(), &[]);
         let _ = self.next_start();
         followed.map_or(64, |followed| followed.stops[0])
     }
