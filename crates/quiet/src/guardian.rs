@@ -101,6 +101,10 @@ impl Guardian {
     /// Everything is back: it may go. Waits for its end.
     pub fn dismiss(mut self) {
         self.tell(Word::Done);
+        self.wait();
+    }
+
+    fn wait(&self) {
         let mut status = 0;
         // SAFETY: the kernel fills the status.
         while unsafe { libc::waitpid(self.pid, &mut status, 0) } < 0
@@ -108,8 +112,9 @@ impl Guardian {
         {}
     }
 
-    /// The values are to stay: it stays with them.
+    /// The values are to stay, and nobody is needed for that. Waits for its end: whoever comes next finds the lock free.
     pub fn stay(mut self) {
         self.tell(Word::Stay);
+        self.wait();
     }
 }

@@ -45,6 +45,24 @@ pub fn holder(folder: &Path) -> Option<String> {
     Some(words_of(&mut file))
 }
 
+/// Who holds the lock and lives. After a process was killed its guardian holds it until everything is back: that is waited
+/// for.
+pub fn living_holder(folder: &Path) -> Option<String> {
+    let from = std::time::Instant::now();
+    loop {
+        let holder = holder(folder)?;
+        let number = holder.strip_prefix("process ").and_then(|rest| rest.split_once(':')).map(|(pid, _)| pid);
+        let dead = number.is_some_and(|pid| !Path::new("/proc").join(pid).exists());
+        if !dead || from.elapsed() > PATIENCE {
+            return Some(holder);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// Putting back takes no longer, on the largest machines too.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// Root's journal, for another user who may only see that there is one.
 pub fn system_journal() -> Option<PathBuf> {
     let path = Path::new(SYSTEM).join(crate::journal::NAME);

@@ -157,6 +157,9 @@ fn restore(options: &Options) -> Result<u8, Failure> {
     let folder = folder()?;
     let tree_root = Root::live();
     let tree = Tree::new(&tree_root);
+    if let Some(holder) = place::living_holder(&folder) {
+        return Err(Failure::Cannot(session::held_by(&holder)));
+    }
     let left = session::left(&folder, &boot()).map_err(Failure::Cannot)?;
     let (came, forgotten) = match left {
         Left::Nothing => (Vec::new(), None),

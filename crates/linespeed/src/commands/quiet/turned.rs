@@ -103,7 +103,7 @@ impl Turned {
         let (mut rows, mut turn) = look(&scene);
         let folder = super::folder();
         // Values that somebody else holds would be put back in the middle of this.
-        if let Some(holder) = folder.as_ref().ok().and_then(|folder| place::holder(folder)) {
+        if let Some(holder) = folder.as_ref().ok().and_then(|folder| place::living_holder(folder)) {
             return Err(Failure::Cannot(session::held_by(&holder)));
         }
         let left = folder.as_ref().map_or(Ok(Left::Nothing), |folder| session::left(folder, &super::boot()));

@@ -172,7 +172,7 @@ fn comparisons(
 fn why_no_boost(options: &Options) -> Result<Option<String>, Failure> {
     let root = Root::live();
     let tree = Tree::new(&root);
-    let scene = crate::commands::quiet::scene(options, &root, &tree)?;
+    let scene = crate::commands::quiet::scene(options, &root, &tree, Purpose::ForACommand)?;
     let rows = audit(&scene, &["boost"]);
     let Some(row) = rows.first() else { return Ok(Some("there is no such knob".to_owned())) };
     Ok(match (&row.look.state, &row.look.way, &row.needs) {

@@ -128,7 +128,7 @@ fn cpus(options: &Options) -> Vec<u32> {
 fn trials(options: &Options, names: &[&'static str]) -> Result<(Vec<Trial>, Vec<(String, String)>), Failure> {
     let root = Root::live();
     let tree = Tree::new(&root);
-    let scene = crate::commands::quiet::scene(options, &root, &tree)?;
+    let scene = crate::commands::quiet::scene(options, &root, &tree, Purpose::ForACommand)?;
     let rows = audit(&scene, names);
     let turn = Turn::of(&rows, !names.is_empty(), Purpose::ForMeasuring, &tree);
     let mut left: Vec<(String, String)> =
