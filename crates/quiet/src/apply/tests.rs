@@ -26,7 +26,7 @@ struct Odd<'a> {
     dies_after: Cell<Option<u32>>,
 }
 
-// Each test's files are its own thread's.
+// SAFETY: each test's files are its own thread's.
 unsafe impl Sync for Odd<'_> {}
 
 impl<'a> Odd<'a> {

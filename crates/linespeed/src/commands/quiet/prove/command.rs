@@ -33,6 +33,9 @@ const FIGURES: [Figure; 4] = [
     Figure { name: "migrations", unit: Unit::Count, scale: Scale::Difference, less_is_better: true },
 ];
 
+/// What one run showed, in the order of [`FIGURES`].
+type Figures = [Option<f64>; 4];
+
 /// How the command is run.
 #[derive(Clone, Debug, Default)]
 struct Setting {
@@ -47,7 +50,7 @@ struct Comparison {
     name: String,
     before: Setting,
     after: Setting,
-    rounds: Vec<([Option<f64>; 4], [Option<f64>; 4])>,
+    rounds: Vec<(Figures, Figures)>,
     refused: Option<String>,
 }
 
@@ -220,7 +223,7 @@ struct Runner<'a> {
 
 impl Runner<'_> {
     /// One run in a setting; `None` where a signal ended it or the command failed, an error where the setting cannot be had.
-    fn once(&mut self, setting: &Setting) -> Result<Option<[Option<f64>; 4]>, String> {
+    fn once(&mut self, setting: &Setting) -> Result<Option<Figures>, String> {
         if self.stop.signal().is_some() {
             return Ok(None);
         }
@@ -270,7 +273,7 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    fn figures(&mut self, run: &Run) -> [Option<f64>; 4] {
+    fn figures(&mut self, run: &Run) -> Figures {
         let usage = &run.ended.usage;
         let count = |event: &str| run.reading.get(event).map(|count| count.value);
         let switches = || (usage.voluntary_switches + usage.involuntary_switches) as f64;
