@@ -4,9 +4,9 @@
 mod core;
 mod time;
 
-use record::Measurement;
 use record::diagnosis::{Bound, Evidence};
 use record::units::figure;
+use record::{InOrder, Measurement};
 
 use crate::figures::evidence;
 use crate::reading::Reading;
@@ -65,7 +65,7 @@ impl<'a> Facts<'a> {
             .filter(|m| m.place.word("state") == Some("on-cpu"))
             .filter_map(|m| Some((m.place.word("thread")?.to_owned(), m.value())))
             .collect();
-        threads.sort_by(|a, b| b.1.total_cmp(&a.1));
+        threads.order_by(|a, b| b.1.total_cmp(&a.1));
         let cpus = time.detail.get("cpus").and_then(|cpus| cpus.as_f64()).unwrap_or(1.0).max(1.0);
         Some(Self {
             reading,
@@ -176,7 +176,7 @@ pub fn bound(reading: &Reading) -> Option<Bound> {
     causes.retain(|cause| cause.share >= WORTH);
     // What holds a command back from outside makes it look as if it used few CPUs.
     let order = |cause: &Cause| (cause.is_outside() && cause.share >= SECOND, cause.share);
-    causes.sort_by(|a, b| {
+    causes.order_by(|a, b| {
         let (a, b) = (order(a), order(b));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });

@@ -1,6 +1,7 @@
 //! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
 //! interrupts or without.
 
+use record::InOrder;
 use record::diagnosis::Layer;
 use record::units::percent;
 
@@ -11,7 +12,7 @@ use crate::reading::Reading;
 /// Layers timed in different units are not held against each other: none then.
 pub fn layers(reading: &Reading) -> Vec<Layer> {
     let mut timed: Vec<_> = reading.of("layer.time").filter(|m| m.value() > 0.0).collect();
-    timed.sort_by(|a, b| a.value().total_cmp(&b.value()));
+    timed.order_by(|a, b| a.value().total_cmp(&b.value()));
     let Some(fastest) = timed.first().copied() else { return Vec::new() };
     if timed.iter().any(|m| m.unit != fastest.unit || m.method != fastest.method) {
         return Vec::new();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
 use record::units::percent;
-use record::{Mark, Measurement};
+use record::{InOrder, Mark, Measurement};
 
 use crate::figures::{RESOLUTION, median};
 use crate::reading::Reading;
@@ -105,13 +105,13 @@ fn share_the_first(lines: &mut [Line]) {
         if first(line).is_none() {
             line.points.push(shared);
         }
-        line.points.sort_by_key(|point| point.threads);
+        line.points.order_by_key(|point| point.threads);
     }
 }
 
 fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     let mut points = line.points.clone();
-    points.sort_by_key(|point| point.threads);
+    points.order_by_key(|point| point.threads);
     let mut distinct: Vec<u32> = points.iter().map(|point| point.threads).collect();
     distinct.dedup();
     let last = *distinct.last()?;

@@ -2,6 +2,7 @@
 
 mod ceilings;
 mod commands;
+mod date;
 mod failure;
 mod files;
 mod init;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use record::Record;
+use record::{InOrder, Record};
 
 use crate::failure::Failure;
 use crate::files;
@@ -64,7 +64,7 @@ pub fn read_all(arguments: &[String], lighten: Option<fn(&mut Record)>) -> Resul
         }
         all
     });
-    all.sort_by_key(|(at, _)| *at);
+    all.order_by_key(|(at, _)| *at);
     let mut sources = all.into_iter().map(|(_, source)| source).collect::<Result<Vec<Source>, Failure>>()?;
     shorten(&mut sources, arguments);
     tell_apart(&mut sources, arguments);
@@ -168,7 +168,7 @@ fn newest(folder: &Path, host: &str) -> Option<Source> {
             Some((std::fs::metadata(&path).ok().filter(|d| d.is_file())?.modified().ok()?, path))
         })
         .collect();
-    paths.sort_by(|a, b| b.cmp(a));
+    paths.order_by(|a, b| b.cmp(a));
     let mut partial: Option<(usize, Source)> = None;
     let mut newer: Option<PathBuf> = None;
     for (_, path) in paths.into_iter().take(MOST_LOOKED_AT) {

@@ -1,7 +1,6 @@
 //! What a comparison of records says: the types only; the figures come from the `diagnose` crate, which computes them
 //! from the records alone.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnosis::Evidence;
@@ -14,7 +13,8 @@ use crate::statistics::Verdict;
 pub const COMPARISON_VERSION: u32 = 1;
 
 /// Two or more records side by side. One of them is the baseline, which all others are held against.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// [`COMPARISON_VERSION`] of the program that made it.
     pub comparison: u32,
@@ -53,7 +53,8 @@ pub struct Comparison {
 }
 
 /// One of the records.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Subject {
     /// What it is called here: short, and no two alike.
@@ -77,7 +78,8 @@ pub struct Subject {
 }
 
 /// How the subjects belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
     /// All are the very same record.
@@ -89,7 +91,8 @@ pub enum Relation {
 }
 
 /// One fact of the inventory or the conditions in which the subjects differ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Difference {
     /// What kind of fact.
     pub kind: FactKind,
@@ -102,7 +105,8 @@ pub struct Difference {
 }
 
 /// What kind of fact differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
     /// What the machine is built of.
@@ -114,7 +118,8 @@ pub enum FactKind {
 }
 
 /// One figure of each subject.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
     /// What belongs together: `core`, `workloads`, `memory latency`…
     pub group: String,
@@ -138,7 +143,8 @@ pub struct Row {
 }
 
 /// What a throughput is divided by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
     /// A physical core.
@@ -161,7 +167,8 @@ impl Per {
 }
 
 /// One subject's figure, held against the baseline's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cell {
     /// The median; absent where the record has none, or none that is comparable.
@@ -191,7 +198,8 @@ pub struct Cell {
 }
 
 /// Figures that are not comparable.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// Why, one sentence.
     pub why: String,
@@ -206,7 +214,8 @@ pub struct Refusal {
 }
 
 /// What explains that one subject's result differs from the baseline's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The result in words.
     pub result: String,
@@ -229,7 +238,8 @@ pub struct Explanation {
 }
 
 /// One cause and its effect on the result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cause {
     /// The cause in a few words: `memory latency`.
     pub name: String,
@@ -249,7 +259,8 @@ pub struct Cause {
 }
 
 /// Something that one might hold to be the reason.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Claim {
     /// What it would be: `bigger caches`.
     pub claim: String,
@@ -260,7 +271,8 @@ pub struct Claim {
 }
 
 /// Whether figures carry a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
     /// They do.
@@ -283,7 +295,8 @@ impl Support {
 }
 
 /// What a subject would do with another's best setting; always modelled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WhatIf {
     /// The subject, by index.
     pub subject: usize,
@@ -306,7 +319,8 @@ pub struct WhatIf {
 }
 
 /// The subjects by one result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Order {
     /// The result in words.
     pub result: String,
@@ -321,7 +335,8 @@ pub struct Order {
 }
 
 /// One place in an order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rank {
     /// The subject, by index.
     pub subject: usize,
@@ -339,6 +354,6 @@ impl Comparison {
 
     /// The JSON Schema of a comparison.
     pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Comparison).to_value()
+        crate::schema::of_comparison()
     }
 }

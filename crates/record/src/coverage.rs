@@ -1,10 +1,10 @@
 //! What could be measured, what could not, why, and what would make it possible.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How well one thing was covered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// In full.
@@ -30,7 +30,8 @@ impl State {
 }
 
 /// The coverage of one thing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory
     /// (`memory devices`).

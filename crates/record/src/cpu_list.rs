@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The largest CPU number believed: eight times the largest `NR_CPUS` that any kernel configuration allows today
@@ -255,13 +254,14 @@ impl fmt::Display for CpuList {
     }
 }
 
-impl JsonSchema for CpuList {
+#[cfg(test)]
+impl schemars::JsonSchema for CpuList {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "CpuList".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
             "description": "CPU or node numbers in ascending order.",
             "type": "array",
             "items": {"type": "integer", "minimum": 0, "maximum": MAX_CPU},

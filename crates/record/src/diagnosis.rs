@@ -1,7 +1,6 @@
 //! What a record means: the cache levels found in it, how far each resource is from line speed, and findings.
 //! The types only; the figures come from the `diagnose` crate, which computes them from a record alone.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ladder::Ladder;
@@ -9,7 +8,8 @@ use crate::plan::Plan;
 use crate::statistics::Verdict;
 
 /// Everything that follows from a record's figures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
@@ -48,7 +48,8 @@ pub struct Diagnosis {
 }
 
 /// What nodes cost a program that ignores them, and whether the firmware tells the truth about their distances.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Numa {
     /// Nodes with memory that were measured.
     pub nodes: u32,
@@ -84,7 +85,8 @@ pub struct Numa {
 
 /// A fit of the Universal Scalability Law, X(N) = rate N / (1 + contention (N - 1) + coherency N (N - 1)), to the
 /// throughput of one workload with one placement (Gunther, Guerrilla Capacity Planning, 2007).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scaling {
     /// The workload.
     pub workload: String,
@@ -135,7 +137,8 @@ impl Scaling {
 }
 
 /// One step of scaling, against one thread of the same workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Step {
     /// Threads, or copies of a command.
     pub threads: u32,
@@ -148,7 +151,8 @@ pub struct Step {
 }
 
 /// What a figure rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Both sides were measured.
@@ -158,7 +162,8 @@ pub enum Basis {
 }
 
 /// What siblings add to the throughput of a workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SiblingsAdd {
     /// The workload.
     pub workload: String,
@@ -174,7 +179,8 @@ pub struct SiblingsAdd {
 }
 
 /// One layer of the machine in which a routine was timed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Layer {
     /// `kernel`, `user`, `guest kernel`, `guest user`.
     pub layer: String,
@@ -195,7 +201,8 @@ pub struct Layer {
 }
 
 /// What a command was bound by.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `kernel`, `quota`,
     /// `one-thread`, `imbalance`, `stolen`, `unknown`.
@@ -210,7 +217,8 @@ pub struct Bound {
 }
 
 /// One level of the memory hierarchy as the latency curve shows it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Level {
     /// `L1`, `L2`, `L3`, `memory`.
     pub name: String,
@@ -230,7 +238,8 @@ pub struct Level {
 }
 
 /// Where a ceiling comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CeilingSource {
     /// From the parts: channels × MT/s × 8 B, the advertised clock.
@@ -240,7 +249,8 @@ pub enum CeilingSource {
 }
 
 /// One resource and its distance from line speed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resource {
     /// `core`, `memory bandwidth`, `memory latency`, `wake-up`.
     pub name: String,
@@ -265,7 +275,8 @@ pub struct Resource {
 }
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; costs nothing measurable, or only some programs.
@@ -277,7 +288,8 @@ pub enum Severity {
 }
 
 /// Something that costs speed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rule's name, stable: `timer-slack`.
     pub rule: String,
@@ -309,7 +321,8 @@ pub struct Finding {
 }
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// One reading of the figures; others are possible, or the figures are in doubt.
@@ -333,7 +346,8 @@ impl Confidence {
 }
 
 /// A rule that could not look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NotLookedFor {
     /// The rule's name.
     pub rule: String,
@@ -342,7 +356,8 @@ pub struct NotLookedFor {
 }
 
 /// One figure behind a finding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// The figure in words and units.
     pub says: String,

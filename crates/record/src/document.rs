@@ -4,7 +4,6 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::import::Import;
@@ -19,7 +18,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// Inventory, conditions, measurements and coverage of one machine at one time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema: u32,
@@ -57,7 +57,8 @@ pub struct Record {
 }
 
 /// The program that wrote a record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tool {
     /// `linespeed`.
     pub name: String,
@@ -66,7 +67,8 @@ pub struct Tool {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Ended {
     /// It did all that it was asked for.
@@ -169,7 +171,7 @@ impl Record {
 
     /// The JSON Schema of a record.
     pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Record).to_value()
+        crate::schema::of_record()
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The line of a tool's output that a figure was read from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Origin {
     /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
     pub tool: String,
@@ -19,7 +19,8 @@ pub struct Origin {
 }
 
 /// What a record was made of that no linespeed measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Import {
     /// What the texts call the machine: a host name, a heading; absent where nothing names it.
@@ -40,7 +41,8 @@ pub struct Import {
 }
 
 /// A text that was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Text {
     /// Its name, as in [`Origin::text`].
     pub name: String,
@@ -51,7 +53,8 @@ pub struct Text {
 }
 
 /// One tool's output within a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Output {
     /// The tool.
     pub tool: String,
@@ -70,7 +73,8 @@ pub struct Output {
 }
 
 /// A figure that cannot be true: its text is kept, no value is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Withheld {
     /// What it would have been: a metric's name or an inventory path.
     pub what: String,
@@ -81,7 +85,8 @@ pub struct Withheld {
 }
 
 /// Two statements of the texts that cannot both be true.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Contradiction {
     /// What contradicts what, and which of them the record follows, one or two sentences.
     pub says: String,
@@ -90,7 +95,8 @@ pub struct Contradiction {
 }
 
 /// Lines that belong to no output that is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NotUnderstood {
     /// How many, blank ones left out.

@@ -1,6 +1,5 @@
 //! The ladder of one resource: from the fastest that the hardware could go down to what is delivered, one rung a cause.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnosis::CeilingSource;
@@ -8,7 +7,8 @@ use crate::metrics::Better;
 
 /// From the ceiling down to what is delivered. It adds up: where more is better, ceiling − every rung's `takes` −
 /// `unexplained` = delivered; where less is better (latencies) they are added instead.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ladder {
     /// The resource, as in `diagnosis.resources[].name`.
     pub resource: String,
@@ -33,7 +33,8 @@ pub struct Ladder {
 }
 
 /// One cause and what it takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rung {
     /// The cause in a few words.
     pub cause: String,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,7 +11,8 @@ use crate::metrics::{self, Better};
 use crate::statistics::Summary;
 
 /// A value of a place: a number, a word or a switch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Key {
     /// `corrected: true`.
@@ -74,7 +74,8 @@ impl From<String> for Key {
 
 /// Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are
 /// of the same thing when metric and place are equal.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Where(pub BTreeMap<String, Key>);
 
@@ -131,7 +132,8 @@ impl Where {
 }
 
 /// What is known to have happened during a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// The core clock before and after differed by over 1 %.
@@ -149,7 +151,8 @@ pub enum Mark {
 }
 
 /// One marked sample. Marked samples are kept and counted, never hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SampleMark {
     /// Index into the samples.
     pub sample: u32,
@@ -158,7 +161,8 @@ pub struct SampleMark {
 }
 
 /// A part of a distribution: how many samples lay in `[from, to)`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// Lower bound, in the measurement's unit.
     pub from: f64,
@@ -178,7 +182,8 @@ fn seven_digits(value: f64) -> f64 {
 }
 
 /// One metric at one place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// The metric's name; one name means one definition for ever.
     pub metric: String,

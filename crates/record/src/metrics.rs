@@ -1,10 +1,10 @@
 //! The list of metrics. A metric's name means one definition for ever; its words stand in `docs/words.md`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which direction of a figure is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// More is faster.

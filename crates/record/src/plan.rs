@@ -1,7 +1,6 @@
 //! How to lay a program out on a machine: how many processes of how many threads, on which CPUs, with which memory, and
 //! what that should give. The types only; the `diagnose` crate makes them from a record.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::CpuList;
@@ -10,7 +9,8 @@ use crate::measurement::Mark;
 use crate::statistics::{Summary, Verdict};
 
 /// What a layout is to be good for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// The most work in a given time.
@@ -23,7 +23,8 @@ pub enum Purpose {
 }
 
 /// How to lay a program out on one machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Plan {
     /// The whole plan in a sentence or two.
@@ -58,7 +59,8 @@ pub struct Plan {
 }
 
 /// One process of a plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Process {
     /// Its number, from 0.
@@ -79,7 +81,8 @@ pub struct Process {
 }
 
 /// How memory is taken from nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// As the kernel does it: from the node of the CPU that touches it first.
@@ -92,7 +95,8 @@ pub enum Policy {
 }
 
 /// Whether to use the siblings of a core.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Siblings {
     /// Hardware threads of a core.
@@ -110,7 +114,8 @@ pub struct Siblings {
 }
 
 /// What a layout should give one kind of program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Gain {
     /// The kind: `waits for memory`, `reads and writes memory as fast as it can`.
@@ -127,7 +132,8 @@ pub struct Gain {
 }
 
 /// Several last-level caches on a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CacheDomains {
     /// The level of the cache.
@@ -141,7 +147,8 @@ pub struct CacheDomains {
 }
 
 /// Something else to set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Advice {
     /// What: `memory`, `huge pages`, `interrupts`.
@@ -157,7 +164,8 @@ pub struct Advice {
 }
 
 /// One tool's lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Paste {
     /// `numactl`, `taskset`, `systemd`, `docker`, `kubernetes`.
@@ -169,7 +177,8 @@ pub struct Paste {
 }
 
 /// Lines that belong together.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Piece {
     /// The process that they are for; absent where they are for all.
@@ -180,7 +189,8 @@ pub struct Piece {
 }
 
 /// A command run as planned and unbound, in turn.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Verification {
     /// The command as it was typed.

@@ -1,14 +1,14 @@
 //! Sample statistics: one state summed up (design rule: median with an exact interval; no mean for a time), and
 //! the four verdicts about a difference.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Scale that makes the median absolute deviation estimate the standard deviation of a normal distribution.
 pub const MAD_SCALE: f64 = 1.4826;
 
 /// The summary of the samples of one state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Summary {
     /// Samples.
@@ -135,7 +135,8 @@ fn interval_rank(n: usize) -> usize {
 }
 
 /// What can be said about a difference.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
     /// It costs this share, with its interval.

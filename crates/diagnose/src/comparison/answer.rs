@@ -1,12 +1,12 @@
 //! The answer in a few sentences: who is how much faster, what explains it, what to try, what to expect. It says nothing
 //! that the explanations, what-ifs, orders and rows do not hold.
 
-use record::Better;
 use record::comparison::{
     Cause, Claim, Comparison, Difference, Explanation, FactKind, Order, Relation, Row, Support, WhatIf,
 };
 use record::statistics::Verdict;
 use record::units::{figure, significant};
+use record::{Better, InOrder};
 
 use super::explain::{HELD_BACK, words};
 
@@ -185,7 +185,7 @@ fn apart(c: &Comparison) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    rows.sort_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
+    rows.order_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
     let said: Vec<String> =
         rows.iter().take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
     Some(format!("No result that both have is explained. What differs most: {}.", said.join("; ")))
@@ -218,7 +218,7 @@ fn since(c: &Comparison) -> Vec<String> {
     // By how much figures in doubt changed is not told.
     let doubtful = |row: &Row| row.cells.iter().any(|cell| cell.doubt.is_some());
     let effect = |cell: &record::comparison::Cell| cell.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    changed.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
+    changed.order_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();

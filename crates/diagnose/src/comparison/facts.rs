@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::comparison::{Difference, FactKind};
 use record::machine::CacheKind;
 use record::units::{bytes, figure};
-use record::{Machine, Record, Snapshot};
+use record::{InOrder, Machine, Record, Snapshot};
 
 use super::explain::running;
 use crate::parts::populated;
@@ -286,6 +286,6 @@ pub fn differences(all: &[Vec<Fact>]) -> Vec<Difference> {
             });
         }
     }
-    found.sort_by_key(|difference| difference.kind);
+    found.order_by_key(|difference| difference.kind);
     found
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Handover};
+use record::{Better, Handover, InOrder};
 
 use super::Known;
 use super::datum::Datum;
@@ -111,7 +111,7 @@ pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
     once(&mut rows);
     differing(&alone, &mut refused);
     let mut refused: Vec<Refusal> = refused.0.into_values().collect();
-    refused.sort_by_key(|group| std::cmp::Reverse(group.figures));
+    refused.order_by_key(|group| std::cmp::Reverse(group.figures));
     (rows, refused)
 }
 

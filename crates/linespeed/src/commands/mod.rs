@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use record::{Comparison, Record};
 
+use crate::date;
 use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;
@@ -51,9 +52,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
 /// A record that begins now.
 fn new_record() -> Record {
     let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let now = jiff::Timestamp::now();
-    let started = jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
-    Record::new(env!("CARGO_PKG_VERSION"), started, command)
+    Record::new(env!("CARGO_PKG_VERSION"), date::now(), command)
 }
 
 /// The file that `--output` names, `None` when it is `-` or was not given.

@@ -1,0 +1,50 @@
+//! The time of day as records tell it: RFC 3339 in UTC, whole seconds.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const DAY: u64 = 86_400;
+/// Days of 400 years, after which the Gregorian calendar repeats.
+const ERA: u64 = 146_097;
+/// From 0000-03-01 to 1970-01-01.
+const EPOCH: u64 = 719_468;
+
+/// Now; the beginning of 1970 where the clock stands before that.
+pub fn now() -> String {
+    text(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+}
+
+/// So many seconds after the beginning of 1970.
+fn text(seconds: u64) -> String {
+    // Years that begin with March end with the leap day. By Howard Hinnant's `civil_from_days`.
+    let days = seconds / DAY + EPOCH;
+    let of_era = days % ERA;
+    let years = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * years + years / 4 - years / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = years + days / ERA * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (seconds % DAY / 3_600, seconds % 3_600 / 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (seconds, date) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_000_000_000, "2001-09-09T01:46:40Z"),
+            (1_735_689_599, "2024-12-31T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(text(seconds), date);
+        }
+        assert!(text(u64::MAX).ends_with('Z'));
+    }
+}

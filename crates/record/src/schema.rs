@@ -1,0 +1,64 @@
+//! The JSON Schemas of what linespeed writes. Their texts lie in `schema/`, so that the program need not carry what makes
+//! them of the types; a test makes them anew and holds them against the files.
+//!
+//! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`.
+
+use serde_json::Value;
+
+const RECORD: &str = include_str!("schema/record.json");
+const COMPARISON: &str = include_str!("schema/comparison.json");
+
+/// The schema of a record.
+pub(crate) fn of_record() -> Value {
+    read(RECORD)
+}
+
+/// The schema of a comparison.
+pub(crate) fn of_comparison() -> Value {
+    read(COMPARISON)
+}
+
+fn read(text: &str) -> Value {
+    // The test below holds that these texts are JSON.
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A schema's text, a definition a line, so that a change of one type is a change of one line.
+    fn text(schema: &Value) -> String {
+        let mut rest = schema.clone();
+        let definitions = rest.as_object_mut().and_then(|whole| whole.remove("$defs"));
+        let definitions = definitions.as_ref().and_then(Value::as_object).into_iter().flatten();
+        let lines: Vec<String> = definitions
+            .map(|(name, definition)| format!("{}:{definition}", Value::from(name.as_str())))
+            .collect();
+        let rest = rest.to_string();
+        let rest = rest.strip_prefix('{').expect("a schema is an object");
+        format!("{{\"$defs\":{{\n{}\n}},\n{rest}\n", lines.join(",\n"))
+    }
+
+    #[test]
+    fn the_schemas_are_those_of_the_types() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema");
+        let schemas = [
+            ("record.json", RECORD, schemars::schema_for!(crate::Record).to_value()),
+            ("comparison.json", COMPARISON, schemars::schema_for!(crate::Comparison).to_value()),
+        ];
+        for (name, known, schema) in schemas {
+            let told = text(&schema);
+            assert_eq!(read(&told), schema, "{name}");
+            if std::env::var_os("RENEW_SCHEMA").is_some() {
+                std::fs::write(folder.join(name), &told).expect("the schema's file can be written");
+            } else {
+                let renew = "RENEW_SCHEMA=1 cargo test -p linespeed-record schema";
+                assert!(
+                    known == told,
+                    "src/schema/{name} is not that of the types any more; renew it: {renew}"
+                );
+            }
+        }
+    }
+}
