@@ -20,7 +20,8 @@ pub struct Conditions {
 }
 
 /// A knob that was set for the time of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Knob {
     /// Its name, as `linespeed quiet` has it.

@@ -16,6 +16,7 @@ use ::quiet::undertaking::shield::Shield;
 use machine::Root;
 use serde_json::{Value, json};
 
+use crate::date;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::output;
@@ -69,12 +70,11 @@ pub fn lock(folder: &Path, command: &str) -> Result<Lock, Failure> {
 }
 
 fn request(folder: &Path, command: String, stays: bool) -> Request {
-    let now = jiff::Timestamp::now();
     Request {
         folder: folder.to_owned(),
         boot: super::boot(),
         command,
-        date: jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string(),
+        date: date::now(),
         stays,
     }
 }
