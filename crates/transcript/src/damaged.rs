@@ -11,7 +11,7 @@ use regex_lite::Regex;
 
 use crate::dispatch::Transcript;
 use crate::sink::Sink;
-use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool};
+use crate::tools::{Command, Fit, Line, Opening, Reader, TOOLS, Tool};
 use crate::{Imported, Refusal, Split};
 
 /// How often each byte of a text may be looked at by a tool: by each that could begin an output there, with and without
@@ -34,6 +34,10 @@ struct CountedReader(Box<dyn Reader>);
 impl Tool for Counted {
     fn name(&self) -> &'static str {
         self.0.name()
+    }
+
+    fn opening(&self) -> Opening {
+        self.0.opening()
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
@@ -65,7 +69,7 @@ fn counted() -> &'static [&'static dyn Tool] {
 }
 
 /// Every captured output, and what reference machines are made of.
-fn texts() -> &'static [Vec<u8>] {
+pub fn texts() -> &'static [Vec<u8>] {
     static ALL: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     ALL.get_or_init(|| {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,11 +1,13 @@
 //! The way of each line of a text: to the reader whose output it stands in, to a tool whose output it begins, or to those
 //! that nobody understands.
 
+use std::collections::HashSet;
 use std::io::{self, Read};
 
 use record::import::{NotUnderstood, Origin, Output, Text};
 
 use crate::assemble::{Imported, assemble};
+use crate::candidates::Candidates;
 use crate::clean::{Cleaned, Kind, Lines};
 use crate::devices;
 use crate::parts::{Part, Parts, Split};
@@ -47,16 +49,24 @@ struct Open {
     entries: usize,
 }
 
+/// The tools whose output has followed the command, by their place in the list.
+#[derive(Default)]
+struct Used {
+    of_any: HashSet<usize>,
+    /// With the part that the output is of.
+    of_part: HashSet<(usize, usize)>,
+}
+
 /// Texts that are being read, one after the other.
 pub struct Transcript {
     parts: Parts,
     tools: &'static [&'static dyn Tool],
+    candidates: Candidates,
     texts: Vec<Text>,
     text: String,
     open: Option<Open>,
     command: Option<Command>,
-    /// The tools whose output has followed the command, with the part.
-    used: Vec<(usize, &'static str)>,
+    used: Used,
     command_goes_on: bool,
     not_understood: NotUnderstood,
     lines: u64,
@@ -75,11 +85,12 @@ impl Transcript {
         Self {
             parts: Parts::new(split),
             tools,
+            candidates: Candidates::new(tools),
             texts: Vec::new(),
             text: String::new(),
             open: None,
             command: None,
-            used: Vec::new(),
+            used: Used::default(),
             command_goes_on: false,
             not_understood: NotUnderstood::default(),
             lines: 0,
@@ -107,7 +118,7 @@ impl Transcript {
         loop {
             match lines.next_line() {
                 Ok(Some(line)) => {
-                    self.line(&line);
+                    self.line(line);
                     open_end = line.text.ends_with(|c: char| c.is_alphanumeric() || c == '.');
                 }
                 Ok(None) => break,
@@ -259,7 +270,7 @@ impl Transcript {
             return false;
         }
         // Only a row that some output has may name a machine.
-        let begins = self.tools.iter().any(|tool| tool.opens(rest, None));
+        let begins = self.candidates.of(rest.text).any(|at| self.tools[at].opens(rest, None));
         let moves =
             begins && self.open.as_ref().is_some_and(|open| self.parts.moves_to(Some(label), open.part));
         if moves {
@@ -288,7 +299,8 @@ impl Transcript {
 
     /// A command line: the outputs that follow are its.
     fn begin(&mut self, command: &str, number: u64) {
-        self.used.clear();
+        self.used.of_any.clear();
+        self.used.of_part.clear();
         self.command = None;
         if command.is_empty() {
             return;
@@ -376,10 +388,9 @@ impl Transcript {
         if line.text.trim().is_empty() {
             return true;
         }
-        let tools = self.tools;
-        for tool in tools {
-            let used = self.used.iter().any(|(_, name)| *name == tool.name());
-            let fresh = self.command.as_ref().filter(|_| !used);
+        for at in self.candidates.of(line.text) {
+            let tool = self.tools[at];
+            let fresh = self.command.as_ref().filter(|_| !self.used.of_any.contains(&at));
             // In a table the rows of several machines stand below one command.
             let opens = tool.opens(line, fresh) || label.is_some() && tool.opens(line, self.command.as_ref());
             if !opens {
@@ -391,7 +402,7 @@ impl Transcript {
                 self.refusal = Some(Refusal::machines());
                 return true;
             }
-            let fresh = self.command.clone().filter(|_| !self.used.contains(&(part, tool.name())));
+            let fresh = self.command.clone().filter(|_| !self.used.of_part.contains(&(part, at)));
             let output = Output {
                 tool: tool.name().to_owned(),
                 version: None,
@@ -401,13 +412,15 @@ impl Transcript {
                 taken: 0,
             };
             let reader = tool.reader(fresh.as_ref());
-            self.used.push((part, tool.name()));
+            if self.command.is_some() {
+                self.used.of_any.insert(at);
+                self.used.of_part.insert((part, at));
+            }
             let draft = &mut self.parts.get(part).draft;
             draft.version = None;
             let (devices, entries) = (devices::Before::of(draft), draft.entries());
             let (between, blank, broken) = (0, 0, None);
-            let mut open =
-                Open { tool: *tool, reader, part, output, between, blank, broken, devices, entries };
+            let mut open = Open { tool, reader, part, output, between, blank, broken, devices, entries };
             match self.ask(&mut open, line) {
                 Fit::Taken => {}
                 Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),

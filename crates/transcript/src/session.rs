@@ -32,14 +32,14 @@ const NAMELESS: &[&str] =
 /// What `line` is. `in_fence` says that it stands in a code block, where `#` begins no heading.
 pub fn mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let text = line.trim();
-    let first = text.chars().next()?;
+    let first = *text.as_bytes().first()?;
     if let Some((host, command)) = with_host(text) {
         return Some(Mark::Prompt { host, command });
     }
     if let Some(command) = bare_prompt(text) {
         return Some(Mark::Prompt { host: None, command });
     }
-    if first == '#' {
+    if first == b'#' {
         let after = text.trim_start_matches('#');
         let level = text.len() - after.len();
         let command = after.trim_start();
@@ -66,6 +66,7 @@ fn with_host(text: &str) -> Option<(Option<&str>, &str)> {
         Some((_, rest)) if head.contains('@') => rest.trim_start(),
         _ => head,
     };
+    may_name(body.strip_prefix('[').unwrap_or(body)).then_some(())?;
     let offset = head.len() - body.len();
     let (prompt, end) = if let Some(inner) = body.strip_prefix('[') {
         let close = inner.find(']')?;
@@ -90,11 +91,19 @@ fn with_host(text: &str) -> Option<(Option<&str>, &str)> {
     Some((host, text[end..].trim()))
 }
 
+/// Whether a text begins as prompts that name a host do: with a word that ends at `@`, or at the `:` of a folder. Most lines
+/// are no more than looked at.
+fn may_name(text: &str) -> bool {
+    let end =
+        text.bytes().position(|b| b.is_ascii() && !b.is_ascii_alphanumeric() && !b"-_.\\+".contains(&b));
+    matches!(end.map(|end| &text.as_bytes()[end..]), Some([b'@', ..] | [b':', b'~' | b'/', ..]))
+}
+
 /// Where the prompt's own mark stands: the first `#`, `$`, `%` or `>` behind the host and its folder.
 fn prompt_end(body: &str) -> Option<usize> {
-    let at = body.find(['@', ':'])?;
-    let marks = body[at..].char_indices().filter(|(_, c)| matches!(c, '#' | '$' | '%' | '>'));
-    marks.map(|(offset, _)| at + offset).next()
+    let at = body.bytes().position(|b| matches!(b, b'@' | b':'))?;
+    let mark = body.bytes().skip(at).position(|b| matches!(b, b'#' | b'$' | b'%' | b'>'))?;
+    Some(at + mark)
 }
 
 fn is_user(user: &str) -> bool {
@@ -116,6 +125,9 @@ fn host_name(rest: &str) -> Option<&str> {
 
 /// `$ command`, `└─# command`; `% command` and `➜  ~ command` of zsh.
 fn bare_prompt(text: &str) -> Option<&str> {
+    if text.bytes().next().is_some_and(|b| b.is_ascii() && !matches!(b, b'$' | b'%')) {
+        return None;
+    }
     let boxed = text.strip_prefix("└─").or_else(|| text.strip_prefix("╰─"));
     if let Some(command) = boxed.and_then(|rest| rest.strip_prefix(['$', '#', '❯'])) {
         return Some(command.trim());
@@ -142,8 +154,42 @@ const RUNNERS: &[&str] = &[
     "timeout",
 ];
 
+/// Programs whose command lines are known without a prompt.
+const PROGRAMS: &[&str] = &[
+    "lscpu",
+    "numactl",
+    "lshw",
+    "dmidecode",
+    "cyclictest",
+    "mlc",
+    "mlc_avx512",
+    "perf",
+    "openssl",
+    "sysbench",
+    "lat_mem_rd",
+    "stream",
+    "stream_c",
+    "stream_c.exe",
+    "stream.exe",
+];
+
+/// Whether the first word is none that begins a command: neither a program's nor a path nor an assignment.
+fn begins_otherwise(text: &str) -> bool {
+    let end = text.bytes().position(|b| !b.is_ascii_graphic()).unwrap_or(text.len());
+    // Blanks of other writings end a word, too.
+    if !text.is_char_boundary(end) || text[end..].starts_with(|c: char| !c.is_ascii()) {
+        return false;
+    }
+    let word = &text[..end];
+    let bare = !word.bytes().any(|b| matches!(b, b'/' | b'='));
+    bare && !PROGRAMS.contains(&word) && !RUNNERS.contains(&word)
+}
+
 /// Whether `text` reads like a command line of a tool that is known: not like prose that begins with its name.
 pub fn is_command(text: &str) -> bool {
+    if begins_otherwise(text) {
+        return false;
+    }
     let mut words = text.split_whitespace().peekable();
     let mut ran = false;
     // Bounded: nobody puts more before a command.

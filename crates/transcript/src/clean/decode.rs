@@ -80,13 +80,20 @@ impl<R: Read> Chunks<R> {
                 }
                 continue;
             }
-            any = true;
             let rest = &self.text[self.at..];
             let end = if self.carriage_returns { b'\r' } else { b'\n' };
-            let (piece, ended) = match position(rest, end) {
+            let (piece, ended) = match memchr::memchr(end, rest) {
                 Some(length) => (&rest[..length], true),
                 None => (rest, false),
             };
+            // Most lines lie whole in one piece, and stay where they are.
+            if ended && !any {
+                let (from, to) = (self.at, self.at + piece.len());
+                self.at = to + 1;
+                self.unfinished = false;
+                return Ok(Some(RawLine::Text(without_returns(&self.text[from..to]))));
+            }
+            any = true;
             if self.line.len() + piece.len() > MAX_LINE {
                 too_long = true;
                 self.line.clear();
@@ -105,9 +112,7 @@ impl<R: Read> Chunks<R> {
         if too_long {
             return Ok(Some(RawLine::TooLong));
         }
-        // CR LF, and CR CR LF as some mail gateways leave it.
-        let kept = self.line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
-        Ok(Some(RawLine::Text(&self.line[..kept])))
+        Ok(Some(RawLine::Text(without_returns(&self.line))))
     }
 
     /// Reads a piece and turns it into UTF-8; `false` at the end.
@@ -188,17 +193,10 @@ impl<R: Read> Chunks<R> {
     }
 }
 
-/// Where `byte` stands first. Sixteen bytes are looked at at once: lines are long, and this is done for each byte of a text.
-fn position(bytes: &[u8], byte: u8) -> Option<usize> {
-    let mut chunks = bytes.chunks_exact(16);
-    let mut passed = 0;
-    for chunk in &mut chunks {
-        if chunk.iter().fold(false, |found, b| found | (*b == byte)) {
-            break;
-        }
-        passed += 16;
-    }
-    bytes[passed..].iter().position(|b| *b == byte).map(|at| passed + at)
+/// CR LF, and CR CR LF as some mail gateways leave it.
+fn without_returns(line: &[u8]) -> &[u8] {
+    let kept = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
+    &line[..kept]
 }
 
 /// UTF-16 that does not say so: Latin letters with a zero byte on the same side of each.

@@ -7,6 +7,7 @@ mod plain;
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::mem;
 
 use decode::{Chunks, RawLine};
 
@@ -47,6 +48,9 @@ pub struct Cleaned {
 /// The lines of a text.
 pub struct Lines<R> {
     chunks: Chunks<R>,
+    /// The line that was given last; the next one takes its memory.
+    line: Cleaned,
+    /// Further pieces of a line that has more than one.
     ready: VecDeque<Cleaned>,
     number: u64,
     in_fence: bool,
@@ -55,26 +59,33 @@ pub struct Lines<R> {
 impl<R: Read> Lines<R> {
     /// The lines of what `source` gives.
     pub fn new(source: R) -> Self {
-        Self { chunks: Chunks::new(source), ready: VecDeque::new(), number: 0, in_fence: false }
+        let line = Cleaned::empty(0, false);
+        Self { chunks: Chunks::new(source), line, ready: VecDeque::new(), number: 0, in_fence: false }
     }
 
     /// The next line, `None` at the end.
-    pub fn next_line(&mut self) -> io::Result<Option<Cleaned>> {
+    pub fn next_line(&mut self) -> io::Result<Option<&Cleaned>> {
         loop {
             if let Some(line) = self.ready.pop_front() {
-                return Ok(Some(line));
+                self.line = line;
+                return Ok(Some(&self.line));
             }
             let Some(raw) = self.chunks.next_line()? else { return Ok(None) };
             self.number += 1;
+            let mut lines = Piecewise { number: self.number, in_fence: &mut self.in_fence };
             match raw {
                 RawLine::TooLong => {
-                    let text = format!("a line of over {} MiB", MAX_LINE >> 20);
-                    self.ready.push_back(self.unreadable(text));
+                    self.line = lines.unreadable(format!("a line of over {} MiB", MAX_LINE >> 20));
+                    return Ok(Some(&self.line));
                 }
-                RawLine::Text(bytes) => {
-                    let text = String::from_utf8_lossy(bytes).into_owned();
-                    self.split(&text);
-                }
+                RawLine::Text(bytes) => match plain::plain(bytes) {
+                    // Most lines have nothing that must be taken out.
+                    Some(text) => {
+                        lines.read(text, &mut self.line);
+                        return Ok(Some(&self.line));
+                    }
+                    None => lines.split(&String::from_utf8_lossy(bytes), &mut self.ready),
+                },
             }
         }
     }
@@ -93,36 +104,43 @@ impl<R: Read> Lines<R> {
     pub fn count(&self) -> u64 {
         self.number
     }
+}
 
+/// One line of the text, which may become several.
+struct Piecewise<'a> {
+    number: u64,
+    in_fence: &'a mut bool,
+}
+
+impl Piecewise<'_> {
     fn unreadable(&self, text: String) -> Cleaned {
-        let (number, in_fence) = (self.number, self.in_fence);
-        Cleaned { number, text, label: None, kind: Kind::Unreadable, in_fence, quoted: false }
+        Cleaned { text, kind: Kind::Unreadable, ..Cleaned::empty(self.number, *self.in_fence) }
     }
 
-    fn split(&mut self, raw: &str) {
+    fn split(&mut self, raw: &str, into: &mut VecDeque<Cleaned>) {
         if plain::is_binary(raw) {
             let seen: String = raw.chars().filter(|c| !c.is_control() && *c != '\u{fffd}').take(40).collect();
-            self.ready.push_back(self.unreadable(format!("binary data: {seen}")));
+            into.push_back(self.unreadable(format!("binary data: {seen}")));
             return;
         }
         for segment in plain::segments(&plain::without_codes(raw)) {
             for piece in markup::without_tags(segment) {
-                let line = self.line(&piece);
-                if line.kind == Kind::Frame && markup::is_fence(&line.text) {
-                    self.in_fence = !self.in_fence;
-                }
-                self.ready.push_back(line);
+                let mut line = Cleaned::empty(self.number, *self.in_fence);
+                self.read(&piece, &mut line);
+                into.push_back(line);
             }
         }
     }
 
-    fn line(&self, piece: &str) -> Cleaned {
+    /// Fills `line`, whose memory is used again, with a piece of text from which codes and tags are gone.
+    fn read(&mut self, piece: &str, line: &mut Cleaned) {
+        let mut words = mem::take(&mut line.text);
+        words.clear();
         let (text, quoted) = markup::without_quotes(piece);
-        let (number, in_fence) = (self.number, self.in_fence);
-        let mut line =
-            Cleaned { number, text: String::new(), label: None, kind: Kind::Text, in_fence, quoted };
+        *line = Cleaned { text: words, quoted, ..Cleaned::empty(self.number, *self.in_fence) };
         if markup::is_fence(text) {
             line.kind = Kind::Frame;
+            *self.in_fence = !*self.in_fence;
         } else if let Some(cells) = markup::row(text) {
             if markup::is_ruler(&cells) {
                 line.kind = Kind::Frame;
@@ -131,12 +149,20 @@ impl<R: Read> Lines<R> {
                 if let [first, _, ..] = cells.as_slice() {
                     line.label = Some((*first).to_owned());
                 }
-                line.text = cells.join("  ");
-                return line;
+                for (at, cell) in cells.iter().enumerate() {
+                    line.text.push_str(if at == 0 { "" } else { "  " });
+                    line.text.push_str(cell);
+                }
+                return;
             }
         }
-        line.text = text.trim_end().to_owned();
-        line
+        line.text.push_str(text.trim_end());
+    }
+}
+
+impl Cleaned {
+    fn empty(number: u64, in_fence: bool) -> Self {
+        Self { number, text: String::new(), label: None, kind: Kind::Text, in_fence, quoted: false }
     }
 }
 

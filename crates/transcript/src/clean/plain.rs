@@ -2,12 +2,36 @@
 
 use std::borrow::Cow;
 
+/// The text of a line in which there is nothing that this module or markup could take out: most lines, told at a glance.
+pub fn plain(line: &[u8]) -> Option<&str> {
+    // Looks at every byte, so that many are looked at at once.
+    let letters = |b: u8| (0x20..0x7f).contains(&b) & (b != b'<') & (b != b'&') | (b == b'\t');
+    if line.iter().fold(true, |plain, b| plain & letters(*b)) {
+        return str::from_utf8(line).ok();
+    }
+    if !line.iter().fold(true, |plain, b| plain & (letters(*b) | (*b >= 0x80))) {
+        return None;
+    }
+    let text = str::from_utf8(line).ok()?;
+    (!odd_characters(line)).then_some(text)
+}
+
+/// Whether UTF-8 text has a character that [`without_codes`] replaces or [`is_binary`] counts, beyond ASCII: U+0080 to
+/// U+00A0, U+00AD, and in the blocks of punctuation the blanks and what is not to be seen.
+fn odd_characters(text: &[u8]) -> bool {
+    text.windows(3).any(|bytes| match bytes {
+        [0xc2, second, _] => *second <= 0xa0 || *second == 0xad,
+        [0xe2, 0x80, third] => matches!(third, 0x80..=0x8f | 0xa8..=0xaf),
+        [0xe2, 0x81, third] => *third >= 0xa0,
+        [0xe3, 0x80, third] => *third == 0x80,
+        [0xef, 0xbb, third] => *third == 0xbf,
+        [0xef, 0xbf, third] => *third == 0xbd,
+        _ => false,
+    }) || matches!(text, [.., 0xc2, second] if *second <= 0xa0 || *second == 0xad)
+}
+
 /// Whether a line is not text at all: zero bytes, or more control and broken characters than a text has.
 pub fn is_binary(line: &str) -> bool {
-    // Most lines, told at a glance.
-    if is_plain_ascii(line) {
-        return false;
-    }
     let sample = line.chars().take(4096);
     let (mut odd, mut all) = (0_usize, 0_usize);
     for c in sample {
@@ -24,11 +48,6 @@ pub fn is_binary(line: &str) -> bool {
     odd * 2 > all
 }
 
-/// Whether there are only letters, tabs and CRs. Looks at every byte, so that many are looked at at once.
-fn is_plain_ascii(line: &str) -> bool {
-    line.bytes().fold(true, |plain, b| plain & ((0x20..0x7f).contains(&b) || b == b'\t' || b == b'\r'))
-}
-
 /// Without escape sequences (ECMA-48 control sequences and strings), backspaces and invisible characters; odd spaces
 /// become usual ones.
 pub fn without_codes(line: &str) -> Cow<'_, str> {
@@ -36,7 +55,7 @@ pub fn without_codes(line: &str) -> Cow<'_, str> {
         !matches!(c, '\0'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{a0}'
         | '\u{ad}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{3000}' | '\u{feff}')
     };
-    if is_plain_ascii(line) || line.chars().all(plain) {
+    if line.chars().all(plain) {
         return Cow::Borrowed(line);
     }
     let mut text = String::with_capacity(line.len());

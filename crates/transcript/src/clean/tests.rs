@@ -5,7 +5,7 @@ fn lines_of(bytes: &[u8]) -> Vec<Cleaned> {
     let mut lines = Lines::new(bytes);
     let mut all = Vec::new();
     while let Some(line) = lines.next_line().unwrap() {
-        all.push(line);
+        all.push(line.clone());
     }
     all
 }

@@ -2,7 +2,7 @@
 
 use record::CpuList;
 
-use super::{Command, Fit, Line, Reader, Tool};
+use super::{Command, Fit, Line, Opening, Reader, Tool};
 use crate::facts::{self, Numactl as Facts, Told};
 use crate::sink::Sink;
 
@@ -58,6 +58,10 @@ fn numbers(text: &str) -> Option<Vec<u32>> {
 impl Tool for Numactl {
     fn name(&self) -> &'static str {
         "numactl -H"
+    }
+
+    fn opening(&self) -> Opening {
+        Opening { first: |b| matches!(b, b'a' | b'n'), within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

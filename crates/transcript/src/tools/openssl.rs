@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Reader, Tool};
+use super::{Command, Fit, Line, Opening, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -153,6 +153,10 @@ fn is_talk(text: &str) -> bool {
 impl Tool for OpensslSpeed {
     fn name(&self) -> &'static str {
         "openssl speed"
+    }
+
+    fn opening(&self) -> Opening {
+        Opening { first: |b| b.is_ascii_alphabetic() || b == b'+', within: &["bits ", "/s"] }
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {

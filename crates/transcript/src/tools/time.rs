@@ -2,7 +2,7 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Reader, Tool};
+use super::{Command, Fit, Line, Opening, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -23,6 +23,10 @@ enum Part {
 impl Tool for Time {
     fn name(&self) -> &'static str {
         "time"
+    }
+
+    fn opening(&self) -> Opening {
+        Opening { first: |b| b.is_ascii_digit() || b"CESUrsu".contains(&b), within: &[" total"] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

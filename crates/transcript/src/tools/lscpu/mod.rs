@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 pub use json::LscpuJson;
 pub use table::{LscpuCaches, LscpuExtended, LscpuParsable};
 
-use super::{Command, Fit, Line, Reader, Tool};
+use super::{Command, Fit, Line, Opening, Reader, Tool};
 use crate::sink::Sink;
 use labels::{Key, LABELS};
 use values::Values;
@@ -120,6 +120,10 @@ pub fn told(line: &str) -> Option<(Label<'_>, &str)> {
 impl Tool for Lscpu {
     fn name(&self) -> &'static str {
         "lscpu"
+    }
+
+    fn opening(&self) -> Opening {
+        Opening { first: |_| false, within: &[":", "  ", "：", "︰"] }
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {

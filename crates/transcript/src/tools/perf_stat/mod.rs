@@ -15,7 +15,7 @@ use record::{Measurement, Where};
 
 use self::counts::{Counts, Run};
 use self::text::Counter;
-use super::{Command, Fit, Line, Reader, Tool};
+use super::{Command, Fit, Line, Opening, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -57,6 +57,10 @@ const KNOWN: &[&str] = &[
 impl Tool for PerfStat {
     fn name(&self) -> &'static str {
         "perf stat"
+    }
+
+    fn opening(&self) -> Opening {
+        Opening { first: |b| b.is_ascii_alphanumeric() || b"<{#".contains(&b), within: &[HEAD] }
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
