@@ -51,7 +51,8 @@ pub fn living_holder(folder: &Path) -> Option<String> {
     let from = std::time::Instant::now();
     loop {
         let holder = holder(folder)?;
-        let number = holder.strip_prefix("process ").and_then(|rest| rest.split_once(':')).map(|(pid, _)| pid);
+        let number =
+            holder.strip_prefix("process ").and_then(|rest| rest.split_once(':')).map(|(pid, _)| pid);
         let dead = number.is_some_and(|pid| !Path::new("/proc").join(pid).exists());
         if !dead || from.elapsed() > PATIENCE {
             return Some(holder);

@@ -22,6 +22,8 @@ pub struct Own {
     pub lowest_nice: i32,
     /// The highest real-time priority that it may take; 0 for none.
     pub highest_priority: i32,
+    /// CPUs on which it may run; empty where that is not told.
+    pub affinity: CpuList,
     /// `/dev/cpu_dma_latency` as it stands, microseconds.
     pub latency_us: Option<u32>,
 }
@@ -45,7 +47,11 @@ pub fn own() -> Own {
         let told = unsafe { libc::getrlimit(what, &mut limit) } == 0;
         if told { i32::try_from(limit.rlim_cur).unwrap_or(i32::MAX) } else { 0 }
     };
-    let may = capable(CAP_SYS_NICE);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    let capabilities = field("CapEff").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let may = capabilities.is_some_and(|mask| mask >> CAP_SYS_NICE & 1 == 1);
+    let affinity = field("Cpus_allowed_list").and_then(|list| list.trim().parse().ok());
     Own {
         nice,
         policy: policy.max(0),
@@ -53,14 +59,9 @@ pub fn own() -> Own {
         // RLIMIT_NICE counts from 1 (nice 19) to 40 (nice -20), getrlimit(2).
         lowest_nice: if may { -20 } else { (20 - limit(libc::RLIMIT_NICE).min(40)).min(nice) },
         highest_priority: if may { 99 } else { limit(libc::RLIMIT_RTPRIO).min(99) },
+        affinity: affinity.unwrap_or_default(),
         latency_us: super::dma_latency::in_force(),
     }
-}
-
-fn capable(bit: u32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> bit & 1 == 1)
 }
 
 /// In words why a call was refused.

@@ -20,6 +20,10 @@ impl Knob for Affinity {
             return Look::steady("on all CPUs").note("with --cpus LIST a command is bound to them");
         }
         let quiet = &scene.quiet;
+        let bound = scene.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
+        if let Some(cpus) = bound.filter(|cpus| cpus.is_subset(quiet)) {
+            return Look::steady(format!("on {cpus}"));
+        }
         Look::noisy("on all CPUs", format!("on {quiet}"), Way::Hold(Hold::Affinity(quiet.clone())))
     }
 }

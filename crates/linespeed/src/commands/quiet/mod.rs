@@ -211,6 +211,9 @@ fn left_behind(folder: &std::path::Path) -> Option<String> {
         Ok(Left::Nothing | Left::OtherBoot(_)) => return None,
         Err(why) => return Some(why),
     };
+    if let Some(holder) = place::living_holder(folder) {
+        return Some(format!("Knobs are set now by {holder}; they are put back when that ends."));
+    }
     Some(format!("{}; linespeed quiet --restore puts it back", text::who(&kept)))
 }
 
