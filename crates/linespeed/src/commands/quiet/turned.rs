@@ -70,13 +70,7 @@ pub fn lock(folder: &Path, command: &str) -> Result<Lock, Failure> {
 }
 
 fn request(folder: &Path, command: String, stays: bool) -> Request {
-    Request {
-        folder: folder.to_owned(),
-        boot: super::boot(),
-        command,
-        date: date::now(),
-        stays,
-    }
+    Request { folder: folder.to_owned(), boot: super::boot(), command, date: date::now(), stays }
 }
 
 /// The command line as it was typed.

@@ -88,12 +88,9 @@ impl Figure {
                 format!("{}{unit} {word} ({low} to {high})", self.amount(share))
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
-                format!(
-                    "no difference resolved (one under {}{unit} would not show)",
-                    self.amount(*smaller_than)
-                )
+                format!("none resolved (at most {}{unit})", self.amount(*smaller_than))
             }
-            Verdict::NotResolved { .. } => "no difference".to_owned(),
+            Verdict::NotResolved { .. } => "none".to_owned(),
             Verdict::TooNoisy { rounds_needed: Some(more) } if gain.interval.is_none() => {
                 format!("too few rounds: {more} more are needed")
             }
@@ -125,13 +122,9 @@ mod tests {
 
     #[test]
     fn where_nothing_was_resolved_it_says_so() {
-        assert_eq!(told(SHARE, &[(0.0, 0.0); 8]), "no difference");
+        assert_eq!(told(SHARE, &[(0.0, 0.0); 8]), "none");
         let rounds = [(1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0)];
-        assert!(
-            told(TIME, &rounds).starts_with("no difference resolved (one under 10"),
-            "{}",
-            told(TIME, &rounds)
-        );
+        assert!(told(TIME, &rounds).starts_with("none resolved (at most 10"), "{}", told(TIME, &rounds));
         let wild = [(1.0, 9.0), (9.0, 1.0), (1.0, 9.0), (9.0, 1.0), (1.0, 9.0), (9.0, 1.0)];
         assert_eq!(told(TIME, &wild), "too noisy to tell");
         assert_eq!(told(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more are needed");
