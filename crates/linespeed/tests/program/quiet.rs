@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::confine::Confine;
+use crate::support::started::heeding_signals;
 use crate::support::{Ran, alone, emulated, folder, linespeed, machines, program, ran, root, run, skipped};
 
 /// A value that every Linux with root has, and that hurts nobody for a moment.
@@ -82,6 +83,7 @@ fn is_back(before: &str) {
 fn started(script: &str) -> Running {
     use std::io::Read;
     let mut command = linespeed(["quiet", KNOB, "--", "sh", "-c", script]);
+    heeding_signals(&mut command);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     Running(child)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use record::{Ended, Record};
 
 use crate::support::confine::Confine;
-use crate::support::started::Started;
+use crate::support::started::{Started, heeding_signals};
 use crate::support::{
     Ran, beside_others, emulated, folder, linespeed, lost, measured, ran, root, run, run_with, skipped,
     sound, terminal,
@@ -522,13 +522,10 @@ fn ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest() {
     );
     let mut command = shell(&line);
     command.stdin(printed.try_clone().unwrap()).stdout(printed.try_clone().unwrap()).stderr(printed);
-    // SAFETY: system calls only: a session of its own whose terminal is its standard input, and signals as a terminal's shell
-    // leaves them: what runs these tests in the background ignores them.
+    heeding_signals(&mut command);
+    // SAFETY: system calls only: a session of its own whose terminal is its standard input.
     unsafe {
         command.pre_exec(|| {
-            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
-                libc::signal(signal, libc::SIG_DFL);
-            }
             libc::setsid();
             libc::ioctl(0, libc::TIOCSCTTY, 0);
             Ok(())

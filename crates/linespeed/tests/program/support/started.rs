@@ -9,6 +9,20 @@ use std::time::Instant;
 
 use super::{PATIENCE, Ran};
 
+/// Has a command heed signals, whatever runs these tests: under nohup, and as a shell's background job, the tests' own
+/// are ignored, and a program that inherits that rightly goes on.
+pub fn heeding_signals(command: &mut Command) {
+    // SAFETY: resetting a signal is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+}
+
 /// A program that runs. It is killed when the test is done with it.
 #[derive(Debug)]
 pub struct Started {
@@ -20,17 +34,7 @@ pub struct Started {
 impl Started {
     /// Starts a command. Both its outputs are read all the time, so that it never waits for its reader.
     pub fn new(mut command: Command) -> Self {
-        // Under nohup, and as a shell's background job, the tests' own signals are ignored, and a program that inherits
-        // that rightly goes on.
-        // SAFETY: resetting a signal is async-signal-safe.
-        unsafe {
-            command.pre_exec(|| {
-                for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
-                    libc::signal(signal, libc::SIG_DFL);
-                }
-                Ok(())
-            });
-        }
+        heeding_signals(&mut command);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
