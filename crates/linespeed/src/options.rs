@@ -291,10 +291,10 @@ pub struct Quiet {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "prove", "restore", "status", "command", "warm", "drop_caches"])]
     pub root: Option<PathBuf>,
     /// Read these files into the page cache before the command
-    #[arg(long, value_name = "FILE", num_args = 1.., requires = "command")]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "command", conflicts_with_all = ["apply", "restore", "status"])]
     pub warm: Vec<PathBuf>,
     /// Drop the page cache of the whole machine before the command (before --warm): cannot be put back, needs root
-    #[arg(long, requires = "command")]
+    #[arg(long, requires = "command", conflicts_with_all = ["apply", "restore", "status"])]
     pub drop_caches: bool,
     /// Run this command while they are set, and put them back
     #[arg(last = true, value_name = "COMMAND")]

@@ -60,6 +60,10 @@ pub trait Files: Sync {
     fn list(&self, folder: &str) -> Vec<String>;
     /// Whether this user may write the file.
     fn writable(&self, path: &str) -> bool;
+    /// Whether the kernel takes a value there from nobody, root included: its mode says so.
+    fn is_fixed(&self, _path: &str) -> bool {
+        false
+    }
 }
 
 /// The files below a [`Root`].
@@ -117,5 +121,11 @@ impl Files for Tree<'_> {
         let Ok(real) = std::ffi::CString::new(real.as_os_str().as_bytes()) else { return false };
         // SAFETY: a string that ends with a zero byte and lives until the call returns.
         unsafe { libc::faccessat(libc::AT_FDCWD, real.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+    }
+
+    fn is_fixed(&self, path: &str) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = self.root.real_path(path).ok().and_then(|real| std::fs::metadata(real).ok());
+        metadata.is_some_and(|metadata| metadata.permissions().mode() & 0o222 == 0)
     }
 }

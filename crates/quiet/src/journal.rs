@@ -7,7 +7,8 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -114,36 +115,47 @@ impl Journal {
     /// Writes the plan, on disk when this returns. Nothing is left behind where that fails.
     pub fn begin(folder: &Path, plan: &Plan) -> Result<Self, Error> {
         let path = folder.join(NAME);
-        let new = folder.join(format!("{NAME}.{}", std::process::id()));
         let text = line(plan).map_err(|error| Error::System(path.clone(), error))?;
         if path.symlink_metadata().is_ok() {
             let why = "an earlier start's values stand; first: linespeed quiet --restore";
             return Err(Error::System(path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
         }
-        // A process of this number may have died while it wrote; who holds the lock may clear that away.
-        let _ = std::fs::remove_file(&new);
-        let written = (|| {
-            let mut file = OpenOptions::new()
-                .append(true)
-                .create_new(true)
-                .mode(0o600)
-                .custom_flags(libc::O_NOFOLLOW)
-                .open(&new)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&new, &path)?;
-            File::open(folder)?.sync_all()?;
-            Ok(file)
-        })();
-        match written {
+        clear_unfinished(folder);
+        match write_new(folder, &path, text.as_bytes()) {
             Ok(file) => Ok(Self { path, file, whole: text.len() as u64 }),
             Err(error) => {
                 // Nothing is changed yet: a plan that may not be on disk is no plan.
-                let _ = std::fs::remove_file(&new);
                 let _ = std::fs::remove_file(&path);
                 Err(Error::System(path, error))
             }
         }
+    }
+
+    /// Another hand on the same file.
+    pub fn spare(&self) -> Result<Self, Error> {
+        let file = self.file.try_clone().map_err(|error| Error::System(self.path.clone(), error))?;
+        Ok(Self { path: self.path.clone(), file, whole: self.whole })
+    }
+
+    /// Its descriptor, which a guardian keeps open.
+    pub fn descriptor(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    /// Writes it again where somebody removed it, its folder perhaps too, while its values stand: what is open is still
+    /// whole.
+    pub fn back_in_place(&self) -> Result<(), Error> {
+        match self.path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            _ => return Ok(()),
+        }
+        let system = |error: io::Error| Error::System(self.path.clone(), error);
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        crate::place::prepare(folder).map_err(|why| system(io::Error::other(why)))?;
+        let length = self.file.metadata().map_err(system)?.len().min(LONGEST);
+        let mut text = vec![0; length as usize];
+        self.file.read_exact_at(&mut text, 0).map_err(system)?;
+        write_new(folder, &self.path, &text).map(drop).map_err(system)
     }
 
     /// Opens the journal that is there, to go on in it. A last line that a kill left without its end is cut off, so that the
@@ -152,6 +164,7 @@ impl Journal {
         let Some((kept, whole)) = read_whole(folder)? else { return Ok(None) };
         let path = folder.join(NAME);
         let file = OpenOptions::new()
+            .read(true)
             .append(true)
             .custom_flags(libc::O_NOFOLLOW)
             .open(&path)
@@ -178,6 +191,40 @@ impl Journal {
     /// Removes it: everything is as it was.
     pub fn end(self) -> Result<(), Error> {
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
+    }
+}
+
+/// Writes a file beside and renames it, on disk when this returns; nothing of it is left beside where that fails.
+fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
+    let new = folder.join(format!("{NAME}.{}", std::process::id()));
+    let written = (|| {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&new)?;
+        file.write_all(text)?;
+        file.sync_all()?;
+        std::fs::rename(&new, path)?;
+        File::open(folder)?.sync_all()?;
+        Ok(file)
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+    written
+}
+
+/// Removes what processes left that died while they wrote: who holds the lock may.
+fn clear_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(NAME)?.strip_prefix('.'));
+        if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 

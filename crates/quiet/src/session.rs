@@ -132,10 +132,13 @@ impl Session {
         );
         let mut journal = Journal::begin(&request.folder, &plan).map_err(|error| error.to_string())?;
         let folder = request.folder.clone();
-        let on_death = || {
+        let spare = journal.spare().map_err(|error| error.to_string())?;
+        let keep = [lock.descriptor(), spare.descriptor()];
+        let on_death = move || {
+            let _ = spare.back_in_place();
             let _ = restore(files, &folder);
         };
-        let guardian = guardian::post(&[lock.descriptor()], on_death, hold);
+        let guardian = guardian::post(&keep, on_death, hold);
         let fared = match apply::apply(files, &mut journal, &plan.changes) {
             Ok(fared) => fared,
             Err(error) => {
@@ -168,8 +171,11 @@ impl Session {
 
     /// Puts everything back. What became of each value.
     pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, Came)>, String> {
-        drop(self.journal);
-        let came = restore(files, &self.folder);
+        let came = self
+            .journal
+            .back_in_place()
+            .map_err(|error| error.to_string())
+            .and_then(|()| restore(files, &self.folder));
         if let Some(guardian) = self.guardian {
             guardian.dismiss();
         }

@@ -42,7 +42,7 @@ impl Knob for Interrupts {
             Err(refusal) if refusal.is_missing() => {}
             Err(refusal) => return Look::unseen(&refusal),
         }
-        let mut here = 0;
+        let (mut here, mut fixed) = (0, Vec::new());
         for number in &numbers {
             let path = format!("{FOLDER}/{number}/smp_affinity_list");
             let Some(now) = scene.text(&path).and_then(|text| text.parse::<CpuList>().ok()) else { continue };
@@ -50,6 +50,11 @@ impl Knob for Interrupts {
                 continue;
             }
             here += 1;
+            // Where the kernel places an interrupt itself (one of a queue that belongs to a CPU), nobody may write.
+            if scene.files.is_fixed(&path) {
+                fixed.push(number.as_str());
+                continue;
+            }
             let left = now.difference(&scene.quiet);
             let to = if left.is_empty() { &rest } else { &left };
             match Change::to(scene.files, self.name(), &path, Form::CpuList, &to.to_string()) {
@@ -58,12 +63,25 @@ impl Knob for Interrupts {
                 Err(refusal) => return Look::unseen(&refusal),
             }
         }
+        let stay = |look: Look| match fixed.as_slice() {
+            [] => look,
+            some => look.note(format!(
+                "IRQ {} may go to them and stays: the kernel places it itself",
+                some.join(", ")
+            )),
+        };
         if changes.is_empty() {
-            return Look::steady("none may go to the quiet CPUs");
+            let none =
+                if fixed.is_empty() { "none may go to the quiet CPUs" } else { "none that can be moved" };
+            return stay(Look::steady(none));
         }
         let now = format!("{here} of {} may go to the quiet CPUs", numbers.len());
-        Look::noisy(now, format!("on CPUs {rest}"), Way::Write(changes))
-            .note("those that belong to one CPU refuse to move, and are named")
+        let noisy = Look::noisy(now, format!("on CPUs {rest}"), Way::Write(changes));
+        if fixed.is_empty() {
+            noisy.note("those that belong to one CPU refuse to move, and are named")
+        } else {
+            stay(noisy)
+        }
     }
 }
 
@@ -84,6 +102,29 @@ pub(super) fn mask(cpus: &CpuList) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Tree;
+
+    #[test]
+    fn one_that_the_kernel_places_itself_is_left_and_named() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        for irq in [7, 36] {
+            let file = folder.path().join(format!("proc/irq/{irq}/smp_affinity_list"));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, "0-1\n").unwrap();
+            let mode = if irq == 36 { 0o444 } else { 0o644 };
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let root = machine::Root::captured(folder.path()).unwrap();
+        let files = Tree::new(&root);
+        let scene = Scene::of(&root, &files, "1".parse().unwrap());
+        let scene = Scene { online: "0-1".parse().unwrap(), ..scene };
+        let look = Interrupts.look(&scene);
+        let Way::Write(changes) = &look.way else { panic!("{look:?}") };
+        let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(paths, ["/proc/irq/7/smp_affinity_list"]);
+        assert!(format!("{look:?}").contains("IRQ 36 may go to them and stays"), "{look:?}");
+    }
 
     #[test]
     fn masks_are_the_kernels() {

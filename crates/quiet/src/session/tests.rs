@@ -148,6 +148,47 @@ fn what_is_to_stay_stays_until_it_is_put_back_by_hand() {
 }
 
 #[test]
+fn a_journal_that_somebody_removes_is_written_again_and_everything_comes_back() {
+    let machine = machine();
+    let before = machine.values();
+    let request = machine.request(false);
+    let files = Tree::new(&machine.root);
+    let begun = Session::start(&files, lock(&request).unwrap(), &request, machine.changes(), || {});
+    let (session, _) = begun.unwrap();
+    assert_ne!(machine.values(), before);
+    std::fs::remove_dir_all(machine.state.path()).unwrap();
+    let came = session.end(&files).unwrap();
+    assert!(came.len() == FILES.len() && came.iter().all(|(_, came)| *came == Came::Back), "{came:?}");
+    assert_eq!(machine.values(), before);
+    assert!(!machine.state.path().join(journal::NAME).exists());
+}
+
+#[test]
+fn killed_with_its_journal_removed_the_guardian_puts_everything_back() {
+    let machine = machine();
+    let before = machine.values();
+    let state = machine.state.path().to_owned();
+    let guarded = machine.in_a_process(false, |_| {
+        std::fs::remove_file(state.join(journal::NAME)).unwrap();
+        kill_me();
+    });
+    machine.settled();
+    if guarded {
+        assert_eq!(machine.values(), before);
+    }
+}
+
+#[test]
+fn what_processes_left_that_died_while_they_wrote_is_cleared_away() {
+    let machine = machine();
+    let left = machine.state.path().join(format!("{}.4711", journal::NAME));
+    std::fs::write(&left, "{").unwrap();
+    machine.in_a_process(true, |_| {});
+    machine.settled();
+    assert!(!left.exists());
+}
+
+#[test]
 fn what_somebody_else_has_changed_since_is_left_alone_and_named() {
     let machine = machine();
     machine.in_a_process(true, |_| {});

@@ -61,7 +61,10 @@ pub fn knobs(audit: &Audit, style: &Style) -> String {
     let of = |stand: Stand| audit.knobs.iter().filter(move |knob| knob.stand == stand);
     let noisy = of(Stand::Noisy).count();
     screen.line(&[Span::strong(match noisy {
-        0 => "Quiet: nothing here adds noise that could be turned off.".to_owned(),
+        0 => {
+            let here = audit.knobs.len() - of(Stand::Absent).count();
+            format!("Quiet: none of the {here} knobs that are here adds noise that could be turned off.")
+        }
         1 => "1 knob adds noise to measurements.".to_owned(),
         many => format!("{many} knobs add noise to measurements."),
     })]);
