@@ -139,7 +139,7 @@ fn states(kept: &Kept) -> Vec<State> {
                 *state = State { in_the_middle: false, stands: Some(value.clone()), dragged: false };
             }
             Step::Refused(..) | Step::Back(_) => *state = State::default(),
-            Step::Applied | Step::Undertaking(_) => {}
+            Step::Applied | Step::Undertaking(_) | Step::Over => {}
         }
     }
     states

@@ -60,6 +60,8 @@ pub enum Step {
     Applied,
     /// This is about to be done, beside the values.
     Undertaking(Undertaking),
+    /// Nothing of it stands any more, and it is about to be removed.
+    Over,
 }
 
 /// A journal as it stands on disk.
@@ -155,6 +157,9 @@ impl Journal {
         let length = self.file.metadata().map_err(system)?.len().min(LONGEST);
         let mut text = vec![0; length as usize];
         self.file.read_exact_at(&mut text, 0).map_err(system)?;
+        if parse(&text).is_ok_and(|kept| kept.steps.last() == Some(&Step::Over)) {
+            return Ok(());
+        }
         write_new(folder, &self.path, &text).map(drop).map_err(system)
     }
 
@@ -189,7 +194,9 @@ impl Journal {
     }
 
     /// Removes it: everything is as it was.
-    pub fn end(self) -> Result<(), Error> {
+    pub fn end(mut self) -> Result<(), Error> {
+        // For a guardian that holds it open: not to be written again. On a full disk it is, and found to be done.
+        let _ = self.note(&Step::Over);
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
     }
 }
@@ -313,7 +320,7 @@ impl Step {
             | Step::Refused(at, _)
             | Step::PuttingBack(at)
             | Step::Back(at) => Some(*at),
-            Step::Applied | Step::Undertaking(_) => None,
+            Step::Applied | Step::Undertaking(_) | Step::Over => None,
         }
     }
 }

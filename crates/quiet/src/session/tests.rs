@@ -164,6 +164,19 @@ fn a_journal_that_somebody_removes_is_written_again_and_everything_comes_back() 
 }
 
 #[test]
+fn a_journal_that_is_over_is_not_written_again() {
+    let machine = machine();
+    let request = machine.request(false);
+    let files = Tree::new(&machine.root);
+    let begun = Session::start(&files, lock(&request).unwrap(), &request, machine.changes(), || {});
+    let (session, _) = begun.unwrap();
+    let spare = session.journal.spare().unwrap();
+    session.end(&files).unwrap();
+    spare.back_in_place().unwrap();
+    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Nothing)));
+}
+
+#[test]
 fn killed_with_its_journal_removed_the_guardian_puts_everything_back() {
     let machine = machine();
     let before = machine.values();

@@ -9,9 +9,11 @@ use std::ops::Range;
 
 use record::{Measurement, SampleMark, Summary, Where};
 
-use super::{Curve, GROWTH, Point, TARGET, open, sampled, warm};
+use super::{Curve, GROWTH, Point, TARGET, sampled, warm};
 use crate::context::Context;
+use crate::cycle::{Cycle, Place};
 use crate::mapping::Page;
+use crate::placement::Placement;
 use crate::repeat::{Effort, judge};
 use crate::watch::Watch;
 
@@ -41,13 +43,18 @@ pub(super) fn again(
     let many = point.samples.len();
     let mut held = Vec::new();
     for _ in 0..MORE {
-        let Some(mut other) = open(context, Page::Base, bytes, node) else { return };
+        let Ok((cycle, _)) = Cycle::new(bytes, Page::Base, node) else { return };
+        let mut other = Curve { page: Page::Base, cycle, at: Place::default(), points: Vec::new() };
         while other.cycle.bytes() < bytes && !context.out_of_time() {
             other.cycle.grow_to(bytes.min(other.cycle.bytes() + GROWTH));
         }
         let out_of_time = || context.out_of_time();
         (other.at, _) = warm::warm(&other.cycle, other.at, Page::Base.bytes(), context.depth, out_of_time);
         if context.out_of_time() || context.check().is_err() {
+            return;
+        }
+        // Samples of other nodes' memory would be none of this point.
+        if node.is_some_and(|node| !Placement::of(other.cycle.mapping(), bytes, node).acceptable()) {
             return;
         }
         let effort = Effort { least: many, most: many, target: 0.0 };
