@@ -26,7 +26,11 @@ pub fn layers(reading: &Reading) -> Vec<Layer> {
                 bound: m.place.get("bound").map(ToString::to_string),
                 interrupts: m.place.word("interrupts").map(str::to_owned),
                 time: m.value(),
+                interval: m.summary.interval,
+                variation: m.summary.variation,
                 over,
+                beside: Vec::new(),
+                doubt: m.doubt.clone(),
                 says: if over > 0.0 {
                     format!("{} longer than the fastest", percent(over))
                 } else {

@@ -48,6 +48,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         scaling: scaling::scaling(reading),
         siblings: siblings::siblings(reading),
         layers: layers::layers(reading),
+        overhead: None,
         plan: plan::of_nodes(reading),
         bound: bound::bound(reading),
     }

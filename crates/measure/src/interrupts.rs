@@ -1,9 +1,10 @@
 //! How many interrupts one CPU has had, by /proc/interrupts: one column summed, cheap enough to do after each gap.
+//! /proc/softirqs has the same form.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Reads one CPU's column of /proc/interrupts again and again.
+/// Reads one CPU's column of /proc/interrupts or /proc/softirqs again and again.
 #[derive(Debug)]
 pub struct Interrupts {
     file: File,
@@ -17,7 +18,16 @@ const MOST: usize = 32 << 20;
 impl Interrupts {
     /// The interrupts of `cpu`; `None` where the kernel does not list them.
     pub fn of_cpu(cpu: u32) -> Option<Self> {
-        let file = File::open("/proc/interrupts").ok()?;
+        Self::open("/proc/interrupts", cpu)
+    }
+
+    /// The softirqs of `cpu`; `None` where the kernel does not list them.
+    pub fn softirqs_of_cpu(cpu: u32) -> Option<Self> {
+        Self::open("/proc/softirqs", cpu)
+    }
+
+    fn open(path: &str, cpu: u32) -> Option<Self> {
+        let file = File::open(path).ok()?;
         let mut this = Self { file, column: 0, text: vec![0; 16 << 10] };
         let length = this.fill()?;
         this.column = column_of(&this.text[..length], cpu)?;

@@ -14,6 +14,7 @@ pub mod counters;
 pub mod crowd;
 pub mod cycle;
 pub mod interrupts;
+pub mod layers;
 pub mod list;
 pub mod mapping;
 pub mod measurements;

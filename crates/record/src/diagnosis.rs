@@ -39,6 +39,9 @@ pub struct Diagnosis {
     /// What each layer of the machine adds to the time of one routine, the fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
+    /// What each step between two layers costs, and what that says; absent where layers were not timed in turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Overhead>,
     /// How to lay a program out on a machine of several nodes; absent for one node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
@@ -192,12 +195,89 @@ pub struct Layer {
     pub interrupts: Option<String>,
     /// Time of a pass, in the measurement's unit.
     pub time: f64,
+    /// 95 % interval of that time, where there are samples enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// Standard deviation ÷ mean, because the field's tables use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<f64>,
     /// How much longer than the fastest layer (0.12 is 12 %).
     pub over: f64,
+    /// What happened beside it: interrupts, switches, migrations a second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
+    /// Why the figure should not be leaned on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// The same in words.
     pub says: String,
     /// The measurement.
     pub from: String,
+}
+
+/// What layers of the machine cost that were timed in turn with the same bytes: one entry a step, in which one thing
+/// differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Overhead {
+    /// The fastest layer, which the others are held against.
+    pub line_speed: String,
+    /// A layer compared with itself: what this machine's noise alone makes of a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Verdict>,
+    /// The same in words.
+    pub floor_says: String,
+    /// What differs between two layers, and what it costs.
+    pub steps: Vec<LayerStep>,
+    /// What the published comparison of layers concluded, and whether these figures say the same.
+    pub claims: Vec<Claim>,
+}
+
+/// What differs between two layers, and what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LayerStep {
+    /// What differs: `interrupts`, `not bound to a CPU`.
+    pub what: String,
+    /// The layer without it.
+    pub without: String,
+    /// The layer with it.
+    pub with: String,
+    /// Portions of the routine that both did in turn.
+    pub rounds: u64,
+    /// What it costs, as a share of the time without it.
+    pub verdict: Verdict,
+    /// The same in words.
+    pub says: String,
+    /// What the cost would mean for each of the events that were counted beside it: `0.8 µs for each of 250
+    /// interrupts/s`; where that cannot be, it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<String>,
+}
+
+/// A published conclusion, held against figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Claim {
+    /// The conclusion.
+    pub claim: String,
+    /// What these figures say of it.
+    pub answer: Answer,
+    /// Why.
+    pub why: String,
+}
+
+/// What figures say of a conclusion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// They say the same.
+    Supported,
+    /// They say the contrary.
+    Contradicted,
+    /// They do not tell.
+    CannotTell,
 }
 
 /// What a command was bound by.

@@ -67,7 +67,11 @@ mod tests {
             bound: None,
             interrupts: Some("off".to_owned()),
             time: 1e9,
+            interval: None,
+            variation: None,
             over: 0.0,
+            beside: Vec::new(),
+            doubt: None,
             says: String::new(),
             from: String::new(),
         });
