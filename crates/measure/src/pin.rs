@@ -51,15 +51,20 @@ fn set_affinity(mask: &[u64]) -> io::Result<()> {
 impl Pinned {
     /// Pins the calling thread to `cpu` and checks with getcpu that it runs there.
     pub fn to(cpu: u32) -> io::Result<Self> {
-        let before = affinity()?;
-        set_affinity(&mask_of(&[cpu].into_iter().collect()))?;
-        let pinned = Self { before };
+        let pinned = Self::within(&[cpu].into_iter().collect())?;
         match sys::current_cpu() {
             Some(now) if now != cpu => {
                 Err(io::Error::other(format!("pinned to CPU {cpu}, but getcpu says CPU {now}")))
             }
             _ => Ok(pinned),
         }
+    }
+
+    /// Keeps the calling thread on these CPUs, on which the scheduler places it.
+    pub fn within(cpus: &CpuList) -> io::Result<Self> {
+        let before = affinity()?;
+        set_affinity(&mask_of(cpus))?;
+        Ok(Self { before })
     }
 }
 

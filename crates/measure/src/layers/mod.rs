@@ -7,14 +7,32 @@
 
 mod beside;
 mod crc;
+mod figures;
 mod ticks;
+mod turns;
+mod user;
+mod worker;
 
 use std::fmt;
 use std::ops::Range;
 
 pub use beside::{Beside, Watcher};
 pub use crc::crc32;
+pub use figures::{coverage, measurements};
 pub use ticks::Ticks;
+pub use turns::{Effort, MOST_ROUNDS, PORTIONS, Row, Taken, portions, take_turns};
+pub use user::{How, User};
+pub use worker::{Work, Worker};
+
+/// The layer that is the user program once more: what differs from it is noise.
+pub const AGAIN: &str = "user again";
+/// The user program with real-time priority.
+pub const REAL_TIME: &str = "user real-time";
+
+/// Where in its page an address lies; pages of 4 KiB, the least that any machine has.
+pub fn page_offset(address: u64) -> u16 {
+    (address % 4096) as u16
+}
 
 /// One portion of the routine, as a layer ran it.
 #[derive(Clone, Debug, PartialEq)]
