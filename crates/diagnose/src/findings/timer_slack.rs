@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use record::diagnosis::Finding;
+use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
 use record::units::figure;
 use record::{Better, Measurement};
 
-use super::{Case, Rule, at_most_warning, costs, finding, inputs, lines};
+use super::{Case, Rule, costs, finding, inputs, lines};
 use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, middle, severity, told};
 use crate::resources::WAKE_UP;
 
@@ -54,7 +54,8 @@ fn one(case: &Case) -> Option<Finding> {
         format!("timer slack delays the wake-up of ordinary threads by {saved}")
     };
     Some(Finding {
-        severity: if raised { severity(&loss) } else { at_most_warning(&loss) },
+        // Everybody has the default, and it costs only programs that sleep and must wake on time.
+        severity: if raised { severity(&loss) } else { Severity::Note },
         place: cpus_text(&gain.cpus),
         evidence: seen,
         remedy: lines([
@@ -156,16 +157,12 @@ mod tests {
         let mut record = machine(2);
         add_wakeups(&mut record, "other", "as-is", [71e3; 2]);
         add_wakeups(&mut record, "other", "tuned", [21e3; 2]);
-        assert_eq!(
-            found(&record, RULE)[0].severity,
-            record::diagnosis::Severity::Warning,
-            "everybody has the default"
-        );
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note, "everybody has the default");
         let mut raised = machine(2);
         add_wakeups(&mut raised, "other", "as-is", [1021e3; 2]);
         add_wakeups(&mut raised, "other", "tuned", [21e3; 2]);
         let finding = &found(&raised, RULE)[0];
-        assert_eq!(finding.severity, record::diagnosis::Severity::Serious);
+        assert_eq!(finding.severity, Severity::Serious);
         assert!(finding.what.contains("raised to about 1.00 ms"), "{finding:?}");
     }
 
