@@ -4,7 +4,7 @@
 use record::diagnosis::{Evidence, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
 use record::units::figure;
-use record::{Better, CpuList, InOrder, Key, Measurement, metrics};
+use record::{Better, CpuList, InOrder, Key, Measurement, Shared, metrics};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -80,7 +80,7 @@ pub fn told(says: impl Into<String>, from: impl Into<String>) -> Evidence {
 /// A measurement's place in the record: `wakeup.latency cpu=0 setting=as-is`.
 pub fn place(measurement: &Measurement) -> String {
     let known = metrics::find(&measurement.metric).map_or(&[][..], |metric| metric.keys);
-    let mut text = measurement.metric.clone();
+    let mut text = measurement.metric.to_string();
     for key in known {
         if let Some(value) = measurement.place.get(key) {
             text.push_str(&format!(" {key}={value}"));
@@ -96,15 +96,10 @@ pub fn is_at(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
 
 /// Whether two places differ in `key` alone (or not at all).
 pub fn same_but(a: &Measurement, b: &Measurement, key: &str) -> bool {
-    let without = |m: &Measurement| -> Vec<(String, Key)> {
-        m.place
-            .0
-            .iter()
-            .filter(|(name, _)| *name != key)
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    };
-    a.metric == b.metric && without(a) == without(b)
+    fn without<'a>(m: &'a Measurement, key: &str) -> impl Iterator<Item = (&'a Shared, &'a Key)> {
+        m.place.0.iter().filter(move |(name, _)| *name != key)
+    }
+    a.metric == b.metric && without(a, key).eq(without(b, key))
 }
 
 /// The measurement with the median value; `None` for none.

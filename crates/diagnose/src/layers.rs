@@ -75,7 +75,7 @@ mod tests {
         let mut record = machine(4);
         timed(&mut record, "kernel", "off", 1.3e9);
         timed(&mut record, "user", "on", 0.6);
-        record.measurements[1].unit = "s".to_owned();
+        record.measurements[1].unit = "s".into();
         assert_eq!(layers(&record), []);
         assert_eq!(layers(&machine(1)), []);
     }

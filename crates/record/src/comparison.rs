@@ -349,7 +349,7 @@ pub struct Rank {
 impl Comparison {
     /// As JSON, indented, with a newline at the end, and nothing in it that a terminal would act on.
     pub fn to_json(&self) -> String {
-        crate::document::safe_json(self)
+        crate::json::text(self)
     }
 
     /// The JSON Schema of a comparison.

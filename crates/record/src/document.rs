@@ -1,13 +1,13 @@
 //! The record itself: JSON in and out.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::import::Import;
-use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement};
+use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, json};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
 /// ignore those that they do not know; a meaning that changes takes a new version.
@@ -112,7 +112,12 @@ impl Record {
 
     /// As JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
-        safe_json(self)
+        json::text(self)
+    }
+
+    /// Writes it to `out` as [`Record::to_json`] has it, without holding all of the text.
+    pub fn write_json(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        json::write(self, out)
     }
 
     /// Reads a record from JSON text.
@@ -173,29 +178,6 @@ impl Record {
     pub fn json_schema() -> serde_json::Value {
         crate::schema::of_record()
     }
-}
-
-/// A value as JSON, indented, with a newline at the end, and nothing in it that a terminal would act on.
-pub(crate) fn safe_json(value: &impl Serialize) -> String {
-    // Maps have text keys and numbers are finite or null, so this cannot fail; an empty object would say so.
-    let text = serde_json::to_string_pretty(value).unwrap_or_else(|_| "{}".to_owned());
-    // JSON may hold C1 controls and bidirectional overrides as they are, and a terminal would act on them. They occur
-    // in strings only, where an escape means the same.
-    let mut safe = String::with_capacity(text.len() + 1);
-    for c in text.chars() {
-        match c {
-            '\u{7f}'..='\u{9f}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => {
-                safe.push_str(&format!("\\u{:04x}", c as u32));
-            }
-            _ => safe.push(c),
-        }
-    }
-    safe.push('\n');
-    safe
 }
 
 /// Why a record could not be read.

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Shared;
+
 /// The line of a tool's output that a figure was read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Origin {
     /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
-    pub tool: String,
+    pub tool: Shared,
     /// The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
-    pub text: String,
+    pub text: Shared,
     /// Line in that text, from 1.
     pub line: u64,
     /// The line as it stands there, without colours and quoting, cut at 200 characters.
-    pub says: String,
+    pub says: Shared,
 }
 
 /// What a record was made of that no linespeed measured.

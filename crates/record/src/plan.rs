@@ -220,7 +220,7 @@ pub struct Verification {
 impl Plan {
     /// As JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
-        crate::document::safe_json(self)
+        crate::json::text(self)
     }
 
     /// CPUs of all processes.

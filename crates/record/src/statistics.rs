@@ -44,6 +44,12 @@ pub struct Summary {
 impl Summary {
     /// Sums up samples. Values that are not finite are left out.
     pub fn of(samples: &[f64]) -> Self {
+        // Most figures of other tools' output: nothing to sort.
+        if let [one] = *samples
+            && one.is_finite()
+        {
+            return Self { n: 1, min: one, median: one, max: one, mean: Some(one), ..Self::default() };
+        }
         let mut sorted: Vec<f64> = samples.iter().copied().filter(|v| v.is_finite()).collect();
         if sorted.is_empty() {
             return Self::default();

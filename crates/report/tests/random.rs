@@ -111,14 +111,14 @@ fn key() -> impl Strategy<Value = Key> {
         (0u64..20).prop_map(|n| Key::Count(4096 << n)),
         (0u64..6).prop_map(Key::Count),
         figure().prop_map(Key::Number),
-        proptest::sample::select(WORDS).prop_map(|word| Key::Word(word.to_owned())),
-        text().prop_map(Key::Word),
+        proptest::sample::select(WORDS).prop_map(|word: &str| Key::from(word)),
+        text().prop_map(Key::from),
     ]
 }
 
 fn place() -> impl Strategy<Value = Where> {
     let name = prop_oneof![proptest::sample::select(KEYS).prop_map(str::to_owned), text()];
-    btree_map(name, key(), 0..7).prop_map(Where)
+    btree_map(name, key(), 0..7).prop_map(|keys| Where(keys.into_iter().collect()))
 }
 
 /// Figures of the new kinds with the keys that they need, so that maps and charts are drawn of them.
@@ -210,7 +210,7 @@ fn measurement() -> impl Strategy<Value = Measurement> {
                 m.summary = Summary { n: 9, min: at(0), median: at(1), mad: at(2), max: at(3), ..Summary::default() };
                 m.summary.interval = Some((at(4), at(5)));
             }
-            Measurement { metric, unit, distribution, marks, doubt, ..m }
+            Measurement { metric: metric.into(), unit: unit.into(), distribution, marks, doubt, ..m }
         })
 }
 

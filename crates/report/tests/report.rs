@@ -213,8 +213,8 @@ fn strings_of_the_machine_are_only_text_on_the_page() {
 #[test]
 fn the_page_holds_every_measurement_and_what_its_metric_means() {
     let mut record = support::named("small").unwrap();
-    record.measurements[0].metric = "flux.density".to_owned();
-    record.measurements[0].unit = "Wb".to_owned();
+    record.measurements[0].metric = "flux.density".into();
+    record.measurements[0].unit = "Wb".into();
     let page = report::page::html(&record);
     assert!(page.contains("3790000000 Wb"), "a metric of the future is missing");
     let word = record::words::find("load.latency").unwrap();

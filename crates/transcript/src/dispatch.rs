@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::io::{self, Read};
 
+use record::Shared;
 use record::import::{NotUnderstood, Origin, Output, Text};
 
 use crate::assemble::{Imported, assemble};
@@ -63,7 +64,7 @@ pub struct Transcript {
     tools: &'static [&'static dyn Tool],
     candidates: Candidates,
     texts: Vec<Text>,
-    text: String,
+    text: Shared,
     open: Option<Open>,
     command: Option<Command>,
     used: Used,
@@ -87,7 +88,7 @@ impl Transcript {
             tools,
             candidates: Candidates::new(tools),
             texts: Vec::new(),
-            text: String::new(),
+            text: Shared::default(),
             open: None,
             command: None,
             used: Used::default(),
@@ -101,7 +102,7 @@ impl Transcript {
 
     /// Reads one text to its end. `name` is how origins call it.
     pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
-        self.text = name.to_owned();
+        self.text = Shared::copied(name);
         self.parts.text(name);
         self.command = None;
         self.command_goes_on = false;
@@ -142,7 +143,7 @@ impl Transcript {
         source.take(dmidecode::LONGEST_DUMP as u64).read_to_end(&mut table)?;
         let at = self.parts.here(None);
         let part = self.parts.get(at);
-        let mut sink = Sink::new(&mut part.draft, "dmidecode --dump-bin", name);
+        let mut sink = Sink::new(&mut part.draft, "dmidecode --dump-bin", &self.text);
         let before = devices::Before::of(sink.draft);
         dmidecode::dump(&table, &mut sink);
         let taken = sink.taken;
@@ -407,7 +408,7 @@ impl Transcript {
                 tool: tool.name().to_owned(),
                 version: None,
                 command: fresh.as_ref().map(|command| command.text.clone()),
-                text: self.text.clone(),
+                text: self.text.as_str().to_owned(),
                 lines: (line.number, line.number),
                 taken: 0,
             };
@@ -508,14 +509,14 @@ fn fill(source: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-fn count(lines: &mut NotUnderstood, text: &str, line: Line) {
+fn count(lines: &mut NotUnderstood, text: &Shared, line: Line) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
         lines.examples.push(Origin {
-            tool: String::new(),
-            text: text.to_owned(),
+            tool: Shared::default(),
+            text: text.clone(),
             line: line.number,
-            says: said(line.text).to_owned(),
+            says: Shared::copied(said(line.text)),
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Where readers put what they learn about one machine.
 
 use record::import::{Contradiction, Origin, Withheld};
-use record::{Machine, Measurement, Snapshot};
+use record::{Machine, Measurement, Shared, Snapshot};
 
 use crate::facts::Facts;
 use crate::tools::Line;
@@ -62,9 +62,11 @@ pub struct Sink<'a> {
     /// The machine that the output is of.
     pub draft: &'a mut Draft,
     /// The tool's name.
-    pub tool: &'a str,
+    pub tool: &'static str,
     /// The text's name.
-    pub text: &'a str,
+    pub text: &'a Shared,
+    /// The line that the last origin is of: the next one is often of the same.
+    last: (u64, Shared),
     /// Figures and facts taken from this output so far.
     pub taken: u32,
 }
@@ -83,8 +85,8 @@ pub fn said(line: &str) -> &str {
 
 impl<'a> Sink<'a> {
     /// A sink for an output of `tool` in the text called `text`.
-    pub fn new(draft: &'a mut Draft, tool: &'a str, text: &'a str) -> Self {
-        Self { draft, tool, text, taken: 0 }
+    pub fn new(draft: &'a mut Draft, tool: &'static str, text: &'a Shared) -> Self {
+        Self { draft, tool, text, last: (0, Shared::default()), taken: 0 }
     }
 
     /// The tool's version, as its output tells.
@@ -93,12 +95,16 @@ impl<'a> Sink<'a> {
     }
 
     /// The origin of what `line` says.
-    pub fn origin(&self, line: Line) -> Origin {
+    pub fn origin(&mut self, line: Line) -> Origin {
+        let says = said(line.text);
+        if self.last.0 != line.number || self.last.1 != says {
+            self.last = (line.number, Shared::copied(says));
+        }
         Origin {
-            tool: self.tool.to_owned(),
-            text: self.text.to_owned(),
+            tool: Shared::known(self.tool),
+            text: self.text.clone(),
             line: line.number,
-            says: said(line.text).to_owned(),
+            says: self.last.1.clone(),
         }
     }
 

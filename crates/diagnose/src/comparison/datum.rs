@@ -195,7 +195,7 @@ impl Datum {
 /// The unit: of work that is bytes, bytes.
 fn unit(m: &Measurement) -> String {
     let bytes = m.unit == "work/s" && m.detail.get("work").and_then(|work| work.as_str()) == Some("B");
-    if bytes { "B/s".to_owned() } else { m.unit.clone() }
+    if bytes { "B/s".to_owned() } else { m.unit.to_string() }
 }
 
 fn is_share(metric: &str, unit: &str) -> bool {

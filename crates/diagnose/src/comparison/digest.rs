@@ -290,7 +290,7 @@ impl<'a> Builder<'a> {
             what = listed(&[&what, &keys.join(", ")]);
         }
         let loosely = loosely(m);
-        let key = Key { group, metric: m.metric.clone(), order, what, loosely };
+        let key = Key { group, metric: m.metric.to_string(), order, what, loosely };
         self.rows.entry(key).or_insert_with(|| (place, Vec::new())).1.push(m);
     }
 

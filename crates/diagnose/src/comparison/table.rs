@@ -265,7 +265,7 @@ pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
         }
         let key = Key {
             group: super::digest::Group::Others,
-            metric: first.metric.clone(),
+            metric: first.metric.to_string(),
             order: 0,
             what: String::new(),
             loosely: String::new(),
@@ -287,8 +287,8 @@ pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
         rows.push(Row {
             group: "figures".to_owned(),
             what: crate::figures::place(first),
-            metric: first.metric.clone(),
-            unit: first.unit.clone(),
+            metric: first.metric.to_string(),
+            unit: first.unit.to_string(),
             better: first.better,
             place: first.place.clone(),
             per: None,

@@ -72,7 +72,7 @@ fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
     assert!(said.refused[0].why.contains("Intel MLC"), "{:?}", said.refused);
     other.measurements[0].method = Some("cyclictest".to_owned());
     assert!(both(&base, &other).refused.is_empty());
-    other.measurements[0].unit = "s".to_owned();
+    other.measurements[0].unit = "s".into();
     assert!(both(&base, &other).refused[0].why.contains("other units: ns against s"));
 
     let mut emulated = base.clone();
@@ -226,7 +226,7 @@ fn half_empty_and_hostile_records_are_compared_without_a_wrong_figure() {
             prop_oneof![
                 (0u64..5).prop_map(record::Key::Count),
                 any::<u64>().prop_map(record::Key::Count),
-                (0..words.len()).prop_map(move |at| record::Key::Word(words[at].to_owned())),
+                (0..words.len()).prop_map(move |at| record::Key::from(words[at])),
             ],
         ),
         0..5,

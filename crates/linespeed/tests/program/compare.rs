@@ -306,7 +306,7 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
     for (record, unit) in [(&mut a, "queries/s"), (&mut b, "new orders/s")] {
         let place = Where::new().with("workload", "database").with("threads", 1u32);
         let mut work = Measurement::new("workload.throughput", place, about(100.0));
-        work.unit = unit.to_owned();
+        work.unit = unit.into();
         record.measurements.push(work);
     }
     for (record, scope) in [(&mut a, "process"), (&mut b, "system")] {

@@ -93,8 +93,8 @@ pub fn keys(measurements: &[&Measurement]) -> Vec<String> {
     keys.extend(defined.iter().filter(|name| used(name)).map(|name| (*name).to_owned()));
     for m in measurements {
         for name in m.place.0.keys() {
-            if !keys.contains(name) {
-                keys.push(name.clone());
+            if !keys.iter().any(|key| name == key) {
+                keys.push(name.to_string());
             }
         }
     }

@@ -106,8 +106,8 @@ mod tests {
         let mut record = record();
         let mut m =
             Measurement::new("core.clock", Where::new().with("warp", 9u32).with("cpu", 1u32), vec![4.0; 6]);
-        m.metric = "flux.density".to_owned();
-        m.unit = "Wb".to_owned();
+        m.metric = "flux.density".into();
+        m.unit = "Wb".into();
         record.measurements.push(m);
         let tables = tables(&record, &Told::default(), 16);
         assert_eq!(tables.len(), 1);

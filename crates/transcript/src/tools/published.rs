@@ -255,12 +255,18 @@ fn figure(metric: &'static Metric, rest: &str) -> Result<Measurement, String> {
         match key {
             "method" => m.method = Some(value.to_owned()),
             "doubt" => m.doubt = Some(value.to_owned()),
-            "note" | "work" => m = m.with_detail(key, value),
-            key if metric.keys.contains(&key) => place = place.with(key, place_of(key, value)?),
-            key => {
-                let keys = metric.keys.join(", ");
-                return Err(format!("{} has no key {key}; it has {keys}, method, note, doubt", metric.name));
-            }
+            "note" => m = m.with_detail("note", value),
+            "work" => m = m.with_detail("work", value),
+            key => match metric.keys.iter().find(|known| **known == key) {
+                Some(known) => place = place.with(known, place_of(key, value)?),
+                None => {
+                    let keys = metric.keys.join(", ");
+                    return Err(format!(
+                        "{} has no key {key}; it has {keys}, method, note, doubt",
+                        metric.name
+                    ));
+                }
+            },
         }
     }
     m.place = place;
@@ -282,7 +288,7 @@ fn place_of(key: &str, value: &str) -> Result<Key, String> {
     }
     // Lists of CPUs are words, even of one CPU; so are names of pages and workloads.
     if matches!(key, "cpus" | "page" | "workload" | "event" | "thread") {
-        return Ok(Key::Word(value.to_owned()));
+        return Ok(Key::from(value));
     }
     Ok(match value {
         "true" => Key::Switch(true),
@@ -290,7 +296,7 @@ fn place_of(key: &str, value: &str) -> Result<Key, String> {
         _ => match (value.parse::<u64>(), numbers::plain(value)) {
             (Ok(count), _) => Key::Count(count),
             (_, Some(number)) => Key::Number(number),
-            _ => Key::Word(value.to_owned()),
+            _ => Key::from(value),
         },
     })
 }

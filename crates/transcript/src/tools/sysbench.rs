@@ -353,7 +353,7 @@ impl Reader for SysbenchReader {
             let mut m = Measurement::exact("workload.throughput", place(name), vec![told.0])
                 .with_detail("work", work);
             for (key, ms) in &self.latencies {
-                m = m.with_detail(key, *ms);
+                m.detail.insert(key.clone(), (*ms).into());
             }
             m.doubt.clone_from(&doubt);
             if let Some(from) = from {

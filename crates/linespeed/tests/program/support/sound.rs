@@ -19,8 +19,11 @@ pub fn record(text: &[u8]) -> Record {
     for measurement in &record.measurements {
         let metric = METRICS.iter().find(|metric| metric.name == measurement.metric);
         let metric = metric.unwrap_or_else(|| panic!("{} is no metric", measurement.metric));
-        let name =
-            format!("{} {}", measurement.metric, measurement.place.0.keys().cloned().collect::<String>());
+        let name = format!(
+            "{} {}",
+            measurement.metric,
+            measurement.place.0.keys().map(|key| key.as_str()).collect::<String>()
+        );
         assert_eq!(measurement.unit, metric.unit, "{name}");
         for key in measurement.place.0.keys() {
             assert!(metric.keys.contains(&key.as_str()), "{name} has the key {key}");
