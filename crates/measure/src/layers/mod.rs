@@ -8,6 +8,7 @@
 mod beside;
 mod crc;
 mod figures;
+pub mod guest;
 mod ticks;
 mod turns;
 mod user;
