@@ -49,7 +49,7 @@ pub enum Command {
     #[command(after_help = PLAN_HELP)]
     Plan(Plan),
     /// What makes measurements noisy here, and how to turn it off: for a command, or until it is put back
-    #[command(after_help = QUIET_HELP)]
+    #[command(after_help = QUIET_HELP, override_usage = QUIET_USAGE)]
     Quiet(Quiet),
     /// A record again, on the terminal or as a page
     Show(Show),
@@ -114,6 +114,14 @@ pub enum PerfFormat {
     Text,
     /// Comma-separated fields, as perf stat -x,
     Csv,
+}
+
+/// A list of CPUs. Two commas in a row are a slip, of which nobody knows what was meant.
+fn cpu_list(text: &str) -> Result<CpuList, String> {
+    if text.contains(',') && text.split(',').any(|part| part.trim().is_empty()) {
+        return Err("a number is missing beside a comma; write a list such as 0-3,8".to_owned());
+    }
+    text.parse().map_err(|error: record::cpu_list::CpuListError| error.to_string())
 }
 
 /// What stands between fields. perf takes `\t` for a tab and nothing else for anything but itself.
@@ -301,15 +309,27 @@ pub struct Quiet {
     pub command: Vec<std::ffi::OsString>,
 }
 
+const QUIET_USAGE: &str = "\
+linespeed quiet [--cpus LIST] [KNOB]...
+       linespeed quiet [--dry-run] [--cpus LIST] [KNOB]... [--drop-caches] [--warm FILE...] -- COMMAND...
+       linespeed quiet --apply|--dry-run [--cpus LIST] [KNOB]...
+       linespeed quiet --restore|--status
+       linespeed quiet --prove [--cpus LIST] [KNOB]... [-- COMMAND...]
+       linespeed quiet --root DIR [--dry-run] [--cpus LIST] [KNOB]...";
+
 const QUIET_HELP: &str = "\
 Without --apply, --restore and a command nothing is changed, and no root is needed. --cpus LIST names the CPUs that are to be \
 quiet: interrupts, the kernel's own work and other tasks go to the others, and a command is bound to them.
 
 What is set is written down before (root: in /var/lib/linespeed, others: in the state folder), and a process of its own puts it \
-back when this one is killed. What somebody else has changed since is left alone and named.
+back when this one is killed. What somebody else has changed since is left alone and named. One session stands at a time: a \
+command below another one's, or after --apply, runs as it is and is told what that leaves open.
+
+With a command --json tells what was set, how it ended and why it did not run on standard error, or in the file that --output \
+names: standard output is the command's own.
 
 Exit codes: 0 quiet, or done; 1 not quiet, or not all of it could be set or put back; 2 wrong usage; 3 could not do it. With a \
-command its own; 128+n when signal n ended it; 127 it was not found; 126 it cannot be run.";
+command its own (1 where that is 0 and not all could be put back); 128+n when signal n ended it; 127 it was not found; 126 it cannot be run.";
 
 /// Options of `show`.
 #[derive(Debug, Args)]
@@ -397,7 +417,7 @@ pub struct Measuring {
     #[arg(long, global = true)]
     pub full: bool,
     /// Measure on these CPUs only, for instance 0-3,8
-    #[arg(long, global = true, value_name = "LIST")]
+    #[arg(long, global = true, value_name = "LIST", value_parser = cpu_list)]
     pub cpus: Option<CpuList>,
     /// Make the machine quiet while it measures, as linespeed quiet does, and put everything back
     #[arg(long, global = true)]
@@ -431,8 +451,8 @@ impl From<Level> for Severity {
 /// Where results go.
 #[derive(Debug, Args)]
 pub struct Out {
-    /// The record (JSON) on standard output, and nothing else there; stat, whose command has standard output, prints it on
-    /// standard error in the report's place
+    /// The record (JSON) on standard output, and nothing else there; stat and quiet print it on standard error where a command
+    /// has standard output
     #[arg(long, global = true)]
     pub json: bool,
     /// Where the record goes (with `show --html`: the page); - is standard output
@@ -479,7 +499,7 @@ const IDLE: &[(&str, &[&str])] = &[
     ("list", &["--quick", "--full", "--fail-on", "--output", "--quiet-machine"]),
     ("stat", &["--quick", "--full", "--fail-on"]),
     ("plan", &["--quick", "--full", "--fail-on"]),
-    ("quiet", &["--quick", "--full", "--fail-on", "--output", "--quiet-machine"]),
+    ("quiet", &["--quick", "--full", "--fail-on", "--quiet-machine"]),
     ("import", &["--quiet-machine"]),
     ("compare", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
     ("show", &["--quick", "--full", "--cpus", "--quiet-machine"]),

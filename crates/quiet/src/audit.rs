@@ -2,6 +2,7 @@
 
 use record::CpuList;
 
+use crate::form::cpus;
 use crate::holds::dma_latency;
 use crate::knob::{Hold, Knob, Look, Scene, State, Way};
 use crate::knobs::KNOBS;
@@ -29,7 +30,8 @@ pub fn audit(scene: &Scene, names: &[&str]) -> Vec<Row> {
                 && !scene.live
                 && !why.contains("tree")
             {
-                *why = format!("this tree does not show it; on a running machine: {why}");
+                // Why a running machine lacks it says nothing of one of which some files were copied.
+                *why = "this tree does not show it".to_owned();
             }
             let needs = needs(scene, &look);
             Row { knob: *knob, look, needs }
@@ -114,11 +116,14 @@ pub fn refused(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Option<S
     let unknown = quiet.difference(online);
     let forbidden = quiet.difference(allowed);
     if !unknown.is_empty() {
-        Some(format!("CPU {unknown} is not online here; online are {online}"))
+        let are = if unknown.len() == 1 { "is" } else { "are" };
+        Some(format!("{} {are} not online here; online are {online}", cpus(&unknown)))
     } else if !forbidden.is_empty() {
-        Some(format!("CPU {forbidden} is not among those that this process may use: {allowed}"))
+        let are = if forbidden.len() == 1 { "is" } else { "are" };
+        Some(format!("{} {are} not among those that this process may use: {allowed}", cpus(&forbidden)))
     } else if !quiet.is_empty() && online.difference(quiet).is_empty() {
-        Some(format!("{quiet} are all CPUs that there are: one must be left to run everything else"))
+        let all = if quiet.len() == 1 { "is the only CPU there is" } else { "are all CPUs that there are" };
+        Some(format!("{} {all}: one must be left to run everything else", cpus(quiet)))
     } else {
         None
     }

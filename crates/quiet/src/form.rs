@@ -47,6 +47,11 @@ impl Form {
     }
 }
 
+/// CPUs in words: `CPU 1`, `CPUs 0-3`.
+pub fn cpus(list: &CpuList) -> String {
+    if list.len() == 1 { format!("CPU {list}") } else { format!("CPUs {list}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

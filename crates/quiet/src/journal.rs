@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -109,8 +109,10 @@ impl std::error::Error for Error {}
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Bytes of whole lines: what follows them was never finished.
-    whole: u64,
+    /// What was written, whole lines only: a file that somebody damages is written anew from it.
+    text: Vec<u8>,
+    /// Whether the steps came after this copy was made, so that it has the plan alone.
+    without_steps: bool,
 }
 
 impl Journal {
@@ -118,13 +120,17 @@ impl Journal {
     pub fn begin(folder: &Path, plan: &Plan) -> Result<Self, Error> {
         let path = folder.join(NAME);
         let text = line(plan).map_err(|error| Error::System(path.clone(), error))?;
+        if path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0) {
+            // Plans are renamed into place when they are whole: of an empty one nothing was ever set.
+            let _ = std::fs::remove_file(&path);
+        }
         if path.symlink_metadata().is_ok() {
             let why = "an earlier start's values stand; first: linespeed quiet --restore";
             return Err(Error::System(path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
         }
         clear_unfinished(folder);
         match write_new(folder, &path, text.as_bytes()) {
-            Ok(file) => Ok(Self { path, file, whole: text.len() as u64 }),
+            Ok(file) => Ok(Self { path, file, text: text.into_bytes(), without_steps: false }),
             Err(error) => {
                 // Nothing is changed yet: a plan that may not be on disk is no plan.
                 let _ = std::fs::remove_file(&path);
@@ -133,10 +139,10 @@ impl Journal {
         }
     }
 
-    /// Another hand on the same file.
+    /// Another hand on the same file, for a process that does not hear of later steps.
     pub fn spare(&self) -> Result<Self, Error> {
         let file = self.file.try_clone().map_err(|error| Error::System(self.path.clone(), error))?;
-        Ok(Self { path: self.path.clone(), file, whole: self.whole })
+        Ok(Self { path: self.path.clone(), file, text: self.text.clone(), without_steps: true })
     }
 
     /// Its descriptor, which a guardian keeps open.
@@ -144,38 +150,60 @@ impl Journal {
         self.file.as_raw_fd()
     }
 
-    /// Writes it again where somebody removed it, its folder perhaps too, while its values stand: what is open is still
-    /// whole.
+    /// Writes it again where somebody removed it, its folder perhaps too, or cut it while its values stand: what is open is
+    /// still whole then, or what was written is remembered.
     pub fn back_in_place(&self) -> Result<(), Error> {
-        match self.path.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            _ => return Ok(()),
-        }
         let system = |error: io::Error| Error::System(self.path.clone(), error);
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        crate::place::prepare(folder).map_err(|why| system(io::Error::other(why)))?;
-        let length = self.file.metadata().map_err(system)?.len().min(LONGEST);
-        let mut text = vec![0; length as usize];
-        self.file.read_exact_at(&mut text, 0).map_err(system)?;
-        if parse(&text).is_ok_and(|kept| kept.steps.last() == Some(&Step::Over)) {
+        let own = self.file.metadata().map_err(system)?;
+        let mut open = vec![0; own.len().min(LONGEST) as usize];
+        self.file.read_exact_at(&mut open, 0).map_err(system)?;
+        let whole = open.starts_with(&self.text);
+        let in_the_way = match self.path.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(_) => true,
+            Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => whole,
+            Ok(there) => !(there.is_file() && there.len() == 0),
+        };
+        if in_the_way {
             return Ok(());
         }
+        let text = if whole { open } else { self.remembered().map_err(system)? };
+        let over = line(&Step::Over).map_err(system)?;
+        if text.ends_with(over.as_bytes()) {
+            return Ok(());
+        }
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        crate::place::prepare(folder).map_err(|why| system(io::Error::other(why)))?;
         write_new(folder, &self.path, &text).map(drop).map_err(system)
+    }
+
+    /// What was written. A copy that knows the plan alone takes every value that is not as it was for one that was being
+    /// written.
+    fn remembered(&self) -> io::Result<Vec<u8>> {
+        let mut text = self.text.clone();
+        if self.without_steps
+            && let Ok(kept) = parse(&text)
+        {
+            for at in 0..kept.plan.changes.len() {
+                text.extend(line(&Step::Writing(at))?.into_bytes());
+            }
+        }
+        Ok(text)
     }
 
     /// Opens the journal that is there, to go on in it. A last line that a kill left without its end is cut off, so that the
     /// next one does not run into it.
     pub fn resume(folder: &Path) -> Result<Option<(Self, Kept)>, Error> {
-        let Some((kept, whole)) = read_whole(folder)? else { return Ok(None) };
+        let Some((kept, text)) = read_whole(folder, me())? else { return Ok(None) };
         let path = folder.join(NAME);
         let file = OpenOptions::new()
             .read(true)
             .append(true)
             .custom_flags(libc::O_NOFOLLOW)
             .open(&path)
-            .and_then(|file| file.set_len(whole).map(|()| file))
+            .and_then(|file| file.set_len(text.len() as u64).map(|()| file))
             .map_err(|error| Error::System(path.clone(), error))?;
-        Ok(Some((Self { path, file, whole }, kept)))
+        Ok(Some((Self { path, file, text, without_steps: false }, kept)))
     }
 
     /// Appends a step. After a kill in the middle of it the line lacks its end; on a full disk none of it stays.
@@ -183,11 +211,11 @@ impl Journal {
         let text = line(step).map_err(|error| Error::System(self.path.clone(), error))?;
         match self.file.write_all(text.as_bytes()) {
             Ok(()) => {
-                self.whole += text.len() as u64;
+                self.text.extend(text.into_bytes());
                 Ok(())
             }
             Err(error) => {
-                let _ = self.file.set_len(self.whole);
+                let _ = self.file.set_len(self.text.len() as u64);
                 Err(Error::System(self.path.clone(), error))
             }
         }
@@ -212,6 +240,11 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW)
             .open(&new)?;
+        if me() == 0 {
+            // Whoever uses the machine may know what root has set there, whatever root's mask is. Values of the kernel's files
+            // are no secret, and of a command its name alone is told.
+            file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        }
         file.write_all(text)?;
         file.sync_all()?;
         std::fs::rename(&new, path)?;
@@ -241,13 +274,30 @@ fn line(value: &impl Serialize) -> io::Result<String> {
     Ok(text)
 }
 
-/// The journal in a folder, if there is one that may be believed.
-pub fn read(folder: &Path) -> Result<Option<Kept>, Error> {
-    Ok(read_whole(folder)?.map(|(kept, _)| kept))
+/// The user that this process works for.
+fn me() -> u32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
 }
 
-/// As [`read`], with the bytes of its whole lines.
-fn read_whole(folder: &Path) -> Result<Option<(Kept, u64)>, Error> {
+/// The journal in a folder, if there is one that may be believed: this user's own.
+pub fn read(folder: &Path) -> Result<Option<Kept>, Error> {
+    Ok(read_whole(folder, me())?.map(|(kept, _)| kept))
+}
+
+/// The journal in one of root's folders, which others may read and nobody but root may write.
+pub fn read_of_root(folder: &Path) -> Result<Option<Kept>, Error> {
+    match std::fs::symlink_metadata(folder) {
+        Ok(there) if there.is_dir() && there.uid() == 0 && there.mode() & 0o022 == 0 => {
+            Ok(read_whole(folder, 0)?.map(|(kept, _)| kept))
+        }
+        // Whatever lies there, it is not root's.
+        _ => Ok(None),
+    }
+}
+
+/// As [`read`], of this owner, with the text of its whole lines. An empty one is none: nothing was ever set by it.
+fn read_whole(folder: &Path, owner: u32) -> Result<Option<(Kept, Vec<u8>)>, Error> {
     let path = folder.join(NAME);
     let system = |error: io::Error| Error::System(path.clone(), error);
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
@@ -260,11 +310,9 @@ fn read_whole(folder: &Path) -> Result<Option<(Kept, u64)>, Error> {
         Err(error) => return Err(system(error)),
     };
     let metadata = file.metadata().map_err(system)?;
-    // SAFETY: the call takes nothing and cannot fail.
-    let me = unsafe { libc::geteuid() };
     let doubt = if !metadata.is_file() {
         Some("it is no regular file")
-    } else if metadata.uid() != me {
+    } else if metadata.uid() != owner {
         Some("it belongs to somebody else")
     } else if metadata.mode() & 0o022 != 0 {
         Some("others may write it")
@@ -280,8 +328,12 @@ fn read_whole(folder: &Path) -> Result<Option<(Kept, u64)>, Error> {
     }
     let mut text = Vec::new();
     file.take(LONGEST).read_to_end(&mut text).map_err(system)?;
-    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
-    parse(&text).map(|kept| Some((kept, whole))).map_err(|why| Error::Corrupt(path, why))
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let kept = parse(&text).map_err(|why| Error::Corrupt(path, why))?;
+    text.truncate(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+    Ok(Some((kept, text)))
 }
 
 fn parse(text: &[u8]) -> Result<Kept, String> {

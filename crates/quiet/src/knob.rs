@@ -21,6 +21,10 @@ pub trait Knob: Sync {
     fn only_when_named(&self) -> bool {
         false
     }
+    /// Whether there is nothing to turn unless CPUs are named that are to be quiet.
+    fn needs_cpus(&self) -> bool {
+        false
+    }
 }
 
 /// What a knob may look at.

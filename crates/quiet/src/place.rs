@@ -10,18 +10,73 @@ use std::path::{Path, PathBuf};
 const LOCK: &str = "quiet.lock";
 /// The folder of root, which lives through a power loss.
 pub const SYSTEM: &str = "/var/lib/linespeed";
+/// Root's where that one cannot be written: it ends with the boot, as the values do.
+pub const OF_THE_BOOT: &str = "/run/linespeed";
+
+fn is_root() -> bool {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
 
 /// The folder for this user: root's is the machine's, another user's lies in the state folder given.
 pub fn folder(state: Option<&Path>) -> Option<PathBuf> {
+    if !is_root() {
+        return state.map(Path::to_owned);
+    }
+    let [lasting, of_the_boot] = [SYSTEM, OF_THE_BOOT].map(PathBuf::from);
+    // A journal is where it was begun, whatever was mounted since.
+    let elsewhere = has_journal(&of_the_boot) || !can_be_written(&lasting) && can_be_written(&of_the_boot);
+    Some(if elsewhere && !has_journal(&lasting) { of_the_boot } else { lasting })
+}
+
+fn has_journal(folder: &Path) -> bool {
+    std::fs::symlink_metadata(folder.join(crate::journal::NAME)).is_ok()
+}
+
+/// Whether this user may write a folder, or make it.
+fn can_be_written(folder: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let Some(there) = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()) else {
+        return false;
+    };
+    let Ok(there) = std::ffi::CString::new(there.as_os_str().as_bytes()) else { return false };
+    // SAFETY: a string that ends with a zero byte and lives until the call returns.
+    unsafe { libc::faccessat(libc::AT_FDCWD, there.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+}
+
+/// Whether a folder is somebody else's, as after `su` without `-`: nothing that this user wrote lies there.
+pub fn is_foreign(folder: &Path) -> bool {
     // SAFETY: the call takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } == 0 { Some(PathBuf::from(SYSTEM)) } else { state.map(Path::to_owned) }
+    let me = unsafe { libc::geteuid() };
+    match std::fs::symlink_metadata(folder) {
+        Ok(there) => there.uid() != me,
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+    }
+}
+
+/// Why nothing can be kept at a path, and the way out.
+fn told(path: &Path, error: &io::Error) -> String {
+    let why = match error.raw_os_error() {
+        Some(libc::EROFS) => "its file system is for reading only".to_owned(),
+        Some(libc::ENOSPC | libc::EDQUOT) => "there is no room left".to_owned(),
+        Some(libc::ELOOP) => {
+            "it is a symbolic link, which is not followed; look at it and remove it".to_owned()
+        }
+        Some(libc::ENOTDIR | libc::EEXIST) => "something on the way to it is no folder".to_owned(),
+        Some(libc::EISDIR) => "it is a folder; look at it and remove it".to_owned(),
+        Some(libc::EACCES | libc::EPERM) if !is_root() => {
+            "this user may not write there; let HOME or XDG_STATE_HOME name a folder of your own".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    format!("what knobs were cannot be written down, so none is set: {}: {why}", path.display())
 }
 
 /// Makes the folder where it is not there, and looks whether it may be trusted.
 pub fn prepare(folder: &Path) -> Result<(), String> {
-    let told = |error: io::Error| format!("{}: {error}", folder.display());
-    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(told)?;
-    let metadata = std::fs::symlink_metadata(folder).map_err(told)?;
+    let refused = |error: io::Error| told(folder, &error);
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(refused)?;
+    let metadata = std::fs::symlink_metadata(folder).map_err(refused)?;
     // SAFETY: the call takes nothing and cannot fail.
     let me = unsafe { libc::geteuid() };
     if !metadata.is_dir() {
@@ -51,9 +106,7 @@ pub fn living_holder(folder: &Path) -> Option<String> {
     let from = std::time::Instant::now();
     loop {
         let holder = holder(folder)?;
-        let number =
-            holder.strip_prefix("process ").and_then(|rest| rest.split_once(':')).map(|(pid, _)| pid);
-        let dead = number.is_some_and(|pid| !Path::new("/proc").join(pid).exists());
+        let dead = number_of(&holder).is_some_and(|pid| !lives(pid));
         if !dead || from.elapsed() > PATIENCE {
             return Some(holder);
         }
@@ -64,10 +117,48 @@ pub fn living_holder(folder: &Path) -> Option<String> {
 /// Putting back takes no longer, on the largest machines too.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// Root's journal, for another user who may only see that there is one.
-pub fn system_journal() -> Option<PathBuf> {
-    let path = Path::new(SYSTEM).join(crate::journal::NAME);
-    std::fs::symlink_metadata(&path).is_ok().then_some(path)
+/// The number of the process that has the lock, in its own words.
+pub fn number_of(holder: &str) -> Option<u32> {
+    holder.strip_prefix("process ")?.split_once(':')?.0.parse().ok()
+}
+
+/// Whether there is a process with this number, as far as this user may see.
+pub fn lives(pid: u32) -> bool {
+    Path::new("/proc").join(pid.to_string()).exists()
+}
+
+/// More than processes are ever nested; this bounds what numbers that change meanwhile cost.
+const MOST_NESTED: usize = 10_000;
+
+/// Whether this process was started below that one.
+pub fn is_below(pid: u32) -> bool {
+    let mut at = std::process::id();
+    for _ in 0..MOST_NESTED {
+        let Some(parent) = parent_of(at) else { return false };
+        if parent == pid {
+            return true;
+        }
+        at = parent;
+    }
+    false
+}
+
+/// The parent of a process; `None` for the first one.
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may hold any character (proc_pid_stat(5)).
+    let after = stat.rsplit_once(')')?.1;
+    after.split_ascii_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 0)
+}
+
+/// Root's journal, read by another user: what root has set, or why that cannot be told.
+pub fn of_root() -> Option<Result<crate::journal::Kept, String>> {
+    if is_root() {
+        return None;
+    }
+    let read =
+        |folder: &Path| crate::journal::read_of_root(folder).map_err(|error| error.to_string()).transpose();
+    [SYSTEM, OF_THE_BOOT].map(Path::new).into_iter().find_map(read)
 }
 
 /// What stands in the lock.
@@ -97,7 +188,7 @@ impl Lock {
     /// Takes the lock, or says who has it.
     pub fn take(folder: &Path, command: &str) -> Result<Self, Refused> {
         let path = folder.join(LOCK);
-        let system = |error: io::Error| Refused::System(format!("{}: {error}", path.display()));
+        let system = |error: io::Error| Refused::System(told(&path, &error));
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -107,6 +198,10 @@ impl Lock {
             .custom_flags(libc::O_NOFOLLOW)
             .open(&path)
             .map_err(system)?;
+        if !file.metadata().map_err(system)?.is_file() {
+            let why = "it is no regular file; look at it and remove it";
+            return Err(system(io::Error::other(why)));
+        }
         // SAFETY: a descriptor that is open.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             let error = io::Error::last_os_error();
@@ -145,6 +240,33 @@ mod tests {
             assert!(matches!(refused, Refused::Held(_)) && from.elapsed() < PATIENCE, "{refused:?}");
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_or_a_folder_is_refused_with_a_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().join(LOCK);
+        std::os::unix::fs::symlink("/etc/hostname", &lock).unwrap();
+        let refused = |folder: &Path| match Lock::take(folder, "test") {
+            Err(Refused::System(why)) => why,
+            other => panic!("{other:?}"),
+        };
+        let why = refused(folder.path());
+        assert!(why.contains("quiet.lock: it is a symbolic link") && why.contains("remove it"), "{why}");
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::create_dir(&lock).unwrap();
+        let why = refused(folder.path());
+        assert!(why.contains("it is a folder") && !why.contains("os error"), "{why}");
+    }
+
+    #[test]
+    fn who_was_started_below_whom_is_known() {
+        // SAFETY: takes nothing and cannot fail.
+        let parent = unsafe { libc::getppid() } as u32;
+        assert!(is_below(parent) && !is_below(std::process::id()) && !is_below(u32::MAX));
+        assert!(
+            number_of("process 12: linespeed quiet") == Some(12) && number_of("another process").is_none()
+        );
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub struct Request {
     pub folder: PathBuf,
     /// This boot, from `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
-    /// The command line, for those who ask who it was.
+    /// The command line, for those who ask who it was: whole in the lock, which is its owner's alone, and in the journal, which
+    /// all may read where it is root's, without the arguments of the command that it runs.
     pub command: String,
     /// When.
     pub date: String,
@@ -49,18 +50,38 @@ pub struct Session {
     _lock: Lock,
 }
 
-/// Looks at what stands in the journal; takes no lock and changes nothing.
+/// Looks at what stands in the journal; takes no lock and changes nothing. In somebody else's folder nothing of this user's
+/// stands.
 pub fn left(folder: &Path, boot: &str) -> Result<Left, String> {
-    let Some(kept) = journal::read(folder).map_err(|error| error.to_string())? else {
+    if place::is_foreign(folder) {
         return Ok(Left::Nothing);
-    };
-    Ok(if kept.plan.boot != boot {
+    }
+    let kept = journal::read(folder).map_err(|error| error.to_string())?;
+    Ok(kept.map_or(Left::Nothing, |kept| judged(kept, boot)))
+}
+
+/// What root's journal tells another user, or why it tells nothing; `None` for root, and where root has set nothing.
+pub fn left_by_root(boot: &str) -> Option<Result<Left, String>> {
+    Some(place::of_root()?.map(|kept| judged(kept, boot)))
+}
+
+fn judged(kept: Kept, boot: &str) -> Left {
+    if kept.plan.boot != boot {
         Left::OtherBoot(kept)
     } else if kept.plan.stays && kept.steps.contains(&journal::Step::Applied) {
         Left::Standing(kept)
     } else {
         Left::Orphaned(kept)
-    })
+    }
+}
+
+/// A command line up to the program that it runs: arguments may be nobody else's business.
+fn for_everybody(command: &str) -> String {
+    let Some((ours, theirs)) = command.split_once(" -- ") else { return command.to_owned() };
+    match theirs.split_once(' ') {
+        Some((program, _)) => format!("{ours} -- {program} …"),
+        None => command.to_owned(),
+    }
 }
 
 /// The changes, and with them what they would move.
@@ -125,7 +146,7 @@ impl Session {
     ) -> Result<(Self, Vec<Fared>), String> {
         let plan = Plan::new(
             request.boot.clone(),
-            request.command.clone(),
+            for_everybody(&request.command),
             request.date.clone(),
             request.stays,
             watched(files, changes),
@@ -153,8 +174,9 @@ impl Session {
         Ok((Self { journal, guardian, folder: request.folder.clone(), _lock: lock }, fared))
     }
 
-    /// Does something that is more than a value; it is undone with them. After an error nothing of it stands.
-    pub fn undertake(&mut self, undertaking: &Undertaking) -> Result<(), String> {
+    /// Does something that is more than a value; it is undone with them. What should be known of it; after an error nothing of
+    /// it stands.
+    pub fn undertake(&mut self, undertaking: &Undertaking) -> Result<Vec<String>, String> {
         self.journal
             .note(&journal::Step::Undertaking(undertaking.clone()))
             .map_err(|error| error.to_string())?;

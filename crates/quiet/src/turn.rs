@@ -64,7 +64,7 @@ impl Turn {
                     let of = if locked.len() == changes.len() {
                         String::new()
                     } else {
-                        format!("{} of {} values, {} first: ", locked.len(), changes.len(), first.path)
+                        format!("{} of its {} values, {} first: ", locked.len(), changes.len(), first.path)
                     };
                     self.left.push((name, format!("{of}{why}")));
                 }
@@ -93,6 +93,22 @@ impl Turn {
             }
             Way::ByHand(way) => self.not_by_us(named).push((name, format!("by hand: {way}"))),
         }
+    }
+
+    /// Leaves everything as it is but what the command itself is given: somebody else's session stands, and there is one at a
+    /// time. The knobs that would have been turned.
+    pub fn keep_to_the_commands(&mut self) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = Vec::new();
+        let turned = self
+            .changes
+            .drain(..)
+            .filter_map(|change| crate::knobs::find(&change.knob).map(|knob| knob.name()));
+        for name in turned.chain(self.undertakings.drain(..).map(|(name, _)| name)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// Where it is told that somebody else has to do it: who named it wants it done.

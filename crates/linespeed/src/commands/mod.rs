@@ -23,8 +23,14 @@ use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;
 
-/// Does what the command line says; returns the exit code.
+/// Does what the command line says; returns the exit code, which is not that of a success where something that was set could
+/// not be put back.
 pub fn run(options: &Options) -> Result<u8, Failure> {
+    let code = done(options)?;
+    Ok(if code == 0 && quiet::turned::is_something_not_back() { quiet::NOT_QUIET } else { code })
+}
+
+fn done(options: &Options) -> Result<u8, Failure> {
     match &options.command {
         None => run::everything(options),
         Some(Command::Run(run)) => run::some(options, run),

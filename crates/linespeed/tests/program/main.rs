@@ -13,6 +13,7 @@ mod output;
 mod plan;
 mod prove;
 mod quiet;
+mod quiet_told;
 mod records;
 mod reference;
 mod scale;

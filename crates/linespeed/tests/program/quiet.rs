@@ -10,15 +10,15 @@ use crate::support::started::heeding_signals;
 use crate::support::{Ran, alone, emulated, folder, linespeed, machines, program, ran, root, run, skipped};
 
 /// A value that every Linux with root has, and that hurts nobody for a moment.
-const FILE: &str = "/proc/sys/vm/stat_interval";
-const KNOB: &str = "stat-interval";
+pub const FILE: &str = "/proc/sys/vm/stat_interval";
+pub const KNOB: &str = "stat-interval";
 
-fn value() -> String {
+pub fn value() -> String {
     std::fs::read_to_string(FILE).unwrap().trim().to_owned()
 }
 
 /// The right to turn knobs of this machine: alone, as root, with a value that can be written; and what it was.
-fn may(test: &str) -> Option<(std::sync::RwLockWriteGuard<'static, ()>, String)> {
+pub fn may(test: &str) -> Option<(std::sync::RwLockWriteGuard<'static, ()>, String)> {
     let alone = alone();
     let why = if !root() {
         "it needs root"
@@ -38,7 +38,7 @@ fn may(test: &str) -> Option<(std::sync::RwLockWriteGuard<'static, ()>, String)>
 }
 
 /// Waits for others on this machine who have knobs turned.
-fn free() -> bool {
+pub fn free() -> bool {
     let from = Instant::now();
     while from.elapsed() < Duration::from_secs(30) {
         if ran(["quiet", "--status"]).code == Some(0) {
@@ -51,14 +51,14 @@ fn free() -> bool {
 
 /// It ended with this code, whatever it said.
 #[track_caller]
-fn ended(args: &[&str], code: i32) -> Ran {
+pub fn ended(args: &[&str], code: i32) -> Ran {
     let done = ran(args);
     assert_eq!(done.code, Some(code), "{done:?}");
     done
 }
 
 /// A child that does not outlive its test.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -71,7 +71,7 @@ impl Drop for Running {
 
 /// Waits until the value is what it was; the guardian needs a moment.
 #[track_caller]
-fn is_back(before: &str) {
+pub fn is_back(before: &str) {
     let from = Instant::now();
     while value() != before {
         assert!(from.elapsed() < Duration::from_secs(20), "{FILE} stays at {}", value());
@@ -80,7 +80,7 @@ fn is_back(before: &str) {
 }
 
 /// Starts a command under quiet and waits until it says that it runs.
-fn started(script: &str) -> Running {
+pub fn started(script: &str) -> Running {
     use std::io::Read;
     let mut command = linespeed(["quiet", KNOB, "--", "sh", "-c", script]);
     heeding_signals(&mut command);
@@ -89,7 +89,7 @@ fn started(script: &str) -> Running {
     Running(child)
 }
 
-fn send(pid: u32, signal: i32) {
+pub fn send(pid: u32, signal: i32) {
     // SAFETY: takes numbers; the process is a child of this test.
     unsafe { libc::kill(pid as i32, signal) };
 }
@@ -154,6 +154,15 @@ fn wrong_words_are_told_what_to_write() {
     ran(["quiet", "--warm", "/etc/hostname"]).misused(&["COMMAND"]);
     ran(["quiet", "--drop-caches"]).misused(&["COMMAND"]);
     ran(["quiet", "--full"]).fails(2, &["means nothing"]);
+    ran(["quiet", "--output", "file"]).fails(2, &["--output means nothing", "redirect standard output"]);
+    ran(["quiet", "--cpus", "0,,1"]).misused(&["beside a comma"]);
+    for name in ["affinity", "interrupts", "isolation", "shield", "workqueues"] {
+        for rest in [&["--apply"][..], &["--dry-run"], &["--", "true"]] {
+            let words = [&["quiet", name], rest].concat();
+            ran(words).fails(2, &[name, "is set for CPUs that are to be quiet", "--cpus LIST"]);
+        }
+    }
+    ran(["quiet", "shield", "affinity", "--apply"]).fails(2, &["shield, affinity are set", "need to know"]);
     ran(["inspect", "--quiet-machine"]).fails(2, &["means nothing"]);
     ran(["plan", "--quiet-machine"]).fails(2, &["--verify"]);
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
@@ -306,6 +315,10 @@ fn a_measurement_on_a_quiet_machine_says_which_knobs_were_set() {
     let done = ended(&["stat", "--quiet-machine", "--json", "--", "cat", FILE], 0);
     assert_eq!(done.stdout, "10\n");
     assert!(done.stderr.contains("\"set_to\": \"10\""), "{}", done.stderr);
+    let report = ended(&["stat", "--quiet-machine", "--", "cat", FILE], 0).stderr;
+    assert!(report.contains("Quiet machine, set for the run: ") && report.contains(KNOB), "{report}");
+    let report = ran(["run", "costs", "--quick", "--quiet-machine", "--output", "/dev/null"]).stdout;
+    assert!(report.contains("Quiet machine, set for the run: ") && report.contains(KNOB), "{report}");
     assert_eq!(value(), before);
 }
 

@@ -3,7 +3,7 @@
 use record::CpuList;
 
 use crate::change::Change;
-use crate::form::Form;
+use crate::form::{Form, cpus};
 use crate::knob::{Knob, Look, Scene, Way};
 
 /// `/proc/irq/N/smp_affinity_list`, and `default_smp_affinity` for interrupts that come later (Documentation/core-api/irq).
@@ -19,6 +19,10 @@ impl Knob for Interrupts {
 
     fn effect(&self) -> &'static str {
         "a device's interrupt stops whatever runs on the CPU that it goes to"
+    }
+
+    fn needs_cpus(&self) -> bool {
+        true
     }
 
     fn look(&self, scene: &Scene) -> Look {
@@ -65,8 +69,9 @@ impl Knob for Interrupts {
         }
         let stay = |look: Look| match fixed.as_slice() {
             [] => look,
+            [one] => look.note(format!("IRQ {one} may go to them and stays: the kernel places it itself")),
             some => look.note(format!(
-                "IRQ {} may go to them and stays: the kernel places it itself",
+                "IRQs {} may go to them and stay: the kernel places them itself",
                 some.join(", ")
             )),
         };
@@ -76,7 +81,7 @@ impl Knob for Interrupts {
             return stay(Look::steady(none));
         }
         let now = format!("{here} of {} may go to the quiet CPUs", numbers.len());
-        let noisy = Look::noisy(now, format!("on CPUs {rest}"), Way::Write(changes));
+        let noisy = Look::noisy(now, format!("on {}", cpus(&rest)), Way::Write(changes));
         if fixed.is_empty() {
             noisy.note("those that belong to one CPU refuse to move, and are named")
         } else {

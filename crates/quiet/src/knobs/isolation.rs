@@ -2,6 +2,7 @@
 
 use record::CpuList;
 
+use crate::form::cpus;
 use crate::knob::{Knob, Look, Scene, Way};
 
 /// What was isolated at boot. At run time a cpuset partition does the same for as long as it stands.
@@ -17,6 +18,10 @@ impl Knob for Isolation {
         "other tasks, the tick and the kernel's callbacks run on the CPU that measures"
     }
 
+    fn needs_cpus(&self) -> bool {
+        true
+    }
+
     fn look(&self, scene: &Scene) -> Look {
         let list = |path: &str| scene.text(path).map(|text| text.parse::<CpuList>().unwrap_or_default());
         let Some(isolated) = list("/sys/devices/system/cpu/isolated") else {
@@ -27,15 +32,15 @@ impl Knob for Isolation {
             return if isolated.is_empty() {
                 Look::steady("no CPU").note("with --cpus LIST those CPUs are looked at")
             } else {
-                Look::steady(format!("CPUs {isolated}"))
+                Look::steady(cpus(&isolated))
             };
         }
         let quiet = &scene.quiet;
         if quiet.is_subset(&isolated) && quiet.is_subset(&tickless) {
-            return Look::steady(format!("CPUs {isolated}, without the tick: {tickless}"));
+            return Look::steady(format!("{}, without the tick: {tickless}", cpus(&isolated)));
         }
-        let now = if isolated.is_empty() { "no CPU".to_owned() } else { format!("CPUs {isolated}") };
+        let now = if isolated.is_empty() { "no CPU".to_owned() } else { cpus(&isolated) };
         let boot = format!("isolcpus=managed_irq,domain,{quiet} nohz_full={quiet} rcu_nocbs={quiet}");
-        Look::noisy(now, format!("CPUs {quiet}"), Way::Boot(boot))
+        Look::noisy(now, cpus(quiet), Way::Boot(boot))
     }
 }

@@ -16,6 +16,10 @@ impl Knob for Shield {
         "whatever else runs on the machine runs on the command's CPUs too"
     }
 
+    fn needs_cpus(&self) -> bool {
+        true
+    }
+
     fn look(&self, scene: &Scene) -> Look {
         match &scene.shield {
             None if !scene.live => Look::absent("a captured tree does not tell the cgroup of a command"),

@@ -3,7 +3,7 @@
 use record::CpuList;
 
 use crate::change::Change;
-use crate::form::Form;
+use crate::form::{Form, cpus};
 use crate::knob::{Knob, Look, Scene, Way};
 
 /// `smt/control` for all cores, or, where CPUs are to be quiet, those siblings of theirs that are not (Documentation/ABI
@@ -99,7 +99,7 @@ impl Knob for Smt {
         } else {
             Way::Write(changes)
         };
-        let look = Look::noisy(now, format!("CPUs {off} off"), way);
-        if kept.is_empty() { look } else { look.note(format!("the kernel keeps CPU {kept} online")) }
+        let look = Look::noisy(now, format!("{} off", cpus(&off)), way);
+        if kept.is_empty() { look } else { look.note(format!("the kernel keeps {} online", cpus(&kept))) }
     }
 }

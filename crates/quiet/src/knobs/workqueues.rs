@@ -4,7 +4,7 @@ use record::CpuList;
 
 use super::interrupts::mask;
 use crate::change::Change;
-use crate::form::Form;
+use crate::form::{Form, cpus};
 use crate::knob::{Knob, Look, Scene, Way};
 
 /// `/sys/devices/virtual/workqueue/cpumask` (Documentation/core-api/workqueue.rst).
@@ -22,6 +22,10 @@ impl Knob for Workqueues {
         "work that the kernel puts off (writing back, networking, drivers) runs on any CPU, also on one that measures"
     }
 
+    fn needs_cpus(&self) -> bool {
+        true
+    }
+
     fn look(&self, scene: &Scene) -> Look {
         if scene.quiet.is_empty() {
             return match scene.files.read(FILE) {
@@ -34,7 +38,7 @@ impl Knob for Workqueues {
         }
         let rest = scene.rest();
         match Change::to(scene.files, self.name(), FILE, Form::CpuMask, &mask(&rest)) {
-            Ok(None) => Look::steady(format!("on CPUs {rest}")),
+            Ok(None) => Look::steady(format!("on {}", cpus(&rest))),
             Ok(Some(change))
                 if CpuList::from_mask(&change.old)
                     .is_ok_and(|cpus| cpus.intersection(&scene.quiet).is_empty()) =>
@@ -42,7 +46,7 @@ impl Knob for Workqueues {
                 Look::steady("not on the quiet CPUs")
             }
             Ok(Some(change)) => {
-                Look::noisy("on all CPUs", format!("on CPUs {rest}"), Way::Write(vec![change]))
+                Look::noisy("on all CPUs", format!("on {}", cpus(&rest)), Way::Write(vec![change]))
             }
             Err(refusal) if refusal.is_missing() => {
                 Look::absent("this kernel does not tell where it runs its work")

@@ -164,6 +164,62 @@ fn a_journal_that_somebody_removes_is_written_again_and_everything_comes_back() 
 }
 
 #[test]
+fn a_journal_that_somebody_empties_or_cuts_takes_nothing_from_putting_back() {
+    for length in [0, 40, 700] {
+        let machine = machine();
+        let before = machine.values();
+        let request = machine.request(false);
+        let files = Tree::new(&machine.root);
+        let begun = Session::start(&files, lock(&request).unwrap(), &request, machine.changes(), || {});
+        let (session, _) = begun.unwrap();
+        let path = machine.state.path().join(journal::NAME);
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
+        let came = session.end(&files).unwrap();
+        assert!(came.len() == FILES.len() && came.iter().all(|(_, came)| *came == Came::Back), "{came:?}");
+        assert_eq!(machine.values(), before);
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn killed_with_its_journal_cut_the_guardian_knows_the_plan_and_puts_everything_back() {
+    for length in [0, 40, 700] {
+        let machine = machine();
+        let before = machine.values();
+        let path = machine.state.path().join(journal::NAME);
+        let guarded = machine.in_a_process(false, |_| {
+            std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
+            kill_me();
+        });
+        machine.settled();
+        if guarded {
+            assert_eq!(machine.values(), before, "cut to {length} bytes");
+        }
+    }
+}
+
+#[test]
+fn an_empty_journal_is_none_and_stands_in_nobodys_way() {
+    let machine = machine();
+    let path = machine.state.path().join(journal::NAME);
+    std::fs::write(&path, "").unwrap();
+    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Nothing)));
+    let before = machine.values();
+    machine.in_a_process(true, |_| {});
+    machine.settled();
+    assert_ne!(machine.values(), before);
+    restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    assert_eq!(machine.values(), before);
+}
+
+#[test]
+fn what_a_command_was_given_is_nobody_elses_business() {
+    assert_eq!(for_everybody("linespeed quiet --apply"), "linespeed quiet --apply");
+    assert_eq!(for_everybody("linespeed quiet -- make"), "linespeed quiet -- make");
+    assert_eq!(for_everybody("linespeed quiet -- mysql -psecret"), "linespeed quiet -- mysql …");
+}
+
+#[test]
 fn a_journal_that_is_over_is_not_written_again() {
     let machine = machine();
     let request = machine.request(false);

@@ -20,11 +20,11 @@ pub enum Undertaking {
 }
 
 impl Undertaking {
-    /// Does it. After an error it is to be undone.
-    pub fn begin(&self) -> Result<(), String> {
+    /// Does it; what should be known of it, in words. After an error it is to be undone.
+    pub fn begin(&self) -> Result<Vec<String>, String> {
         match self {
-            Undertaking::Shield(shield) => shield.make(),
-            Undertaking::Swap(areas) => areas.off(),
+            Undertaking::Shield(shield) => Ok(shield.make()?.into_iter().collect()),
+            Undertaking::Swap(areas) => areas.off().map(|()| Vec::new()),
         }
     }
 

@@ -5,6 +5,7 @@
 //! which all tasks of the own group go that may run on all its CPUs (Documentation/admin-guide/cgroup-v1/cpusets.rst).
 //! Tasks that somebody has bound stay: the kernel would forget what they were bound to.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -14,6 +15,8 @@ use machine::Root;
 use machine::cgroups::{Cgroups, Version};
 use record::CpuList;
 use serde::{Deserialize, Serialize};
+
+use crate::form::cpus;
 
 /// What the shield is made of, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,8 +113,8 @@ impl Shield {
         format!("{}/linespeed-rest-{}", self.parent, self.mark)
     }
 
-    /// Makes the groups and clears the CPUs.
-    pub fn make(&self) -> Result<(), String> {
+    /// Makes the groups and clears the CPUs. Who stays on them all the same, in words.
+    pub fn make(&self) -> Result<Option<String>, String> {
         let quiet = self.quiet_folder();
         let made = |folder: &str| fs::create_dir(folder).map_err(|error| format!("{folder}: {error}"));
         if self.version == 2 {
@@ -123,7 +126,7 @@ impl Shield {
             let partition = format!("{quiet}/cpuset.cpus.partition");
             write(&partition, "isolated")?;
             let now = read(&partition)?;
-            return if now == "isolated" { Ok(()) } else { Err(format!("the kernel says: {now}")) };
+            return if now == "isolated" { Ok(None) } else { Err(format!("the kernel says: {now}")) };
         }
         let rest = self.rest_folder();
         for (folder, cpus) in [(&quiet, &self.quiet), (&rest, &self.rest)] {
@@ -131,31 +134,37 @@ impl Shield {
             write(&format!("{folder}/cpuset.mems"), &self.mems)?;
             write(&format!("{folder}/cpuset.cpus"), &cpus.to_string())?;
         }
-        self.clear(&rest);
-        Ok(())
+        Ok(told(&self.clear(&rest), &self.quiet))
     }
 
-    /// Moves all tasks that may run on all CPUs. The kernel keeps those that belong to one CPU.
-    fn clear(&self, rest: &str) {
+    /// Moves all tasks that may run on all CPUs; those of programs that stay on the quiet ones, by number and name. The kernel
+    /// keeps its own that belong to one CPU.
+    fn clear(&self, rest: &str) -> BTreeMap<String, String> {
         let all = self.quiet.union(&self.rest);
-        let mut stay = std::collections::HashSet::new();
+        let mut stay = BTreeMap::new();
+        let mut looked_at = HashSet::new();
         for _ in 0..PASSES {
-            let Ok(tasks) = read(&format!("{}/tasks", self.parent)) else { return };
+            let Ok(tasks) = read(&format!("{}/tasks", self.parent)) else { break };
             let mut moved = 0;
             for task in tasks.lines() {
-                if stay.contains(task) {
+                if looked_at.contains(task) {
                     continue;
                 }
-                if is_free(task, &all) && write(&format!("{rest}/tasks"), task).is_ok() {
+                let Some(seen) = Task::read(task) else { continue };
+                if all.is_subset(&seen.cpus) && write(&format!("{rest}/tasks"), task).is_ok() {
                     moved += 1;
-                } else {
-                    stay.insert(task.to_owned());
+                    continue;
                 }
+                if seen.is_a_programs && !seen.cpus.intersection(&self.quiet).is_empty() {
+                    stay.insert(task.to_owned(), seen.name);
+                }
+                looked_at.insert(task.to_owned());
             }
             if moved == 0 {
-                return;
+                break;
             }
         }
+        stay
     }
 
     /// Puts a process into the command's group.
@@ -196,15 +205,98 @@ impl Shield {
                 std::thread::sleep(PAUSE);
             }
         }
-        Err(format!("{folder} does not get empty; {last}"))
+        Err(in_the_way(folder, list, &last))
     }
 }
 
-/// Whether a task may run on all of these CPUs.
-fn is_free(task: &str, all: &CpuList) -> bool {
-    let status = fs::read_to_string(format!("/proc/{task}/status")).unwrap_or_default();
-    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    allowed.and_then(|list| list.trim().parse::<CpuList>().ok()).is_some_and(|list| all.is_subset(&list))
+/// A task as the kernel shows it.
+struct Task {
+    name: String,
+    cpus: CpuList,
+    /// Whether it is a program's, and not the kernel's own.
+    is_a_programs: bool,
+}
+
+impl Task {
+    /// `None` where it has ended.
+    fn read(task: &str) -> Option<Self> {
+        let status = fs::read_to_string(format!("/proc/{task}/status")).ok()?;
+        let field = |key: &str| {
+            status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
+        };
+        Some(Self {
+            name: field("Name").unwrap_or_default().to_owned(),
+            cpus: field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default(),
+            // The kernel's own have no memory of programs.
+            is_a_programs: field("VmSize").is_some(),
+        })
+    }
+}
+
+/// Tasks that are named in one line.
+const NAMED: usize = 5;
+
+/// Some tasks by name and number.
+fn listed<'a>(tasks: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> String {
+    let more = tasks.len().saturating_sub(NAMED);
+    let named: Vec<String> = tasks.take(NAMED).map(|(task, name)| format!("{name} ({task})")).collect();
+    let named = named.join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
+/// Who stays on the quiet CPUs; `None` where nobody does.
+fn told(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<String> {
+    if stay.is_empty() {
+        return None;
+    }
+    let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
+    let there = cpus(quiet);
+    Some(format!(
+        "{who} may still run on {there}: bound by somebody, and left as bound; to move: taskset -cp LIST NUMBER"
+    ))
+}
+
+/// Why a group stays: whom or what it has.
+fn in_the_way(folder: &str, list: &str, last: &str) -> String {
+    let tasks = fs::read_to_string(format!("{folder}/{list}")).unwrap_or_default();
+    let named: Vec<(&str, String)> = tasks
+        .lines()
+        .map(|task| (task, Task::read(task).map_or_else(|| "?".to_owned(), |task| task.name)))
+        .collect();
+    let mut ways = Vec::new();
+    if !named.is_empty() {
+        let why = if last.is_empty() { String::new() } else { format!(" ({last})") };
+        let who = listed(named.iter().map(|(task, name)| (*task, name.as_str())));
+        ways.push(format!("{who} cannot be moved out of it{why}; end that"));
+    }
+    let groups: Vec<String> = groups_below(Path::new(folder));
+    if !groups.is_empty() {
+        ways.push(format!("somebody has made groups in it: {}; remove them", groups.join(", ")));
+    }
+    let ways =
+        if ways.is_empty() { "something in the kernel still holds it".to_owned() } else { ways.join("; ") };
+    format!("the group cannot be removed: {ways}, then linespeed quiet --restore")
+}
+
+/// The groups below one, with the processes in them.
+fn groups_below(folder: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let text = fs::read_to_string(entry.path().join("cgroup.procs")).unwrap_or_default();
+        let named: Vec<(&str, String)> =
+            text.lines().filter_map(|pid| Some((pid, Task::read(pid)?.name))).collect();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        all.push(if named.is_empty() {
+            name
+        } else {
+            format!("{name} with {}", listed(named.iter().map(|(pid, name)| (*pid, name.as_str()))))
+        });
+    }
+    all.sort();
+    all
 }
 
 /// Whether another group below this one has CPUs of its own.

@@ -37,6 +37,29 @@ fn knobs(conditions: &Conditions, set: bool) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
+/// In a line, which knobs were set for the run (`--quiet-machine`); `None` where none was to be.
+pub fn quiet(conditions: &Conditions) -> Option<String> {
+    let names = |set: bool| {
+        let mut names: Vec<&str> = Vec::new();
+        for knob in
+            conditions.knobs.iter().filter(|knob| (knob.set_to.is_some() && knob.not_set.is_none()) == set)
+        {
+            if !names.contains(&knob.name.as_str()) {
+                names.push(&knob.name);
+            }
+        }
+        names
+    };
+    let (set, not) = (names(true), names(false));
+    let set_words = match (set.as_slice(), not.as_slice()) {
+        ([], []) => return None,
+        ([], _) => "no knob could be set".to_owned(),
+        (some, _) => format!("set for the run: {}", some.join(", ")),
+    };
+    let not_words = if not.is_empty() { String::new() } else { format!("; not set: {}", not.join(", ")) };
+    Some(format!("Quiet machine, {set_words}{not_words}."))
+}
+
 /// The conditions as a table with before and after side by side.
 pub fn table(conditions: &Conditions) -> Table {
     let before = snapshot(&conditions.before);
@@ -173,5 +196,26 @@ mod tests {
         assert_eq!(find("THP"), Some("always; after the run never"));
         assert_eq!(find("Boost"), Some("on"));
         assert_eq!(find("Swap"), None);
+    }
+
+    #[test]
+    fn knobs_that_were_set_for_a_run_are_told_in_a_line() {
+        let knob = |name: &str, why: Option<&str>| record::Knob {
+            name: name.to_owned(),
+            was: "1".to_owned(),
+            set_to: why.is_none().then(|| "0".to_owned()),
+            not_set: why.map(str::to_owned),
+        };
+        let told = |knobs: Vec<record::Knob>| quiet(&Conditions { knobs, ..Conditions::default() });
+        assert_eq!(told(vec![]), None);
+        let (thp, boost, irq) = (knob("thp", None), knob("boost", None), knob("interrupts", Some("busy")));
+        assert_eq!(
+            told(vec![boost.clone(), boost, thp, irq.clone()]).as_deref(),
+            Some("Quiet machine, set for the run: boost, thp; not set: interrupts.")
+        );
+        assert_eq!(
+            told(vec![irq]).as_deref(),
+            Some("Quiet machine, no knob could be set; not set: interrupts.")
+        );
     }
 }

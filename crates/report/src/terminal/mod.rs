@@ -18,6 +18,7 @@ mod tree;
 use record::words::Word;
 use record::{Comparison, Machine, Record};
 
+pub use crate::contents::conditions::quiet as quiet_machine;
 use crate::contents::inventory;
 use crate::text::{clean, width};
 pub use import::Extent;

@@ -4,7 +4,7 @@ use super::Style;
 use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::table::{Table, Weight};
-use crate::text::{pad_right, width};
+use crate::text::{pad_right, plural, width};
 
 /// How a knob stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct Audit {
     pub knobs: Vec<Audited>,
     /// How noisy the machine was when it was measured, a sentence each.
     pub noise: Vec<String>,
+    /// Whether it is a captured machine, of which only some is to be seen.
+    pub captured: bool,
     /// What to do, a sentence each.
     pub remarks: Vec<String>,
 }
@@ -61,9 +63,18 @@ pub fn knobs(audit: &Audit, style: &Style) -> String {
     let of = |stand: Stand| audit.knobs.iter().filter(move |knob| knob.stand == stand);
     let noisy = of(Stand::Noisy).count();
     screen.line(&[Span::strong(match noisy {
+        0 if audit.captured => {
+            let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
+            format!("Of the {seen} that this tree shows, none adds noise that could be turned off.")
+        }
         0 => {
             let here = audit.knobs.len() - of(Stand::Absent).count();
             format!("Quiet: none of the {here} knobs that are here adds noise that could be turned off.")
+        }
+        noisy if audit.captured => {
+            let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
+            let add = if noisy == 1 { "adds" } else { "add" };
+            format!("Of the {seen} that this tree shows, {noisy} {add} noise to measurements.")
         }
         1 => "1 knob adds noise to measurements.".to_owned(),
         many => format!("{many} knobs add noise to measurements."),
@@ -80,7 +91,7 @@ pub fn knobs(audit: &Audit, style: &Style) -> String {
     }
     let absent: Vec<&Audited> = of(Stand::Absent).collect();
     if !absent.is_empty() {
-        screen.heading("Not here");
+        screen.heading(if audit.captured { "Not in this tree" } else { "Not here" });
         let column = column(absent.iter().map(|knob| knob.name.as_str()));
         for knob in absent {
             let first = format!("  {}", pad_right(&knob.name, column));
@@ -211,6 +222,7 @@ mod tests {
             knobs: knobs_of.to_vec(),
             noise: vec!["wake-up p99 was 60 µs".to_owned()],
             remarks: vec!["linespeed quiet --apply".to_owned()],
+            captured: false,
         };
         for columns in [40, 80, 160] {
             let text = knobs(&audit, &Style { width: columns, color: false });

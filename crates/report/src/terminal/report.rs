@@ -8,6 +8,7 @@ use super::screen::Screen;
 use crate::chart;
 use crate::chart::heat::Heat;
 use crate::contents::blocks::{Part, Room, blocks};
+use crate::contents::conditions;
 use crate::contents::provenance;
 use crate::contents::summary::{self, remedy_parts};
 use crate::table::Table;
@@ -33,6 +34,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
         screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
     }
     screen.paragraph(&[], Tone::Quiet, &summary::origin(record));
+    quiet_machine(screen, record, "");
     contradictions(screen, record);
     resources(screen, record);
     findings(screen, record);
@@ -45,6 +47,13 @@ pub fn write(screen: &mut Screen, record: &Record) {
     if let Some(table) = provenance::outputs(record) {
         screen.heading(provenance::STOOD);
         screen.table(&table, 2);
+    }
+}
+
+/// Which knobs were set for the run, where that was asked for.
+pub(super) fn quiet_machine(screen: &mut Screen, record: &Record, indent: &str) {
+    if let Some(line) = conditions::quiet(&record.conditions) {
+        screen.paragraph(&[Span::plain(indent)], Tone::Plain, &line);
     }
 }
 

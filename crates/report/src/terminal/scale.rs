@@ -58,6 +58,7 @@ pub fn scale_briefly(record: &Record, style: &Style) -> String {
     if !command.is_empty() {
         screen.paragraph(&[Span::strong("  ")], Tone::Strong, &command);
     }
+    super::report::quiet_machine(&mut screen, record, "  ");
     let mut placements: Vec<&str> = Vec::new();
     for m in record.of("workload.throughput") {
         if let Some(placement) = m.place.word("placement")

@@ -20,6 +20,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
         screen.paragraph(&[Span::plain("  ")], Tone::Strong, &early);
     }
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, &ends(time));
+    super::report::quiet_machine(screen, record, "  ");
     if let Some(bound) = &record.diagnosis.bound {
         screen.blank();
         let first = [Span::strong("Bound by "), Span::strong(by(&bound.by)), Span::plain(": ")];

@@ -8,6 +8,7 @@ use measure::recipes::template::{Template, Values};
 use record::plan::{Plan as Layout, Policy, Process, Verification};
 use record::{CpuList, Mark, units};
 
+use crate::commands::quiet::turned;
 use crate::commands::scale::{FILES_A_COPY, raise_file_limit, timeout};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
@@ -22,11 +23,16 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     let timeout = timeout(plan.timeout.as_deref())?;
     let command: Vec<Template> =
         plan.command.iter().map(|word| Template::typed_with(word, &PLACES)).collect();
-    let (planned, how) = planned(&command, made)?;
+    let (planned, mut how) = planned(&command, made)?;
     let unbound = unbound(made, &planned, options.measuring.cpus.as_ref());
     let stop = signals::install();
     raise_file_limit(planned.len() as u64 * FILES_A_COPY);
-    let _turned = crate::commands::quiet::turned::for_measuring(options)?;
+    let turned = turned::for_measuring(options)?;
+    let knobs = turned::knobs(turned.as_ref());
+    if let Some(quiet) = report::terminal::quiet_machine(&record::Conditions { knobs, ..Default::default() })
+    {
+        how = format!("{how} {quiet}");
+    }
     // Before any process is started, and the last to go.
     let guard = Guard::new(None);
     let how_to_run = layout::Options {

@@ -21,15 +21,19 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     let rows = audit(&scene, names);
     let noise = if root.is_live() { Noise::known_here() } else { Noise::default() };
     let quiet = is_quiet(&rows);
-    let left = if root.is_live() { super::folder().ok().and_then(|f| super::left_behind(&f)) } else { None };
+    let left = match super::folder() {
+        Ok(folder) if root.is_live() => super::left_behind(&folder),
+        _ => Ok(None),
+    };
     let text = if options.out.json {
-        format!("{:#}\n", to_json(&rows, &noise, quiet, left.as_deref()))
+        format!("{:#}\n", to_json(&rows, &noise, quiet, left.as_ref()))
     } else if options.out.quiet_output {
         String::new()
     } else {
         let audit = Audit {
             knobs: rows.iter().map(|row| audited(row, &noise)).collect(),
             noise: noise.lines().to_vec(),
+            captured: !root.is_live(),
             remarks: remarks(root, &rows, &noise, left),
         };
         report::terminal::knobs(&audit, &output::style(&options.out))
@@ -66,18 +70,24 @@ fn set_by(row: &Row) -> String {
     let root = row.needs.as_deref().is_some_and(|needs| needs.starts_with("root"));
     let how = match &row.look.way {
         Way::None => return String::new(),
-        Way::Boot(_) => return "at boot".to_owned(),
-        Way::ByHand(_) => return "by hand".to_owned(),
+        Way::Boot(_) => return "boot".to_owned(),
+        Way::ByHand(_) => return "hand".to_owned(),
+        // Of a captured machine it is said who could, whoever that is there.
+        Way::Write(_) | Way::Undertake(_) if is_captured(row) => return "root".to_owned(),
+        Way::Hold(_) if is_captured(row) => return "a process".to_owned(),
         Way::Write(_) | Way::Undertake(Undertaking::Swap(_)) => "--apply",
         Way::Hold(_) | Way::Undertake(Undertaking::Shield(_)) => "-- COMMAND",
     };
     match &row.needs {
         None => how.to_owned(),
-        // Of a captured machine it is said how, whoever might do it there.
-        Some(needs) if needs.starts_with("this machine") => how.to_owned(),
         Some(_) if root => format!("{how}, root"),
         Some(_) => format!("{how}, not here"),
     }
+}
+
+/// Whether it was looked at in a captured tree.
+fn is_captured(row: &Row) -> bool {
+    row.needs.as_deref().is_some_and(|needs| needs.starts_with("this machine"))
 }
 
 /// What else is to be said of how it is set: the line for boot, what to do by hand, what is lacking.
@@ -86,7 +96,7 @@ fn advice(row: &Row) -> Option<String> {
         (Way::Boot(parameters), _) => Some(format!("on the kernel's command line: {parameters}")),
         (Way::ByHand(way), _) => Some(way.clone()),
         (Way::Write(_) | Way::Hold(_) | Way::Undertake(_), Some(needs))
-            if needs != "root" && !needs.starts_with("this machine") =>
+            if needs != "root" && !is_captured(row) =>
         {
             Some(format!("needs {needs}"))
         }
@@ -95,11 +105,15 @@ fn advice(row: &Row) -> Option<String> {
 }
 
 /// What to do next, and what should be known beside the table.
-fn remarks(root: &Root, rows: &[Row], noise: &Noise, left: Option<String>) -> Vec<String> {
-    let mut remarks: Vec<String> = left.into_iter().collect();
+fn remarks(root: &Root, rows: &[Row], noise: &Noise, left: Result<Option<String>, String>) -> Vec<String> {
     if !root.is_live() {
-        return remarks;
+        return Vec::new();
     }
+    let mut remarks: Vec<String> = match left {
+        Ok(left) => left.into_iter().collect(),
+        // Nothing can be set before that is out of the way.
+        Err(why) => return vec![format!("Nothing can be set now: {why}")],
+    };
     let settable = |row: &&Row| row.disturbs() && matches!(row.look.way, Way::Write(_) | Way::Hold(_));
     let all: Vec<&Row> = rows.iter().filter(settable).collect();
     let open = all.iter().filter(|row| row.needs.is_none()).count();
@@ -121,7 +135,7 @@ fn remarks(root: &Root, rows: &[Row], noise: &Noise, left: Option<String>) -> Ve
     remarks
 }
 
-fn to_json(rows: &[Row], noise: &Noise, quiet: bool, left: Option<&str>) -> Value {
+fn to_json(rows: &[Row], noise: &Noise, quiet: bool, left: Result<&Option<String>, &String>) -> Value {
     let one = |row: &Row| {
         let look = &row.look;
         let (state, why) = match &look.state {
@@ -162,7 +176,8 @@ fn to_json(rows: &[Row], noise: &Noise, quiet: bool, left: Option<&str>) -> Valu
     json!({
         "quiet": quiet,
         "noise": noise.lines(),
-        "left_behind": left,
+        "left_behind": left.ok(),
+        "in_the_way": left.err(),
         "knobs": rows.iter().map(one).collect::<Vec<_>>(),
     })
 }

@@ -8,18 +8,53 @@ use ::quiet::turn::Purpose;
 use machine::Root;
 use measure::child::{Child, Exit, Guard, Process, SpawnError, Spec, Watcher, wait_all};
 use record::CpuList;
-use serde_json::json;
 
-use super::caches;
-use super::turned::{self, Turned};
+use super::turned::{self, Outcome, Turned};
+use super::{caches, json};
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
-use crate::{output, signals};
+use crate::{files, output, signals};
 
-/// Runs the command; its exit code.
+/// Runs the command; its exit code. With `--json` what became of it is told once, however it ended.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
+    if !options.out.json {
+        return attempt(options, quiet, names, &mut Vec::new());
+    }
+    let destination = crate::commands::output_file(options);
+    if let Some(path) = &destination {
+        files::check_writable(path)?;
+    }
+    let mut outcomes = Vec::new();
+    let (code, error) = match attempt(options, quiet, names, &mut outcomes) {
+        Ok(code) => (code, None),
+        Err(usage @ Failure::Usage(_)) => return Err(usage),
+        Err(failure) => (failure.code(), Some(failure.to_string())),
+    };
+    let told = json!({
+        "turned": json::outcomes(&outcomes),
+        "exit": code,
+        "error": error,
+        "all_is_back": !turned::is_something_not_back(),
+    });
+    let text = format!("{told:#}\n");
+    match (&destination, &options.out.output) {
+        (Some(path), _) => files::write(path, &text)?,
+        // --output -: the user wants it beside what the command prints.
+        (None, Some(_)) => output::print(&text)?,
+        (None, None) => output::print_error(&text),
+    }
+    Ok(code)
+}
+
+fn attempt(
+    options: &Options,
+    quiet: &Quiet,
+    names: &[&'static str],
+    outcomes: &mut Vec<Outcome>,
+) -> Result<u8, Failure> {
     let stop = signals::install();
     let mut turned = Turned::begin(options, names, Purpose::ForACommand)?;
+    turned.outcomes().clone_into(outcomes);
     // After the guardian, which has to outlive what this one ends.
     let mut guard = Guard::new(None);
     if let Some(signal) = stop.signal() {
@@ -39,6 +74,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let spec = Spec { env: &env, gate: true, ..Spec::new(&quiet.command) };
     let mut child = spawn(&spec, &mut turned).map_err(Failure::Refused)?;
     dress(child.pid(), &mut turned);
+    turned.outcomes().clone_into(outcomes);
     refuse_named(&turned, names)?;
     stand_aside(options);
     super::tell(options, &turned);
@@ -47,18 +83,12 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     child.started().map_err(Failure::Refused)?;
     let ended = wait_all(&mut [&mut child], stop, None, &mut Ending).pop();
     guard.dismiss();
-    let outcomes = turned.outcomes().to_vec();
     turned.end();
-    let code = match ended.map(|ended| ended.exit) {
+    Ok(match ended.map(|ended| ended.exit) {
         Some(Exit::Code(code)) => code as u8,
         Some(Exit::Signal(signal) | Exit::Stopped(signal)) => 128u8.wrapping_add(signal as u8),
         Some(Exit::TimedOut) | None => 3,
-    };
-    if options.out.json {
-        let told = json!({"turned": turned::outcomes_json(&outcomes), "exit": code});
-        output::print_error(&format!("{told:#}\n"));
-    }
-    Ok(code)
+    })
 }
 
 /// Starts the command up to its gate, with fixed addresses where that was asked for.

@@ -1,9 +1,12 @@
 //! `linespeed quiet`: what makes measurements noisy here, turned off and put back.
 
 mod audit;
+mod by_root;
 mod caches;
 mod command;
+mod json;
 mod noise;
+mod over;
 mod prove;
 mod text;
 pub mod turned;
@@ -22,17 +25,20 @@ use measure::pin;
 use record::CpuList;
 use serde_json::json;
 
+use by_root::ByRoot;
+
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
 use crate::{files, output, signals};
 use turned::Turned;
 
 /// Exit code where the machine is not quiet, or not all was set or put back.
-const NOT_QUIET: u8 = 1;
+pub const NOT_QUIET: u8 = 1;
 
 /// Does what was asked for.
 pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     let names = names(&quiet.knobs)?;
+    refuse_idle(options, quiet, &names)?;
     if quiet.restore {
         return restore(options);
     }
@@ -52,12 +58,33 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     };
     if quiet.dry_run {
         let purpose = if quiet.command.is_empty() { Purpose::ToStay } else { Purpose::ForACommand };
-        return dry_run(options, &root, &names, purpose);
+        return dry_run(options, quiet, &root, &names, purpose);
     }
     if quiet.apply {
         return apply(options, &names);
     }
     audit::run(options, &root, &names)
+}
+
+/// Refuses what would do nothing: knobs that are turned for CPUs, without any; a file for what goes to standard output.
+fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<(), Failure> {
+    let runs = !quiet.command.is_empty() && !quiet.dry_run && !quiet.prove;
+    if options.out.output.is_some() && !(runs && options.out.json) {
+        let why = "--output means nothing to linespeed quiet, except for --json -- COMMAND";
+        return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
+    }
+    let turns = quiet.apply || quiet.dry_run || quiet.prove || runs;
+    let idle = |name: &&&'static str| find(name).is_some_and(|knob| knob.needs_cpus());
+    let idle: Vec<&str> = names.iter().filter(idle).copied().collect();
+    if !turns || idle.is_empty() || options.measuring.cpus.is_some() {
+        return Ok(());
+    }
+    let (are, s) = if idle.len() == 1 { ("is", "s") } else { ("are", "") };
+    Err(Failure::Usage(format!(
+        "{} {are} set for CPUs that are to be quiet, and need{s} to know which: linespeed quiet --cpus LIST {} …",
+        idle.join(", "),
+        idle.join(" ")
+    )))
 }
 
 /// The names as the knobs have them; one that is none is refused with the nearest.
@@ -113,16 +140,25 @@ fn boot() -> String {
 }
 
 /// `--dry-run`: every value that would be written.
-fn dry_run(options: &Options, root: &Root, names: &[&'static str], purpose: Purpose) -> Result<u8, Failure> {
+fn dry_run(
+    options: &Options,
+    quiet: &Quiet,
+    root: &Root,
+    names: &[&'static str],
+    purpose: Purpose,
+) -> Result<u8, Failure> {
     let tree = Tree::new(root);
     let mut scene = scene(options, root, &tree, purpose)?;
     scene.stays = purpose == Purpose::ToStay;
     let rows = ::quiet::audit::audit(&scene, names);
     let turn = Turn::of(&rows, !names.is_empty(), purpose, &tree);
     let text = if options.out.json {
-        format!("{:#}\n", turned::turn_json(&turn))
+        let mut told = json::turn(&turn);
+        told["drop_caches"] = json!(quiet.drop_caches);
+        told["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        format!("{told:#}\n")
     } else {
-        text::dry_run(&turn, &output::style(&options.out))
+        text::dry_run(&turn, quiet, &output::style(&options.out))
     };
     output::print(&text).map(|()| 0)
 }
@@ -139,11 +175,15 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let stands = turned.leave();
     let code = if !outcomes.iter().any(|outcome| outcome.is_missing()) { 0 } else { NOT_QUIET };
     let text = if options.out.json {
-        format!("{:#}\n", json!({"applied": turned::outcomes_json(&outcomes), "stands": stands}))
+        format!("{:#}\n", json!({"applied": json::outcomes(&outcomes), "stands": stands}))
     } else {
         text::applied(&outcomes, stands, &output::style(&options.out))
     };
-    output::print(&text)?;
+    output::print(&text).inspect_err(|_| {
+        if stands {
+            output::complain("the values stand all the same; to put them back: linespeed quiet --restore");
+        }
+    })?;
     if !stands && code != 0 {
         return Err(Failure::Cannot("nothing was set; what stands in the way is said above".to_owned()));
     }
@@ -158,9 +198,13 @@ fn restore(options: &Options) -> Result<u8, Failure> {
     let tree_root = Root::live();
     let tree = Tree::new(&tree_root);
     if let Some(holder) = place::living_holder(&folder) {
-        return Err(Failure::Cannot(session::held_by(&holder)));
+        let parent = place::number_of(&holder).filter(|pid| place::is_below(*pid));
+        let why = parent.map_or_else(|| session::held_by(&holder), |pid| over::under(pid, "--restore"));
+        return Err(Failure::Cannot(why));
     }
     let left = session::left(&folder, &boot()).map_err(Failure::Cannot)?;
+    say_where_nothing_is(&folder);
+    let by_root = ByRoot::look();
     let (came, forgotten) = match left {
         Left::Nothing => (Vec::new(), None),
         left => {
@@ -176,15 +220,28 @@ fn restore(options: &Options) -> Result<u8, Failure> {
     };
     let text = if options.out.json {
         let forgotten = forgotten.as_ref().map(|kept| kept.plan.changes.len());
-        format!("{:#}\n", json!({"restored": turned::came_json(&came), "gone_with_another_boot": forgotten}))
+        let root = by_root.as_ref().map(|root| root.json(&tree));
+        let told = json!({"restored": json::came(&came), "gone_with_another_boot": forgotten, "root": root});
+        format!("{told:#}\n")
     } else {
-        text::restored(&came, forgotten.as_ref(), &output::style(&options.out))
+        text::restored(&came, forgotten.as_ref(), by_root.as_ref(), &output::style(&options.out))
     };
     output::print(&text)?;
     if let Some(signal) = stop.signal() {
         return Ok(128u8.wrapping_add(signal as u8));
     }
-    Ok(if came.iter().all(|(_, came)| turned::is_back(came)) { 0 } else { NOT_QUIET })
+    let back = by_root.is_none() && came.iter().all(|(_, came)| turned::is_back(came));
+    Ok(if back { 0 } else { NOT_QUIET })
+}
+
+/// Says that a folder is not this user's, so that nothing of this user's can stand there.
+fn say_where_nothing_is(folder: &std::path::Path) {
+    if place::is_foreign(folder) {
+        output::complain(&format!(
+            "{} is not this user's, so nothing that this user set is written down there; HOME or XDG_STATE_HOME names it",
+            crate::failure::shown(folder)
+        ));
+    }
 }
 
 /// `--status`: what stands, and by whom. 1 where anything does.
@@ -194,27 +251,29 @@ fn status(options: &Options) -> Result<u8, Failure> {
     let tree = Tree::new(&root);
     let holder = place::holder(&folder);
     let left = session::left(&folder, &boot()).map_err(Failure::Cannot)?;
-    let roots = (!folder.starts_with(place::SYSTEM)).then(place::system_journal).flatten();
+    say_where_nothing_is(&folder);
+    let root = ByRoot::look();
     let text = if options.out.json {
-        format!("{:#}\n", turned::status_json(&left, holder.as_deref(), &tree, roots.is_some()))
+        format!("{:#}\n", json::status(&left, holder.as_deref(), &tree, root.as_ref()))
     } else {
-        text::status(&left, holder.as_deref(), &tree, roots.as_deref(), &output::style(&options.out))
+        text::status(&left, holder.as_deref(), &tree, root.as_ref(), &output::style(&options.out))
     };
     output::print(&text)?;
-    Ok(if matches!(left, Left::Nothing) && holder.is_none() && roots.is_none() { 0 } else { NOT_QUIET })
+    Ok(if matches!(left, Left::Nothing) && holder.is_none() && root.is_none() { 0 } else { NOT_QUIET })
 }
 
-/// What an earlier start left behind, in one line; `None` where nothing is left.
-fn left_behind(folder: &std::path::Path) -> Option<String> {
-    let kept: journal::Kept = match session::left(folder, &boot()) {
-        Ok(Left::Standing(kept) | Left::Orphaned(kept)) => kept,
-        Ok(Left::Nothing | Left::OtherBoot(_)) => return None,
-        Err(why) => return Some(why),
+/// What an earlier start left behind, in one line; `None` where nothing is left. An error is what stands in the way of setting
+/// anything, with the way out.
+fn left_behind(folder: &std::path::Path) -> Result<Option<String>, String> {
+    let root = || ByRoot::look().map(|root| root.says());
+    let kept: journal::Kept = match session::left(folder, &boot())? {
+        Left::Standing(kept) | Left::Orphaned(kept) => kept,
+        Left::Nothing | Left::OtherBoot(_) => return Ok(root()),
     };
     if let Some(holder) = place::living_holder(folder) {
-        return Some(format!("Knobs are set now by {holder}; they are put back when that ends."));
+        return Ok(Some(format!("Knobs are set now by {holder}; they are put back when that ends.")));
     }
-    Some(format!("{}; linespeed quiet --restore puts it back", text::who(&kept)))
+    Ok(Some(format!("{}; linespeed quiet --restore puts it back", text::who(&kept))))
 }
 
 /// What is set, where that was asked for; what is not, unless nothing was to be said.
@@ -232,6 +291,9 @@ fn tell(options: &Options, turned: &Turned) {
         turned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
     if !missing.is_empty() {
         output::complain(&format!("not set: {} (-v says why)", missing.join(", ")));
+    }
+    for (knob, note) in turned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
+        output::complain(&format!("{knob}: {note}"));
     }
 }
 

@@ -7,9 +7,10 @@ use ::quiet::journal::Kept;
 use ::quiet::session::Left;
 use ::quiet::turn::Turn;
 use report::terminal::{KnobLine, Style, knob_lines};
-use std::path::Path;
 
+use super::by_root::ByRoot;
 use super::turned::Outcome;
+use crate::options::Quiet;
 
 /// Who made a journal, in a few words.
 pub fn who(kept: &Kept) -> String {
@@ -63,15 +64,19 @@ pub fn outcome_lines(outcomes: &[Outcome]) -> Vec<KnobLine> {
                 Some(why) => why.clone(),
             };
             lines.push(KnobLine::Knob(outcome.knob.to_owned(), text));
+            lines.extend(
+                outcome.note.iter().map(|note| KnobLine::Knob(outcome.knob.to_owned(), note.clone())),
+            );
         }
     }
     lines
 }
 
 /// `--dry-run`.
-pub fn dry_run(turn: &Turn, style: &Style) -> String {
+pub fn dry_run(turn: &Turn, quiet: &Quiet, style: &Style) -> String {
     let mut lines = Vec::new();
-    if turn.leaves_traces() || !turn.holds.is_empty() {
+    let caches = quiet.drop_caches || !quiet.warm.is_empty();
+    if turn.leaves_traces() || !turn.holds.is_empty() || caches {
         lines.push(KnobLine::Heading("Would be set".to_owned()));
     } else {
         lines.push(KnobLine::Note("Nothing would be set.".to_owned()));
@@ -92,6 +97,14 @@ pub fn dry_run(turn: &Turn, style: &Style) -> String {
     for (name, _) in &turn.holds {
         lines.push(KnobLine::Knob((*name).to_owned(), "held while the command runs".to_owned()));
     }
+    if quiet.drop_caches {
+        let what = "dropped for the whole machine before the command; that cannot be put back";
+        lines.push(KnobLine::Knob("page cache".to_owned(), what.to_owned()));
+    }
+    if !quiet.warm.is_empty() {
+        let what = format!("{} read into it before the command", count(quiet.warm.len(), "file"));
+        lines.push(KnobLine::Knob("page cache".to_owned(), what));
+    }
     if !turn.left.is_empty() {
         lines.push(KnobLine::Heading("Would stay".to_owned()));
     }
@@ -105,10 +118,18 @@ pub fn dry_run(turn: &Turn, style: &Style) -> String {
 }
 
 /// `--restore`.
-pub fn restored(came: &[(Change, Came)], forgotten: Option<&Kept>, style: &Style) -> String {
+pub fn restored(
+    came: &[(Change, Came)],
+    forgotten: Option<&Kept>,
+    root: Option<&ByRoot>,
+    style: &Style,
+) -> String {
     let mut lines = Vec::new();
+    lines.extend(root.map(|root| KnobLine::Note(root.says())));
     if let Some(kept) = forgotten {
         lines.push(KnobLine::Note(gone(kept)));
+    } else if came.is_empty() && root.is_some() {
+        lines.push(KnobLine::Note("Of this user's nothing is to be put back.".to_owned()));
     } else if came.is_empty() {
         lines.push(KnobLine::Note("Nothing is to be put back.".to_owned()));
     }
@@ -134,16 +155,20 @@ pub fn restored(came: &[(Change, Came)], forgotten: Option<&Kept>, style: &Style
 }
 
 /// `--status`.
-pub fn status(left: &Left, holder: Option<&str>, tree: &Tree, roots: Option<&Path>, style: &Style) -> String {
+pub fn status(
+    left: &Left,
+    holder: Option<&str>,
+    tree: &Tree,
+    root: Option<&ByRoot>,
+    style: &Style,
+) -> String {
     let mut lines = Vec::new();
     if let Some(holder) = holder {
         lines.push(KnobLine::Note(format!("In use by {holder}.")));
     }
-    if let Some(path) = roots {
-        let path = crate::failure::shown(path);
-        lines.push(KnobLine::Note(format!(
-            "Root has set knobs, which only root may read ({path}): sudo linespeed quiet --status"
-        )));
+    if let Some(root) = root {
+        lines.push(KnobLine::Note(root.says()));
+        lines.extend(root.values().iter().map(|change| value(change, tree)));
     }
     let (words, kept) = match left {
         Left::Nothing if lines.is_empty() => ("No knob is set by linespeed.".to_owned(), None),
@@ -161,18 +186,17 @@ pub fn status(left: &Left, holder: Option<&str>, tree: &Tree, roots: Option<&Pat
     if !words.is_empty() {
         lines.push(KnobLine::Note(words));
     }
-    for change in kept.map_or(&[][..], |kept| &kept.plan.changes) {
-        let now = change.now(tree).unwrap_or_else(|refusal| refusal.why);
-        let text = if change.form.same(&now, &change.new) {
-            format!("{}: {} → {}", change.path, change.old, change.new)
-        } else {
-            format!("{}: {} → {}, now {now}", change.path, change.old, change.new)
-        };
-        lines.push(KnobLine::Knob(change.knob.clone(), text));
-    }
+    lines.extend(kept.map_or(&[][..], |kept| &kept.plan.changes).iter().map(|change| value(change, tree)));
     for undertaking in kept.into_iter().flat_map(Kept::undertakings) {
         let change = undertaking.as_change();
         lines.push(KnobLine::Knob(change.knob, format!("{}: {} → {}", change.path, change.old, change.new)));
     }
     knob_lines(&lines, style)
+}
+
+/// A value that was changed, and what it is now where it is another one.
+fn value(change: &Change, tree: &Tree) -> KnobLine {
+    let now = change.now(tree).unwrap_or_else(|refusal| refusal.why);
+    let now = if change.form.same(&now, &change.new) { String::new() } else { format!(", now {now}") };
+    KnobLine::Knob(change.knob.clone(), format!("{}: {} → {}{now}", change.path, change.old, change.new))
 }

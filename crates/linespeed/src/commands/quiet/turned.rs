@@ -1,6 +1,7 @@
 //! Knobs turned for a time: begun, told, ended.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::quiet::apply::{Came, Fared};
 use ::quiet::audit::{Row, audit};
@@ -8,14 +9,14 @@ use ::quiet::change::Change;
 use ::quiet::files::Tree;
 use ::quiet::holds::dma_latency::DmaLatency;
 use ::quiet::knob::Hold;
-use ::quiet::place::{self, Lock};
+use ::quiet::place::Lock;
 use ::quiet::session::{self, Left, Request, Session};
 use ::quiet::turn::{Purpose, Turn};
 use ::quiet::undertaking::Undertaking;
 use ::quiet::undertaking::shield::Shield;
 use machine::Root;
-use serde_json::{Value, json};
 
+use super::over::Over;
 use crate::date;
 use crate::failure::Failure;
 use crate::options::Options;
@@ -36,6 +37,8 @@ pub struct Outcome {
     pub why_not: Option<String>,
     /// Whether it is somebody else's to set: at boot, or by hand.
     pub advice: bool,
+    /// What should be known of it though it is done.
+    pub note: Option<String>,
 }
 
 impl Outcome {
@@ -96,9 +99,15 @@ impl Turned {
         };
         let (mut rows, mut turn) = look(&scene);
         let folder = super::folder();
-        // Values that somebody else holds would be put back in the middle of this.
-        if let Some(holder) = folder.as_ref().ok().and_then(|folder| place::living_holder(folder)) {
-            return Err(Failure::Cannot(session::held_by(&holder)));
+        if let Ok(folder) = &folder
+            && let Some(over) = Over::here(folder, purpose)?
+        {
+            let set = over.keep_to_the_commands(options, &mut turn, names, &scene)?;
+            let mut turned = Self::without_session(&rows, &turn);
+            if purpose == Purpose::ForMeasuring {
+                turned.outcomes.extend(set_before(&over.changes, &tree));
+            }
+            return turned.or_refuse(named).inspect(|_| over.tell(options, &set));
         }
         let left = folder.as_ref().map_or(Ok(Left::Nothing), |folder| session::left(folder, &super::boot()));
         let left_behind = matches!(left.map_err(Failure::Cannot)?, Left::Orphaned(_) | Left::OtherBoot(_));
@@ -148,12 +157,16 @@ impl Turned {
         let mut turned = Self::with_holds(rows, &turn);
         turned.outcomes.extend(of_values(&turn.changes, &fared));
         for (name, undertaking) in &turn.undertakings {
-            let why_not = session.undertake(undertaking).err();
+            let (notes, why_not) = match session.undertake(undertaking) {
+                Ok(notes) => (notes, None),
+                Err(why) => (Vec::new(), Some(why)),
+            };
             turned.undertaken |= why_not.is_none();
             if let (Undertaking::Shield(shield), None) = (undertaking, &why_not) {
                 turned.shield = Some(shield.clone());
             }
-            turned.outcomes.push(looked(rows, name, why_not));
+            let note = (!notes.is_empty()).then(|| notes.join("; "));
+            turned.outcomes.push(Outcome { note, ..looked(rows, name, why_not) });
         }
         turned.outcomes.extend(left(rows, &turn));
         turned.session = Some(session);
@@ -304,6 +317,7 @@ fn looked(rows: &[Row], name: &'static str, why_not: Option<String>) -> Outcome 
         values: 0,
         why_not,
         advice: false,
+        note: None,
     }
 }
 
@@ -315,6 +329,14 @@ fn left<'a>(rows: &'a [Row], turn: &'a Turn) -> impl Iterator<Item = Outcome> + 
         }
     };
     turn.left.iter().map(one(false)).chain(turn.advice.iter().map(one(true)))
+}
+
+/// Values that stand since before, of those that an earlier session wrote.
+fn set_before(changes: &[Change], tree: &Tree) -> Vec<Outcome> {
+    let stands = |change: &&Change| change.now(tree).is_ok_and(|now| change.form.same(&now, &change.new));
+    let changes: Vec<Change> =
+        changes.iter().filter(|change| !change.is_watched()).filter(stands).cloned().collect();
+    of_values(&changes, &vec![Fared::Set; changes.len()])
 }
 
 /// Values by knob, and by what was and what is; those that did not take theirs by the reason.
@@ -344,6 +366,7 @@ fn of_values(changes: &[Change], fared: &[Fared]) -> Vec<Outcome> {
                 values: 1,
                 why_not,
                 advice: false,
+                note: None,
             };
             all.push((outcome, &change.path));
         }
@@ -351,7 +374,7 @@ fn of_values(changes: &[Change], fared: &[Fared]) -> Vec<Outcome> {
     let named = |(mut outcome, first): (Outcome, &str)| {
         outcome.why_not = outcome.why_not.map(|why| match outcome.values {
             1 => format!("{first}: {why}"),
-            many => format!("{many} values, {first} first: {why}"),
+            many => format!("{many} values, the first {first}: {why}"),
         });
         outcome
     };
@@ -387,11 +410,22 @@ fn clean_up(folder: &Path, tree: &Tree) -> Result<bool, Failure> {
     }
 }
 
+/// Whether something could not be put back in this run.
+static NOT_BACK: AtomicBool = AtomicBool::new(false);
+
+/// Whether something could not be put back in this run: then it was no success.
+pub fn is_something_not_back() -> bool {
+    NOT_BACK.load(Ordering::Relaxed)
+}
+
 fn back(session: Session) {
     let root = Root::live();
     match session.end(&Tree::new(&root)) {
         Ok(came) => say_what_is_not_back(&came),
-        Err(why) => output::complain(&format!("the knobs may not be back: {why}; linespeed quiet --restore")),
+        Err(why) => {
+            NOT_BACK.store(true, Ordering::Relaxed);
+            output::complain(&format!("the knobs may not be back: {why}; linespeed quiet --restore"));
+        }
     }
 }
 
@@ -402,10 +436,15 @@ fn say_what_is_not_back(came: &[(Change, Came)]) {
                 "{}: somebody has set it to {now} meanwhile, so it was not put back to {}",
                 change.path, change.old
             )),
-            Came::Refused(why) => output::complain(&format!(
-                "{}: cannot be put back to {}: {why}; try linespeed quiet --restore",
-                change.path, change.old
-            )),
+            Came::Refused(why) => {
+                NOT_BACK.store(true, Ordering::Relaxed);
+                let way_out =
+                    if why.contains("--restore") { "" } else { "; then: linespeed quiet --restore" };
+                output::complain(&format!(
+                    "{}: cannot be put back to {}: {why}{way_out}",
+                    change.path, change.old
+                ));
+            }
             Came::Back | Came::WasBack | Came::Gone => {}
         }
     }
@@ -414,82 +453,4 @@ fn say_what_is_not_back(came: &[(Change, Came)]) {
 /// Whether nothing of ours stands there any more, and nothing of somebody else's.
 pub fn is_back(came: &Came) -> bool {
     !matches!(came, Came::Theirs(_) | Came::Refused(_))
-}
-
-/// Outcomes as JSON.
-pub fn outcomes_json(outcomes: &[Outcome]) -> Value {
-    let one = |outcome: &Outcome| {
-        json!({
-            "knob": outcome.knob,
-            "old": outcome.old,
-            "new": outcome.new,
-            "values": outcome.values,
-            "set": outcome.is_done(),
-            "why_not": outcome.why_not,
-            "advice": outcome.advice,
-        })
-    };
-    outcomes.iter().map(one).collect()
-}
-
-/// What would be done as JSON.
-pub fn turn_json(turn: &Turn) -> Value {
-    let changes: Vec<Value> = turn.changes.iter().map(change_json).collect();
-    json!({
-        "values": changes,
-        "held": turn.holds.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        "undertaken": turn.undertakings.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        "left": turn.left.iter().map(why_json).collect::<Vec<_>>(),
-        "advice": turn.advice.iter().map(why_json).collect::<Vec<_>>(),
-    })
-}
-
-fn why_json((name, why): &(&'static str, String)) -> Value {
-    json!({"knob": name, "why": why})
-}
-
-fn change_json(change: &Change) -> Value {
-    json!({"knob": change.knob, "path": change.path, "old": change.old, "new": change.new})
-}
-
-/// What came back as JSON.
-pub fn came_json(came: &[(Change, Came)]) -> Value {
-    let one = |(change, came): &(Change, Came)| {
-        let (state, why) = match came {
-            Came::Back => ("back", None),
-            Came::WasBack => ("was back", None),
-            Came::Theirs(now) => ("left alone", Some(now.clone())),
-            Came::Refused(why) => ("refused", Some(why.clone())),
-            Came::Gone => ("gone", None),
-        };
-        json!({"knob": change.knob, "path": change.path, "old": change.old, "state": state, "detail": why})
-    };
-    came.iter().map(one).collect()
-}
-
-/// What stands as JSON.
-pub fn status_json(left: &Left, holder: Option<&str>, tree: &Tree, of_root: bool) -> Value {
-    let (state, kept) = match left {
-        Left::Nothing => ("nothing", None),
-        Left::OtherBoot(kept) => ("another boot", Some(kept)),
-        Left::Standing(kept) => ("stands", Some(kept)),
-        Left::Orphaned(kept) => (if holder.is_some() { "in use" } else { "left behind" }, Some(kept)),
-    };
-    let values = |kept: &::quiet::journal::Kept| -> Vec<Value> {
-        let value = |change: &Change| {
-            let mut value = change_json(change);
-            value["now"] = change.now(tree).map_or_else(|refusal| json!(refusal.to_string()), Value::from);
-            value
-        };
-        kept.plan.changes.iter().map(value).collect()
-    };
-    json!({
-        "state": state,
-        "holder": holder,
-        "root_has_a_journal": of_root,
-        "process": kept.map(|kept| kept.plan.pid),
-        "command": kept.map(|kept| kept.plan.command.clone()),
-        "since": kept.map(|kept| kept.plan.date.clone()),
-        "values": kept.map(values),
-    })
 }

@@ -119,6 +119,19 @@ pub trait Confine: Sized {
         })
     }
 
+    /// May only read below `folder`, when there is one.
+    fn with_reading_only(self, folder: &str) -> Self {
+        self.with_mount(folder, |target| {
+            let flags = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;
+            // SAFETY: all strings outlive the calls.
+            unsafe {
+                let (from, none) = (target.as_ptr(), std::ptr::null());
+                check(libc::mount(from, from, none, libc::MS_BIND, none.cast()))?;
+                check(libc::mount(none, from, none, flags, none.cast()))
+            }
+        })
+    }
+
     /// Mounts something at `target`, when that exists, in a mount namespace of the program's own.
     fn with_mount(
         self,

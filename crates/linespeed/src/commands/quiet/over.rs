@@ -1,0 +1,122 @@
+//! Knobs that are set already: by a process under which this one runs, or by an earlier `--apply`. There is one session at a
+//! time, so this one sets nothing more on the machine, and gives its command what is the command's own.
+
+use std::path::Path;
+
+use ::quiet::change::Change;
+use ::quiet::form::cpus;
+use ::quiet::knob::Scene;
+use ::quiet::place;
+use ::quiet::session::{self, Left};
+use ::quiet::turn::{Purpose, Turn};
+use record::CpuList;
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::output;
+
+/// A session that stands.
+#[derive(Debug)]
+pub struct Over {
+    /// Whose it is, in words.
+    who: String,
+    /// What has to be done to set more.
+    way_out: String,
+    /// What it has set.
+    pub changes: Vec<Change>,
+    /// Whether this process runs under it.
+    parent: bool,
+}
+
+impl Over {
+    /// The session that stands here; `None` where there is none. One that belongs to somebody else is an error, and so is one
+    /// that stays while this one is to stay, too.
+    pub fn here(folder: &Path, purpose: Purpose) -> Result<Option<Self>, Failure> {
+        if let Some(holder) = place::living_holder(folder) {
+            let parent = place::number_of(&holder).filter(|pid| place::is_below(*pid));
+            let Some(pid) = parent else { return Err(Failure::Cannot(session::held_by(&holder))) };
+            if purpose == Purpose::ToStay {
+                return Err(Failure::Cannot(under(pid, "--apply")));
+            }
+            let kept = match session::left(folder, &super::boot()) {
+                Ok(Left::Standing(kept) | Left::Orphaned(kept)) => kept.plan.changes,
+                _ => Vec::new(),
+            };
+            return Ok(Some(Self {
+                who: format!("process {pid}, under which this runs,"),
+                way_out: "ask for it there".to_owned(),
+                changes: kept,
+                parent: true,
+            }));
+        }
+        if purpose == Purpose::ToStay {
+            return Ok(None);
+        }
+        match session::left(folder, &super::boot()).map_err(Failure::Cannot)? {
+            Left::Standing(kept) => Ok(Some(Self {
+                who: format!("what stands since {} ({})", kept.plan.date, kept.plan.command),
+                way_out: "put that back first: linespeed quiet --restore".to_owned(),
+                changes: kept.plan.changes,
+                parent: false,
+            })),
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes from what is to be done all that is not the command's own: the knobs that this leaves open. What was named, or CPUs
+    /// that are not quiet now, are refused.
+    pub fn keep_to_the_commands(
+        &self,
+        options: &Options,
+        turn: &mut Turn,
+        names: &[&'static str],
+        scene: &Scene,
+    ) -> Result<Vec<&'static str>, Failure> {
+        let open = turn.keep_to_the_commands();
+        let cannot = |what: String| Err(Failure::Cannot(format!("{} {what}; {}", self.who, self.way_out)));
+        if !names.is_empty() && !open.is_empty() {
+            return cannot(format!("does not set {}, and there is one session at a time", open.join(", ")));
+        }
+        if let (true, Some(wanted)) = (self.parent, &options.measuring.cpus)
+            && let Some(more) = self.not_quiet(wanted, scene)
+        {
+            return cannot(format!(
+                "does not keep {} quiet, and there is one session at a time",
+                cpus(&more)
+            ));
+        }
+        Ok(open)
+    }
+
+    /// CPUs that this process was not given for itself: where it may run on all, none was.
+    fn not_quiet(&self, wanted: &CpuList, scene: &Scene) -> Option<CpuList> {
+        let own = scene.own.as_ref().map(|own| own.affinity.clone()).unwrap_or_default();
+        let given = if scene.online.is_subset(&own) { CpuList::new() } else { own };
+        let more = wanted.difference(&given);
+        (!more.is_empty()).then_some(more)
+    }
+
+    /// Says that nothing more is set, and what stays open.
+    pub fn tell(&self, options: &Options, open: &[&'static str]) {
+        if options.out.quiet_output || options.out.json {
+            return;
+        }
+        let open = match (open, self.parent) {
+            ([], _) => String::new(),
+            (some, true) => format!("; as they were there stay: {}", some.join(", ")),
+            (some, false) => {
+                format!("; still open: {} (to set them, too, {})", some.join(", "), self.way_out)
+            }
+        };
+        let who = self.who.trim_end_matches(',');
+        let already = if self.parent { "already quiet by" } else { "already set is" };
+        output::complain(&format!("{already} {who}: nothing more is set{open}"));
+    }
+}
+
+/// What cannot be done under a session.
+pub fn under(pid: u32, what: &str) -> String {
+    format!(
+        "this runs under process {pid}, which puts its knobs back when it ends: {what} has to wait until then"
+    )
+}

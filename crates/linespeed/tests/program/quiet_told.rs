@@ -1,0 +1,323 @@
+//! `linespeed quiet` where something stands in the way, and whom it tells what: other users, a command below another session,
+//! a program that reads JSON.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::quiet::{FILE, KNOB, ended, may, send, started, value};
+use crate::support::confine::{Confine, no_mounts};
+use crate::support::{Ran, alone, folder, linespeed, machines, program, ran, root, run, skipped};
+
+/// Root's journal and lock.
+const JOURNAL: &str = "/var/lib/linespeed/quiet.journal";
+const LOCK: &str = "/var/lib/linespeed/quiet.lock";
+
+/// A copy of the program that every user may run.
+fn copy(folder: &Path) -> PathBuf {
+    let copy = folder.join("linespeed");
+    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    copy
+}
+
+/// A text without its line ends.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The only JSON document in a text.
+#[track_caller]
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Runs it with root's state folder empty, in a mount namespace of its own, and this done before.
+fn with_state(before: &str, words: &str) -> Ran {
+    let mut command = Command::new("sh");
+    let script = format!("mkdir -p /var/lib/linespeed && {before} && exec \"$0\" {words}");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_linespeed")]).env("HOME", "/nonexistent");
+    run(command.with_empty("/var/lib"))
+}
+
+#[test]
+fn any_user_is_told_what_root_has_set_by_whom_and_what_to_do() {
+    let Some((_alone, before)) = may("any_user_is_told_what_root_has_set_by_whom_and_what_to_do") else {
+        return;
+    };
+    let folder = folder();
+    let copy = copy(folder.path());
+    let by_nobody = |words: &[&str]| {
+        let mut command = program(&copy, words);
+        command.env("HOME", folder.path());
+        run(command.by_nobody())
+    };
+    ran(["quiet", "--apply", KNOB]).succeeds();
+    let told = by_nobody(&["quiet", "--status"]);
+    let restored = by_nobody(&["quiet", "--restore"]);
+    let state = json(&by_nobody(&["quiet", "--status", "--json"]).stdout);
+    let seen = by_nobody(&["quiet"]).stdout;
+    ran(["quiet", "--restore"]).succeeds();
+    assert_eq!(value(), before);
+    for text in [&told.stdout, &restored.stdout].map(|text| one_line(text)) {
+        for part in
+            ["Root has set knobs: 1 value set by process", "--apply", "sudo linespeed quiet --restore"]
+        {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+    }
+    assert!(seen.contains("Root has set knobs"), "{seen}");
+    assert!(told.stdout.contains(FILE), "{told:?}");
+    assert_eq!((told.code, restored.code), (Some(1), Some(1)));
+    assert_eq!((&state["state"], &state["root"]["state"]), (&"set by root".into(), &"stands".into()));
+    assert_eq!(state["root"]["values"][0]["path"], FILE);
+    assert_eq!(by_nobody(&["quiet", "--status"]).code, Some(0));
+}
+
+#[test]
+fn arguments_of_a_command_are_not_told_to_everybody() {
+    let Some((_alone, _)) = may("arguments_of_a_command_are_not_told_to_everybody") else { return };
+    let mut child = started("echo; : password=secret; exec sleep 60");
+    let journal = std::fs::read_to_string(JOURNAL).unwrap();
+    send(child.0.id(), libc::SIGTERM);
+    child.0.wait().unwrap();
+    assert!(journal.contains("-- sh …") && !journal.contains("secret"), "{journal}");
+}
+
+#[test]
+fn with_somebody_elses_home_it_says_so_and_does_what_it_can() {
+    let _alone = alone();
+    if !root() {
+        return skipped("with_somebody_elses_home_it_says_so_and_does_what_it_can", "it needs root");
+    }
+    let (folder, home) = (folder(), tempfile::tempdir().unwrap());
+    let only_root = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(home.path(), only_root).unwrap();
+    let copy = copy(folder.path());
+    let by_nobody = |words: &[&str]| {
+        let mut command = program(&copy, words);
+        command.env("HOME", home.path());
+        run(command.by_nobody())
+    };
+    for words in
+        [&["quiet"][..], &["quiet", "--status"], &["quiet", "--restore"], &["quiet", "ionice", "--", "true"]]
+    {
+        let done = by_nobody(words);
+        assert!(matches!(done.code, Some(0 | 1)), "{words:?}: {done:?}");
+        assert!(!format!("{done:?}").contains("ermission denied"), "{words:?}: {done:?}");
+    }
+    let told = by_nobody(&["quiet", "--status"]).stderr;
+    assert!(told.contains("is not this user's") && told.contains("HOME"), "{told}");
+}
+
+#[test]
+fn a_captured_machine_is_not_offered_what_only_a_running_one_has() {
+    let folder = folder();
+    let tree = folder.path().join("tree");
+    machines::write(
+        &tree,
+        &[("sys/devices/system/cpu/online", "0-3\n"), ("proc/sys/kernel/nmi_watchdog", "1\n")],
+    );
+    let path = tree.to_str().unwrap();
+    let text = ended(&["quiet", "--root", path], 1).stdout;
+    assert!(text.contains("that this tree shows, 1 adds noise"), "{text}");
+    for part in ["--apply", "on a running machine", "the host's"] {
+        assert!(!text.contains(part), "{part:?} in {text}");
+    }
+    std::fs::write(tree.join("proc/sys/kernel/nmi_watchdog"), "0\n").unwrap();
+    let text = ended(&["quiet", "--root", path], 0).stdout;
+    assert!(text.contains("that this tree shows, none adds noise") && !text.contains("Quiet:"), "{text}");
+}
+
+#[test]
+fn json_of_a_command_is_one_document_however_it_ended() {
+    let _alone = alone();
+    for (command, code) in [("/no/such/program", 127), ("/", 126)] {
+        let done = ended(&["quiet", "ionice", "--json", "--", command], code);
+        let told = json(&done.stderr);
+        assert_eq!((done.stdout.as_str(), &told["exit"]), ("", &code.into()));
+        assert!(told["error"].as_str().unwrap().contains(command), "{told}");
+        assert_eq!(told["turned"][0]["knob"], "ionice");
+    }
+    let done = ended(&["quiet", "ionice", "--json", "--", "sh", "-c", "echo out; exit 5"], 5);
+    let told = json(&done.stderr);
+    assert_eq!((done.stdout.as_str(), &told["exit"], &told["error"]), ("out\n", &5.into(), &Value::Null));
+    let folder = folder();
+    let file = folder.path().join("told.json");
+    let words =
+        ["quiet", "ionice", "--json", "--output", file.to_str().unwrap(), "--", "sh", "-c", "echo err >&2"];
+    assert_eq!(ended(&words, 0).stderr, "err\n");
+    assert_eq!(json(&std::fs::read_to_string(file).unwrap())["exit"], 0);
+    ran(["quiet", "ionice", "--json", "--output", "/no/such/folder/file", "--", "true"])
+        .fails(3, &["/no/such/folder"]);
+}
+
+#[test]
+fn a_dry_run_tells_what_becomes_of_the_page_cache() {
+    let would = |json: &[&str]| {
+        let words = [
+            &["quiet", "ionice", "--dry-run"],
+            json,
+            &["--drop-caches", "--warm", "/etc/passwd", "--", "true"],
+        ];
+        ran(words.concat()).succeeds().stdout
+    };
+    let text = would(&[]);
+    assert!(text.contains("dropped for the whole machine") && text.contains("1 file read into it"), "{text}");
+    let told = json(&would(&["--json"]));
+    assert_eq!((&told["drop_caches"], &told["warm"][0]), (&true.into(), &"/etc/passwd".into()));
+}
+
+#[test]
+fn below_another_session_a_command_runs_as_it_is_and_is_told() {
+    let Some((_alone, before)) = may("below_another_session_a_command_runs_as_it_is_and_is_told") else {
+        return;
+    };
+    let program = env!("CARGO_BIN_EXE_linespeed");
+    let inner = |words: &str| ran(["quiet", KNOB, "--", "sh", "-c", &format!("'{program}' quiet {words}")]);
+    let done = inner(&format!("-- sh -c 'cat {FILE}; exit 7'"));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(7), "10\n"), "{done:?}");
+    assert!(
+        done.stderr.contains("already quiet by process") && done.stderr.contains("under which this runs"),
+        "{done:?}"
+    );
+    // What is set already may be asked for once more; what is not is refused, and so are CPUs.
+    assert_eq!(inner(&format!("{KNOB} -- true")).code, Some(0));
+    inner("perf-cpu-time -- true").fails(3, &["perf-cpu-time", "ask for it there"]);
+    inner("--cpus 0 -- true").fails(3, &["does not keep CPU 0 quiet", "ask for it there"]);
+    for words in ["--apply", "--restore"] {
+        inner(words).fails(3, &[words, "has to wait until then"]);
+    }
+    assert_eq!(value(), before);
+}
+
+#[test]
+fn after_apply_a_command_runs_and_is_told_what_is_still_open() {
+    let Some((_alone, before)) = may("after_apply_a_command_runs_and_is_told_what_is_still_open") else {
+        return;
+    };
+    ran(["quiet", "--apply", KNOB]).succeeds();
+    let done = ran(["quiet", "--", "cat", FILE]);
+    let named = ran(["quiet", "perf-cpu-time", "--", "true"]);
+    let same = ran(["quiet", KNOB, "--", "true"]);
+    ran(["quiet", "--restore"]).succeeds();
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "10\n"), "{done:?}");
+    assert!(done.stderr.contains("already set is what stands since"), "{done:?}");
+    named.fails(3, &["perf-cpu-time", "linespeed quiet --restore"]);
+    assert_eq!(same.code, Some(0), "{same:?}");
+    assert_eq!(value(), before);
+}
+
+#[test]
+fn values_that_stand_though_nobody_could_be_told_are_told_of() {
+    let Some((_alone, before)) = may("values_that_stand_though_nobody_could_be_told_are_told_of") else {
+        return;
+    };
+    let mut command = linespeed(["quiet", "--apply", KNOB]);
+    command.stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    ran(["quiet", "--restore"]).succeeds();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("the values stand all the same") && told.contains("--restore"), "{told}");
+    assert_eq!(value(), before);
+}
+
+#[test]
+fn what_lies_in_the_way_is_named_with_a_way_out() {
+    let name = "what_lies_in_the_way_is_named_with_a_way_out";
+    let Some((_alone, before)) = may(name) else { return };
+    if let Some(why) = no_mounts() {
+        return skipped(name, &why);
+    }
+    let apply = format!("quiet --apply {KNOB}");
+    with_state(&format!("ln -s /etc/hostname {LOCK}"), &apply)
+        .fails(3, &["quiet.lock: it is a symbolic link", "remove it"]);
+    with_state(&format!("ln -s /etc/hostname {JOURNAL}"), &apply)
+        .fails(3, &["it is a symbolic link", "remove it"]);
+    with_state(&format!("echo x >{JOURNAL}"), &apply).fails(3, &["line 1", "remove it"]);
+    with_state(&format!("echo x >{JOURNAL} && chmod 666 {JOURNAL}"), &apply)
+        .fails(3, &["others may write it"]);
+    with_state(&format!("echo x >{JOURNAL} && chown 65534 {JOURNAL}"), &apply).fails(3, &["somebody else"]);
+    with_state("chmod 777 /var/lib/linespeed", &apply).fails(3, &["others may write there", "chmod go-w"]);
+    let audit = with_state(&format!("echo x >{JOURNAL}"), "quiet").stdout;
+    assert!(audit.contains("Nothing can be set now") && !audit.contains("For a command"), "{audit}");
+    assert_eq!(value(), before);
+    // Of an empty one nothing was ever set.
+    let done = with_state(&format!(": >{JOURNAL}"), &format!("quiet {KNOB} -- cat {FILE}"));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "10\n"), "{done:?}");
+    with_state(&format!(": >{JOURNAL}"), "quiet --status").succeeds();
+    assert_eq!(value(), before);
+}
+
+#[test]
+fn a_journal_that_is_emptied_meanwhile_takes_nothing_from_putting_back() {
+    let name = "a_journal_that_is_emptied_meanwhile_takes_nothing_from_putting_back";
+    let Some((_alone, before)) = may(name) else { return };
+    let done = ran(["quiet", KNOB, "--", "sh", "-c", &format!(": >{JOURNAL}; cat {FILE}")]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "10\n"), "{done:?}");
+    assert_eq!(value(), before);
+    let mut child = started(&format!(": >{JOURNAL}; echo; exec sleep 60"));
+    send(child.0.id(), libc::SIGKILL);
+    child.0.wait().unwrap();
+    crate::quiet::is_back(&before);
+}
+
+#[test]
+fn without_a_lasting_folder_that_can_be_written_the_boots_own_is_taken() {
+    let name = "without_a_lasting_folder_that_can_be_written_the_boots_own_is_taken";
+    let Some((_alone, before)) = may(name) else { return };
+    if let Some(why) = no_mounts() {
+        return skipped(name, &why);
+    }
+    let script = format!("ls /run/linespeed; cat {FILE}");
+    let command = linespeed(["quiet", KNOB, "--", "sh", "-c", &script]);
+    let done = run(command.with_empty("/run").with_reading_only("/var"));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "quiet.journal\nquiet.lock\n10\n"), "{done:?}");
+    let command = linespeed(["quiet", "--apply", KNOB]);
+    let done = run(command.with_reading_only("/run").with_reading_only("/var"));
+    done.fails(3, &["/var/lib/linespeed", "for reading only"]);
+    assert_eq!(value(), before);
+}
+
+#[test]
+fn whoever_stays_on_the_commands_cpus_is_named() {
+    let name = "whoever_stays_on_the_commands_cpus_is_named";
+    let Some((_alone, _)) = may(name) else { return };
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let online: record::CpuList = online.trim().parse().unwrap();
+    if online.len() < 2 || !Path::new("/sys/fs/cgroup/cpuset/cpuset.cpus").exists() {
+        return skipped(name, "it needs two CPUs and cpusets of version 1");
+    }
+    let last = online.iter().last().unwrap();
+    let mut bound = Command::new("sleep");
+    bound.arg("60");
+    let mut bound = bound.on_cpu(last).spawn().unwrap();
+    let done = ran(["quiet", "--cpus", &last.to_string(), "shield", "--", "true"]);
+    bound.kill().unwrap();
+    bound.wait().unwrap();
+    let who = format!("sleep ({}) may still run on CPU {last}", bound.id());
+    assert!(done.code == Some(0) && done.stderr.contains(&who), "{done:?}");
+}
+
+#[test]
+fn a_group_that_cannot_be_removed_names_what_is_in_it_and_is_no_success() {
+    let name = "a_group_that_cannot_be_removed_names_what_is_in_it_and_is_no_success";
+    let Some((_alone, _)) = may(name) else { return };
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let online: record::CpuList = online.trim().parse().unwrap();
+    let cpusets = Path::new("/sys/fs/cgroup/cpuset");
+    if online.len() < 2 || !cpusets.join("cpuset.cpus").exists() {
+        return skipped(name, "it needs two CPUs and cpusets of version 1");
+    }
+    let last = online.iter().last().unwrap().to_string();
+    let script = format!("mkdir {}/linespeed-quiet-$PPID/theirs", cpusets.display());
+    let done = ran(["quiet", "--cpus", &last, "shield", "--", "sh", "-c", &script]);
+    for entry in std::fs::read_dir(cpusets).unwrap().flatten() {
+        let _ = std::fs::remove_dir(entry.path().join("theirs"));
+    }
+    let after = ran(["quiet", "--restore"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stderr.contains("groups in it: theirs") && done.stderr.contains("--restore"), "{done:?}");
+    assert_eq!(after.code, Some(0), "{after:?}");
+}
