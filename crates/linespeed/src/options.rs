@@ -292,9 +292,12 @@ pub struct Quiet {
     #[arg(long, conflicts_with_all = ["knobs", "command"])]
     pub status: bool,
     /// Measure what each knob gains here, before and after in turn; with a command what boost, affinity, priority and the page
-    /// cache do to its own time
+    /// cache (or the knobs named) do to its own time
     #[arg(long, conflicts_with_all = ["apply", "dry_run", "restore", "status"])]
     pub prove: bool,
+    /// Rounds of --prove; without: as many as an interval needs, and some to spare
+    #[arg(long, value_name = "N", requires = "prove", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rounds: Option<u32>,
     /// Look at a captured tree of another machine (a folder with its /proc and /sys)
     #[arg(long, value_name = "DIR", conflicts_with_all = ["apply", "prove", "restore", "status", "command", "warm", "drop_caches"])]
     pub root: Option<PathBuf>,

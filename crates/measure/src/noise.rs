@@ -12,10 +12,16 @@ use crate::{team, watch};
 /// What one block showed. A figure that could not be had is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Block {
-    /// How much longer the same work takes in its 95th percentile than in its median: a share. The worst of the CPUs.
-    pub work_spread: Option<f64>,
-    /// Time taken from a thread that never sleeps: a share, the worst of the CPUs.
-    pub stolen: Option<f64>,
+    /// The 95th percentile of the time that the same work takes over its median: 1 where it always takes the same. The worst of
+    /// the CPUs.
+    pub work_p95: Option<f64>,
+    /// What the kernel, its interrupts and other tasks took from a thread that never sleeps: a share, the worst of the CPUs;
+    /// absent where whose it was is not told.
+    pub taken_by_os: Option<f64>,
+    /// What was taken from below the kernel, by the hypervisor or the firmware; likewise.
+    pub taken_below: Option<f64>,
+    /// What anybody took, the worst of the CPUs.
+    pub taken: Option<f64>,
     /// 99th percentile of wake-up latency under SCHED_OTHER, ns; of all CPUs together.
     pub wakeup_p99: Option<f64>,
     /// How far the core clock moved: its 95th less its 5th percentile over its median, a share; the worst of the CPUs.
@@ -36,25 +42,55 @@ const PIECE: Duration = Duration::from_micros(150);
 /// Takes a block on these CPUs, all at once: about a quarter of a second.
 pub fn block(cpus: &[u32], stop: &Stop) -> Block {
     let worst = |values: Vec<f64>| values.into_iter().max_by(f64::total_cmp);
-    let stolen = stolen::shares(cpus, SPIN, stop);
+    let taken = stolen::shares(cpus, SPIN, stop);
     let mut late = wakeup::latencies(cpus, WAKES, stop);
     late.sort_by(f64::total_cmp);
     let worked: Vec<Worked> =
         team::run(cpus, |member| work(&member, stop)).into_iter().flatten().flatten().collect();
+    let told = |share: fn(&stolen::Shares) -> Option<f64>| {
+        let shares: Option<Vec<f64>> = taken.iter().map(share).collect();
+        shares.and_then(worst)
+    };
     Block {
-        work_spread: worst(worked.iter().map(|worked| worked.spread).collect()),
-        stolen: worst(stolen),
+        work_p95: worst(worked.iter().map(|worked| worked.p95).collect()),
+        taken_by_os: told(|shares| shares.os),
+        taken_below: told(|shares| shares.below),
+        taken: told(|shares| Some(shares.all)),
         wakeup_p99: (late.len() >= LEAST).then(|| percentile_of_sorted(&late, 0.99)),
         clock_spread: worst(worked.iter().map(|worked| worked.clock_spread).collect()),
         clock: worked.first().map(|worked| worked.clock),
     }
 }
 
+/// Rounds of the comparison of work with itself: enough that not the worst round alone decides.
+const ROUNDS: usize = 12;
+/// One of the two runs of a round.
+const RUN: Duration = Duration::from_millis(8);
+
+/// The same work twice in turn, on one CPU: seconds of the two runs of each round. About a fifth of a second.
+pub fn twice(cpu: u32, stop: &Stop) -> Vec<(f64, f64)> {
+    let runs = team::run_on(cpu, |_| {
+        let chain = &kernels::chain::ADD;
+        let iterations = (RUN.as_secs_f64() * watch::look_at_clock() / chain.work.operations as f64) as u64;
+        let time = || {
+            let from = Instant::now();
+            (chain.run)(iterations.max(1));
+            watch::ns_since(from) / 1e9
+        };
+        let round = |round: usize| {
+            let (first, second) = (time(), time());
+            if round % 2 == 0 { (first, second) } else { (second, first) }
+        };
+        (0..ROUNDS).take_while(|_| stop.signal().is_none()).map(round).collect()
+    });
+    runs.unwrap_or_default()
+}
+
 /// The fewest values with a 99th percentile.
 const LEAST: usize = 100;
 
 struct Worked {
-    spread: f64,
+    p95: f64,
     clock_spread: f64,
     clock: f64,
 }
@@ -81,7 +117,7 @@ fn work(member: &team::Member, stop: &Stop) -> Option<Worked> {
     let (time, clock) = (median_of_sorted(&times), median_of_sorted(&clocks));
     let at = |sorted: &[f64], share| percentile_of_sorted(sorted, share);
     (time > 0.0 && clock > 0.0).then(|| Worked {
-        spread: at(&times, 0.95) / time - 1.0,
+        p95: at(&times, 0.95) / time,
         clock_spread: (at(&clocks, 0.95) - at(&clocks, 0.05)) / clock,
         clock,
     })
@@ -95,11 +131,25 @@ mod tests {
     fn a_block_has_every_figure_within_what_can_be() {
         let cpu = crate::sys::current_cpu().unwrap();
         let block = block(&[cpu], &Stop::new());
-        assert!((0.0..=1.0).contains(&block.stolen.unwrap()), "{block:?}");
+        assert!((0.0..=1.0).contains(&block.taken.unwrap()), "{block:?}");
+        if let (Some(os), Some(below)) = (block.taken_by_os, block.taken_below) {
+            assert!(os >= 0.0 && below >= 0.0 && os + below <= block.taken.unwrap() + 1e-9, "{block:?}");
+        }
         assert!(block.wakeup_p99.unwrap() >= 0.0);
         assert!(block.clock.unwrap() > 1e7);
-        assert!(block.work_spread.is_none_or(|spread| spread >= 0.0));
+        assert!(block.work_p95.is_none_or(|p95| p95 >= 1.0));
         assert!(block.clock_spread.is_none_or(|spread| spread >= 0.0));
+    }
+
+    #[test]
+    fn work_that_is_compared_with_itself_takes_time_both_times() {
+        let cpu = crate::sys::current_cpu().unwrap();
+        let rounds = twice(cpu, &Stop::new());
+        assert_eq!(rounds.len(), ROUNDS);
+        assert!(rounds.iter().all(|(one, other)| *one > 0.0 && *other > 0.0), "{rounds:?}");
+        let stop = Stop::new();
+        stop.ask(2);
+        assert!(twice(cpu, &stop).is_empty());
     }
 
     #[test]
@@ -107,6 +157,6 @@ mod tests {
         let (stop, cpu) = (Stop::new(), crate::sys::current_cpu().unwrap());
         stop.ask(2);
         let block = block(&[cpu], &stop);
-        assert_eq!((block.wakeup_p99, block.work_spread), (None, None));
+        assert_eq!((block.wakeup_p99, block.work_p95), (None, None));
     }
 }

@@ -16,7 +16,7 @@ const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
 pub struct Word {
     /// The name as in a record: `load.latency`, `wakeup`, `governor`.
     pub name: &'static str,
-    /// The group that it stands in: `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Findings`, `Words`.
+    /// The group that it stands in: `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
     pub group: &'static str,
     /// Other names that lead to it: keys of the record, names of other tools.
     pub also: Vec<String>,

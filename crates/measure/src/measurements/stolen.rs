@@ -175,16 +175,36 @@ fn spin(member: team::Member, rate: f64, duration: Duration, stop: &Stop) -> See
     seen
 }
 
-/// The share that was taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
-pub(crate) fn shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<f64> {
+/// What was taken from a thread that never sleeps: shares of its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Shares {
+    /// By anybody.
+    pub all: f64,
+    /// By the kernel, its interrupts and other tasks; `None` where whose the gaps are is not told.
+    pub os: Option<f64>,
+    /// From below the kernel: by the hypervisor or the firmware.
+    pub below: Option<f64>,
+}
+
+/// The shares that were taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
+pub(crate) fn shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
     let rate = ticks_a_ns();
     let seen = team::run(cpus, |member| spin(member, rate, duration, stop));
-    let share = |seen: Seen| {
-        let watched: f64 = seen.parts.iter().map(|part| part.watched_ns).sum();
-        let taken: f64 = seen.parts.iter().flat_map(|part| &part.gaps).map(|gap| gap.ns).sum();
-        (watched > 0.0).then(|| (taken / watched).min(1.0))
-    };
-    seen.into_iter().flatten().filter_map(share).collect()
+    seen.into_iter().flatten().filter_map(|seen| seen.shares()).collect()
+}
+
+impl Seen {
+    fn shares(&self) -> Option<Shares> {
+        let watched: f64 = self.parts.iter().map(|part| part.watched_ns).sum();
+        let gaps = || self.parts.iter().flat_map(|part| &part.gaps);
+        let taken = |cause: Option<Cause>| {
+            let ns: f64 = gaps().filter(|gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns).sum();
+            (ns / watched).min(1.0)
+        };
+        let told = self.causes_told && !gaps().any(|gap| gap.cause == Cause::Unknown);
+        let by = |cause| told.then(|| taken(Some(cause)));
+        (watched > 0.0).then(|| Shares { all: taken(None), os: by(Cause::Os), below: by(Cause::Below) })
+    }
 }
 
 /// Interrupts of this CPU and involuntary switches of this thread so far.
@@ -289,6 +309,21 @@ mod tests {
         let watched: f64 = seen.parts.iter().map(|p| p.watched_ns).sum();
         let gaps: f64 = seen.parts.iter().flat_map(|p| &p.gaps).map(|g| g.ns).sum();
         assert!(watched > 0.0 && gaps <= watched, "{gaps} of {watched}");
+    }
+
+    #[test]
+    fn what_the_kernel_and_what_the_hypervisor_took_are_two_things() {
+        let part = Part {
+            watched_ns: 1e6,
+            gaps: vec![Gap { ns: 2e5, cause: Cause::Os }, Gap { ns: 1e5, cause: Cause::Below }],
+        };
+        let mut seen = Seen { parts: vec![part], causes_told: true, ..Seen::default() };
+        let shares = seen.shares().unwrap();
+        assert_eq!((shares.os, shares.below), (Some(0.2), Some(0.1)));
+        assert!((shares.all - 0.3).abs() < 1e-12);
+        seen.parts[0].gaps.push(gap(1.0));
+        assert_eq!(seen.shares().map(|shares| (shares.os, shares.below)), Some((None, None)));
+        assert_eq!(Seen::default().shares(), None);
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod timer_migration;
 mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
+pub use priority::nicest;
 
 use crate::knob::Knob;
 

@@ -1,5 +1,6 @@
 //! The command before others: nice, SCHED_FIFO, ionice.
 
+use crate::holds::process::Own;
 use crate::knob::{Hold, Knob, Look, Scene, State, Way};
 
 /// The command's nice value (nice(7)).
@@ -8,6 +9,11 @@ pub struct Nice;
 
 /// The lowest there is: the most weight.
 const NICEST: i32 = -20;
+
+/// The nice value that a command is given: as low as this user may, if that is lower than its own, otherwise what root may.
+pub fn nicest(own: &Own) -> i32 {
+    if own.lowest_nice < own.nice { own.lowest_nice } else { NICEST }
+}
 
 impl Knob for Nice {
     fn name(&self) -> &'static str {
@@ -23,8 +29,7 @@ impl Knob for Nice {
         if own.nice == NICEST {
             return Look::steady(NICEST.to_string());
         }
-        // As low as this user may, if that is lower than it is.
-        let to = if own.lowest_nice < own.nice { own.lowest_nice } else { NICEST };
+        let to = nicest(own);
         Look::noisy(own.nice.to_string(), to.to_string(), Way::Hold(Hold::Nice(to)))
     }
 }

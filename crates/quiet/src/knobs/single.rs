@@ -48,7 +48,9 @@ impl Knob for Single {
             Err(refusal) if refusal.is_missing() => return Look::absent(self.absent),
             Err(refusal) => return Look::unseen(&refusal),
         };
-        if self.disputed.is_empty() { look } else { look.note(self.disputed) }
+        // What speaks against turning it concerns nobody where it is not to be turned.
+        let disputed = look.steadier.is_some() && !self.disputed.is_empty();
+        if disputed { look.note(self.disputed) } else { look }
     }
 }
 

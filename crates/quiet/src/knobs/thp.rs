@@ -11,7 +11,7 @@ pub const KNOB: Single = Single {
     steadier: "madvise",
     as_steady: |value| value == "never",
     effect: "whether a program gets huge pages depends on how much free memory lies together at that moment",
-    disputed: "a program that lives by huge pages is then measured without them: compare like with like",
+    disputed: "with madvise a program that does not ask for huge pages is measured without them: compare like with like",
     absent: "this kernel has no transparent huge pages",
     only_when_named: true,
 };

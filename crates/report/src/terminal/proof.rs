@@ -18,6 +18,8 @@ pub struct ProofRow {
     pub after: String,
     /// What that means, with its interval.
     pub result: String,
+    /// How much it differs where nothing was changed; empty where that is not known.
+    pub floor: String,
     /// Whether it is better afterwards, or worse; `None` where no difference was resolved.
     pub better: Option<bool>,
 }
@@ -42,7 +44,7 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
     let mut screen = Screen::new(style);
     screen.heading(&proof.title);
     let mut table =
-        Table::new(&proof.title, None, &[&proof.head, "figure", "#before", "#after", "difference"]);
+        Table::new(&proof.title, None, &[&proof.head, "figure", "#before", "#after", "difference", "#floor"]);
     let mut last = "";
     for row in &proof.rows {
         let name = if row.name == last { "" } else { &row.name };
@@ -52,13 +54,14 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
             Some(true) => Weight::Better,
             Some(false) => Weight::Worse,
         });
-        table.row([name, &row.figure, &row.before, &row.after, &row.result].map(str::to_owned).to_vec());
+        let cells = [name, &row.figure, &row.before, &row.after, &row.result, &row.floor];
+        table.row(cells.map(str::to_owned).to_vec());
     }
     if !table.is_empty() {
         screen.table(&table, 2);
     }
     if !proof.missing.is_empty() {
-        screen.heading("Not compared here");
+        screen.heading("Not measurable here");
         let column = proof.missing.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
         for (name, why) in &proof.missing {
             let first = format!("  {}", pad_right(name, column));
@@ -86,12 +89,13 @@ mod tests {
             before: "56.2 µs".to_owned(),
             after: "12 µs".to_owned(),
             result: "78.6 % less (70 % to 81 %)".to_owned(),
+            floor: "3.1 %".to_owned(),
             better: Some(true),
         };
         let all = Proof {
             title: "Before and after".to_owned(),
             head: "knob".to_owned(),
-            rows: vec![row("wake-up p99"), row("stolen time")],
+            rows: vec![row("wake-up p99"), row("steal")],
             missing: vec![("boost".to_owned(), "no file here switches boost\u{1b}[31m".to_owned())],
             remarks: vec!["12 rounds.".to_owned()],
         };
@@ -102,6 +106,6 @@ mod tests {
         }
         let text = proof(&all, &Style { width: 120, color: false });
         assert_eq!(text.matches("governor").count(), 1, "{text}");
-        assert!(text.contains("stolen time") && text.contains("78.6 % less"), "{text}");
+        assert!(text.contains("steal") && text.contains("78.6 % less") && text.contains("3.1 %"), "{text}");
     }
 }

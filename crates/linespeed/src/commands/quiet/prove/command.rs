@@ -1,36 +1,32 @@
 //! A command's own time before and after: boost, affinity, priority, page cache.
 
-use ::quiet::audit::audit;
-use ::quiet::files::Tree;
 use ::quiet::holds::process;
-use ::quiet::knob::{State, Way};
+use ::quiet::knobs::nicest;
 use ::quiet::turn::Purpose;
-use diagnose::gain::{Scale, least_rounds};
-use machine::Root;
+use diagnose::gain::Scale;
 use measure::child::{Exit, Guard, Process};
 use measure::command::{self, Job, Run};
 use measure::{Stop, pin};
 use record::{CpuList, units};
 
-use super::Findings;
-use super::figure::{Figure, Unit};
+use super::figure::{Figure, Unit, names};
+use super::knobs::{self, Turnable};
+use super::{Findings, Rounds};
 use crate::commands::quiet::caches;
 use crate::commands::quiet::turned::Turned;
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
 use crate::{output, signals};
 
-/// The nice value of the comparison of priorities, as the field's examples have it.
-const NICE: i32 = -5;
 /// Rounds where they fit into [`WORTH_WAITING`] seconds; otherwise the fewest that give an interval.
 const ROUNDS: usize = 12;
 const WORTH_WAITING: f64 = 120.0;
 
 const FIGURES: [Figure; 4] = [
-    Figure { name: "wall time", unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true },
-    Figure { name: "core clock", unit: Unit::Hertz, scale: Scale::Ratio, less_is_better: false },
-    Figure { name: "context switches", unit: Unit::Count, scale: Scale::Difference, less_is_better: true },
-    Figure { name: "migrations", unit: Unit::Count, scale: Scale::Difference, less_is_better: true },
+    Figure { name: names::TIME, unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true },
+    Figure { name: names::CORE, unit: Unit::Hertz, scale: Scale::Ratio, less_is_better: false },
+    Figure { name: names::SWITCHES, unit: Unit::Count, scale: Scale::Count, less_is_better: true },
+    Figure { name: names::MIGRATIONS, unit: Unit::Count, scale: Scale::Count, less_is_better: true },
 ];
 
 /// What one run showed, in the order of [`FIGURES`].
@@ -39,9 +35,11 @@ type Figures = [Option<f64>; 4];
 /// How the command is run.
 #[derive(Clone, Debug, Default)]
 struct Setting {
-    boost_off: bool,
+    /// Turned for the run.
+    knob: Option<&'static str>,
     cpus: Option<CpuList>,
-    nice: bool,
+    /// The nice value it begins with; `None` for ours.
+    nice: Option<i32>,
     cold: bool,
 }
 
@@ -54,10 +52,17 @@ struct Comparison {
     refused: Option<String>,
 }
 
+/// The comparisons, by what is turned.
+const BOOST: &str = "boost";
+const AFFINITY: &str = "affinity";
+const PRIORITY: &str = "nice";
+/// The command as it is, against itself.
+const TWICE: &str = "as it is, twice";
+
 /// Runs the command in all settings in turn and prints; the exit code.
-pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
+pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
     let stop = signals::install();
-    let (mut comparisons, missing) = comparisons(options, quiet)?;
+    let (mut comparisons, missing) = comparisons(options, quiet, names)?;
     let mut runner = Runner { options, quiet, stop, failed: None, clock: None };
     if !quiet.warm.is_empty() {
         caches::warm(&quiet.warm)?;
@@ -69,9 +74,13 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     }
     let trial = trial.map_err(Failure::Cannot)?;
     let seconds = trial.and_then(|figures| figures[0]).unwrap_or(0.0);
-    let fewest = least_rounds(comparisons.len());
+    let fewest = super::rounds((comparisons.len() - 1).max(1) * FIGURES.len(), 0);
     let time = |rounds: usize| (rounds * comparisons.len() * 2) as f64 * seconds;
-    let rounds = if time(ROUNDS) <= WORTH_WAITING { ROUNDS.max(fewest) } else { fewest };
+    let rounds = match quiet.rounds {
+        Some(rounds) => rounds as usize,
+        None if time(ROUNDS) <= WORTH_WAITING => ROUNDS.max(fewest),
+        None => fewest,
+    };
     if !options.out.quiet_output && stop.signal().is_none() {
         output::complain(&format!(
             "{} runs of about {} each, in turn, their output dropped: about {}",
@@ -103,31 +112,34 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
         interrupted: stop.signal(),
         ..Findings::default()
     };
-    let together = comparisons.len();
+    let mut same = (TWICE.to_owned(), Rounds::new());
+    let mut others = Vec::new();
     for comparison in comparisons {
-        if let Some(why) = comparison.refused {
-            found.missing.push((comparison.name, why));
-            continue;
-        }
-        for (at, figure) in FIGURES.into_iter().enumerate() {
-            let rounds = comparison.rounds.iter().filter_map(|(a, b)| Some((a[at]?, b[at]?))).collect();
-            let compared = figure.compare(rounds, together);
-            found.compared.extend(compared.map(|compared| (comparison.name.clone(), figure, compared)));
+        let told = of_figures(&comparison.rounds);
+        match comparison.refused {
+            Some(why) => found.missing.push((comparison.name, why)),
+            None if comparison.name == TWICE => same.1 = told,
+            None => others.push((comparison.name, told)),
         }
     }
-    found.remarks.push(Findings::how(done, together));
+    found.judge(same, others);
     found.remarks.extend(runner.clock.map(|how| format!("Core clock: {how}.")));
     found.tell(options)
 }
 
-/// What can be compared here, and what not, with the reason.
+fn of_figures(rounds: &[(Figures, Figures)]) -> Rounds {
+    let of = |at: usize| rounds.iter().filter_map(|(a, b)| Some((a[at]?, b[at]?))).collect();
+    FIGURES.into_iter().enumerate().map(|(at, figure)| (figure, of(at))).collect()
+}
+
+/// What can be compared here, the command with itself first, and what not, with the reason. Without names: boost, affinity,
+/// priority, page cache.
 #[allow(clippy::type_complexity)]
 fn comparisons(
     options: &Options,
     quiet: &Quiet,
+    names: &[&'static str],
 ) -> Result<(Vec<Comparison>, Vec<(String, String)>), Failure> {
-    let mut all = Vec::new();
-    let mut missing = Vec::new();
     let comparison = |name: String, before: Setting, after: Setting| Comparison {
         name,
         before,
@@ -136,55 +148,53 @@ fn comparisons(
         refused: None,
     };
     let plain = Setting::default;
-    match why_no_boost(options)? {
-        None => all.push(comparison(
-            "boost on, then off".to_owned(),
-            plain(),
-            Setting { boost_off: true, ..plain() },
-        )),
-        Some(why) => missing.push(("boost".to_owned(), why)),
+    let mut all = vec![comparison(TWICE.to_owned(), plain(), plain())];
+    let mut missing = Vec::new();
+    let asked = |name: &str| names.is_empty() || names.contains(&name);
+    // Those that concern the machine are turned as for any measuring.
+    let of_machine: Vec<&'static str> = match names {
+        [] => vec![BOOST],
+        names => names.iter().copied().filter(|name| ![AFFINITY, PRIORITY].contains(name)).collect(),
+    };
+    if !of_machine.is_empty() {
+        let Turnable { knobs, left } = knobs::turnable(options, &of_machine)?;
+        for knob in knobs {
+            let name = format!("{} {}", knob.name, knob.change);
+            all.push(comparison(name, plain(), Setting { knob: Some(knob.name), ..plain() }));
+        }
+        missing.extend(left);
     }
     let bound = bound(options);
     let at = || Setting { cpus: bound.clone(), ..plain() };
-    match &bound {
-        Some(cpus) => {
-            all.push(comparison(format!("unbound, then on CPU {cpus}"), plain(), at()));
+    if asked(AFFINITY) {
+        match &bound {
+            Some(cpus) => {
+                all.push(comparison(format!("unbound, then on CPU {cpus}"), plain(), at()));
+            }
+            None => missing.push((AFFINITY.to_owned(), "this process may use one CPU only".to_owned())),
         }
-        None => missing.push(("affinity".to_owned(), "this process may use one CPU only".to_owned())),
     }
-    if process::own().lowest_nice <= NICE {
-        let name = match &bound {
-            Some(cpus) => format!("on CPU {cpus}, then with nice {NICE}"),
-            None => format!("as it is, then with nice {NICE}"),
-        };
-        all.push(comparison(name, at(), Setting { nice: true, ..at() }));
-    } else {
-        missing.push(("priority".to_owned(), format!("nice {NICE} needs root")));
+    if asked(PRIORITY) {
+        let own = process::own();
+        let nice = nicest(&own);
+        if own.lowest_nice < own.nice {
+            let from = bound.as_ref().map_or("as it is".to_owned(), |cpus| format!("on CPU {cpus}"));
+            let name = format!("{from}, then with nice {nice}");
+            all.push(comparison(name, at(), Setting { nice: Some(nice), ..at() }));
+        } else if own.nice <= nice {
+            missing.push((PRIORITY.to_owned(), format!("it is {} already", own.nice)));
+        } else {
+            missing.push((PRIORITY.to_owned(), format!("nice {nice} needs root")));
+        }
     }
-    let cold = "cold cache, then warm".to_owned();
     if quiet.drop_caches {
-        all.push(comparison(cold, Setting { cold: true, ..plain() }, plain()));
-    } else {
+        let cold = Setting { cold: true, ..plain() };
+        all.push(comparison("cold cache, then warm".to_owned(), cold, plain()));
+    } else if names.is_empty() {
         let why = "it drops the page cache of the whole machine, which cannot be put back: --drop-caches asks for it";
         missing.push(("cold cache".to_owned(), why.to_owned()));
     }
     Ok((all, missing))
-}
-
-/// Why boost cannot be switched here.
-fn why_no_boost(options: &Options) -> Result<Option<String>, Failure> {
-    let root = Root::live();
-    let tree = Tree::new(&root);
-    let scene = crate::commands::quiet::scene(options, &root, &tree, Purpose::ForACommand)?;
-    let rows = audit(&scene, &["boost"]);
-    let Some(row) = rows.first() else { return Ok(Some("there is no such knob".to_owned())) };
-    Ok(match (&row.look.state, &row.look.way, &row.needs) {
-        (State::Absent(why) | State::Unseen(why), ..) => Some(why.clone()),
-        (State::Steady, ..) => Some("it is off already".to_owned()),
-        (_, _, Some(needs)) => Some(format!("it needs {needs}")),
-        (_, Way::Write(_), None) => None,
-        _ => Some("nothing here switches it".to_owned()),
-    })
 }
 
 /// The CPUs that the command is bound to: those of `--cpus`, or the last that may be used; `None` where there is one only.
@@ -230,17 +240,16 @@ impl Runner<'_> {
         if setting.cold {
             caches::drop_silently().map_err(|why| why.to_string())?;
         }
-        let turned = match setting.boost_off {
-            true => Some(
-                Turned::begin(self.options, &["boost"], Purpose::ForMeasuring)
-                    .map_err(|why| why.to_string())?,
+        let turned = match setting.knob {
+            Some(name) => Some(
+                Turned::begin(self.options, &[name], Purpose::ForMeasuring).map_err(|why| why.to_string())?,
             ),
-            false => None,
+            None => None,
         };
-        let nice = setting.nice.then(|| process::own().nice);
-        if nice.is_some() {
+        let nice = setting.nice.map(|_| process::own().nice);
+        if let Some(nice) = setting.nice {
             // The command inherits it.
-            process::set_nice(0, NICE)?;
+            process::set_nice(0, nice)?;
         }
         let guard = Guard::new(None);
         let env = [guard.variable()];

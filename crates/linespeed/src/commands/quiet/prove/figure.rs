@@ -4,12 +4,35 @@ use diagnose::gain::{Gain, Scale, gain};
 use record::statistics::Verdict;
 use record::units;
 
+/// What is compared in a block; docs/words.md explains each.
+pub mod names {
+    pub const WORK: &str = "p95 of same work";
+    pub const OS: &str = "taken by the OS";
+    /// What the hypervisor took from a virtual machine, in the field's word.
+    pub const STEAL: &str = "steal";
+    /// What was taken from below the kernel where there is no hypervisor.
+    pub const FIRMWARE: &str = "taken by firmware";
+    pub const ANYBODY: &str = "taken by anybody";
+    pub const WAKEUP: &str = "wake-up p99";
+    pub const CLOCK: &str = "clock's movement";
+    /// What is compared of a command.
+    pub const TIME: &str = "wall time";
+    pub const CORE: &str = "core clock";
+    pub const SWITCHES: &str = "context switches";
+    pub const MIGRATIONS: &str = "migrations";
+    #[cfg(test)]
+    pub const ALL: [&str; 11] =
+        [WORK, OS, STEAL, FIRMWARE, ANYBODY, WAKEUP, CLOCK, TIME, CORE, SWITCHES, MIGRATIONS];
+}
+
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
     Hertz,
     Share,
+    /// Of two like values.
+    Ratio,
     Count,
 }
 
@@ -19,14 +42,14 @@ impl Unit {
         match self {
             Unit::Seconds => "s",
             Unit::Hertz => "Hz",
-            Unit::Share => "ratio",
+            Unit::Share | Unit::Ratio => "ratio",
             Unit::Count => "count",
         }
     }
 }
 
 /// A figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     pub name: &'static str,
     pub unit: Unit,
@@ -42,9 +65,14 @@ pub struct Compared {
 }
 
 impl Figure {
-    /// Compares rounds of it. `None` where no round had it.
-    pub fn compare(&self, rounds: Vec<(f64, f64)>, comparisons: usize) -> Option<Compared> {
-        let gain = gain(&rounds, self.scale, comparisons);
+    /// Compares rounds of it, one of so many comparisons. `None` where no round had it.
+    pub fn compare(
+        &self,
+        rounds: Vec<(f64, f64)>,
+        comparisons: usize,
+        floor: Option<f64>,
+    ) -> Option<Compared> {
+        let gain = gain(&rounds, self.scale, comparisons, floor);
         (gain.rounds > 0).then_some(Compared { rounds, gain })
     }
 
@@ -53,6 +81,7 @@ impl Figure {
         match self.unit {
             Unit::Seconds | Unit::Hertz => units::figure(value, self.unit.symbol()),
             Unit::Share => units::percent(value),
+            Unit::Ratio => format!("{} ×", units::significant(value)),
             Unit::Count => units::significant(value),
         }
     }
@@ -61,7 +90,7 @@ impl Figure {
     pub fn scale_word(&self) -> &'static str {
         match self.scale {
             Scale::Ratio => "ratio",
-            Scale::Difference => "difference",
+            Scale::Difference { .. } | Scale::Count => "difference",
         }
     }
 
@@ -69,17 +98,33 @@ impl Figure {
     fn amount(&self, amount: f64) -> String {
         match (self.scale, self.unit) {
             (Scale::Ratio, _) => units::percent(amount),
-            (Scale::Difference, Unit::Share) => units::significant(amount * 100.0),
-            (Scale::Difference, _) => self.value(amount),
+            (_, Unit::Share) => units::significant(amount * 100.0),
+            _ => self.value(amount),
+        }
+    }
+
+    /// What amounts are in, where that does not stand beside them.
+    fn points(&self) -> &'static str {
+        match (self.scale, self.unit) {
+            (Scale::Difference { .. }, Unit::Share) => " points",
+            _ => "",
+        }
+    }
+
+    /// How much it differs where nothing was changed.
+    pub fn floor(&self, gain: &Gain) -> String {
+        match gain.floor {
+            None => String::new(),
+            // Beyond the double nobody cares by how much.
+            Some(floor) if self.scale == Scale::Ratio && floor > 1.0 => "> 100 %".to_owned(),
+            Some(floor) if self.points().is_empty() => self.amount(floor),
+            Some(floor) => format!("{} pts", self.amount(floor)),
         }
     }
 
     /// In words what came of it.
     pub fn result(&self, gain: &Gain) -> String {
-        let unit = match (self.scale, self.unit) {
-            (Scale::Difference, Unit::Share) => " points",
-            _ => "",
-        };
+        let unit = self.points();
         match &gain.verdict {
             Verdict::Costs { share, interval: (low, high) } => {
                 let (word, share, low, high) =
@@ -88,13 +133,16 @@ impl Figure {
                 format!("{}{unit} {word} ({low} to {high})", self.amount(share))
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
-                format!("none resolved (at most {}{unit})", self.amount(*smaller_than))
+                format!("none resolved (< {}{unit})", self.amount(*smaller_than))
             }
             Verdict::NotResolved { .. } => "none".to_owned(),
             Verdict::TooNoisy { rounds_needed: Some(more) } if gain.interval.is_none() => {
                 format!("too few rounds: {more} more are needed")
             }
-            Verdict::TooNoisy { .. } => "too noisy to tell".to_owned(),
+            Verdict::TooNoisy { rounds_needed: Some(more) } => {
+                format!("too noisy (+{more} rounds)")
+            }
+            Verdict::TooNoisy { rounds_needed: None } => "too noisy".to_owned(),
             Verdict::NotMeasurable { reason } => reason.clone(),
         }
     }
@@ -105,12 +153,16 @@ mod tests {
     use super::*;
 
     const TIME: Figure =
-        Figure { name: "wall time", unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true };
-    const SHARE: Figure =
-        Figure { name: "stolen time", unit: Unit::Share, scale: Scale::Difference, less_is_better: true };
+        Figure { name: names::TIME, unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true };
+    const SHARE: Figure = Figure {
+        name: names::OS,
+        unit: Unit::Share,
+        scale: Scale::Difference { worth: 0.01 },
+        less_is_better: true,
+    };
 
     fn told(figure: Figure, rounds: &[(f64, f64)]) -> String {
-        figure.result(&figure.compare(rounds.to_vec(), 1).unwrap().gain)
+        figure.result(&figure.compare(rounds.to_vec(), 1, None).unwrap().gain)
     }
 
     #[test]
@@ -124,10 +176,36 @@ mod tests {
     fn where_nothing_was_resolved_it_says_so() {
         assert_eq!(told(SHARE, &[(0.0, 0.0); 8]), "none");
         let rounds = [(1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0)];
-        assert!(told(TIME, &rounds).starts_with("none resolved (at most 10"), "{}", told(TIME, &rounds));
-        let wild = [(1.0, 9.0), (9.0, 1.0), (1.0, 9.0), (9.0, 1.0), (1.0, 9.0), (9.0, 1.0)];
-        assert_eq!(told(TIME, &wild), "too noisy to tell");
+        assert!(told(TIME, &rounds).starts_with("none resolved (< 10"), "{}", told(TIME, &rounds));
+        let wild = [(1.0, 2.0), (2.0, 1.0)].repeat(3);
+        assert!(told(TIME, &wild).starts_with("too noisy (+"), "{}", told(TIME, &wild));
+        let wilder = [(1.0, 9e9), (9e9, 1.0)].repeat(3);
+        assert_eq!(told(TIME, &wilder), "too noisy");
         assert_eq!(told(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more are needed");
-        assert!(TIME.compare(vec![(0.0, f64::NAN)], 1).is_none());
+        assert!(TIME.compare(vec![(0.0, f64::NAN)], 1, None).is_none());
+    }
+
+    #[test]
+    fn a_bound_of_thousands_of_points_is_never_told() {
+        let shares = [(27.0, 0.1), (0.1, 27.0)].repeat(6);
+        assert!(told(SHARE, &shares).starts_with("too noisy"), "{}", told(SHARE, &shares));
+    }
+
+    #[test]
+    fn the_floor_stands_beside_in_the_same_terms() {
+        let floor = |figure: Figure, floor| {
+            figure.floor(&figure.compare(vec![(0.5, 0.5); 8], 1, floor).unwrap().gain)
+        };
+        assert_eq!(floor(TIME, Some(0.031)), "3.10 %");
+        assert_eq!(floor(SHARE, Some(0.0042)), "0.42 pts");
+        assert_eq!(floor(TIME, Some(16.48)), "> 100 %");
+        assert_eq!(floor(TIME, None), "");
+    }
+
+    #[test]
+    fn every_figure_of_a_proof_is_explained() {
+        for name in names::ALL {
+            assert!(record::words::find(name).is_some(), "docs/words.md does not explain {name}");
+        }
     }
 }

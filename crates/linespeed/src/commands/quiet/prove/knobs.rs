@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use ::quiet::audit::audit;
+use ::quiet::audit::{Row, audit};
 use ::quiet::files::Tree;
 use ::quiet::turn::{Purpose, Turn};
-use diagnose::gain::{Scale, least_rounds};
+use diagnose::gain::Scale;
 use machine::Root;
 use measure::noise::{self, Block};
 use measure::{Stop, pin};
 use record::CpuList;
 
-use super::Findings;
-use super::figure::{Figure, Unit};
+use super::figure::{Figure, Unit, names};
+use super::{Findings, Rounds};
 use crate::commands::quiet::turned::Turned;
 use crate::failure::Failure;
 use crate::options::Options;
@@ -21,9 +21,11 @@ use crate::{output, signals};
 /// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
 const SPARE_ROUNDS: usize = 3;
 /// How long a block takes with what is before and after it.
-const BLOCK: f64 = 0.32;
-/// A governor's or a sleep state's change is in force by then.
+const BLOCK: f64 = 0.34;
+/// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, turned or not.
 const SETTLING: Duration = Duration::from_millis(20);
+/// A share that is worth knowing: a point.
+const WORTH: Scale = Scale::Difference { worth: 0.01 };
 /// What stands for nothing turned, and for everything.
 const NOTHING: &str = "nothing";
 const ALL: &str = "all of them";
@@ -34,13 +36,22 @@ const fn figure(name: &'static str, unit: Unit, scale: Scale) -> Figure {
 
 type Look = fn(&Block) -> Option<f64>;
 
-/// What is looked at in each block.
-const FIGURES: [(Figure, Look); 4] = [
-    (figure("spread of the same work", Unit::Share, Scale::Difference), |block| block.work_spread),
-    (figure("stolen time", Unit::Share, Scale::Difference), |block| block.stolen),
-    (figure("wake-up p99", Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99.map(|ns| ns / 1e9)),
-    (figure("clock's movement", Unit::Share, Scale::Difference), |block| block.clock_spread),
-];
+/// What is looked at in each block. Whose the taken time was is told where /proc/interrupts tells it.
+fn figures(hypervisor: Option<&str>) -> [(Figure, Look); 6] {
+    let below = if hypervisor == Some("none") { names::FIRMWARE } else { names::STEAL };
+    let untold: Look = |block| if block.taken_by_os.is_none() { block.taken } else { None };
+    [
+        (figure(names::WORK, Unit::Ratio, Scale::Ratio), |block| block.work_p95),
+        (figure(names::OS, Unit::Share, WORTH), |block| block.taken_by_os),
+        (figure(below, Unit::Share, WORTH), |block| block.taken_below),
+        (figure(names::ANYBODY, Unit::Share, WORTH), untold),
+        (figure(names::WAKEUP, Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99.map(|ns| ns / 1e9)),
+        (figure(names::CLOCK, Unit::Share, WORTH), |block| block.clock_spread),
+    ]
+}
+
+/// Figures of one comparison that have values: whose the taken time was is either told or not.
+const TOLD: usize = 5;
 
 /// One state that is compared with the machine as it is.
 struct Trial {
@@ -51,16 +62,18 @@ struct Trial {
 }
 
 /// Measures and prints; the exit code.
-pub fn run(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
+pub fn run(options: &Options, names: &[&'static str], wanted: Option<u32>) -> Result<u8, Failure> {
     let stop = signals::install();
-    let (mut trials, mut missing) = trials(options, names)?;
+    let Turnable { knobs, left: mut missing } = turnable(options, names)?;
+    let mut trials = trials(knobs);
     let cpus = cpus(options);
-    let rounds = least_rounds(trials.len()) + SPARE_ROUNDS;
+    let rounds =
+        wanted.map_or_else(|| super::rounds((trials.len() - 1).max(1) * TOLD, SPARE_ROUNDS), |n| n as usize);
     let seconds = (rounds * trials.len() * 2) as f64 * BLOCK;
     if !options.out.quiet_output {
         output::complain(&format!(
-            "{rounds} rounds of {} in turn: about {}",
-            several(trials.len() * 2, "block", "blocks"),
+            "{rounds} rounds of {} blocks in turn: about {}",
+            trials.len() * 2,
             record::units::figure(seconds, "s")
         ));
     }
@@ -76,7 +89,6 @@ pub fn run(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
         }
         done += 1;
     }
-    let comparisons = trials.len();
     let mut found = Findings {
         title: "Noise before and after, in turn",
         head: "turned",
@@ -84,36 +96,30 @@ pub fn run(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
         interrupted: stop.signal(),
         ..Findings::default()
     };
+    let figures = figures(machine::inspect(&Root::live()).machine.virtualization.hypervisor.as_deref());
+    let mut same = (NOTHING.to_owned(), Rounds::new());
+    let mut others = Vec::new();
     for trial in trials {
-        if let Some(why) = trial.refused {
-            missing.push((trial.name.to_owned(), why));
-            continue;
-        }
-        for (figure, look) in FIGURES {
-            let rounds = trial.rounds.iter().filter_map(|(a, b)| Some((look(a)?, look(b)?))).collect();
-            found.compared.extend(
-                figure.compare(rounds, comparisons).map(|compared| (trial.name.to_owned(), figure, compared)),
-            );
+        let told = of_figures(&trial.rounds, &figures);
+        match trial.refused {
+            Some(why) => missing.push((trial.name.to_owned(), why)),
+            None if trial.knobs.is_empty() => same.1 = told,
+            None => others.push((trial.name.to_owned(), told)),
         }
     }
+    found.judge(same, others);
     found.missing = missing;
-    found.remarks = remarks(done, comparisons, &cpus);
+    let list: CpuList = cpus.iter().copied().collect();
+    found.remarks.push(format!(
+        "On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: the 5th to the 95th \
+         percentile of the core clock over its median."
+    ));
     found.tell(options)
 }
 
-fn several(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-fn remarks(rounds: usize, comparisons: usize, cpus: &[u32]) -> Vec<String> {
-    let list: CpuList = cpus.iter().copied().collect();
-    vec![
-        Findings::how(rounds, comparisons),
-        format!("On CPU {list}. With {NOTHING} turned the machine is compared with itself: that is the floor."),
-        "Spread of the same work: its 95th percentile over its median, less 1. Clock's movement: the 5th to the 95th \
-         percentile of the core clock over its median. The worst CPU counts."
-            .to_owned(),
-    ]
+fn of_figures(rounds: &[(Block, Block)], figures: &[(Figure, Look)]) -> Rounds {
+    let of = |look: Look| rounds.iter().filter_map(|(a, b)| Some((look(a)?, look(b)?))).collect();
+    figures.iter().map(|(figure, look)| (*figure, of(*look))).collect()
 }
 
 /// CPUs that are measured: those that are to be quiet, or all that this process may use.
@@ -123,9 +129,26 @@ fn cpus(options: &Options) -> Vec<u32> {
     online.map_or(chosen.clone(), |online| chosen.intersection(&online)).iter().collect()
 }
 
-/// Nothing turned, each knob that can be turned here, and all of them; and those that cannot, with the reason.
-#[allow(clippy::type_complexity)]
-fn trials(options: &Options, names: &[&'static str]) -> Result<(Vec<Trial>, Vec<(String, String)>), Failure> {
+/// Knobs that can be turned here, and those that cannot, with the reason.
+#[derive(Debug, Default)]
+pub struct Turnable {
+    /// Names, in the order of writing.
+    pub knobs: Vec<Named>,
+    /// What cannot be turned, and why.
+    pub left: Vec<(String, String)>,
+}
+
+/// A knob that can be turned.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// Its name.
+    pub name: &'static str,
+    /// From what to what, in a person's words.
+    pub change: String,
+}
+
+/// Which of these knobs, or of all, can be turned while linespeed measures.
+pub fn turnable(options: &Options, names: &[&'static str]) -> Result<Turnable, Failure> {
     let root = Root::live();
     let tree = Tree::new(&root);
     let scene = crate::commands::quiet::scene(options, &root, &tree, Purpose::ForACommand)?;
@@ -138,32 +161,43 @@ fn trials(options: &Options, names: &[&'static str]) -> Result<(Vec<Trial>, Vec<
             || turn.holds.iter().any(|(held, _)| *held == name)
             || turn.undertakings.iter().any(|(undertaken, _)| *undertaken == name)
     };
-    let knobs: Vec<&'static str> =
-        rows.iter().map(|row| row.knob.name()).filter(|name| turned(name)).collect();
+    let told = |row: &Row| Named {
+        name: row.knob.name(),
+        change: format!("{}, then {}", row.look.now, row.look.steadier.as_deref().unwrap_or("steadier")),
+    };
+    let knobs: Vec<Named> = rows.iter().filter(|row| turned(row.knob.name())).map(told).collect();
     // Who names a knob hears of it.
     for row in rows.iter().filter(|row| names.contains(&row.knob.name())) {
         let name = row.knob.name();
-        if !knobs.contains(&name) && !left.iter().any(|(said, _)| said == name) {
+        if !knobs.iter().any(|knob| knob.name == name) && !left.iter().any(|(said, _)| said == name) {
             left.push((name.to_owned(), format!("it is steady already: {}", row.look.now)));
         }
     }
+    Ok(Turnable { knobs, left })
+}
+
+/// Nothing turned, each knob, and all of them.
+fn trials(knobs: Vec<Named>) -> Vec<Trial> {
     let trial = |name, knobs| Trial { name, knobs, rounds: Vec::new(), refused: None };
     let mut trials = vec![trial(NOTHING, Vec::new())];
-    trials.extend(knobs.iter().map(|name| trial(name, vec![*name])));
+    trials.extend(knobs.iter().map(|knob| trial(knob.name, vec![knob.name])));
     if knobs.len() > 1 {
-        trials.push(trial(ALL, knobs));
+        trials.push(trial(ALL, knobs.iter().map(|knob| knob.name).collect()));
     }
-    Ok((trials, left))
+    trials
 }
 
 impl Trial {
     /// A block as the machine is and one with the knobs turned, in this order or the other.
     fn round(&mut self, options: &Options, cpus: &[u32], plain_first: bool, stop: &Stop) {
-        let plain = |before: Option<Block>| before.unwrap_or_else(|| noise::block(cpus, stop));
-        let first = plain_first.then(|| noise::block(cpus, stop));
+        let plain = || {
+            std::thread::sleep(SETTLING);
+            noise::block(cpus, stop)
+        };
+        let first = plain_first.then(plain);
         match self.turned(options, cpus, stop) {
             Ok(after) => {
-                let before = plain(first);
+                let before = first.unwrap_or_else(plain);
                 if stop.signal().is_none() {
                     self.rounds.push((before, after));
                 }
@@ -173,15 +207,17 @@ impl Trial {
     }
 
     fn turned(&self, options: &Options, cpus: &[u32], stop: &Stop) -> Result<Block, String> {
-        if self.knobs.is_empty() {
-            return Ok(noise::block(cpus, stop));
-        }
-        let turned =
-            Turned::begin(options, &self.knobs, Purpose::ForMeasuring).map_err(|why| why.to_string())?;
+        let turned = match self.knobs.is_empty() {
+            true => None,
+            false => Some(
+                Turned::begin(options, &self.knobs, Purpose::ForMeasuring).map_err(|why| why.to_string())?,
+            ),
+        };
         std::thread::sleep(SETTLING);
         let block = noise::block(cpus, stop);
-        turned.end();
-        std::thread::sleep(SETTLING);
+        if let Some(turned) = turned {
+            turned.end();
+        }
         Ok(block)
     }
 }

@@ -4,6 +4,7 @@ mod command;
 mod figure;
 mod knobs;
 
+use diagnose::gain::least_rounds;
 use record::statistics::Verdict;
 use report::terminal::{self, Proof, ProofRow};
 use serde_json::{Value, json};
@@ -15,7 +16,11 @@ use figure::{Compared, Figure};
 
 /// Measures and prints; the exit code.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
-    if quiet.command.is_empty() { knobs::run(options, names) } else { command::run(options, quiet) }
+    if quiet.command.is_empty() {
+        knobs::run(options, names, quiet.rounds)
+    } else {
+        command::run(options, quiet, names)
+    }
 }
 
 /// What came of it all.
@@ -30,14 +35,50 @@ struct Findings {
     interrupted: Option<i32>,
 }
 
+/// One comparison, figure by figure: its rounds (before, after).
+type Rounds = Vec<(Figure, Vec<(f64, f64)>)>;
+
+/// The rounds for so many comparisons: an even number, since who comes first changes from round to round.
+fn rounds(comparisons: usize, spare: usize) -> usize {
+    (least_rounds(comparisons) + spare).next_multiple_of(2)
+}
+
 impl Findings {
-    /// How sure the figures are.
-    fn how(rounds: usize, comparisons: usize) -> String {
-        let together = match comparisons {
-            1 => "intervals hold at 95 %.".to_owned(),
-            many => format!("intervals hold at 95 % for all {many} comparisons of a figure together."),
+    /// Judges comparisons. `same` is that of the machine with itself, by whose differences the others are judged.
+    fn judge(&mut self, same: (String, Rounds), others: Vec<(String, Rounds)>) {
+        let with_values = |(_, rounds): &(String, Rounds)| -> usize {
+            rounds.iter().filter(|(_, rounds)| !rounds.is_empty()).count()
         };
-        format!("Medians of {rounds} rounds; {together}")
+        let comparisons = match others.iter().map(with_values).sum() {
+            0 => with_values(&same),
+            some => some,
+        };
+        let mut floors: Vec<(&str, Option<f64>)> = Vec::new();
+        let (name, figures) = same;
+        for (figure, rounds) in figures {
+            if let Some(Compared { rounds, gain }) = figure.compare(rounds, comparisons, None) {
+                let gain = gain.as_floor();
+                floors.push((figure.name, gain.floor));
+                self.compared.push((name.clone(), figure, Compared { rounds, gain }));
+            }
+        }
+        for (name, figures) in others {
+            for (figure, rounds) in figures {
+                let floor =
+                    floors.iter().find(|(name, _)| *name == figure.name).and_then(|(_, floor)| *floor);
+                let compared = figure.compare(rounds, comparisons, floor);
+                self.compared.extend(compared.map(|compared| (name.clone(), figure, compared)));
+            }
+        }
+        let together = match comparisons {
+            0 | 1 => "intervals hold at 95 %".to_owned(),
+            many => format!("intervals hold at 95 % for all {many} comparisons together"),
+        };
+        self.remarks.push(format!(
+            "Medians of {} rounds; {together}. The rows {name:?} compare one state with itself: how far that differs is the \
+             floor, and no smaller difference counts. (+N rounds): so many more would do, with --rounds.",
+            self.rounds
+        ));
     }
 
     /// Prints it; the exit code.
@@ -60,6 +101,7 @@ impl Findings {
             figure: figure.name.to_owned(),
             before: figure.value(compared.gain.before),
             after: figure.value(compared.gain.after),
+            floor: figure.floor(&compared.gain),
             result: figure.result(&compared.gain),
             better: compared.gain.is_less().map(|less| less == figure.less_is_better),
         };
@@ -86,11 +128,15 @@ impl Findings {
                 "after": gain.after,
                 "less_by": gain.less_by,
                 "interval": gain.interval,
+                "floor": gain.floor,
                 "verdict": verdict,
                 "samples": compared.rounds,
             })
         };
-        let why = |(name, why): &(String, String)| json!({self.head: name, "why": why});
+        let why = |(name, why): &(String, String)| {
+            let verdict = Verdict::NotMeasurable { reason: why.clone() };
+            json!({self.head: name, "why": why, "verdict": verdict})
+        };
         json!({
             "rounds": self.rounds,
             "compared": self.compared.iter().map(row).collect::<Vec<_>>(),
