@@ -7,6 +7,7 @@
 
 pub mod arrays;
 pub mod budget;
+pub mod busy;
 pub mod child;
 pub mod command;
 pub mod context;

@@ -27,6 +27,7 @@ use record::CpuList;
 use capture::Captured;
 pub use error::SpawnError;
 pub use guard::Guard;
+pub(crate) use tree::processes;
 pub use tree::{Process, hurry};
 pub use wait::{Nobody, Watcher, wait_all};
 

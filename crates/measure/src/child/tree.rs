@@ -52,13 +52,15 @@ pub(crate) fn forget(pid: i32) {
 
 /// What /proc/PID/stat tells of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
-    name: String,
+pub(crate) struct Line {
+    pub(crate) name: String,
     state: char,
     parent: i32,
     group: i32,
+    /// CPU time that its threads have had, in ticks of USER_HZ.
+    pub(crate) ticks: u64,
     /// When it started, in ticks since boot: with its number, what tells it from any other.
-    started: u64,
+    pub(crate) started: u64,
 }
 
 fn line_of(pid: i32) -> Option<Line> {
@@ -75,8 +77,12 @@ fn parse(stat: &str) -> Option<Line> {
         state: fields.next()?.chars().next()?,
         parent: fields.next()?.parse().ok()?,
         group: fields.next()?.parse().ok()?,
-        // Field 22 of proc_pid_stat(5); three of 3 to 5 are taken.
-        started: fields.nth(16)?.parse().ok()?,
+        // Fields 14, 15 and 22 of proc_pid_stat(5); 3 to 5 are taken.
+        ticks: {
+            let user: u64 = fields.nth(8)?.parse().ok()?;
+            user.saturating_add(fields.next()?.parse().ok()?)
+        },
+        started: fields.nth(6)?.parse().ok()?,
     })
 }
 
@@ -126,7 +132,8 @@ fn adopted() -> Vec<i32> {
     processes().into_iter().filter(|(_, line)| line.parent == me as i32).map(|(pid, _)| pid).collect()
 }
 
-fn processes() -> HashMap<i32, Line> {
+/// All processes that can be seen.
+pub(crate) fn processes() -> HashMap<i32, Line> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return HashMap::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     numbers.filter_map(|pid| Some((pid, line_of(pid)?))).collect()

@@ -26,7 +26,7 @@ pub use listing::{Listed, measurements, references, words};
 use paint::{Span, Tone};
 pub use plan::{pasted, plan};
 pub use proof::{Proof, ProofRow, proof};
-pub use quiet::{Audit, Audited, KnobLine, Stand, knob_lines, knobs};
+pub use quiet::{Audit, Audited, KnobLine, Stand, knob_lines, knobs, knobs_briefly};
 pub use scale::{ListedRecipe, is_scale, recipes, scale, scale_briefly};
 use screen::Screen;
 pub use stat::quoted;

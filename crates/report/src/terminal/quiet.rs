@@ -34,8 +34,10 @@ pub struct Audited {
     pub stand: Stand,
     /// What it does to measurements.
     pub effect: String,
-    /// What was measured of that on this machine.
+    /// What was measured of that on this machine, a sentence.
     pub here: Option<String>,
+    /// What it can be worth on this machine, in a few words; empty where nothing says.
+    pub worth: String,
     /// What has to be done to set it, where that is more than a word.
     pub way: Option<String>,
     /// Why it is absent.
@@ -53,6 +55,8 @@ pub struct Audit {
     pub noise: Vec<String>,
     /// Whether it is a captured machine, of which only some is to be seen.
     pub captured: bool,
+    /// Who runs on the machine now, in a sentence or two.
+    pub busy: Option<String>,
     /// What to do, a sentence each.
     pub remarks: Vec<String>,
 }
@@ -61,27 +65,7 @@ pub struct Audit {
 pub fn knobs(audit: &Audit, style: &Style) -> String {
     let mut screen = Screen::new(style);
     let of = |stand: Stand| audit.knobs.iter().filter(move |knob| knob.stand == stand);
-    let noisy = of(Stand::Noisy).count();
-    screen.line(&[Span::strong(match noisy {
-        0 if audit.captured => {
-            let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
-            format!("Of the {seen} that this tree shows, none adds noise that could be turned off.")
-        }
-        0 => {
-            let here = audit.knobs.len() - of(Stand::Absent).count();
-            format!("Quiet: none of the {here} knobs that are here adds noise that could be turned off.")
-        }
-        noisy if audit.captured => {
-            let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
-            let add = if noisy == 1 { "adds" } else { "add" };
-            format!("Of the {seen} that this tree shows, {noisy} {add} noise to measurements.")
-        }
-        1 => "1 knob adds noise to measurements.".to_owned(),
-        many => format!("{many} knobs add noise to measurements."),
-    })]);
-    for line in &audit.noise {
-        screen.hanging("Measured here: ", "  ", line);
-    }
+    head(&mut screen, audit);
     for (title, stand) in [
         ("Adds noise", Stand::Noisy),
         ("Set only for a command, or when named", Stand::OnRequest),
@@ -107,6 +91,72 @@ pub fn knobs(audit: &Audit, style: &Style) -> String {
     screen.finish()
 }
 
+/// The audit on a screen: what adds noise and what that can be worth; the rest by name.
+pub fn knobs_briefly(audit: &Audit, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let of = |stand: Stand| audit.knobs.iter().filter(move |knob| knob.stand == stand);
+    head(&mut screen, audit);
+    let noisy: Vec<&Audited> = of(Stand::Noisy).collect();
+    if !noisy.is_empty() {
+        screen.blank();
+        screen.table(&noisy_table("Adds noise", &noisy).finished(), 0);
+        let by_hand: Vec<&&Audited> = noisy.iter().filter(|knob| knob.way.is_some()).collect();
+        let at = column(by_hand.iter().map(|knob| knob.name.as_str()));
+        if !by_hand.is_empty() {
+            screen.heading("To be done by hand, or at boot");
+        }
+        for knob in by_hand {
+            said(&mut screen, &knob.name, at, &knob.way.iter().cloned().collect::<Vec<_>>());
+        }
+    }
+    screen.blank();
+    for (title, stand) in [
+        ("Set for a command, or when named", Stand::OnRequest),
+        ("Quiet already", Stand::Steady),
+        (if audit.captured { "Not in this tree" } else { "Not here" }, Stand::Absent),
+    ] {
+        let names: Vec<&str> = of(stand).map(|knob| knob.name.as_str()).collect();
+        if !names.is_empty() {
+            screen.paragraph(&[], Tone::Plain, &format!("{title}: {}.", names.join(", ")));
+        }
+    }
+    screen.blank();
+    for remark in &audit.remarks {
+        screen.paragraph(&[], Tone::Plain, remark);
+    }
+    screen.paragraph(&[], Tone::Plain, "What each knob does, and why it is not here: linespeed quiet -v");
+    screen.finish()
+}
+
+/// How it stands altogether, how noisy the machine is, who runs on it.
+fn head(screen: &mut Screen, audit: &Audit) {
+    let of = |stand: Stand| audit.knobs.iter().filter(move |knob| knob.stand == stand);
+    let noisy = of(Stand::Noisy).count();
+    screen.line(&[Span::strong(match noisy {
+        0 if audit.captured => {
+            let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
+            format!("Of the {seen} that this tree shows, none adds noise that could be turned off.")
+        }
+        0 => {
+            let here = audit.knobs.len() - of(Stand::Absent).count();
+            format!("Quiet: none of the {here} knobs that are here adds noise that could be turned off.")
+        }
+        noisy if audit.captured => {
+            let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
+            let add = if noisy == 1 { "adds" } else { "add" };
+            format!("Of the {seen} that this tree shows, {noisy} {add} noise to measurements.")
+        }
+        1 => "1 knob adds noise to measurements.".to_owned(),
+        many => format!("{many} knobs add noise to measurements."),
+    })]);
+    for line in &audit.noise {
+        screen.hanging("Measured ", "  ", line);
+    }
+    if let Some(busy) = &audit.busy {
+        screen.hanging("Busy: ", "  ", busy);
+    }
+}
+
 fn column<'a>(names: impl Iterator<Item = &'a str>) -> usize {
     names.map(width).max().unwrap_or(0) + 2
 }
@@ -118,13 +168,15 @@ fn list(screen: &mut Screen, title: &str, knobs: Vec<&Audited>) {
     }
     screen.heading(title);
     let steady = knobs.iter().all(|knob| knob.stand == Stand::Steady);
-    let heads: &[&str] = if steady { &["knob", "now"] } else { &["knob", "now", "steadier", "set by"] };
-    let mut table = Table::new(title, None, heads);
-    for knob in &knobs {
-        let cells = [&knob.name, &knob.now, &knob.steadier, &knob.set_by];
-        table.row(cells.iter().take(heads.len()).map(|cell| (*cell).clone()).collect());
-        table.weights.push(if knob.stand == Stand::Noisy { Weight::Worse } else { Weight::Plain });
-    }
+    let table = if steady {
+        let mut table = Table::new(title, None, &["knob", "now"]);
+        for knob in &knobs {
+            table.row(vec![knob.name.clone(), knob.now.clone()]);
+        }
+        table
+    } else {
+        noisy_table(title, &knobs).finished()
+    };
     screen.table(&table, 2);
     let at = column(knobs.iter().map(|knob| knob.name.as_str()));
     if steady {
@@ -140,11 +192,22 @@ fn list(screen: &mut Screen, title: &str, knobs: Vec<&Audited>) {
     screen.blank();
     for knob in knobs {
         let mut words = vec![sentence(&knob.effect)];
-        words.extend(knob.here.iter().map(|here| format!("Here {here}.")));
+        words.extend(knob.here.iter().cloned());
         words.extend(knob.notes.iter().map(|note| sentence(note)));
         words.extend(knob.way.iter().map(|way| format!("To set it: {way}")));
         said(screen, &knob.name, at, &words);
     }
+}
+
+/// Knobs that could be steadier.
+fn noisy_table(title: &str, knobs: &[&Audited]) -> Table {
+    let mut table = Table::new(title, None, &["knob", "now", "steadier", "set by", "worth here"]);
+    for knob in knobs {
+        table.weigh_row(if knob.stand == Stand::Noisy { Weight::Worse } else { Weight::Plain });
+        let cells = [&knob.name, &knob.now, &knob.steadier, &knob.set_by, &knob.worth];
+        table.row(cells.map(Clone::clone).to_vec());
+    }
+    table
 }
 
 /// A name, and behind it, in a column, what is said of it.
@@ -205,7 +268,8 @@ mod tests {
             set_by: "--apply, root".to_owned(),
             stand,
             effect: "the clock follows the load".to_owned(),
-            here: Some("the clock of one core moved by 3 %".to_owned()),
+            here: Some("Here at most 3 % of the clock.".to_owned()),
+            worth: "< 3 % of the clock".to_owned(),
             way: Some(
                 "on the kernel's command line: isolcpus=managed_irq,domain,2-3 nohz_full=2-3".to_owned(),
             ),
@@ -220,11 +284,24 @@ mod tests {
         let knobs_of = stands.map(|stand| knob(&format!("knob-{stand:?}"), stand));
         let audit = Audit {
             knobs: knobs_of.to_vec(),
-            noise: vec!["wake-up p99 was 60 µs".to_owned()],
+            noise: vec!["now: wake-up p99 is 60 µs".to_owned()],
+            busy: Some("1.9 CPUs of 2. rustc 4711 (ann) 96 %.".to_owned()),
             remarks: vec!["linespeed quiet --apply".to_owned()],
             captured: false,
         };
         for columns in [40, 80, 160] {
+            for form in [knobs, knobs_briefly] {
+                let text = form(&audit, &Style { width: columns, color: false });
+                for part in audit.knobs.iter().map(|knob| knob.name.as_str()).chain(["rustc 4711", "60 µs"])
+                {
+                    assert!(
+                        text.split_whitespace().collect::<Vec<_>>().join(" ").contains(part),
+                        "{part}: {text}"
+                    );
+                }
+                assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+                assert!(!text.contains('\u{1b}'), "{text}");
+            }
             let text = knobs(&audit, &Style { width: columns, color: false });
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
             assert!(!text.contains('\u{1b}'), "{text}");
@@ -233,8 +310,7 @@ mod tests {
             }
         }
         let text = knobs(&audit, &Style::default());
-        for part in ["1 knob adds noise", "The clock follows the load. Here the clock", "isolcpus=", "60 µs"]
-        {
+        for part in ["1 knob adds noise", "The clock follows the load. Here at most", "isolcpus=", "60 µs"] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
     }

@@ -1,42 +1,69 @@
 //! `linespeed quiet` alone: every knob as it stands. Changes nothing.
 
+use std::time::Duration;
+
 use ::quiet::audit::{Row, audit, is_quiet};
 use ::quiet::files::Tree;
 use ::quiet::knob::{Hold, State, Way};
 use ::quiet::turn::Purpose;
 use ::quiet::undertaking::Undertaking;
 use machine::Root;
+use measure::busy::{self, Load, Task};
+use record::units;
 use report::terminal::{Audit, Audited, Stand};
 use serde_json::{Value, json};
 
 use super::noise::Noise;
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::output;
+use crate::{output, signals};
+
+/// How long it is looked who is busy.
+const LOOK: Duration = Duration::from_millis(300);
 
 /// Looks at all knobs, or at those named: 0 when quiet, 1 when not.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
     let scene = super::scene(options, root, &tree, Purpose::ForACommand)?;
-    let rows = audit(&scene, names);
-    let noise = if root.is_live() { Noise::known_here() } else { Noise::default() };
+    let mut rows = audit(&scene, names);
+    // Nothing of a captured machine can be measured, and who wants no report wants the exit code alone.
+    let seen = root.is_live() && !options.out.quiet_output;
+    let stop = signals::install();
+    let load = (seen && rows.iter().any(|row| row.knob.name() == "others")).then(|| busy::look(LOOK));
+    let noise = if seen { Noise::here(&super::prove::cpus(options), stop) } else { Noise::default() };
+    if let Some(signal) = stop.signal() {
+        return Ok(128u8.wrapping_add(signal as u8));
+    }
+    // Who runs beside comes first among equals: the other knobs only keep him away.
+    let weight = |row: &Row| {
+        let name = row.knob.name();
+        noise.of(name).weight() + if name == "others" { 1e-3 } else { 0.0 }
+    };
+    rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     let quiet = is_quiet(&rows);
     let left = match super::folder() {
         Ok(folder) if root.is_live() => super::left_behind(&folder),
         _ => Ok(None),
     };
     let text = if options.out.json {
-        format!("{:#}\n", to_json(&rows, &noise, quiet, left.as_ref()))
+        format!("{:#}\n", to_json(&rows, &noise, load.as_ref(), quiet, left.as_ref()))
     } else if options.out.quiet_output {
         String::new()
     } else {
         let audit = Audit {
             knobs: rows.iter().map(|row| audited(row, &noise)).collect(),
-            noise: noise.lines().to_vec(),
+            noise: noise.told().map(|told| format!("{}: {told}", noise.source)).into_iter().collect(),
+            busy: load.as_ref().map(|load| busy_words(load, scene.online.len())),
             captured: !root.is_live(),
-            remarks: remarks(root, &rows, &noise, left),
+            remarks: remarks(root, &rows, left),
         };
-        report::terminal::knobs(&audit, &output::style(&options.out))
+        let style = output::style(&options.out);
+        // Who names knobs wants to know of them.
+        if options.out.verbose || !names.is_empty() {
+            report::terminal::knobs(&audit, &style)
+        } else {
+            report::terminal::knobs_briefly(&audit, &style)
+        }
     };
     output::print(&text)?;
     Ok(if quiet { 0 } else { super::NOT_QUIET })
@@ -51,6 +78,8 @@ fn audited(row: &Row, noise: &Noise) -> Audited {
         State::Absent(why) => (Stand::Absent, Some(why.clone())),
         State::Unseen(why) => (Stand::Absent, Some(why.clone())),
     };
+    let worth = noise.of(row.knob.name());
+    let told = !noise.source.is_empty() && row.look.steadier.is_some();
     Audited {
         name: row.knob.name().to_owned(),
         now: look.now.clone(),
@@ -58,7 +87,8 @@ fn audited(row: &Row, noise: &Noise) -> Audited {
         set_by: set_by(row),
         stand,
         effect: row.knob.effect().to_owned(),
-        here: noise.of(row.knob.name()),
+        here: told.then(|| worth.told(row.knob.name())),
+        worth: if told { worth.brief() } else { String::new() },
         way: advice(row),
         why,
         notes: look.notes.clone(),
@@ -105,7 +135,7 @@ fn advice(row: &Row) -> Option<String> {
 }
 
 /// What to do next, and what should be known beside the table.
-fn remarks(root: &Root, rows: &[Row], noise: &Noise, left: Result<Option<String>, String>) -> Vec<String> {
+fn remarks(root: &Root, rows: &[Row], left: Result<Option<String>, String>) -> Vec<String> {
     if !root.is_live() {
         return Vec::new();
     }
@@ -127,15 +157,71 @@ fn remarks(root: &Root, rows: &[Row], noise: &Noise, left: Result<Option<String>
             "Those that are set only when asked for are named: linespeed quiet smt -- COMMAND".to_owned(),
         );
     }
-    if noise.lines().is_empty() {
-        remarks.push(
-            "This machine's own noise was not measured yet: linespeed run clock wakeup stolen".to_owned(),
-        );
-    }
+    remarks.push(
+        "What each gains here: linespeed quiet --prove; on a command's own time: --prove -- COMMAND"
+            .to_owned(),
+    );
     remarks
 }
 
-fn to_json(rows: &[Row], noise: &Noise, quiet: bool, left: Result<&Option<String>, &String>) -> Value {
+/// Processes that are named, and the least that they take of a CPU.
+const NAMED: usize = 5;
+const WORTH_NAMING: f64 = 0.05;
+
+/// Who runs now, in one sentence.
+fn busy_words(load: &Load, online: usize) -> String {
+    let percent = |cpus: f64| format!("{:.0} %", cpus * 100.0);
+    let cpus = |cpus: f64| {
+        if cpus < 1.0 { format!("{} of a CPU", percent(cpus)) } else { format!("{cpus:.1} CPUs") }
+    };
+    let busy = load.cpus.unwrap_or_else(|| load.tasks.iter().map(|task| task.cpus).sum());
+    if busy < WORTH_NAMING {
+        return format!("nobody, looked at for {}.", units::figure(load.seconds, "s"));
+    }
+    let mut told = format!("{} of {online}, looked at for {}.", cpus(busy), units::figure(load.seconds, "s"));
+    let named: Vec<String> = load
+        .tasks
+        .iter()
+        .filter(|task| task.cpus >= WORTH_NAMING)
+        .take(NAMED)
+        .map(|task| format!("{} {} ({}) {}", task.name, task.pid, task.user, percent(task.cpus)))
+        .collect();
+    if !named.is_empty() {
+        told.push_str(&format!(" {}.", named.join(", ")));
+    }
+    let users: Vec<String> =
+        load.users().iter().take(NAMED).map(|(user, by)| format!("{user} {}", cpus(*by))).collect();
+    if !users.is_empty() {
+        told.push_str(&format!(" By user: {}.", users.join(", ")));
+    }
+    if load.unseen() >= WORTH_NAMING {
+        told.push_str(&format!(
+            " Too short to be seen, or not to be seen from here: {}.",
+            cpus(load.unseen())
+        ));
+    }
+    told
+}
+
+fn busy_json(load: &Load) -> Value {
+    let task =
+        |task: &Task| json!({"pid": task.pid, "name": task.name, "user": task.user, "cpus": task.cpus});
+    json!({
+        "seconds": load.seconds,
+        "cpus": load.cpus,
+        "processes": load.tasks.iter().take(20).map(task).collect::<Vec<_>>(),
+        "users": load.users().iter().map(|(user, cpus)| json!({"user": user, "cpus": cpus})).collect::<Vec<_>>(),
+        "not_seen": load.unseen(),
+    })
+}
+
+fn to_json(
+    rows: &[Row],
+    noise: &Noise,
+    load: Option<&Load>,
+    quiet: bool,
+    left: Result<&Option<String>, &String>,
+) -> Value {
     let one = |row: &Row| {
         let look = &row.look;
         let (state, why) = match &look.state {
@@ -157,6 +243,9 @@ fn to_json(rows: &[Row], noise: &Noise, quiet: bool, left: Result<&Option<String
             Way::Boot(parameters) => ("boot", json!(parameters)),
             Way::ByHand(way) => ("by hand", json!(way)),
         };
+        let worth = noise.of(row.knob.name());
+        let (word, most) = worth.word();
+        let told = !noise.source.is_empty() && look.steadier.is_some();
         json!({
             "knob": row.knob.name(),
             "state": state,
@@ -166,7 +255,8 @@ fn to_json(rows: &[Row], noise: &Noise, quiet: bool, left: Result<&Option<String
             "now": look.now,
             "steadier": look.steadier,
             "effect": row.knob.effect(),
-            "here": noise.of(row.knob.name()),
+            "here": told.then(|| worth.told(row.knob.name())),
+            "worth": told.then(|| json!({"is": word, "at_most": most})),
             "way": way,
             "detail": detail,
             "needs": row.needs,
@@ -175,9 +265,37 @@ fn to_json(rows: &[Row], noise: &Noise, quiet: bool, left: Result<&Option<String
     };
     json!({
         "quiet": quiet,
-        "noise": noise.lines(),
+        "noise": noise.told(),
+        "measured": (!noise.source.is_empty()).then(|| json!({"when": noise.source, "figures": noise.measured})),
+        "busy": load.map(busy_json),
         "left_behind": left.ok(),
         "in_the_way": left.err(),
         "knobs": rows.iter().map(one).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(name: &str, user: &str, cpus: f64) -> Task {
+        Task { pid: 4711, name: name.to_owned(), user: user.to_owned(), cpus }
+    }
+
+    #[test]
+    fn who_is_busy_is_named_with_user_and_share() {
+        let tasks = vec![task("rustc", "ann", 0.96), task("sh", "bob", 0.5), task("cron", "root", 0.01)];
+        let load = Load { seconds: 0.3, cpus: Some(1.75), tasks };
+        let told = busy_words(&load, 2);
+        for part in
+            ["1.8 CPUs of 2", "rustc 4711 (ann) 96 %", "sh 4711 (bob) 50 %", "By user: ann 96 % of a CPU"]
+        {
+            assert!(told.contains(part), "no {part:?} in {told}");
+        }
+        assert!(!told.contains("cron"), "{told}");
+        assert!(told.contains("not to be seen from here: 28 % of a CPU"), "{told}");
+        let nobody = Load { seconds: 0.3, cpus: Some(0.0), tasks: Vec::new() };
+        assert_eq!(busy_words(&nobody, 2), "nobody, looked at for 300 ms.");
+        assert_eq!(busy_json(&load)["processes"][0]["user"], "ann");
+    }
 }

@@ -5,6 +5,7 @@ mod by_root;
 mod caches;
 mod command;
 mod json;
+mod kept;
 mod noise;
 mod over;
 mod prove;

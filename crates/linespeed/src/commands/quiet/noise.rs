@@ -1,8 +1,13 @@
-//! How noisy this machine was when it was last measured, from its own records.
+//! How noisy this machine is, and what each knob can be worth here at most: from the last proof, or from a short measurement.
 
+use diagnose::gain::{Scale, gain};
 use machine::Root;
+use measure::{Stop, noise};
+use record::statistics::Verdict;
 use record::{Measurement, Record, units};
+use serde::{Deserialize, Serialize};
 
+use super::kept::Kept;
 use crate::commands::plan::{records_here, same};
 
 /// Records that are looked at, the newest first.
@@ -11,116 +16,358 @@ const MOST_RECORDS: usize = 5;
 /// Knobs that move the clock.
 const CLOCK: [&str; 6] = ["governor", "epp", "epb", "boost", "clock-range", "throttling"];
 /// Knobs by which the kernel or other tasks take time from a program.
-const TAKEN: [&str; 9] = [
+const TAKEN: [&str; 16] = [
     "interrupts",
     "workqueues",
     "nmi-watchdog",
     "timer-migration",
     "stat-interval",
     "irqbalance",
+    "ksm",
     "others",
+    "quota",
     "shield",
     "isolation",
+    "nice",
+    "fifo",
+    "rt-runtime",
+    "perf-sample-rate",
+    "perf-cpu-time",
 ];
 
-/// What records of this machine tell.
+/// What was measured of the machine as it is; what could not be is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// How far two runs of the same work differ, a share: the machine's floor.
+    pub floor: Option<f64>,
+    /// What this kernel, its interrupts and other tasks take of a CPU's time: a share.
+    pub taken_by_os: Option<f64>,
+    /// What the hypervisor or the firmware takes.
+    pub taken_below: Option<f64>,
+    /// What anybody takes, where whose it is is not told.
+    pub taken: Option<f64>,
+    /// 99th percentile of wake-up latency, seconds.
+    pub wakeup_p99: Option<f64>,
+    /// How far the clock moves: a share.
+    pub clock_spread: Option<f64>,
+}
+
+impl Measured {
+    /// Measures it now: half a second.
+    pub fn now(cpus: &[u32], stop: &Stop) -> Self {
+        let block = noise::block(cpus, stop);
+        Self {
+            floor: floor(cpus, stop),
+            taken_by_os: block.taken_by_os,
+            taken_below: block.taken_below,
+            taken: block.taken,
+            wakeup_p99: block.wakeup_p99.map(|ns| ns / 1e9),
+            clock_spread: block.clock_spread,
+        }
+    }
+
+    /// Whether these can be what they say.
+    pub fn is_sound(&self) -> bool {
+        [self.floor, self.taken_by_os, self.taken_below, self.taken, self.wakeup_p99, self.clock_spread]
+            .into_iter()
+            .flatten()
+            .all(|value| value.is_finite() && value >= 0.0)
+    }
+}
+
+/// How far two runs of the same work differ here, on the last of the CPUs.
+pub fn floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
+    let rounds = noise::twice(*cpus.last()?, stop);
+    gain(&rounds, Scale::Ratio, 1, None).as_floor().floor
+}
+
+/// What a knob can be worth here.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Worth {
+    /// Proven: what it gained, figure by figure.
+    Proven(Vec<String>),
+    /// Proven to be no more than the machine differs from itself.
+    NothingSeen,
+    /// A proof could not tell.
+    TooNoisy,
+    /// No more than the machine differs from itself, of this.
+    BelowFloor(&'static str, f64),
+    /// At most this share of something.
+    AtMost(&'static str, f64),
+    /// At most so many seconds of a wake-up; with idle states held off so many.
+    AWakeUp(f64, Option<f64>),
+    /// Nothing measured says.
+    NotMeasured,
+}
+
+/// Shares of what.
+const OF_A_CPU: &str = "of a CPU";
+const OF_THE_CLOCK: &str = "of the clock";
+
+impl Worth {
+    /// In a cell of a table.
+    pub fn brief(&self) -> String {
+        match self {
+            Worth::Proven(gains) => gains.first().cloned().unwrap_or_default(),
+            Worth::NothingSeen | Worth::BelowFloor(..) => "below the floor".to_owned(),
+            Worth::TooNoisy => "too noisy".to_owned(),
+            Worth::AtMost(of, share) => format!("< {} {of}", units::percent(*share)),
+            Worth::AWakeUp(seconds, _) => format!("< {} a wake-up", units::figure(*seconds, "s")),
+            Worth::NotMeasured => "not measured".to_owned(),
+        }
+    }
+
+    /// In a sentence.
+    pub fn told(&self, knob: &str) -> String {
+        match self {
+            Worth::Proven(gains) => format!("Proven here: {}.", gains.join("; ")),
+            Worth::NothingSeen => {
+                "Proven here: nothing that is larger than what the machine differs from itself.".to_owned()
+            }
+            Worth::TooNoisy => {
+                format!("Here too noisy to tell: linespeed quiet --prove --rounds 100 {knob}")
+            }
+            Worth::BelowFloor(of, share) => format!(
+                "Here at most {} {of}, which is not larger than this machine's floor.",
+                units::percent(*share)
+            ),
+            Worth::AtMost(of, share) => {
+                format!("Here it can be worth at most {} {of}.", units::percent(*share))
+            }
+            Worth::AWakeUp(seconds, tuned) => {
+                let tuned = tuned.map_or(String::new(), |tuned| {
+                    format!(", with idle states held off {}", units::figure(tuned, "s"))
+                });
+                format!("Here wake-up p99 is {}{tuned}.", units::figure(*seconds, "s"))
+            }
+            Worth::NotMeasured => {
+                format!("Not measured here: linespeed quiet --prove {knob} -- COMMAND")
+            }
+        }
+    }
+
+    /// The word in JSON, and the largest that it can be: a share, or seconds.
+    pub fn word(&self) -> (&'static str, Option<f64>) {
+        match self {
+            Worth::Proven(_) => ("proven", None),
+            Worth::NothingSeen => ("below the floor", None),
+            Worth::TooNoisy => ("too noisy", None),
+            Worth::BelowFloor(_, share) => ("below the floor", Some(*share)),
+            Worth::AtMost(_, share) => ("at most", Some(*share)),
+            Worth::AWakeUp(seconds, _) => ("at most a wake-up", Some(*seconds)),
+            Worth::NotMeasured => ("not measured", None),
+        }
+    }
+
+    /// For an order by importance: what is proven first, then by size, what nothing is known of last.
+    pub fn weight(&self) -> f64 {
+        match self {
+            Worth::Proven(_) => 10.0,
+            Worth::AtMost(_, share) => 1.0 + share,
+            // A program sleeps seldom and works mostly: a wake-up of a millisecond counts as a thousandth.
+            Worth::AWakeUp(seconds, _) => 1.0 + seconds,
+            Worth::TooNoisy => 0.5,
+            Worth::NotMeasured => 0.3,
+            Worth::BelowFloor(..) => 0.2,
+            Worth::NothingSeen => 0.1,
+        }
+    }
+}
+
+/// How noisy this machine is.
 #[derive(Clone, Debug, Default)]
 pub struct Noise {
-    clock: Option<String>,
-    taken: Option<String>,
-    below: Option<String>,
-    wake: Option<String>,
-    lines: Vec<String>,
+    /// The figures.
+    pub measured: Measured,
+    /// When and where they were measured; empty where they were not.
+    pub source: String,
+    kept: Option<Kept>,
+    tuned: Option<f64>,
+    hypervisor: bool,
 }
 
 impl Noise {
-    /// From the newest records of this machine that have the figures.
-    pub fn known_here() -> Self {
+    /// By the last proof of this boot, or measured now on these CPUs.
+    pub fn here(cpus: &[u32], stop: &Stop) -> Self {
         let machine = machine::inspect(&Root::live()).machine;
-        let mut noise = Self::default();
-        for path in records_here(&machine).iter().take(MOST_RECORDS) {
-            let Ok(record) = Record::read(path) else { continue };
-            if !same(&machine, &record.machine) {
-                continue;
+        let hypervisor = machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
+        let kept = Kept::read(&super::boot());
+        let (measured, source) = match &kept {
+            Some(kept) => {
+                let date = kept.date.get(..16).unwrap_or(&kept.date).replace('T', " ");
+                (kept.measured.clone(), format!("by --prove at {date}, CPU {}", kept.cpus))
             }
-            noise.take(&record);
-            if noise.is_complete() {
-                break;
-            }
-        }
-        noise
-    }
-
-    fn is_complete(&self) -> bool {
-        self.clock.is_some() && self.taken.is_some() && self.wake.is_some()
-    }
-
-    fn take(&mut self, record: &Record) {
-        let day = record.started.get(..10).unwrap_or("an unknown day").to_owned();
-        let mut keep = |place: &mut Option<String>, told: Option<String>| {
-            if let (None, Some(told)) = (&place, told) {
-                self.lines.push(format!("{told} ({day})"));
-                *place = Some(told);
+            None => {
+                let list: record::CpuList = cpus.iter().copied().collect();
+                (Measured::now(cpus, stop), format!("now, CPU {list}"))
             }
         };
-        keep(&mut self.clock, clock(record));
-        keep(&mut self.taken, share(record, "os", "the kernel and other tasks took"));
-        keep(&mut self.below, share(record, "below", "the hypervisor or firmware took"));
-        keep(&mut self.wake, wake(record));
+        let mut records = records_here(&machine).into_iter().take(MOST_RECORDS);
+        let tuned = records.find_map(|path| {
+            let record = Record::read(&path).ok()?;
+            same(&machine, &record.machine).then(|| tuned_p99(&record)).flatten()
+        });
+        Self { measured, source, kept, tuned, hypervisor }
     }
 
-    /// A sentence each.
-    pub fn lines(&self) -> &[String] {
-        &self.lines
+    /// What was measured, in one sentence; `None` where nothing was.
+    pub fn told(&self) -> Option<String> {
+        let measured = &self.measured;
+        let percent = units::percent;
+        let mut parts = Vec::new();
+        if let Some(floor) = measured.floor {
+            parts.push(format!("two runs of the same work differ by up to {} (the floor)", percent(floor)));
+        }
+        match (measured.taken_by_os, measured.taken_below, measured.taken) {
+            (Some(os), Some(below), _) => {
+                let who = if self.hypervisor { "the hypervisor (steal)" } else { "the firmware" };
+                parts.push(format!(
+                    "the OS takes up to {} of a CPU by other tasks and interrupts, {who} {}",
+                    percent(os),
+                    percent(below)
+                ));
+            }
+            (_, _, Some(all)) => {
+                parts.push(format!("up to {} of a CPU is taken, by whom is not told", percent(all)));
+            }
+            _ => {}
+        }
+        if let Some(p99) = measured.wakeup_p99 {
+            parts.push(format!("wake-up p99 is {}", units::figure(p99, "s")));
+        }
+        if let Some(spread) = measured.clock_spread {
+            parts.push(format!("the clock moves by {}", percent(spread)));
+        }
+        (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
     }
 
-    /// What was measured here of what a knob moves.
-    pub fn of(&self, knob: &str) -> Option<String> {
+    /// What a knob can be worth here.
+    pub fn of(&self, knob: &str) -> Worth {
+        if let Some(proven) = self.kept.as_ref().and_then(|kept| proven(kept, knob)) {
+            return proven;
+        }
+        let measured = &self.measured;
+        let at_most = |of: &'static str, share: Option<f64>| match (share, measured.floor) {
+            (None, _) => Worth::NotMeasured,
+            (Some(share), Some(floor)) if share <= floor => Worth::BelowFloor(of, share),
+            (Some(share), _) => Worth::AtMost(of, share),
+        };
         if CLOCK.contains(&knob) {
-            self.clock.clone()
+            at_most(OF_THE_CLOCK, measured.clock_spread)
         } else if TAKEN.contains(&knob) {
-            self.taken.clone()
+            at_most(OF_A_CPU, measured.taken_by_os.or(measured.taken))
         } else {
-            match knob {
-                "steal" => self.below.clone(),
-                "idle-states" => self.wake.clone(),
-                _ => None,
+            match (knob, measured.wakeup_p99) {
+                ("steal", _) => at_most(OF_A_CPU, measured.taken_below.or(measured.taken)),
+                ("idle-states", Some(p99)) => Worth::AWakeUp(p99, self.tuned),
+                _ => Worth::NotMeasured,
             }
         }
     }
 }
 
-/// How far the clock of one core moved within its samples.
-fn clock(record: &Record) -> Option<String> {
-    let one =
-        |m: &&Measurement| m.place.word("active") == Some("one") && m.summary.n > 1 && m.summary.median > 0.0;
-    let most = record
-        .of("core.clock")
-        .filter(one)
-        .map(|m| (m.summary.max - m.summary.min) / m.summary.median)
-        .max_by(f64::total_cmp)?;
-    Some(format!("the clock of one core moved by {}", units::percent(most)))
-}
-
-/// The most that was taken from a CPU.
-fn share(record: &Record, cause: &str, who: &str) -> Option<String> {
-    let of_cause = record.of("stolen.share").filter(|m| m.place.word("cause") == Some(cause));
-    let most = of_cause.map(|m| m.summary.median).max_by(f64::total_cmp)?;
-    Some(format!("{who} up to {} of a CPU's time", units::percent(most)))
-}
-
-/// Wake-up p99 as the machine is, and with idle states held off.
-fn wake(record: &Record) -> Option<String> {
-    let p99 = |setting: &str| {
-        let some = record.of("wakeup.latency").filter(|m| {
-            m.place.switch("corrected") != Some(true) && m.place.word("setting") == Some(setting)
-        });
-        some.filter_map(|m| m.summary.p99).max_by(f64::total_cmp)
-    };
-    let time = |ns: f64| units::figure(ns / 1e9, "s");
-    let as_is = p99("as-is")?;
-    Some(match p99("tuned") {
-        Some(tuned) => format!("wake-up p99 was {}, with idle states held off {}", time(as_is), time(tuned)),
-        None => format!("wake-up p99 was {}", time(as_is)),
+/// What a proof says of a knob; `None` where it was not in it.
+fn proven(kept: &Kept, knob: &str) -> Option<Worth> {
+    let mut any = false;
+    let mut gains = Vec::new();
+    let mut noisy = false;
+    for proven in kept.of(knob) {
+        any = true;
+        match &proven.verdict {
+            Verdict::Costs { .. } => gains.push(format!("{} {}", proven.figure, proven.words)),
+            Verdict::TooNoisy { .. } => noisy = true,
+            Verdict::NotResolved { .. } | Verdict::NotMeasurable { .. } => {}
+        }
+    }
+    any.then_some(match gains.is_empty() {
+        false => Worth::Proven(gains),
+        true if noisy => Worth::TooNoisy,
+        true => Worth::NothingSeen,
     })
+}
+
+/// Wake-up p99 with idle states held off, seconds.
+fn tuned_p99(record: &Record) -> Option<f64> {
+    let tuned = |m: &&Measurement| {
+        m.place.switch("corrected") != Some(true) && m.place.word("setting") == Some("tuned")
+    };
+    let all = record.of("wakeup.latency").filter(tuned).filter_map(|m| m.summary.p99);
+    all.max_by(f64::total_cmp).map(|ns| ns / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::quiet::kept::Proven;
+
+    fn noise(floor: f64) -> Noise {
+        let measured = Measured {
+            floor: Some(floor),
+            taken_by_os: Some(0.02),
+            taken_below: Some(0.001),
+            taken: Some(0.021),
+            wakeup_p99: Some(60e-6),
+            clock_spread: Some(0.004),
+        };
+        Noise { measured, source: "now, CPU 0-1".to_owned(), ..Noise::default() }
+    }
+
+    #[test]
+    fn each_knob_is_worth_no_more_than_what_it_moves_was_measured_to_be() {
+        let noise = noise(0.01);
+        assert_eq!(noise.of("stat-interval"), Worth::AtMost(OF_A_CPU, 0.02));
+        assert_eq!(noise.of("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));
+        assert_eq!(noise.of("governor"), Worth::BelowFloor(OF_THE_CLOCK, 0.004));
+        assert_eq!(noise.of("aslr"), Worth::NotMeasured);
+        assert_eq!(noise.of("idle-states").brief(), "< 60.0 µs a wake-up");
+        assert_eq!(Noise::default().of("governor"), Worth::NotMeasured);
+        assert_eq!(noise.of("stat-interval").brief(), "< 2.00 % of a CPU");
+    }
+
+    #[test]
+    fn every_knob_that_is_named_here_is_one() {
+        for name in CLOCK.iter().chain(&TAKEN).chain(&["steal", "idle-states"]) {
+            assert!(::quiet::knobs::find(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_proof_is_believed_before_a_bound() {
+        let row = |knob: &str, verdict: Verdict| Proven {
+            knob: knob.to_owned(),
+            figure: "wake-up p99".to_owned(),
+            verdict,
+            words: "12 % less (3 % to 20 %)".to_owned(),
+        };
+        let less = Verdict::Costs { share: 0.12, interval: (0.03, 0.2) };
+        let kept = Kept {
+            proven: vec![
+                row("governor", Verdict::NotResolved { smaller_than: 0.01 }),
+                row("governor", less),
+                row("ksm", Verdict::NotResolved { smaller_than: 0.01 }),
+                row("nice", Verdict::TooNoisy { rounds_needed: None }),
+            ],
+            ..Kept::default()
+        };
+        let noise = Noise { kept: Some(kept), ..noise(0.01) };
+        assert_eq!(noise.of("governor").brief(), "wake-up p99 12 % less (3 % to 20 %)");
+        assert_eq!((noise.of("ksm"), noise.of("nice")), (Worth::NothingSeen, Worth::TooNoisy));
+        assert_eq!(noise.of("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));
+        assert!(noise.of("governor").weight() > noise.of("stat-interval").weight());
+        assert!(noise.of("stat-interval").weight() > noise.of("ksm").weight());
+    }
+
+    #[test]
+    fn what_is_taken_by_the_hypervisor_is_called_steal_and_the_rest_is_not() {
+        let mut noise = noise(0.01);
+        noise.hypervisor = true;
+        let told = noise.told().unwrap();
+        assert!(told.contains("the OS takes up to 2.00 % of a CPU by other tasks"), "{told}");
+        assert!(told.contains("the hypervisor (steal) 0.1 %"), "{told}");
+        noise.hypervisor = false;
+        assert!(!noise.told().unwrap().contains("steal"));
+        noise.measured.taken_by_os = None;
+        assert!(noise.told().unwrap().contains("by whom is not told"));
+        assert_eq!(Noise::default().told(), None);
+    }
 }

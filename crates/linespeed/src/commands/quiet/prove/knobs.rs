@@ -11,8 +11,10 @@ use measure::noise::{self, Block};
 use measure::{Stop, pin};
 use record::CpuList;
 
-use super::figure::{Figure, Unit, names};
+use super::figure::{Compared, Figure, Unit, names};
 use super::{Findings, Rounds};
+use crate::commands::quiet::kept::{Kept, Proven};
+use crate::commands::quiet::noise::{Measured, floor as noise_floor};
 use crate::commands::quiet::turned::Turned;
 use crate::failure::Failure;
 use crate::options::Options;
@@ -110,11 +112,46 @@ pub fn run(options: &Options, names: &[&'static str], wanted: Option<u32>) -> Re
     found.judge(same, others);
     found.missing = missing;
     let list: CpuList = cpus.iter().copied().collect();
+    if found.interrupted.is_none()
+        && let Err(why) = kept(&found, &list, noise_floor(&cpus, stop)).write()
+        && !options.out.quiet_output
+    {
+        output::complain(&format!("linespeed quiet will not know of this: {why}"));
+    }
     found.remarks.push(format!(
         "On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: the 5th to the 95th \
          percentile of the core clock over its median."
     ));
     found.tell(options)
+}
+
+/// What the audit is to know of it.
+fn kept(found: &Findings, cpus: &CpuList, floor: Option<f64>) -> Kept {
+    let as_it_is = |name: &str| {
+        let row = found.compared.iter().find(|(turned, figure, _)| turned == NOTHING && figure.name == name);
+        row.map(|(_, _, compared)| compared.gain.before)
+    };
+    let proven = |(turned, figure, compared): &(String, Figure, Compared)| Proven {
+        knob: turned.clone(),
+        figure: figure.name.to_owned(),
+        verdict: compared.gain.verdict.clone(),
+        words: figure.result(&compared.gain),
+    };
+    let of_knobs = found.compared.iter().filter(|(turned, ..)| turned != NOTHING && turned != ALL);
+    Kept {
+        boot_id: crate::commands::quiet::boot(),
+        cpus: cpus.to_string(),
+        measured: Measured {
+            floor,
+            taken_by_os: as_it_is(names::OS),
+            taken_below: as_it_is(names::STEAL).or_else(|| as_it_is(names::FIRMWARE)),
+            taken: as_it_is(names::ANYBODY),
+            wakeup_p99: as_it_is(names::WAKEUP),
+            clock_spread: as_it_is(names::CLOCK),
+        },
+        proven: of_knobs.map(proven).collect(),
+        ..Kept::default()
+    }
 }
 
 fn of_figures(rounds: &[(Block, Block)], figures: &[(Figure, Look)]) -> Rounds {
@@ -123,7 +160,7 @@ fn of_figures(rounds: &[(Block, Block)], figures: &[(Figure, Look)]) -> Rounds {
 }
 
 /// CPUs that are measured: those that are to be quiet, or all that this process may use.
-fn cpus(options: &Options) -> Vec<u32> {
+pub fn cpus(options: &Options) -> Vec<u32> {
     let chosen = options.measuring.cpus.clone().or_else(pin::allowed).unwrap_or_default();
     let online = Root::live().cpu_list("/sys/devices/system/cpu/online");
     online.map_or(chosen.clone(), |online| chosen.intersection(&online)).iter().collect()

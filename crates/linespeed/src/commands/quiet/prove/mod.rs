@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::options::{Options, Quiet};
 use crate::output;
 use figure::{Compared, Figure};
+pub use knobs::cpus;
 
 /// Measures and prints; the exit code.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {

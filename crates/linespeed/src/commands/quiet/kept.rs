@@ -1,0 +1,109 @@
+//! What the last proof showed of this machine, kept for the audit: how noisy it was, and what each knob gained.
+//!
+//! It lies in the state folder beside the records, and holds until the next boot, for a week at most.
+
+use std::time::{Duration, SystemTime};
+
+use record::statistics::Verdict;
+use serde::{Deserialize, Serialize};
+
+use super::noise::Measured;
+use crate::failure::Failure;
+use crate::{date, files};
+
+/// Its name in the state folder.
+const NAME: &str = "noise.json";
+/// How long it holds: others come and go on a machine.
+const AGE: Duration = Duration::from_secs(7 * 86_400);
+/// A file of ours is never larger.
+const MOST: u64 = 1 << 20;
+
+/// What a proof showed of one knob in one figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proven {
+    /// The knob.
+    pub knob: String,
+    /// The figure, as the proof names it.
+    pub figure: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// The same in words.
+    pub words: String,
+}
+
+/// What is kept of a proof.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Which boot it was.
+    pub boot_id: String,
+    /// When, as in a record.
+    pub date: String,
+    /// CPUs that were measured.
+    pub cpus: String,
+    /// How noisy the machine was as it is.
+    pub measured: Measured,
+    /// What knobs gained.
+    pub proven: Vec<Proven>,
+}
+
+impl Kept {
+    /// The last proof of this boot; `None` where there is none, or it is too old, or what lies there is something else.
+    pub fn read(boot: &str) -> Option<Self> {
+        let path = files::state_folder().ok()?.join(NAME);
+        let data = std::fs::metadata(&path).ok()?;
+        let age = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();
+        if !data.is_file() || data.len() > MOST || age > AGE {
+            return None;
+        }
+        let text = std::fs::read_to_string(&path).ok()?;
+        Self::parse(&text, boot)
+    }
+
+    fn parse(text: &str, boot: &str) -> Option<Self> {
+        let kept: Self = serde_json::from_str(text).ok()?;
+        (kept.boot_id == boot && kept.measured.is_sound()).then_some(kept)
+    }
+
+    /// Keeps it. What an earlier proof of this boot showed of other knobs stays.
+    pub fn write(mut self) -> Result<(), Failure> {
+        if let Some(before) = Self::read(&self.boot_id) {
+            let anew: Vec<String> = self.proven.iter().map(|proven| proven.knob.clone()).collect();
+            self.proven.extend(before.proven.into_iter().filter(|proven| !anew.contains(&proven.knob)));
+        }
+        self.date = date::now();
+        let text = serde_json::to_string(&self).map_err(|error| Failure::Cannot(error.to_string()))?;
+        files::write(&files::state_folder()?.join(NAME), &format!("{text}\n"))
+    }
+
+    /// What it showed of a knob.
+    pub fn of<'a>(&'a self, knob: &'a str) -> impl Iterator<Item = &'a Proven> {
+        self.proven.iter().filter(move |proven| proven.knob == knob)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_of_another_boot_or_that_cannot_be_read_is_none() {
+        let kept = Kept {
+            boot_id: "a".to_owned(),
+            proven: vec![Proven {
+                knob: "governor".to_owned(),
+                figure: "wake-up p99".to_owned(),
+                verdict: Verdict::Costs { share: 0.2, interval: (0.1, 0.3) },
+                words: "20 % less (10 % to 30 %)".to_owned(),
+            }],
+            ..Kept::default()
+        };
+        let text = serde_json::to_string(&kept).unwrap();
+        assert_eq!(Kept::parse(&text, "a"), Some(kept));
+        assert_eq!(Kept::parse(&text, "b"), None);
+        for damaged in
+            ["", "{}", "[]", &text[..text.len() / 2], &text.replace("\"floor\":null", "\"floor\":-5.0")]
+        {
+            assert_eq!(Kept::parse(damaged, "a"), None, "{damaged}");
+        }
+    }
+}

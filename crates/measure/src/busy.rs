@@ -1,0 +1,158 @@
+//! Who is busy on this machine: processes by the CPU time that they take while one waits.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
+
+use crate::child::processes;
+
+/// A process that takes CPU time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// Its number.
+    pub pid: i32,
+    /// Its name, as the kernel has it: at most 15 bytes.
+    pub name: String,
+    /// Whose it is.
+    pub user: String,
+    /// CPUs that it took: 0.5 is half of one.
+    pub cpus: f64,
+}
+
+/// What ran while one waited.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Load {
+    /// How long that was, seconds.
+    pub seconds: f64,
+    /// CPUs that were busy; absent where the kernel does not tell.
+    pub cpus: Option<f64>,
+    /// Processes that took CPU time, the busiest first.
+    pub tasks: Vec<Task>,
+}
+
+/// Ticks of `/proc` a second, on every architecture here (USER_HZ).
+const USER_HZ: f64 = 100.0;
+
+impl Load {
+    /// CPUs by user, the busiest first.
+    pub fn users(&self) -> Vec<(&str, f64)> {
+        let mut all: BTreeMap<&str, f64> = BTreeMap::new();
+        for task in &self.tasks {
+            *all.entry(&task.user).or_default() += task.cpus;
+        }
+        let mut all: Vec<(&str, f64)> = all.into_iter().collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all
+    }
+
+    /// CPUs that were busy beyond those of the processes named: with processes that were too short to be seen, or that cannot be
+    /// seen from here.
+    pub fn unseen(&self) -> f64 {
+        let seen: f64 = self.tasks.iter().map(|task| task.cpus).sum();
+        self.cpus.map_or(0.0, |cpus| (cpus - seen).max(0.0))
+    }
+}
+
+/// Looks at all processes twice, with so long a sleep between.
+pub fn look(time: Duration) -> Load {
+    let from = Instant::now();
+    let (before, busy_before) = (processes(), busy_ticks());
+    std::thread::sleep(time);
+    let (after, busy_after) = (processes(), busy_ticks());
+    let seconds = from.elapsed().as_secs_f64();
+    let cpus = |ticks: u64| ticks as f64 / USER_HZ / seconds;
+    let me = std::process::id() as i32;
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let mut tasks = Vec::new();
+    for (pid, line) in after.into_iter().filter(|(pid, _)| *pid != me) {
+        // One that is new has had all of its time meanwhile; one with a dead one's number is new.
+        let had = before.get(&pid).filter(|old| old.started == line.started).map_or(0, |old| old.ticks);
+        let ticks = line.ticks.saturating_sub(had);
+        if ticks > 0 {
+            let user = std::fs::metadata(format!("/proc/{pid}")).ok();
+            let user = user.map_or_else(|| "?".to_owned(), |data| user_name(&passwd, data.uid()));
+            tasks.push(Task { pid, name: line.name, user, cpus: cpus(ticks) });
+        }
+    }
+    tasks.sort_by(|a, b| b.cpus.total_cmp(&a.cpus).then(a.pid.cmp(&b.pid)));
+    let busy = busy_before.zip(busy_after).map(|(before, after)| cpus(after.saturating_sub(before)));
+    Load { seconds, cpus: busy, tasks }
+}
+
+/// Ticks of all CPUs that somebody on this machine had: all but idle, waiting for a disk, and stolen.
+fn busy_ticks() -> Option<u64> {
+    busy_in(&std::fs::read_to_string("/proc/stat").ok()?)
+}
+
+fn busy_in(stat: &str) -> Option<u64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let mut ticks = line.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
+    let mut next = || ticks.next().flatten();
+    let (user, nice, system) = (next()?, next()?, next()?);
+    let (_idle, _waiting) = (next()?, next());
+    let (hard, soft) = (next().unwrap_or(0), next().unwrap_or(0));
+    Some([user, nice, system, hard, soft].iter().fold(0, |sum: u64, ticks| sum.saturating_add(*ticks)))
+}
+
+/// The name of a user by `/etc/passwd`; his number where he is not in it.
+fn user_name(passwd: &str, uid: u32) -> String {
+    let entry = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    });
+    entry.unwrap_or_else(|| format!("user {uid}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_spins_is_named_with_what_he_takes() {
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let pid = child.id() as i32;
+        let mut found = None;
+        // Beside much other work it may not get a tick at once.
+        for _ in 0..20 {
+            let load = look(Duration::from_millis(200));
+            found = load.tasks.iter().find(|task| task.pid == pid).cloned();
+            if found.is_some() {
+                assert!(load.seconds >= 0.2 && load.cpus.is_some_and(|cpus| cpus > 0.0), "{load:?}");
+                assert!(load.users().iter().any(|(user, cpus)| !user.is_empty() && *cpus > 0.0));
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let task = found.expect("a process that never sleeps was not seen");
+        assert!(task.name == "sh" || task.name == "dash", "{task:?}");
+        assert!(task.cpus > 0.0);
+    }
+
+    #[test]
+    fn users_have_the_names_of_the_password_file() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\nodd line\nann:x:1001:1001::/home/ann:/bin/sh\n";
+        assert_eq!(user_name(passwd, 0), "root");
+        assert_eq!(user_name(passwd, 1001), "ann");
+        assert_eq!(user_name(passwd, 7), "user 7");
+    }
+
+    #[test]
+    fn idle_and_stolen_time_is_nobodys_work() {
+        assert_eq!(busy_in("cpu  100 10 50 9999 77 3 2 400 0 0\ncpu0 1"), Some(165));
+        assert_eq!(busy_in("cpu  100 10 50 9999"), Some(160));
+        assert_eq!(busy_in("cpu  100 ten"), None);
+        assert_eq!(busy_in(""), None);
+    }
+
+    #[test]
+    fn work_that_is_nobodys_is_what_is_left() {
+        let task = |user: &str, cpus| Task { pid: 1, name: "a".to_owned(), user: user.to_owned(), cpus };
+        let tasks = vec![task("ann", 0.5), task("bob", 0.75), task("ann", 0.5)];
+        let load = Load { seconds: 0.3, cpus: Some(2.0), tasks };
+        assert_eq!(load.users(), [("ann", 1.0), ("bob", 0.75)]);
+        assert!((load.unseen() - 0.25).abs() < 1e-9);
+        assert_eq!(Load { cpus: Some(1.0), ..load }.unseen(), 0.0);
+    }
+}
