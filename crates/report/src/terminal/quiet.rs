@@ -124,7 +124,7 @@ pub fn knobs_briefly(audit: &Audit, style: &Style) -> String {
     for remark in &audit.remarks {
         screen.paragraph(&[], Tone::Plain, remark);
     }
-    screen.paragraph(&[], Tone::Plain, "What each knob does, and why it is not here: linespeed quiet -v");
+    screen.paragraph(&[], Tone::Plain, "What each knob does, and why it is not here: the same with -v");
     screen.finish()
 }
 
