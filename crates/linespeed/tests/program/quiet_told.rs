@@ -280,16 +280,25 @@ fn without_a_lasting_folder_that_can_be_written_the_boots_own_is_taken() {
     assert_eq!(value(), before);
 }
 
+/// Where control groups of version 1 have their cpusets.
+const CPUSETS: &str = "/sys/fs/cgroup/cpuset";
+
+/// The last CPU, for a test of a shield of version 1.
+fn last_of_two(test: &str) -> Option<u32> {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let online: record::CpuList = online.trim().parse().unwrap();
+    if online.len() < 2 || !Path::new(CPUSETS).join("cpuset.cpus").exists() {
+        skipped(test, "it needs two CPUs and cpusets of version 1");
+        return None;
+    }
+    online.iter().last()
+}
+
 #[test]
 fn whoever_stays_on_the_commands_cpus_is_named() {
     let name = "whoever_stays_on_the_commands_cpus_is_named";
     let Some((_alone, _)) = may(name) else { return };
-    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
-    let online: record::CpuList = online.trim().parse().unwrap();
-    if online.len() < 2 || !Path::new("/sys/fs/cgroup/cpuset/cpuset.cpus").exists() {
-        return skipped(name, "it needs two CPUs and cpusets of version 1");
-    }
-    let last = online.iter().last().unwrap();
+    let Some(last) = last_of_two(name) else { return };
     let mut bound = Command::new("sleep");
     bound.arg("60");
     let mut bound = bound.on_cpu(last).spawn().unwrap();
@@ -304,13 +313,8 @@ fn whoever_stays_on_the_commands_cpus_is_named() {
 fn a_group_that_cannot_be_removed_names_what_is_in_it_and_is_no_success() {
     let name = "a_group_that_cannot_be_removed_names_what_is_in_it_and_is_no_success";
     let Some((_alone, _)) = may(name) else { return };
-    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
-    let online: record::CpuList = online.trim().parse().unwrap();
-    let cpusets = Path::new("/sys/fs/cgroup/cpuset");
-    if online.len() < 2 || !cpusets.join("cpuset.cpus").exists() {
-        return skipped(name, "it needs two CPUs and cpusets of version 1");
-    }
-    let last = online.iter().last().unwrap().to_string();
+    let Some(last) = last_of_two(name) else { return };
+    let (last, cpusets) = (last.to_string(), Path::new(CPUSETS));
     let script = format!("mkdir {}/linespeed-quiet-$PPID/theirs", cpusets.display());
     let done = ran(["quiet", "--cpus", &last, "shield", "--", "sh", "-c", &script]);
     for entry in std::fs::read_dir(cpusets).unwrap().flatten() {

@@ -178,3 +178,86 @@ fn whatever_step_apply_or_restore_dies_at_everything_comes_back() {
     }
     assert!(kills > 40, "{kills}");
 }
+
+/// Applies and puts back with files that misbehave: what became of each value, twice, and the files as they are then.
+#[allow(clippy::type_complexity)]
+fn through(work: impl Fn(&mut Odd)) -> (Vec<Fared>, Vec<Came>, Vec<(&'static str, String)>) {
+    let folder = tree();
+    let state_folder = tempfile::tempdir().unwrap();
+    let root = Root::captured(folder.path()).unwrap();
+    let planned = changes(&Tree::new(&root));
+    let mut odd = Odd::new(&root);
+    work(&mut odd);
+    let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
+    let fared = apply(&odd, &mut journal, &planned).unwrap();
+    let (mut journal, kept) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
+    let came = restore(&odd, &mut journal, &kept).unwrap();
+    let after = state(folder.path());
+    (fared, came, after)
+}
+
+fn as_it_was() -> Vec<(&'static str, String)> {
+    ALL.iter().map(|(path, value)| (*path, (*value).to_owned())).collect()
+}
+
+#[test]
+fn what_is_refused_is_told_and_the_rest_is_set_and_put_back() {
+    for (errno, words) in [
+        (libc::EPERM, "permission denied"),
+        (libc::EBUSY, "busy"),
+        (libc::EINVAL, "the kernel does not take this value"),
+        (libc::EIO, "the kernel cannot do this here"),
+        (libc::EROFS, "mounted for reading only"),
+    ] {
+        let (fared, came, after) = through(|odd| drop(odd.refuse.insert(IRQ, errno)));
+        for (at, (path, _)) in ALL.iter().enumerate() {
+            let expected = if *path == IRQ { Fared::Refused(words.to_owned()) } else { Fared::Set };
+            assert_eq!(fared[at], expected, "{path}");
+            assert!(matches!(came[at], Came::Back | Came::WasBack), "{path}: {:?}", came[at]);
+        }
+        assert_eq!(after, as_it_was());
+    }
+}
+
+#[test]
+fn a_value_that_is_taken_and_not_kept_is_found_by_reading_it_back() {
+    let (fared, _, after) = through(|odd| odd.stubborn.push(WATCHDOG));
+    assert_eq!(fared[4], Fared::NotKept("1".to_owned()));
+    assert_eq!(after, as_it_was());
+    // What the kernel makes of it is nothing that anybody asked for, and does not stay.
+    let (fared, _, after) = through(|odd| odd.rounding.push(THP));
+    assert!(matches!(&fared[2], Fared::NotKept(now) if now != "never"), "{fared:?}");
+    assert!(after[2].1.starts_with("madvise"), "{after:?}");
+}
+
+#[test]
+fn a_value_that_another_one_moves_is_as_it_was_in_the_end() {
+    let (fared, _, after) = through(|odd| odd.drags = Some((GOVERNOR, TURBO, "0")));
+    assert!(fared.iter().all(|fared| *fared == Fared::Set), "{fared:?}");
+    assert_eq!(after, as_it_was());
+}
+
+#[test]
+fn what_goes_with_its_cpu_is_no_error_before_and_after() {
+    for gone_before in [true, false] {
+        let folder = tree();
+        let state_folder = tempfile::tempdir().unwrap();
+        let root = Root::captured(folder.path()).unwrap();
+        let files = Tree::new(&root);
+        let planned = changes(&files);
+        let vanish = || std::fs::remove_file(folder.path().join(&GOVERNOR[1..])).unwrap();
+        if gone_before {
+            vanish();
+        }
+        let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
+        let fared = apply(&files, &mut journal, &planned).unwrap();
+        assert_eq!(fared[0], if gone_before { Fared::Gone } else { Fared::Set });
+        if !gone_before {
+            vanish();
+        }
+        let (mut journal, kept) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
+        let came = restore(&files, &mut journal, &kept).unwrap();
+        assert_eq!(came[0], Came::Gone);
+        assert_eq!(state(folder.path())[1..], as_it_was()[1..]);
+    }
+}

@@ -92,6 +92,12 @@ impl Machine {
     }
 }
 
+/// A session of this process.
+fn begun(machine: &Machine, request: &Request, files: &Tree) -> Session {
+    let begun = Session::start(files, lock(request).unwrap(), request, machine.changes(), || {});
+    begun.unwrap().0
+}
+
 fn kill_me() {
     // SAFETY: ends this process, which was made for it.
     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
@@ -153,8 +159,7 @@ fn a_journal_that_somebody_removes_is_written_again_and_everything_comes_back() 
     let before = machine.values();
     let request = machine.request(false);
     let files = Tree::new(&machine.root);
-    let begun = Session::start(&files, lock(&request).unwrap(), &request, machine.changes(), || {});
-    let (session, _) = begun.unwrap();
+    let session = begun(&machine, &request, &files);
     assert_ne!(machine.values(), before);
     std::fs::remove_dir_all(machine.state.path()).unwrap();
     let came = session.end(&files).unwrap();
@@ -170,8 +175,7 @@ fn a_journal_that_somebody_empties_or_cuts_takes_nothing_from_putting_back() {
         let before = machine.values();
         let request = machine.request(false);
         let files = Tree::new(&machine.root);
-        let begun = Session::start(&files, lock(&request).unwrap(), &request, machine.changes(), || {});
-        let (session, _) = begun.unwrap();
+        let session = begun(&machine, &request, &files);
         let path = machine.state.path().join(journal::NAME);
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
         let came = session.end(&files).unwrap();
@@ -224,8 +228,7 @@ fn a_journal_that_is_over_is_not_written_again() {
     let machine = machine();
     let request = machine.request(false);
     let files = Tree::new(&machine.root);
-    let begun = Session::start(&files, lock(&request).unwrap(), &request, machine.changes(), || {});
-    let (session, _) = begun.unwrap();
+    let session = begun(&machine, &request, &files);
     let spare = session.journal.spare().unwrap();
     session.end(&files).unwrap();
     spare.back_in_place().unwrap();

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use record::CpuList;
 use serde::{Deserialize, Serialize};
 
 use crate::form::cpus;
+use crate::holds::process::Mask;
 
 /// What the shield is made of, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,9 +141,10 @@ impl Shield {
     /// Moves all tasks that may run on all CPUs; those of programs that stay on the quiet ones, by number and name. The kernel
     /// keeps its own that belong to one CPU.
     fn clear(&self, rest: &str) -> BTreeMap<String, String> {
-        let all = self.quiet.union(&self.rest);
+        let (all, quiet) = (Mask::of(&self.quiet.union(&self.rest)), Mask::of(&self.quiet));
         let mut stay = BTreeMap::new();
         let mut looked_at = HashSet::new();
+        let Ok(rest) = group(&format!("{rest}/tasks")) else { return stay };
         for _ in 0..PASSES {
             let Ok(tasks) = read(&format!("{}/tasks", self.parent)) else { break };
             let mut moved = 0;
@@ -150,12 +152,16 @@ impl Shield {
                 if looked_at.contains(task) {
                     continue;
                 }
-                let Some(seen) = Task::read(task) else { continue };
-                if all.is_subset(&seen.cpus) && write(&format!("{rest}/tasks"), task).is_ok() {
+                // One outside of this container has no number here.
+                let Some(number) = task.parse().ok().filter(|number| *number > 0) else { continue };
+                let Some(cpus) = Mask::of_task(number) else { continue };
+                if cpus.has_all(&all) && (&rest).write_all(task.as_bytes()).is_ok() {
                     moved += 1;
                     continue;
                 }
-                if seen.is_a_programs && !seen.cpus.intersection(&self.quiet).is_empty() {
+                if cpus.has_any(&quiet)
+                    && let Some(seen) = Task::read(task).filter(|seen| seen.is_a_programs)
+                {
                     stay.insert(task.to_owned(), seen.name);
                 }
                 looked_at.insert(task.to_owned());
@@ -186,12 +192,21 @@ impl Shield {
     }
 
     fn empty(&self, folder: &str, list: &str) -> Result<(), String> {
+        let home = format!("{}/{list}", self.home);
         let mut last = String::new();
         for look in 0..LOOKS {
             let tasks = fs::read_to_string(format!("{folder}/{list}")).unwrap_or_default();
-            for task in tasks.lines() {
-                if let Err(why) = write(&format!("{}/{list}", self.home), task) {
-                    last = why;
+            if !tasks.is_empty() {
+                let opened = group(&home);
+                let moved = |task: &str| {
+                    opened.as_ref().map_err(io::Error::kind).map(|mut home| home.write_all(task.as_bytes()))
+                };
+                for task in tasks.lines() {
+                    match moved(task) {
+                        Ok(Ok(())) => {}
+                        Ok(Err(error)) => last = format!("{home}: {error}"),
+                        Err(kind) => last = format!("{home}: {kind}"),
+                    }
                 }
             }
             match fs::remove_dir(folder) {
@@ -209,10 +224,14 @@ impl Shield {
     }
 }
 
+/// A group's list of tasks: each write of a number moves one there.
+fn group(list: &str) -> io::Result<fs::File> {
+    fs::OpenOptions::new().write(true).open(list)
+}
+
 /// A task as the kernel shows it.
 struct Task {
     name: String,
-    cpus: CpuList,
     /// Whether it is a program's, and not the kernel's own.
     is_a_programs: bool,
 }
@@ -226,7 +245,6 @@ impl Task {
         };
         Some(Self {
             name: field("Name").unwrap_or_default().to_owned(),
-            cpus: field("Cpus_allowed_list").and_then(|list| list.parse().ok()).unwrap_or_default(),
             // The kernel's own have no memory of programs.
             is_a_programs: field("VmSize").is_some(),
         })

@@ -138,8 +138,8 @@ fn head(screen: &mut Screen, audit: &Audit) {
             format!("Of the {seen} that this tree shows, none adds noise that could be turned off.")
         }
         0 => {
-            let here = audit.knobs.len() - of(Stand::Absent).count();
-            format!("Quiet: none of the {here} knobs that are here adds noise that could be turned off.")
+            let here = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
+            format!("Quiet: of the {here} here, none adds noise that could be turned off.")
         }
         noisy if audit.captured => {
             let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");

@@ -48,7 +48,7 @@ impl ByRoot {
         } else {
             ""
         };
-        format!("{who}{ended}; only root can put them back: sudo linespeed quiet --restore")
+        format!("{who}{ended}; to put back, as root only: sudo linespeed quiet --restore")
     }
 
     /// The values.

@@ -175,7 +175,7 @@ pub fn status(
         Left::Nothing => (String::new(), None),
         Left::OtherBoot(kept) => (gone(kept), None),
         Left::Standing(kept) => {
-            (format!("{}; put them back: linespeed quiet --restore", who(kept)), Some(kept))
+            (format!("{}; to put back: linespeed quiet --restore", who(kept)), Some(kept))
         }
         Left::Orphaned(kept) if holder.is_some() => (who(kept), Some(kept)),
         Left::Orphaned(kept) => (

@@ -8,6 +8,7 @@ use ::quiet::audit::{Row, audit};
 use ::quiet::change::Change;
 use ::quiet::files::Tree;
 use ::quiet::holds::dma_latency::DmaLatency;
+use ::quiet::holds::process;
 use ::quiet::knob::Hold;
 use ::quiet::place::Lock;
 use ::quiet::session::{self, Left, Request, Session};
@@ -125,7 +126,7 @@ impl Turned {
             if !turn.leaves_traces() {
                 return Self::without_session(&rows, &turn).or_refuse(named);
             }
-            let turned = Self::with_session(&tree, lock, &request, &rows, turn)?;
+            let turned = process::before_others(|| Self::with_session(&tree, lock, &request, &rows, turn))?;
             return turned.or_refuse(named);
         }
         refuse_what_is_missing(&turn, named)?;
@@ -420,7 +421,7 @@ pub fn is_something_not_back() -> bool {
 
 fn back(session: Session) {
     let root = Root::live();
-    match session.end(&Tree::new(&root)) {
+    match process::before_others(|| session.end(&Tree::new(&root))) {
         Ok(came) => say_what_is_not_back(&came),
         Err(why) => {
             NOT_BACK.store(true, Ordering::Relaxed);

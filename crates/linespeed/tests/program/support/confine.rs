@@ -108,28 +108,12 @@ pub trait Confine: Sized {
 
     /// Cannot open the device `file`, when there is one: it lies on a mount without devices.
     fn with_device_closed(self, file: &str) -> Self {
-        self.with_mount(file, |target| {
-            let flags = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_NODEV;
-            // SAFETY: all strings outlive the calls.
-            unsafe {
-                let (from, none) = (target.as_ptr(), std::ptr::null());
-                check(libc::mount(from, from, none, libc::MS_BIND, none.cast()))?;
-                check(libc::mount(none, from, none, flags, none.cast()))
-            }
-        })
+        self.with_mount(file, |target| remounted(target, libc::MS_NODEV))
     }
 
     /// May only read below `folder`, when there is one.
     fn with_reading_only(self, folder: &str) -> Self {
-        self.with_mount(folder, |target| {
-            let flags = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;
-            // SAFETY: all strings outlive the calls.
-            unsafe {
-                let (from, none) = (target.as_ptr(), std::ptr::null());
-                check(libc::mount(from, from, none, libc::MS_BIND, none.cast()))?;
-                check(libc::mount(none, from, none, flags, none.cast()))
-            }
-        })
+        self.with_mount(folder, |target| remounted(target, libc::MS_RDONLY))
     }
 
     /// Mounts something at `target`, when that exists, in a mount namespace of the program's own.
@@ -163,6 +147,16 @@ impl Confine for Command {
 
 fn check(code: i32) -> io::Result<()> {
     if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Mounts a folder on itself with these flags.
+fn remounted(target: &CString, flags: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: all strings outlive the calls.
+    unsafe {
+        let (from, none) = (target.as_ptr(), std::ptr::null());
+        check(libc::mount(from, from, none, libc::MS_BIND, none.cast()))?;
+        check(libc::mount(none, from, none, libc::MS_REMOUNT | libc::MS_BIND | flags, none.cast()))
+    }
 }
 
 /// A mount namespace whose mounts nobody else sees.
