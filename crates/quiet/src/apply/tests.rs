@@ -209,7 +209,9 @@ fn what_is_refused_is_told_and_the_rest_is_set_and_put_back() {
         (libc::EIO, "the kernel cannot do this here"),
         (libc::EROFS, "mounted for reading only"),
     ] {
-        let (fared, came, after) = through(|odd| drop(odd.refuse.insert(IRQ, errno)));
+        let (fared, came, after) = through(|odd| {
+            odd.refuse.insert(IRQ, errno);
+        });
         for (at, (path, _)) in ALL.iter().enumerate() {
             let expected = if *path == IRQ { Fared::Refused(words.to_owned()) } else { Fared::Set };
             assert_eq!(fared[at], expected, "{path}");
