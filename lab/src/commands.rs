@@ -150,9 +150,42 @@ fn check_kills(shape: &Shape, kills: u32, parts: &Parts) -> Result<Verdicts, Fai
 /// The program that kills, an example of the crate `quiet`.
 const KILLER: &str = "kills";
 
+/// Runs guests of raw KVM in the machine, and says whether both modes counted right, with the same bytes.
+fn check_guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+    let guests = program_of(shape, parts)?.with_file_name("examples").join(GUESTS);
+    if !guests.is_file() {
+        let how = format!("cargo build -p linespeed-measure --example {GUESTS}");
+        return Err(Failure::Cannot(format!("{}: there is none; run: {how}", guests.display())));
+    }
+    let modules = match shape.architecture {
+        Architecture::X86_64 => {
+            let kernel =
+                parts.kernel.clone().map_or_else(|| kernel::find(&cache(), shape.architecture), Ok)?;
+            kernel::modules(&cache(), shape.architecture, &kernel, &KVM_MODULES)?
+        }
+        // Debian builds it into the kernel there.
+        Architecture::Aarch64 => Vec::new(),
+    };
+    let mut arguments = vec![format!("/bin/{GUESTS}"), "both".to_owned()];
+    let names = modules.iter().filter_map(|path| path.file_name()?.to_str());
+    arguments.extend(names.map(|name| format!("/bin/{name}")));
+    let with = [vec![guests], modules].concat();
+    let outcome = boot_shape(shape, &arguments, false, &with, false, parts)?;
+    let printed = String::from_utf8_lossy(&outcome.printed).trim_end().replace('\n', "; ");
+    Ok(Verdicts::of_guests(outcome.ended == Ended::Exit(0), &printed))
+}
+
+/// The program that runs guests, an example of the crate `measure`.
+const GUESTS: &str = "guest";
+/// What KVM is on the processors that QEMU emulates, each after what it needs.
+const KVM_MODULES: [&str; 3] = ["irqbypass", "kvm", "kvm-amd"];
+
 fn check_shape(shape: &Shape, records: Option<&Path>, parts: &Parts) -> Result<Verdicts, Failure> {
     if let Some(kills) = shape.check.kills {
         return check_kills(shape, kills, parts);
+    }
+    if shape.check.guests {
+        return check_guests(shape, parts);
     }
     let outcome = boot_shape(shape, &shape.check.run, true, &[], false, parts)?;
     if parts.verbose {

@@ -50,20 +50,13 @@ pub fn fetch(cache: &Path, architecture: Architecture) -> Result<PathBuf, Failur
         Failure::Cannot(format!("apt-cache names no kernel that {} depends on", newest(architecture)))
     })?;
     let folder = cache.join(architecture.name());
-    let cannot = |what: &Path, error: std::io::Error| Failure::Cannot(format!("{}: {error}", what.display()));
-    fs::create_dir_all(&folder).map_err(|error| cannot(&folder, error))?;
-    // In the cache itself: the kernel is then moved into its place at once, whole.
-    let work = tempfile::tempdir_in(&folder).map_err(|error| cannot(&folder, error))?;
+    let work = unpacked(&folder, package, &["./boot/*"])?;
     let failed = |why: String| Failure::Cannot(format!("{package} cannot be fetched: {why}"));
-    // As root, apt would otherwise drop to a user who may not write here, and warn.
-    let download = ["-q", "-o", "APT::Sandbox::User=root", "download", package];
-    output(Command::new("apt-get").args(download).current_dir(work.path())).map_err(failed)?;
-    let archive = with_start(work.path(), "linux-image-").ok_or_else(|| failed("no file came".to_owned()))?;
-    unpack_boot(&archive, work.path()).map_err(failed)?;
     let boot = work.path().join("boot");
     let kernel = with_start(&boot, "vmlinuz-").ok_or_else(|| failed("it holds no kernel".to_owned()))?;
     let target = folder.join(kernel.file_name().unwrap_or_default());
-    fs::rename(&kernel, &target).map_err(|error| cannot(&target, error))?;
+    fs::rename(&kernel, &target)
+        .map_err(|error| Failure::Cannot(format!("{}: {error}", target.display())))?;
     // Its modification time is the package's: the newest fetched is what counts.
     let _ = fs::File::options()
         .append(true)
@@ -86,8 +79,63 @@ fn with_start(folder: &Path, start: &str) -> Option<PathBuf> {
     })
 }
 
-/// Unpacks only /boot: the modules, which nobody needs here, are ten times as large.
-fn unpack_boot(archive: &Path, into: &Path) -> Result<(), String> {
+/// Modules of the kernel that is kept in `kernel`, in the order of `names`; taken out of its package where they are not
+/// kept yet.
+pub fn modules(
+    cache: &Path,
+    architecture: Architecture,
+    kernel: &Path,
+    names: &[&str],
+) -> Result<Vec<PathBuf>, Failure> {
+    let name = kernel.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let release = name.strip_prefix("vmlinuz-").ok_or_else(|| {
+        let shown = kernel.display();
+        Failure::Usage(format!("{shown}: its name does not tell its release, as vmlinuz-6.1.0-56-amd64 does"))
+    })?;
+    let folder = cache.join(architecture.name()).join(format!("modules-{release}"));
+    let files: Vec<PathBuf> = names.iter().map(|name| folder.join(format!("{name}.ko"))).collect();
+    if files.iter().all(|file| file.is_file()) {
+        return Ok(files);
+    }
+    let package = format!("linux-image-{release}");
+    eprintln!("lab: fetching modules of {package} from Debian's archive");
+    let patterns: Vec<String> = names.iter().map(|name| format!("./lib/modules/*/{name}.ko")).collect();
+    let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+    let work = unpacked(&folder, &package, &patterns)?;
+    for (name, file) in names.iter().zip(&files) {
+        let found = below(work.path(), &format!("{name}.ko"));
+        let found = found.ok_or_else(|| Failure::Cannot(format!("{package} holds no module {name}")))?;
+        fs::rename(&found, file).map_err(|error| Failure::Cannot(format!("{}: {error}", file.display())))?;
+    }
+    Ok(files)
+}
+
+/// The first file of this name below a folder.
+fn below(folder: &Path, name: &str) -> Option<PathBuf> {
+    fs::read_dir(folder).ok()?.filter_map(Result::ok).find_map(|entry| {
+        let path = entry.path();
+        if path.is_dir() { below(&path, name) } else { (entry.file_name() == name).then_some(path) }
+    })
+}
+
+/// Downloads a package and unpacks what matches the patterns into a folder of its own in `folder`, so that what is wanted
+/// of it is moved into its place at once, whole.
+fn unpacked(folder: &Path, package: &str, patterns: &[&str]) -> Result<tempfile::TempDir, Failure> {
+    let cannot = |error: std::io::Error| Failure::Cannot(format!("{}: {error}", folder.display()));
+    fs::create_dir_all(folder).map_err(cannot)?;
+    let work = tempfile::tempdir_in(folder).map_err(cannot)?;
+    let failed = |why: String| Failure::Cannot(format!("{package} cannot be fetched: {why}"));
+    // As root, apt would otherwise drop to a user who may not write here, and warn.
+    let download = ["-q", "-o", "APT::Sandbox::User=root", "download", package];
+    output(Command::new("apt-get").args(download).current_dir(work.path())).map_err(failed)?;
+    let archive = with_start(work.path(), "linux-image-").ok_or_else(|| failed("no file came".to_owned()))?;
+    unpack(&archive, work.path(), patterns).map_err(failed)?;
+    Ok(work)
+}
+
+/// Unpacks what matches the patterns: a package's modules, which hardly anybody needs here, are ten times as large as its
+/// kernel.
+fn unpack(archive: &Path, into: &Path, patterns: &[&str]) -> Result<(), String> {
     let mut unpacker = Command::new("dpkg-deb")
         .arg("--fsys-tarfile")
         .arg(archive)
@@ -95,7 +143,9 @@ fn unpack_boot(archive: &Path, into: &Path) -> Result<(), String> {
         .spawn()
         .map_err(|error| format!("dpkg-deb: {error}"))?;
     let Some(tar) = unpacker.stdout.take() else { return Err("dpkg-deb gives nothing".to_owned()) };
-    let unpacked = output(Command::new("tar").args(["-x", "-C"]).arg(into).arg("./boot").stdin(tar));
+    let mut unpack = Command::new("tar");
+    unpack.args(["-x", "--wildcards", "-C"]).arg(into).args(patterns).stdin(tar);
+    let unpacked = output(&mut unpack);
     // Its own complaint, if it had one, has been seen.
     let _ = unpacker.wait();
     unpacked.map(|_| ())

@@ -80,6 +80,7 @@ pub fn arguments(shape: &Shape, parts: &Parts, parameters: &str) -> Vec<String> 
         "-machine",
         match shape.architecture {
             Architecture::X86_64 => "q35",
+            Architecture::Aarch64 if shape.virtualization => "virt,gic-version=3,virtualization=on",
             Architecture::Aarch64 => "virt,gic-version=3",
         },
     );
@@ -88,7 +89,7 @@ pub fn arguments(shape: &Shape, parts: &Parts, parameters: &str) -> Vec<String> 
     if let Some(icount) = &shape.icount {
         line.option("-icount", icount);
     }
-    line.option("-cpu", &shape.cpu);
+    line.option("-cpu", cpu(shape));
     line.option("-smp", processors(shape));
     memory(shape, &mut line);
     line.option("-kernel", path(&parts.kernel));
@@ -105,6 +106,14 @@ pub fn arguments(shape: &Shape, parts: &Parts, parameters: &str) -> Vec<String> 
         Architecture::Aarch64 => line.option("-device", "pci-serial,chardev=channel"),
     }
     line.0
+}
+
+/// QEMU emulates AMD's virtualization, and gives it to none of its own models unless asked.
+fn cpu(shape: &Shape) -> String {
+    match shape.architecture {
+        Architecture::X86_64 if shape.virtualization => format!("{},+svm", shape.cpu),
+        _ => shape.cpu.clone(),
+    }
 }
 
 #[derive(Default)]
@@ -229,6 +238,18 @@ cpus = "1"
         assert!(line.contains("-accel tcg,thread=single -icount shift=1 -cpu cortex-a72"), "{line}");
         assert!(!line.contains("-numa"), "{line}");
         assert!(line.contains("-device pci-serial,chardev=channel"), "{line}");
+    }
+
+    #[test]
+    fn a_machine_with_virtualization_is_given_it() {
+        let of = |architecture: &str| {
+            let text = format!(
+                "summary = 'x'\narchitecture = '{architecture}'\ncpu = 'max'\nmemory = '1GiB'\nvirtualization = true"
+            );
+            arguments(&shape(&text), &parts(), "").join(" ")
+        };
+        assert!(of("x86_64").contains("-cpu max,+svm "));
+        assert!(of("aarch64").contains("-machine virt,gic-version=3,virtualization=on "));
     }
 
     #[test]

@@ -122,6 +122,8 @@ pub struct Check {
     pub silent: Vec<String>,
     /// How many sessions of `linespeed quiet` are killed on the machine's own /sys, instead of a run.
     pub kills: Option<u32>,
+    /// Whether guests of raw KVM are run in the machine, instead of a run of linespeed.
+    pub guests: bool,
 }
 
 impl Default for Check {
@@ -133,6 +135,7 @@ impl Default for Check {
             loss: None,
             silent: Vec::new(),
             kills: None,
+            guests: false,
         }
     }
 }
@@ -154,6 +157,8 @@ pub struct Shape {
     pub kernel_parameters: Vec<String>,
     /// CPUs to be taken offline before linespeed starts.
     pub offline: CpuList,
+    /// Whether its processors can run virtual machines.
+    pub virtualization: bool,
     /// How long a run may take, boot included, in seconds.
     pub seconds: u64,
     /// The CPUs.
@@ -182,6 +187,8 @@ struct Written {
     icount: Option<String>,
     kernel_parameters: Option<Spanned<Vec<String>>>,
     offline: Option<Spanned<String>>,
+    #[serde(default)]
+    virtualization: bool,
     seconds: Option<u64>,
     memory: Option<Spanned<String>>,
     distances: Option<Spanned<Vec<Vec<u32>>>>,
@@ -329,6 +336,7 @@ impl Shape {
             icount: written.icount,
             kernel_parameters,
             offline,
+            virtualization: written.virtualization,
             seconds: written.seconds.unwrap_or(SECONDS),
             cpus,
             nodes,

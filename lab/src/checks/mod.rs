@@ -46,6 +46,11 @@ impl Verdicts {
         Self { all: vec![(if back { Verdict::Held } else { Verdict::Not }, printed.to_owned())] }
     }
 
+    /// Both guests counted right with the same bytes, or not, in the words of the program that ran them.
+    pub fn of_guests(right: bool, printed: &str) -> Self {
+        Self { all: vec![(if right { Verdict::Held } else { Verdict::Not }, printed.to_owned())] }
+    }
+
     /// `what` must hold; `found` says what is there instead.
     fn hold(&mut self, held: bool, what: impl Into<String>, found: impl FnOnce() -> String) {
         let what = what.into();
