@@ -25,6 +25,7 @@
 //! | [`branch`] | one conditional branch an item: what a mispredict costs |
 //! | [`hint`] | the instruction that spin loops wait with |
 //! | [`primes`] | primes by trial division: user mode, kernel and guest compared |
+//! | [`adds`] | dependent adds as bytes that run anywhere: the clock in a kernel |
 //! | [`cpu_bound`] | three nops and a count: the loop of published comparisons of cores |
 //! | [`evict`] | a range thrown out of every cache |
 //! | [`flush`] | a cache line flushed and loaded again: bound by memory alone |
@@ -40,6 +41,7 @@
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("linespeed's kernels exist for x86-64 and aarch64 only");
 
+pub mod adds;
 pub mod aes_ige;
 pub mod bignum;
 pub mod branch;

@@ -1,0 +1,142 @@
+//! Dependent adds as a leaf whose bytes can run anywhere: the core's clock where [`crate::chain::ADD`] cannot be
+//! called, as in a kernel.
+//!
+//! Like [`crate::primes`] it is position-independent, without stack, vectors or calls, with nothing but its
+//! argument as input. An iteration is that of [`crate::chain::ADD`]: [`ADDS`] adds of two registers, each waiting
+//! for the one before, and the two instructions of the loop.
+
+use std::arch::global_asm;
+
+/// Adds of an iteration, a cycle each.
+pub const ADDS: u32 = 256;
+
+#[cfg(target_arch = "x86_64")]
+global_asm!(
+    ".pushsection .text.linespeed_adds,\"ax\",@progbits",
+    ".p2align 6",
+    ".globl linespeed_adds",
+    ".hidden linespeed_adds",
+    ".type linespeed_adds,@function",
+    "linespeed_adds:",
+    "endbr64",
+    "test rdi, rdi", // rdi: iterations
+    "jz 3f",
+    "mov eax, 1",
+    "mov edx, 3",
+    ".p2align 6",
+    "2:",
+    ".rept 256",
+    "add rax, rdx",
+    ".endr",
+    "sub rdi, 1",
+    "jnz 2b",
+    "3:",
+    ".globl linespeed_adds_return",
+    ".hidden linespeed_adds_return",
+    "linespeed_adds_return:",
+    "ret",
+    ".size linespeed_adds, . - linespeed_adds",
+    ".globl linespeed_adds_end",
+    ".hidden linespeed_adds_end",
+    "linespeed_adds_end:",
+    ".popsection",
+);
+#[cfg(target_arch = "aarch64")]
+global_asm!(
+    ".pushsection .text.linespeed_adds,\"ax\",@progbits",
+    ".p2align 6",
+    ".globl linespeed_adds",
+    ".hidden linespeed_adds",
+    ".type linespeed_adds,@function",
+    "linespeed_adds:",
+    "hint #34",   // bti c
+    "cbz x0, 3f", // x0: iterations
+    "mov x1, #1",
+    "mov x2, #3",
+    ".p2align 6",
+    "2:",
+    ".rept 256",
+    "add x1, x1, x2",
+    ".endr",
+    "subs x0, x0, #1",
+    "b.ne 2b",
+    "3:",
+    ".globl linespeed_adds_return",
+    ".hidden linespeed_adds_return",
+    "linespeed_adds_return:",
+    "ret",
+    ".size linespeed_adds, . - linespeed_adds",
+    ".globl linespeed_adds_end",
+    ".hidden linespeed_adds_end",
+    "linespeed_adds_end:",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    fn linespeed_adds(iterations: u64);
+    static linespeed_adds_return: u8;
+    static linespeed_adds_end: u8;
+}
+
+/// Runs this many iterations of [`ADDS`] adds; none when 0.
+pub fn run(iterations: u64) {
+    // SAFETY: the routine touches no memory and only registers that its calling convention lets it change, and ends
+    // after `iterations` rounds.
+    unsafe { linespeed_adds(iterations) }
+}
+
+/// The machine code of the routine, from its first instruction to its last; it begins a 64-byte block. By the C
+/// calling convention it takes the iterations (rdi, x0), and changes nothing but registers that a callee may
+/// change.
+pub fn code() -> &'static [u8] {
+    let start = linespeed_adds as *const u8;
+    let bytes = (&raw const linespeed_adds_end).addr() - start.addr();
+    // SAFETY: both symbols stand in one section, the end after the start, and code is readable.
+    unsafe { std::slice::from_raw_parts(start, bytes) }
+}
+
+/// Where in [`code`] its return begins.
+pub fn return_at() -> usize {
+    (&raw const linespeed_adds_return).addr() - (linespeed_adds as *const u8).addr()
+}
+
+/// Fails unless a return instruction stands there.
+#[cfg(test)]
+pub(crate) fn assert_return(code: &[u8], at: usize) {
+    let ret: &[u8] = if cfg!(target_arch = "x86_64") { &[0xc3] } else { &[0xc0, 0x03, 0x5f, 0xd6] };
+    assert_eq!(code.get(at..at + ret.len()), Some(ret), "no return at {at} of {code:02x?}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_ends_whatever_is_asked() {
+        for iterations in [0, 1, 2, 1000] {
+            run(iterations);
+        }
+    }
+
+    #[test]
+    fn its_return_is_where_it_says_and_ends_it() {
+        let code = code();
+        assert_return(code, return_at());
+        let ret = if cfg!(target_arch = "x86_64") { 1 } else { 4 };
+        assert_eq!(return_at() + ret, code.len());
+    }
+
+    #[test]
+    fn it_is_a_block_of_so_many_adds() {
+        let code = code();
+        assert_eq!(code.as_ptr().addr() % 64, 0, "copies would lie differently in the lines of a cache");
+        let add: &[u8] = if cfg!(target_arch = "x86_64") {
+            &[0x48, 0x01, 0xd0]
+        } else {
+            // add x1, x1, x2
+            &[0x21, 0x00, 0x02, 0x8b]
+        };
+        let adds = code[64..].chunks(add.len()).take_while(|bytes| *bytes == add).count();
+        assert_eq!(adds, ADDS as usize, "the clock would be off by that ratio");
+    }
+}
