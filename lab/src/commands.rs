@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::guest::{self, Ended, Job, Outcome};
 use crate::options::{Boot, Check, Command, Options, Parts};
 use crate::shape::{Architecture, Shape};
-use crate::{kernel, program, shapes};
+use crate::{kernel, module, program, shapes};
 
 /// Does it; returns the exit code.
 pub fn run(options: &Options) -> Result<u8, Failure> {
@@ -18,6 +18,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Command::Check(check) => self::check(check, &options.parts),
         Command::All => check_shapes(&shapes::all()?, None, &options.parts),
         Command::List => list(),
+        Command::Module { architectures } => build_modules(architectures, &options.parts),
         Command::Kernel { architectures } => fetch(architectures),
     }
 }
@@ -38,6 +39,17 @@ fn program_of(shape: &Shape, parts: &Parts) -> Result<PathBuf, Failure> {
     parts.program.clone().map_or_else(|| program::find(&target(), shape.architecture), Ok)
 }
 
+/// The kernel that the machine boots.
+fn kernel_of(shape: &Shape, parts: &Parts) -> Result<PathBuf, Failure> {
+    match &parts.kernel {
+        Some(path) if !path.is_file() => {
+            Err(Failure::Usage(format!("--kernel {}: no such file", path.display())))
+        }
+        Some(path) => Ok(path.clone()),
+        None => kernel::find(&cache(), shape.architecture),
+    }
+}
+
 /// Boots a machine. With `record` linespeed is told to leave its record where the machine brings it back from.
 fn boot_shape(
     shape: &Shape,
@@ -50,13 +62,7 @@ fn boot_shape(
     let program = program_of(shape, parts)?;
     let bytes = program::load(&program, shape.architecture)?;
     let initramfs = program::initramfs(&bytes, with)?;
-    let kernel = match &parts.kernel {
-        Some(path) if !path.is_file() => {
-            return Err(Failure::Usage(format!("--kernel {}: no such file", path.display())));
-        }
-        Some(path) => path.clone(),
-        None => kernel::find(&cache(), shape.architecture)?,
-    };
+    let kernel = kernel_of(shape, parts)?;
     let mut all = Vec::new();
     if record {
         // Before the command: what follows `--` belongs to somebody else.
@@ -159,8 +165,7 @@ fn check_guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     }
     let modules = match shape.architecture {
         Architecture::X86_64 => {
-            let kernel =
-                parts.kernel.clone().map_or_else(|| kernel::find(&cache(), shape.architecture), Ok)?;
+            let kernel = kernel_of(shape, parts)?;
             kernel::modules(&cache(), shape.architecture, &kernel, &KVM_MODULES)?
         }
         // Debian builds it into the kernel there.
@@ -172,7 +177,7 @@ fn check_guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let with = [vec![guests], modules].concat();
     let outcome = boot_shape(shape, &arguments, false, &with, false, parts)?;
     let printed = String::from_utf8_lossy(&outcome.printed).trim_end().replace('\n', "; ");
-    Ok(Verdicts::of_guests(outcome.ended == Ended::Exit(0), &printed))
+    Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), &printed))
 }
 
 /// The program that runs guests, an example of the crate `measure`.
@@ -180,12 +185,36 @@ const GUESTS: &str = "guest";
 /// What KVM is on the processors that QEMU emulates, each after what it needs.
 const KVM_MODULES: [&str; 3] = ["irqbypass", "kvm", "kvm-amd"];
 
+/// Builds linespeed's kernel module for the machine's kernel, and has it loaded and tried out there.
+fn check_module(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+    let trial = module::program(&program_of(shape, parts)?)?;
+    let kernel = kernel_of(shape, parts)?;
+    let folder = tempfile::tempdir().map_err(|error| Failure::Cannot(format!("a folder: {error}")))?;
+    let file = folder.path().join("linespeed.ko");
+    module::build(&trial, shape.architecture, module::release(&kernel)?, &cache(), &file)?;
+    let mut arguments =
+        vec![format!("/bin/{}", module::PROGRAM), "trial".to_owned(), "/bin/linespeed.ko".to_owned()];
+    if shape.icount.is_some() {
+        arguments.push("exact".to_owned());
+    }
+    let outcome = boot_shape(shape, &arguments, false, &[trial, file], false, parts)?;
+    let printed = String::from_utf8_lossy(&outcome.printed).trim_end().to_owned();
+    if parts.verbose {
+        eprintln!("{printed}");
+    }
+    let last = printed.lines().next_back().unwrap_or("it said nothing");
+    Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), last))
+}
+
 fn check_shape(shape: &Shape, records: Option<&Path>, parts: &Parts) -> Result<Verdicts, Failure> {
     if let Some(kills) = shape.check.kills {
         return check_kills(shape, kills, parts);
     }
     if shape.check.guests {
         return check_guests(shape, parts);
+    }
+    if shape.check.module {
+        return check_module(shape, parts);
     }
     let outcome = boot_shape(shape, &shape.check.run, true, &[], false, parts)?;
     if parts.verbose {
@@ -227,17 +256,31 @@ fn list() -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn fetch(names: &[String]) -> Result<u8, Failure> {
+/// The instruction sets of these names; all when there are none.
+fn chosen(names: &[String]) -> Result<Vec<Architecture>, Failure> {
     let named = |name: &String| {
         Architecture::ALL.into_iter().find(|architecture| architecture.name() == name).ok_or_else(|| {
             Failure::Usage(format!("there is no kernel for {name:?}; there are some for: x86_64, aarch64"))
         })
     };
-    let chosen = match names {
-        [] => Architecture::ALL.to_vec(),
-        names => names.iter().map(named).collect::<Result<_, _>>()?,
-    };
-    for architecture in chosen {
+    match names {
+        [] => Ok(Architecture::ALL.to_vec()),
+        names => names.iter().map(named).collect(),
+    }
+}
+
+/// Builds the kernel module for each; 0 when all could be built.
+fn build_modules(names: &[String], parts: &Parts) -> Result<u8, Failure> {
+    let mut all = true;
+    for architecture in chosen(names)? {
+        let linespeed = parts.program.clone().map_or_else(|| program::find(&target(), architecture), Ok)?;
+        all &= module::build_all(architecture, &linespeed, &cache(), |line| println!("{line}"))?;
+    }
+    Ok(u8::from(!all))
+}
+
+fn fetch(names: &[String]) -> Result<u8, Failure> {
+    for architecture in chosen(names)? {
         println!("{}", kernel::fetch(&cache(), architecture)?.display());
     }
     Ok(0)

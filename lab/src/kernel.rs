@@ -152,7 +152,7 @@ fn unpack(archive: &Path, into: &Path, patterns: &[&str]) -> Result<(), String> 
 }
 
 /// What a command printed; its last line of complaint when it failed.
-fn output(command: &mut Command) -> Result<String, String> {
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let done = command.output().map_err(|error| format!("{name}: {error}"))?;
     if done.status.success() {

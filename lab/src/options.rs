@@ -32,6 +32,11 @@ pub enum Command {
     All,
     /// The shapes that come along
     List,
+    /// Build linespeed's kernel module for Debian's newest kernel of each series, without a warning
+    Module {
+        /// Instruction sets; both when none is named
+        architectures: Vec<String>,
+    },
     /// Fetch the newest kernel for each instruction set, or for these (x86_64, aarch64)
     Kernel {
         /// Instruction sets

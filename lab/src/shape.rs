@@ -124,6 +124,8 @@ pub struct Check {
     pub kills: Option<u32>,
     /// Whether guests of raw KVM are run in the machine, instead of a run of linespeed.
     pub guests: bool,
+    /// Whether linespeed's kernel module is built, loaded and tried out, instead of a run.
+    pub module: bool,
 }
 
 impl Default for Check {
@@ -136,6 +138,7 @@ impl Default for Check {
             silent: Vec::new(),
             kills: None,
             guests: false,
+            module: false,
         }
     }
 }

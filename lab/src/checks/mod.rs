@@ -46,9 +46,9 @@ impl Verdicts {
         Self { all: vec![(if back { Verdict::Held } else { Verdict::Not }, printed.to_owned())] }
     }
 
-    /// Both guests counted right with the same bytes, or not, in the words of the program that ran them.
-    pub fn of_guests(right: bool, printed: &str) -> Self {
-        Self { all: vec![(if right { Verdict::Held } else { Verdict::Not }, printed.to_owned())] }
+    /// All that a trial of its own looked at held, or not, in its last words.
+    pub fn of_trial(held: bool, said: &str) -> Self {
+        Self { all: vec![(if held { Verdict::Held } else { Verdict::Not }, said.to_owned())] }
     }
 
     /// `what` must hold; `found` says what is there instead.

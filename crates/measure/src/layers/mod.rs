@@ -9,6 +9,7 @@ mod beside;
 mod crc;
 mod figures;
 pub mod guest;
+pub mod module;
 mod ticks;
 mod turns;
 mod user;

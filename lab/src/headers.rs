@@ -1,0 +1,161 @@
+//! A Debian kernel's headers, taken out of their packages without installing them, and kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::kernel::output;
+use crate::shape::Architecture;
+
+/// The ending of a release of the usual kernel for this instruction set, which is Debian's name for it.
+fn ending(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::X86_64 => "amd64",
+        Architecture::Aarch64 => "arm64",
+    }
+}
+
+/// The newest release of each series (6.1, 6.12) that there are headers of, the oldest series first.
+pub fn newest(architecture: Architecture) -> Result<Vec<String>, Failure> {
+    let names = output(Command::new("apt-cache").args(["pkgnames", "linux-headers-"]))
+        .map_err(|why| Failure::Cannot(format!("{why}; run: apt-get update")))?;
+    let found = newest_of(&names, ending(architecture));
+    if found.is_empty() {
+        let name = architecture.name();
+        return Err(Failure::Cannot(format!(
+            "the package lists name no kernel headers for {name}; run: apt-get update"
+        )));
+    }
+    Ok(found)
+}
+
+fn newest_of(names: &str, ending: &str) -> Vec<String> {
+    let mut releases: Vec<(Vec<u64>, &str)> = names
+        .lines()
+        .filter_map(|name| {
+            let release = name.strip_prefix("linux-headers-")?;
+            let version = release.strip_suffix(ending)?.strip_suffix('-')?;
+            // Not those of a flavour (cloud, rt), and not the package that depends on the newest.
+            let (version, distribution) = version.split_once("+deb").unwrap_or((version, "0"));
+            distribution.parse::<u64>().ok()?;
+            let numbers = numbers(version)?;
+            (numbers.len() > 2).then_some((numbers, release))
+        })
+        .collect();
+    releases.sort();
+    let mut newest: Vec<(Vec<u64>, &str)> = Vec::new();
+    for (numbers, release) in releases {
+        newest.retain(|(other, _)| other[..2] != numbers[..2]);
+        newest.push((numbers, release));
+    }
+    newest.into_iter().map(|(_, release)| release.to_owned()).collect()
+}
+
+/// The numbers of a version, `6.1.0-56`; `None` where something else stands in it.
+fn numbers(version: &str) -> Option<Vec<u64>> {
+    version.split(['.', '-']).map(|word| word.parse().ok()).collect()
+}
+
+/// The headers of a release, below `cache`; fetched when they are not there.
+pub fn find(cache: &Path, architecture: Architecture, release: &str) -> Result<PathBuf, Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".+-_".contains(c);
+    if release.is_empty() || !release.chars().all(plain) || release.starts_with('-') {
+        return Err(Failure::Usage(format!("{release:?} is no release of a kernel")));
+    }
+    let kept = cache.join("headers").join(release);
+    let folder = kept.join("usr/src").join(format!("linux-headers-{release}"));
+    if !folder.join("Makefile").is_file() {
+        eprintln!("lab: fetching the headers of {release} from Debian's archive");
+        fetch(&kept, architecture, release)?;
+    }
+    Ok(folder)
+}
+
+/// Fetches and unpacks them into `kept`.
+fn fetch(kept: &Path, architecture: Architecture, release: &str) -> Result<(), Failure> {
+    let cannot = |what: &Path, error: std::io::Error| Failure::Cannot(format!("{}: {error}", what.display()));
+    let failed = |why: String| Failure::Cannot(format!("the headers of {release} cannot be fetched: {why}"));
+    let own = format!("linux-headers-{release}:{}", ending(architecture));
+    let listed = output(Command::new("apt-cache").args(["depends", &own])).map_err(failed)?;
+    let needed = needed(&listed);
+    if needed.len() < 2 {
+        return Err(failed(format!(
+            "apt-cache names {needed:?} as what {own} depends on; run: apt-get update"
+        )));
+    }
+    let parent = kept.parent().unwrap_or(kept);
+    fs::create_dir_all(parent).map_err(|error| cannot(parent, error))?;
+    // In the cache itself: what is unpacked is then moved into its place at once, whole.
+    let work = tempfile::tempdir_in(parent).map_err(|error| cannot(parent, error))?;
+    // As root, apt would otherwise drop to a user who may not write here, and warn.
+    let mut download = Command::new("apt-get");
+    download.args(["-q", "-o", "APT::Sandbox::User=root", "download", &own]).args(&needed);
+    output(download.current_dir(work.path())).map_err(failed)?;
+    let unpacked = work.path().join("unpacked");
+    let packages = fs::read_dir(work.path()).map_err(|error| cannot(work.path(), error))?;
+    for package in packages.filter_map(Result::ok).map(|entry| entry.path()) {
+        if package.extension().is_some_and(|extension| extension == "deb") {
+            output(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&unpacked)).map_err(failed)?;
+        }
+    }
+    // They name each other by where they would be installed.
+    let makefile = unpacked.join(format!("usr/src/linux-headers-{release}/Makefile"));
+    let text = fs::read_to_string(&makefile).map_err(|error| cannot(&makefile, error))?;
+    let text = text.replace("/usr/src/", &format!("{}/usr/src/", kept.display()));
+    fs::write(&makefile, text).map_err(|error| cannot(&makefile, error))?;
+    // What another run has put there meanwhile, or a half of it.
+    let _ = fs::remove_dir_all(kept);
+    fs::rename(&unpacked, kept).map_err(|error| cannot(kept, error))
+}
+
+/// The packages that a build needs besides, of those that `apt-cache depends` lists: the common headers, and the tools,
+/// which run here and so are this machine's own.
+fn needed(listed: &str) -> Vec<&str> {
+    let names = listed.lines().map(|line| {
+        let line = line.trim().trim_start_matches('|');
+        let name = line.strip_prefix("Depends: ").unwrap_or(line).trim_matches(['<', '>']);
+        name.split_once(':').map_or(name, |(name, _)| name)
+    });
+    let mut needed: Vec<&str> = names
+        .filter(|name| {
+            name.starts_with("linux-kbuild-")
+                || name.starts_with("linux-headers-") && name.ends_with("-common")
+        })
+        .collect();
+    needed.sort_unstable();
+    needed.dedup();
+    needed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_of_each_series_is_taken() {
+        let names = "linux-headers-6.1.0-9-amd64\nlinux-headers-6.1.0-56-amd64\nlinux-headers-6.1.0-57-cloud-amd64\n\
+                     linux-headers-6.12.117+deb12-amd64\nlinux-headers-6.12.118+deb12-rt-amd64\nlinux-headers-6.12.107+deb12-amd64\nlinux-headers-amd64\n\
+                     linux-headers-6.12-amd64\nlinux-headers-6.1.0-58-arm64\nlinux-headers-6.12.117+deb12-common\n";
+        assert_eq!(newest_of(names, "amd64"), ["6.1.0-56-amd64", "6.12.117+deb12-amd64"]);
+        assert_eq!(newest_of(names, "arm64"), ["6.1.0-58-arm64"]);
+        assert_eq!(newest_of("", "amd64"), [""; 0]);
+    }
+
+    #[test]
+    fn the_tools_are_this_machines_own() {
+        let listed = "linux-headers-6.12.1-arm64:arm64\n  Depends: <linux-base:arm64>\n    linux-base\n  \
+                      Depends: <linux-headers-6.12.1-common:arm64>\n    linux-headers-6.12.1-common\n |Depends: linux-image-x:arm64\n  \
+                      Depends: linux-kbuild-6.12.1:arm64\n    linux-kbuild-6.12.1\n  Depends: gcc-12:arm64\n";
+        assert_eq!(needed(listed), ["linux-headers-6.12.1-common", "linux-kbuild-6.12.1"]);
+        assert_eq!(needed(""), [""; 0]);
+    }
+
+    #[test]
+    fn a_release_that_is_none_is_refused() {
+        for odd in ["", "../x", "-o", "a b"] {
+            let error = find(Path::new("/nowhere"), Architecture::X86_64, odd).unwrap_err().to_string();
+            assert!(error.contains("no release"), "{error}");
+        }
+    }
+}
