@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::Formatter;
+use serde_json::ser::{CompactFormatter, Formatter};
 
 /// How much is kept before it is handed on, in bytes.
 const PIECE: usize = 1 << 16;
@@ -86,6 +86,8 @@ struct Indented {
     depth: usize,
     /// Whether the innermost list or object has something in it.
     filled: bool,
+    /// The last number and its text: a summary of one sample says the same number four times, and its sample once more.
+    number: (u64, Vec<u8>),
 }
 
 /// What stands between two lines: the end of the one and the indentation of the other.
@@ -122,6 +124,16 @@ impl Indented {
 }
 
 impl Formatter for Indented {
+    fn write_f64<W: Write + ?Sized>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
+        let (bits, text) = &mut self.number;
+        if text.is_empty() || *bits != value.to_bits() {
+            *bits = value.to_bits();
+            text.clear();
+            CompactFormatter.write_f64(text, value)?;
+        }
+        out.write_all(text)
+    }
+
     fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
         self.begin(out, b"[")
     }
@@ -174,6 +186,7 @@ mod tests {
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
             any::<f64>().prop_map(Value::from),
+            proptest::sample::select(&[0.0, -0.0, 1.5][..]).prop_map(Value::from),
             "[a-c\"\\\\\n\u{e9}\u{2019}海]{0,4}".prop_map(Value::from),
         ];
         leaf.prop_recursive(5, 40, 5, |inner| {

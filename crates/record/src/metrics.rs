@@ -249,12 +249,65 @@ pub const METRICS: &[Metric] = &[
 
 /// The metric with this name.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|metric| metric.name == name)
+    let mut slot = slot_of(name.as_bytes());
+    loop {
+        let metric = METRICS.get(usize::from(PLACES[slot]))?;
+        if metric.name == name {
+            return Some(metric);
+        }
+        slot = (slot + 1) % SLOTS;
+    }
+}
+
+/// A power of two, well above the number of metrics: most are found where they are looked for first.
+const SLOTS: usize = 1024;
+
+/// No metric's place.
+const NONE: u8 = u8::MAX;
+
+/// Places in the list of metrics, each in the slot of its name or the next free one behind it.
+static PLACES: [u8; SLOTS] = places();
+
+const fn places() -> [u8; SLOTS] {
+    assert!(METRICS.len() < NONE as usize, "a byte is too small for the places of all metrics");
+    let mut places = [NONE; SLOTS];
+    let mut at = 0;
+    while at < METRICS.len() {
+        let mut slot = slot_of(METRICS[at].name.as_bytes());
+        while places[slot] != NONE {
+            slot = (slot + 1) % SLOTS;
+        }
+        places[slot] = at as u8;
+        at += 1;
+    }
+    places
+}
+
+/// Where a name is looked for: by its last eight bytes, since many begin alike, and its length.
+const fn slot_of(name: &[u8]) -> usize {
+    let mut key = name.len() as u64;
+    let mut at = name.len().saturating_sub(8);
+    while at < name.len() {
+        key = key.rotate_left(8) ^ name[at] as u64;
+        at += 1;
+    }
+    // The golden ratio's fraction: its products' upper bits depend on every byte.
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_metric_is_found_by_its_name_and_no_other() {
+        for metric in METRICS {
+            assert_eq!(find(metric.name).map(|found| found.name), Some(metric.name));
+            assert!(find(&format!("{}.", metric.name)).is_none());
+            assert!(find(&metric.name[1..]).is_none());
+        }
+        assert!(find("").is_none());
+    }
 
     #[test]
     fn names_are_unique_and_bounds_ordered() {

@@ -23,6 +23,9 @@ fn unprintable(c: char) -> bool {
 /// becomes the four characters `\x1b`. Tabs and line ends become spaces, and a text beyond any honest length is
 /// cut.
 pub fn clean(text: &str) -> String {
+    if text.len() <= LONGEST && is_plain(text) {
+        return text.to_owned();
+    }
     let mut safe = String::with_capacity(text.len());
     for (count, c) in text.chars().enumerate() {
         if count == LONGEST {
@@ -52,8 +55,17 @@ fn push_safe(safe: &mut String, c: char) {
     }
 }
 
+/// Whether a text is letters, figures, signs and blanks of ASCII alone, as most are: each takes a column, and none does
+/// anything else.
+fn is_plain(text: &str) -> bool {
+    text.bytes().fold(true, |plain, b| plain & (0x20..0x7f).contains(&b))
+}
+
 /// Columns that the text takes on a terminal.
 pub fn width(text: &str) -> usize {
+    if is_plain(text) {
+        return text.len();
+    }
     // Of the two ways to count, the larger: terminals differ on sequences that combine.
     text.width().max(text.chars().map(|c| c.width().unwrap_or(1)).sum())
 }
@@ -131,6 +143,10 @@ pub fn keep_units(text: &str) -> String {
 /// none. Never empty.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
+    let spaced = || text.starts_with(' ') || text.ends_with(' ') || text.contains("  ");
+    if text.len() <= columns && is_plain(text) && !spaced() {
+        return vec![text.to_owned()];
+    }
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let mut words: Vec<String> = Vec::new();

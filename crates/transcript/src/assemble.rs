@@ -4,6 +4,8 @@ mod caches;
 mod cpus;
 mod merge;
 
+use std::collections::BTreeMap;
+
 use record::import::{Contradiction, Import, NotUnderstood, Text};
 use record::{Coverage, Machine, Measurement, Record, Snapshot};
 
@@ -63,10 +65,15 @@ pub fn assemble(part: Part, texts: &[Text], not_understood: &NotUnderstood) -> R
     }
     not_told(&machine, &state, &mut coverage);
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
+    // Of what was told twice the last.
+    let mut inventory = BTreeMap::new();
+    for (path, origin) in draft.told.into_iter().rev() {
+        inventory.entry(path).or_insert(origin);
+    }
     let import = Import {
         name: name.clone(),
         texts: texts.iter().filter(of_it).cloned().collect(),
-        inventory: draft.told.into_iter().collect(),
+        inventory,
         withheld: draft.withheld,
         contradictions: draft.contradictions,
         not_understood: not_understood.clone(),

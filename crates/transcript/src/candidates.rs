@@ -2,6 +2,7 @@
 
 use memchr::memmem::Finder;
 
+use crate::blanks::trimmed;
 use crate::tools::Tool;
 
 /// Tools by what [`Tool::opening`] says of them, each a bit at its place in the list.
@@ -35,7 +36,7 @@ impl Candidates {
 
     /// The places of the tools that are to be asked about a line, in their order.
     pub fn of(&self, line: &str) -> Asked {
-        let line = line.trim().as_bytes();
+        let line = trimmed(line).as_bytes();
         let Some(first) = line.first() else { return Asked(0) };
         let mut asked = self.by_first[usize::from(*first)];
         for (finder, tools) in &self.by_word {

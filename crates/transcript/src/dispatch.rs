@@ -1,13 +1,14 @@
 //! The way of each line of a text: to the reader whose output it stands in, to a tool whose output it begins, or to those
 //! that nobody understands.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use record::Shared;
 use record::import::{NotUnderstood, Origin, Output, Text};
 
 use crate::assemble::{Imported, assemble};
+use crate::blanks::{is_blank, trimmed};
 use crate::candidates::Candidates;
 use crate::clean::{Cleaned, Kind, Lines};
 use crate::devices;
@@ -53,9 +54,10 @@ struct Open {
 /// The tools whose output has followed the command, by their place in the list.
 #[derive(Default)]
 struct Used {
-    of_any: HashSet<usize>,
-    /// With the part that the output is of.
-    of_part: HashSet<(usize, usize)>,
+    /// A bit each.
+    of_any: u32,
+    /// With the part that the output is of: a bit each, by part.
+    of_part: BTreeMap<usize, u32>,
 }
 
 /// Texts that are being read, one after the other.
@@ -185,8 +187,7 @@ impl Transcript {
     }
 
     fn line(&mut self, line: &Cleaned) {
-        let blank = line.text.trim().is_empty();
-        if !blank {
+        if !is_blank(&line.text) {
             self.lines += 1;
         }
         if self.refusal.is_some() {
@@ -300,7 +301,7 @@ impl Transcript {
 
     /// A command line: the outputs that follow are its.
     fn begin(&mut self, command: &str, number: u64) {
-        self.used.of_any.clear();
+        self.used.of_any = 0;
         self.used.of_part.clear();
         self.command = None;
         if command.is_empty() {
@@ -358,7 +359,7 @@ impl Transcript {
                 self.open = Some(open);
                 true
             }
-            Fit::Between if line.text.trim().is_empty() => {
+            Fit::Between if is_blank(line.text) => {
                 open.blank += 1;
                 let goes_on = open.blank <= MOST_BLANK;
                 self.open = Some(open);
@@ -386,12 +387,12 @@ impl Transcript {
 
     /// Opens an output that `line` begins; an output that was open ends there.
     fn open_with(&mut self, line: Line, label: Option<&str>) -> bool {
-        if line.text.trim().is_empty() {
+        if is_blank(line.text) {
             return true;
         }
         for at in self.candidates.of(line.text) {
             let tool = self.tools[at];
-            let fresh = self.command.as_ref().filter(|_| !self.used.of_any.contains(&at));
+            let fresh = self.command.as_ref().filter(|_| self.used.of_any & 1 << at == 0);
             // In a table the rows of several machines stand below one command.
             let opens = tool.opens(line, fresh) || label.is_some() && tool.opens(line, self.command.as_ref());
             if !opens {
@@ -403,7 +404,10 @@ impl Transcript {
                 self.refusal = Some(Refusal::machines());
                 return true;
             }
-            let fresh = self.command.clone().filter(|_| !self.used.of_part.contains(&(part, at)));
+            let fresh = self
+                .command
+                .clone()
+                .filter(|_| self.used.of_part.get(&part).is_none_or(|tools| tools & 1 << at == 0));
             let output = Output {
                 tool: tool.name().to_owned(),
                 version: None,
@@ -414,8 +418,8 @@ impl Transcript {
             };
             let reader = tool.reader(fresh.as_ref());
             if self.command.is_some() {
-                self.used.of_any.insert(at);
-                self.used.of_part.insert((part, at));
+                self.used.of_any |= 1 << at;
+                *self.used.of_part.entry(part).or_default() |= 1 << at;
             }
             let draft = &mut self.parts.get(part).draft;
             draft.version = None;
@@ -468,7 +472,7 @@ impl Transcript {
 
     fn nobodys(&mut self, line: Line) {
         // Brackets around JSON say nothing themselves.
-        let text = line.text.trim();
+        let text = trimmed(line.text);
         if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; ".contains(&b)) {
             return;
         }

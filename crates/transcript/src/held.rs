@@ -1,29 +1,30 @@
 //! A line that is kept until the output is over.
 
+use record::Shared;
+
+use crate::sink::said;
 use crate::tools::Line;
 
-/// A line of its own.
+/// A line of its own, as far as an origin quotes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     number: u64,
-    text: String,
+    text: Shared,
 }
-
-/// The longest part of a line that is kept, in bytes; an origin quotes less.
-const LONGEST: usize = 1024;
 
 impl From<Line<'_>> for Held {
     fn from(line: Line) -> Self {
-        let mut end = line.text.len().min(LONGEST);
-        while !line.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        Self { number: line.number, text: line.text[..end].to_owned() }
+        Self { number: line.number, text: Shared::copied(said(line.text)) }
     }
 }
 
 impl Held {
-    /// It, as a reader was given it.
+    /// Its number and what of it is quoted.
+    pub fn parts(&self) -> (u64, &Shared) {
+        (self.number, &self.text)
+    }
+
+    /// It, for an origin.
     pub fn line(&self) -> Line<'_> {
         Line { number: self.number, text: &self.text }
     }

@@ -5,6 +5,7 @@
 //! of [`tools`] take the lines that are theirs. A new tool is one new file in `tools/` and its line in [`tools::TOOLS`].
 
 mod assemble;
+mod blanks;
 mod candidates;
 pub mod clean;
 pub mod command_line;

@@ -1,5 +1,7 @@
 //! Prompts, command lines and headings: what a person's terminal and a document put between the outputs.
 
+use crate::blanks::trimmed;
+
 /// What a line is, apart from output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark<'a> {
@@ -31,7 +33,7 @@ const NAMELESS: &[&str] =
 
 /// What `line` is. `in_fence` says that it stands in a code block, where `#` begins no heading.
 pub fn mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
-    let text = line.trim();
+    let text = trimmed(line);
     let first = *text.as_bytes().first()?;
     if let Some((host, command)) = with_host(text) {
         return Some(Mark::Prompt { host, command });

@@ -3,7 +3,9 @@
 use record::import::{Contradiction, Origin, Withheld};
 use record::{Machine, Measurement, Shared, Snapshot};
 
+use crate::blanks::trimmed;
 use crate::facts::Facts;
+use crate::held::Held;
 use crate::tools::Line;
 
 /// What the outputs of one machine have told so far, before it becomes a record.
@@ -76,7 +78,7 @@ const MOST_SAID: usize = 200;
 
 /// What an origin keeps of a line.
 pub fn said(line: &str) -> &str {
-    let line = line.trim();
+    let line = trimmed(line);
     if line.len() <= MOST_SAID {
         return line;
     }
@@ -94,6 +96,12 @@ impl<'a> Sink<'a> {
         self.draft.version = Some(said(version).to_owned());
     }
 
+    /// The next figures are of a line that was held: no other copy of it is made.
+    pub fn about(&mut self, held: &Held) {
+        let (number, text) = held.parts();
+        self.last = (number, text.clone());
+    }
+
     /// The origin of what `line` says.
     pub fn origin(&mut self, line: Line) -> Origin {
         let says = said(line.text);
@@ -109,13 +117,13 @@ impl<'a> Sink<'a> {
     }
 
     /// A figure that stands on `line`. One outside its metric's physical bounds, or not finite, is withheld.
-    pub fn figure(&mut self, measurement: Measurement, line: Line) {
+    pub fn figure(&mut self, mut measurement: Measurement, line: Line) {
         let value = measurement.value();
         let bounds = record::metrics::find(&measurement.metric).map(|metric| metric.plausible);
         let plausible = value.is_finite() && bounds.is_none_or(|(low, high)| (low..=high).contains(&value));
         if plausible {
-            let origin = Some(self.origin(line));
-            self.draft.measurements.push(Measurement { origin, ..measurement });
+            measurement.origin = Some(self.origin(line));
+            self.draft.measurements.push(measurement);
             self.taken += 1;
         } else {
             let unit = measurement.unit;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use record::{Measurement, Where};
+use record::{Measurement, Shared, Where};
 
 use super::text::{Counter, Part};
 use crate::held::Held;
@@ -27,13 +27,18 @@ const MOST_INTERVALS: usize = 100_000;
 /// Events, CPUs and threads that are kept of one output: a record holds no more.
 const MOST_SLOTS: usize = crate::refusal::MOST_ENTRIES + 1;
 
+/// Slots that are looked through one by one.
+const FEW: usize = 24;
+
 /// What an event counts and in which mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Event {
+    /// Of its name, compared first: most events are told apart by it.
+    mark: u64,
     /// `cpu_core` of `cpu_core/cycles/`; empty where there is one kind of core.
-    unit: String,
+    unit: Shared,
     /// The name that records use.
-    name: String,
+    name: Shared,
     /// `u` of `cycles:u`; only what selects a mode.
     mode: String,
 }
@@ -62,6 +67,7 @@ struct Slot {
 pub struct Counts {
     /// In the order in which they were first told.
     slots: Vec<Slot>,
+    /// The places of all of them, where they are more than [`FEW`].
     places: HashMap<(Part, Event), usize>,
     /// The counter of the last line, for the line below it.
     last: Option<usize>,
@@ -71,7 +77,7 @@ pub struct Counts {
 #[derive(Debug, Default)]
 pub struct Run {
     /// The command as runs of it are compared.
-    pub workload: Option<String>,
+    pub workload: Option<Shared>,
     /// Whether the whole machine was counted.
     pub system: bool,
     /// Whether nothing tells if it was the whole machine or one process.
@@ -98,20 +104,29 @@ impl Event {
         let is_mode = mode.bytes().all(|b| b"ukhHGpPDSWIeb:".contains(&b));
         // `sched:sched_switch` is a tracepoint and no mode.
         let (name, mode) = if is_mode { (name, mode.trim_start_matches(':')) } else { (text, "") };
-        let name = SAME.iter().find(|(other, _)| *other == name).map_or(name, |(_, known)| known);
+        let same = SAME.iter().find(|(other, _)| *other == name);
+        let name = same.map_or_else(|| Shared::copied(name), |(_, known)| Shared::known(known));
         let selects: String = mode.chars().filter(|c| "ukhHG".contains(*c)).collect();
         let one_kind = matches!(unit, "" | "cpu" | "armv8_pmuv3" | "armv8_pmuv3_0");
         let known = one_kind || matches!(unit, "cpu_core" | "cpu_atom");
         if !known {
-            return Self { name: text.to_owned(), ..Self::default() };
+            return Self::default().named(Shared::copied(text));
         }
-        let unit = if one_kind { String::new() } else { unit.to_owned() };
-        Self { unit, name: name.to_owned(), mode: selects }
+        let unit = if one_kind { Shared::default() } else { Shared::copied(unit) };
+        Self { unit, mode: selects, ..Self::default() }.named(name)
+    }
+
+    /// The same of another name.
+    fn named(self, name: Shared) -> Self {
+        // Its length and its last bytes: many begin alike.
+        let mark =
+            name.bytes().rev().take(8).fold(name.len() as u64, |mark, b| mark.rotate_left(8) ^ u64::from(b));
+        Self { mark, name, ..self }
     }
 
     /// The name without its mode.
-    fn plain(&self) -> String {
-        if self.unit.is_empty() { self.name.clone() } else { format!("{}/{}/", self.unit, self.name) }
+    fn plain(&self) -> Shared {
+        if self.unit.is_empty() { self.name.clone() } else { format!("{}/{}/", self.unit, self.name).into() }
     }
 }
 
@@ -140,10 +155,10 @@ impl Counts {
             part => (part, None),
         };
         let key = (part, event);
-        let known = self.places.get(&key).copied();
+        let known = self.find(&key);
         self.last = known;
         let Some(value) = counter.value else { return };
-        let (value, unit) = match counter.unit.as_str() {
+        let (value, unit) = match &*counter.unit {
             // A task's clock is counted in nanoseconds.
             "msec" => (value * 1e6, "ns"),
             "us" => (value * 1e3, "ns"),
@@ -164,8 +179,18 @@ impl Counts {
             if at >= MOST_SLOTS {
                 return;
             }
-            let (part, event) = key.clone();
-            self.places.insert(key, at);
+            if at == FEW {
+                let of = |slot: &Slot| (slot.part.clone(), slot.event.clone());
+                self.places = self.slots.iter().map(of).zip(0..).collect();
+            }
+            if at >= FEW {
+                self.places.insert(key.clone(), at);
+            }
+            if at == 0 {
+                // What most outputs have.
+                self.slots.reserve(FEW);
+            }
+            let (part, event) = key;
             self.slots.push(Slot {
                 line: Held::from(line),
                 event,
@@ -197,6 +222,14 @@ impl Counts {
         slot.tail(&counter, line, sink);
     }
 
+    /// The place of an event of a part of the machine.
+    fn find(&self, key: &(Part, Event)) -> Option<usize> {
+        if self.slots.len() > FEW {
+            return self.places.get(key).copied();
+        }
+        self.slots.iter().position(|slot| slot.event == key.1 && slot.part == key.0)
+    }
+
     /// Takes the line below a counter's.
     pub fn go_on(&mut self, further: &Counter, line: Line, sink: &mut Sink) {
         if let Some(slot) = self.last.and_then(|at| self.slots.get_mut(at)) {
@@ -208,17 +241,19 @@ impl Counts {
     pub fn into_sink(self, run: &Run, sink: &mut Sink) {
         // An event that was counted in several modes keeps its mode in its name.
         let mut modes: HashMap<(&Part, &str, &str), u32> = HashMap::new();
-        for slot in &self.slots {
+        let moded = self.slots.iter().any(|slot| !slot.event.mode.is_empty());
+        for slot in self.slots.iter().filter(|_| moded) {
             *modes.entry(slot.of()).or_default() += 1;
         }
         for slot in &self.slots {
-            let several = modes.get(&slot.of()).is_some_and(|modes| *modes > 1);
+            let several = moded && modes.get(&slot.of()).is_some_and(|modes| *modes > 1);
+            sink.about(&slot.line);
             sink.figure(slot.count(several, run), slot.line.line());
         }
         for instructions in self.slots.iter().filter(|slot| slot.event.name == "instructions") {
-            let event = Event { name: "cycles".to_owned(), ..instructions.event.clone() };
-            if let Some(cycles) = self.places.get(&(instructions.part.clone(), event)) {
-                ipc(instructions, &self.slots[*cycles], run, sink);
+            let event = instructions.event.clone().named(Shared::known("cycles"));
+            if let Some(cycles) = self.find(&(instructions.part.clone(), event)) {
+                ipc(instructions, &self.slots[cycles], run, sink);
             }
         }
         clocks(&self.slots, run, sink);
@@ -262,9 +297,10 @@ impl Slot {
 
     fn place(&self, run: &Run) -> Where {
         let scope = if run.system { "system" } else { "process" };
-        let mut place = if run.unknown { Where::new() } else { Where::new().with("scope", scope) };
+        let mut place =
+            if run.unknown { Where::new() } else { Where::new().with("scope", Shared::known(scope)) };
         if let Some(workload) = &run.workload {
-            place = place.with("workload", workload.as_str());
+            place = place.with("workload", workload.clone());
         }
         match &self.part {
             Part::Cpu(cpu) => place.with("cpu", *cpu),
@@ -276,8 +312,8 @@ impl Slot {
     /// The count, with what is known of how it was made.
     fn count(&self, several: bool, run: &Run) -> Measurement {
         let name = self.event.plain();
-        let name =
-            if several && !self.event.mode.is_empty() { format!("{name}:{}", self.event.mode) } else { name };
+        let with_mode = several && !self.event.mode.is_empty();
+        let name = if with_mode { format!("{name}:{}", self.event.mode).into() } else { name };
         let mut m =
             Measurement::exact("counter.count", self.place(run).with("event", name), vec![self.total]);
         if self.told_coverage {
@@ -336,7 +372,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     } else {
         vec![value]
     };
-    let mut place = instructions.place(run).with("source", "pmu");
+    let mut place = instructions.place(run).with("source", Shared::known("pmu"));
     if matches!(instructions.part, Part::Thread(_)) {
         // A thread is no place of this metric; its counts stand.
         return;

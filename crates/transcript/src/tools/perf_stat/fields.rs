@@ -15,7 +15,7 @@ pub const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
 const LEAST_FIELDS: usize = 5;
 
 /// Reads a line of fields. Without a known separator it must stand in the line so that nothing else can be meant.
-pub fn fields(text: &str, separator: Option<&str>) -> Option<Counter> {
+pub fn fields<'a>(text: &'a str, separator: Option<&str>) -> Option<Counter<'a>> {
     match separator {
         Some(separator) => split(text.trim_end_matches(['\r', '\n']), separator, false),
         None => {
@@ -31,7 +31,7 @@ pub fn fields(text: &str, separator: Option<&str>) -> Option<Counter> {
     }
 }
 
-fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
+fn split<'a>(text: &'a str, separator: &str, strict: bool) -> Option<Counter<'a>> {
     let fields: Vec<&str> = text.split(separator).map(str::trim).take(32).collect();
     let is_value = |field: &str| field.starts_with("<not ") || numbers::decimal(field).is_some();
     // The value is the first figure that a unit (which is no figure) and an event follow.
@@ -42,7 +42,7 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
             && fields.get(at + 1).is_some_and(|unit| !is_value(unit) && unit.len() <= 12)
     })?;
     let mut counter =
-        Counter { unit: fields[at + 1].to_owned(), event: fields[at + 2].to_owned(), ..Counter::default() };
+        Counter { unit: fields[at + 1].into(), event: fields[at + 2].into(), ..Counter::default() };
     let mut rest = &fields[at + 3..];
     if let Some(spread) = rest.first().and_then(|field| numbers::decimal(field.strip_suffix('%')?)) {
         counter.spread = Some(spread / 100.0);
@@ -54,9 +54,9 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
         return None;
     }
     // With full coverage nothing was scaled.
-    counter.percent = percent.filter(|_| run_time.is_some()).map(|field| (*field).to_owned());
+    counter.percent = percent.filter(|_| run_time.is_some()).map(|field| (*field).into());
     counter.value = numbers::decimal(fields[at]);
-    counter.comment = rest.get(2..).unwrap_or_default().join(" ");
+    counter.comment = rest.get(2..).unwrap_or_default().join(" ").into();
     for front in &fields[..at] {
         if let Some(cpu) = front.strip_prefix("CPU").and_then(|cpu| cpu.parse().ok()) {
             counter.part = Part::Cpu(cpu);
@@ -74,7 +74,7 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
 }
 
 /// Reads a JSON line.
-pub fn json(text: &str) -> Option<Counter> {
+pub fn json(text: &str) -> Option<Counter<'static>> {
     let text = text.trim();
     if !text.starts_with('{') || !text.contains("\"counter-value\"") {
         return None;
@@ -105,11 +105,11 @@ pub fn json(text: &str) -> Option<Counter> {
         interval: number("interval"),
         part,
         value: number("counter-value"),
-        unit: word("unit").unwrap_or_default().to_owned(),
-        event: word("event").filter(|event| is_event(event))?.to_owned(),
-        comment: metric.unwrap_or_default(),
+        unit: word("unit").unwrap_or_default().to_owned().into(),
+        event: word("event").filter(|event| is_event(event))?.to_owned().into(),
+        comment: metric.unwrap_or_default().into(),
         spread: number("variance").map(|percent| percent / 100.0),
-        percent: number("pcnt-running").map(|percent| percent.to_string()),
+        percent: number("pcnt-running").map(|percent| percent.to_string().into()),
     })
 }
 
@@ -122,10 +122,10 @@ mod tests {
     fn fields_of_every_option_are_read() {
         let counter =
             fields("0.59,msec,task-clock,585703,100.00,0.296,CPUs utilized", None).expect("is read");
-        assert_eq!((counter.value, counter.unit.as_str()), (Some(0.59), "msec"));
+        assert_eq!((counter.value, &*counter.unit), (Some(0.59), "msec"));
         assert_eq!(counter.percent.as_deref(), Some("100.00"));
         let counter = fields("<not supported>,,cycles,0,100.00,,", None).expect("is read");
-        assert_eq!((counter.value, counter.event.as_str()), (None, "cycles"));
+        assert_eq!((counter.value, &*counter.event), (None, "cycles"));
         let counter = fields("49;;page-faults;1.02%;533414;100.00;99.335;K/sec", Some(";")).expect("is read");
         assert_eq!((counter.value, counter.spread), (Some(49.0), Some(0.0102)));
         let counter = fields("     1.001231235,CPU3,1234567,,cycles,1001,25.02,,", None).expect("is read");
@@ -152,7 +152,7 @@ mod tests {
             r#"{"counter-value" : "49.000000", "unit" : "", "event" : "page-faults", "event-runtime" : 499063, "pcnt-running" : 25.02, "metric-value" : 98.183997, "metric-unit" : "K/sec"}"#,
         )
         .expect("is read");
-        assert_eq!((counter.value, counter.event.as_str()), (Some(49.0), "page-faults"));
+        assert_eq!((counter.value, &*counter.event), (Some(49.0), "page-faults"));
         assert_eq!(counter.percent.as_deref(), Some("25.02"));
         let missing = json(r#"{"counter-value" : "<not supported>", "event" : "cycles"}"#).expect("is read");
         assert_eq!(missing.value, None);

@@ -11,11 +11,12 @@ mod tests;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
-use record::{Measurement, Where};
+use record::{Measurement, Shared, Where};
 
 use self::counts::{Counts, Run};
 use self::text::Counter;
 use super::{Command, Fit, Line, Opening, Reader, Tool};
+use crate::blanks::trimmed;
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -128,7 +129,7 @@ impl PerfReader {
         let line = command.map(|command| CommandLine::read(&command.text)).filter(|line| line.perf.is_some());
         let mut run = Run::default();
         if let Some(line) = &line {
-            run.workload = Some(line.name.clone()).filter(|name| !name.is_empty());
+            run.workload = Some(&line.name).filter(|name| !name.is_empty()).map(|name| Shared::copied(name));
             if let Some(perf) = &line.perf {
                 run.system = perf.system;
                 run.attached = perf.attached.clone();
@@ -169,8 +170,8 @@ impl PerfReader {
                 }
                 None => {
                     let name = crate::command_line::name(target);
-                    self.run.workload =
-                        Some(name).filter(|name| !name.is_empty()).or(self.run.workload.take());
+                    let named = Some(name).filter(|name| !name.is_empty());
+                    self.run.workload = named.map(Shared::from).or(self.run.workload.take());
                 }
             },
         }
@@ -203,7 +204,7 @@ impl PerfReader {
         true
     }
 
-    fn counter(&self, text: &str) -> Option<Counter> {
+    fn counter<'a>(&self, text: &'a str) -> Option<Counter<'a>> {
         let separator = self.command.as_ref().and_then(|line| line.perf.as_ref()?.separator.as_deref());
         let separator = separator.map(|separator| if separator == "\\t" { "\t" } else { separator });
         let named = separator.and_then(|separator| fields::fields(text, Some(separator)));
@@ -223,7 +224,7 @@ impl PerfReader {
             self.run.unknown = system.is_none();
         }
         if let Some(attached) = &self.run.attached {
-            self.run.workload = Some(attached.clone());
+            self.run.workload = Some(Shared::copied(attached));
         }
         let window =
             self.run.workload.as_deref().is_some_and(|name| name == "sleep" || name.starts_with("sleep "));
@@ -235,7 +236,7 @@ impl PerfReader {
 
 impl Reader for PerfReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = line.text.trim();
+        let text = trimmed(line.text);
         if text.is_empty() {
             return Fit::Between;
         }
@@ -285,7 +286,7 @@ impl Reader for PerfReader {
             }
             for (state, told) in [("user", &self.user), ("system", &self.system)] {
                 let Some(told) = told else { continue };
-                let place = place.clone().with("state", state);
+                let place = place.clone().with("state", Shared::known(state));
                 let m = Measurement::exact("workload.cpu_time", place, vec![told.seconds]);
                 sink.figure(with(m, told, self.run.runs), told.line.line());
             }

@@ -4,11 +4,13 @@
 //! [  INTERVAL ][CPU0|S0  2|comm-123]   VALUE [UNIT] EVENT [(msec)]  [#  METRIC]  [( +-  0.51% )]  [(25.02%)]
 //! ```
 
+use std::borrow::Cow;
+
 use crate::numbers;
 
 /// What a counter's line says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counter {
+pub struct Counter<'a> {
     /// Seconds since the start, with `-I`.
     pub interval: Option<f64>,
     /// Whose count it is, where it is not everything's.
@@ -16,15 +18,15 @@ pub struct Counter {
     /// The count as printed (a time in its unit); `None` for `<not counted>` and `<not supported>`.
     pub value: Option<f64>,
     /// `msec`, `Joules`, `MiB`; empty for counts.
-    pub unit: String,
+    pub unit: Cow<'a, str>,
     /// The event as printed.
-    pub event: String,
+    pub event: Cow<'a, str>,
     /// What stands behind `#`.
-    pub comment: String,
+    pub comment: Cow<'a, str>,
     /// Standard error of the mean of several runs, as a share.
     pub spread: Option<f64>,
     /// The share of time that it was counted for, as printed: `25.02`.
-    pub percent: Option<String>,
+    pub percent: Option<Cow<'a, str>>,
 }
 
 /// Whose count a line is.
@@ -45,13 +47,14 @@ pub enum Part {
 const UNITS: &[&str] = &["msec", "ns", "us", "sec", "Joules", "MiB", "KiB", "GiB", "Bytes", "B", "C", "%"];
 
 /// Reads a counter's line; `None` for any other.
-pub fn counter(text: &str) -> Option<Counter> {
+pub fn counter(text: &str) -> Option<Counter<'_>> {
     let mut counter = Counter::default();
-    let (left, right) = text.split_once('#').unwrap_or((text, ""));
     // The tail stands behind the metric, or where there is none behind the event.
-    let (left, right) =
-        if text.contains('#') { (left, tail(right, &mut counter)) } else { (tail(left, &mut counter), "") };
-    counter.comment = right.trim().to_owned();
+    let (left, right) = match text.split_once('#') {
+        Some((left, right)) => (left, tail(right, &mut counter)),
+        None => (tail(text, &mut counter), ""),
+    };
+    counter.comment = right.trim().into();
     let mut rest = left.trim_start();
     if let Some((seconds, after)) = interval(rest) {
         counter.interval = Some(seconds);
@@ -97,24 +100,24 @@ pub fn counter(text: &str) -> Option<Counter> {
             })
         }
     };
-    counter.unit = unit.to_owned();
-    counter.event = event.to_owned();
+    counter.unit = unit.into();
+    counter.event = event.into();
     Some(counter)
 }
 
 /// The line below a counter's, that holds only a further metric and the counter's tail.
-pub fn continuation(text: &str) -> Option<Counter> {
+pub fn continuation(text: &str) -> Option<Counter<'_>> {
     let rest = text.trim_start().strip_prefix('#')?;
     let mut counter = Counter::default();
     let comment = tail(rest, &mut counter);
-    counter.comment = comment.trim().to_owned();
+    counter.comment = comment.trim().into();
     numbers::leading(&counter.comment)?;
     Some(counter)
 }
 
 /// Takes `( +-  0.51% )  (25.02%)` off the end.
-fn tail<'a>(text: &'a str, counter: &mut Counter) -> &'a str {
-    let mut rest = text.trim_end();
+fn tail<'a>(text: &'a str, counter: &mut Counter<'a>) -> &'a str {
+    let mut rest = text.trim_ascii_end().trim_end();
     let open = |rest: &str| rest.rfind(['(', '[']);
     for _ in 0..2 {
         let Some(at) = rest.ends_with([')', ']']).then(|| open(rest)).flatten() else { break };
@@ -128,7 +131,7 @@ fn tail<'a>(text: &'a str, counter: &mut Counter) -> &'a str {
             if numbers::decimal(figure).is_none() {
                 break;
             }
-            counter.percent = Some(figure.to_owned());
+            counter.percent = Some(figure.into());
         }
         rest = rest[..at].trim_end();
     }
@@ -186,7 +189,8 @@ mod tests {
 
     fn read(text: &str) -> (Option<f64>, String, String, Option<String>) {
         let counter = counter(text).unwrap_or_else(|| panic!("{text} is not read"));
-        (counter.value, counter.unit, counter.event, counter.percent)
+        let percent = counter.percent.map(Cow::into_owned);
+        (counter.value, counter.unit.into_owned(), counter.event.into_owned(), percent)
     }
 
     #[test]
@@ -231,7 +235,7 @@ mod tests {
             assert_eq!(read(text), wanted, "{text}");
         }
         let missing = counter("   <not supported>      cycles   ").expect("is read");
-        assert_eq!((missing.value, missing.event.as_str()), (None, "cycles"));
+        assert_eq!((missing.value, &*missing.event), (None, "cycles"));
         let several = counter("  12,345 cycles # 2.7 GHz ( +-  0.51% )  (62.50%)").expect("is read");
         assert_eq!((several.spread, several.percent.as_deref()), (Some(0.0051), Some("62.50")));
         assert_eq!(several.comment, "2.7 GHz");
