@@ -177,6 +177,7 @@ impl Session {
     /// Does something that is more than a value; it is undone with them. What should be known of it; after an error nothing of
     /// it stands.
     pub fn undertake(&mut self, undertaking: &Undertaking) -> Result<Vec<String>, String> {
+        let undertaking = undertaking.prepared();
         self.journal
             .note(&journal::Step::Undertaking(undertaking.clone()))
             .map_err(|error| error.to_string())?;

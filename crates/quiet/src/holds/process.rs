@@ -81,8 +81,15 @@ fn told(result: i64, what: &str) -> Result<(), String> {
 }
 
 /// CPUs as the scheduler's calls have them: a bit each, from the lowest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Mask(Vec<u64>);
+
+impl PartialEq for Mask {
+    /// However many words each has.
+    fn eq(&self, other: &Self) -> bool {
+        self.has_all(other) && other.has_all(self)
+    }
+}
 
 impl Mask {
     /// Of a list.
@@ -103,6 +110,15 @@ impl Mask {
             unsafe { libc::syscall(libc::SYS_sched_getaffinity, task, mask.len() * 8, mask.as_mut_ptr()) };
         mask.truncate(usize::try_from(bytes).ok()?.div_ceil(8));
         Some(Self(mask))
+    }
+
+    /// As a list.
+    pub fn list(&self) -> CpuList {
+        let bits = self.0.iter().enumerate().flat_map(|(at, word)| {
+            let bit = move |bit: usize| (word >> bit & 1 == 1).then_some((at * 64 + bit) as u32);
+            (0..64).filter_map(bit)
+        });
+        bits.collect()
     }
 
     /// Whether all of the others are among these.

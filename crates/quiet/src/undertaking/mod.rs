@@ -1,6 +1,7 @@
 //! What is more than a value in a file, and stays behind when nobody undoes it: control groups, swap that is off. Each
 //! stands in the journal before it is begun, and can be undone from any point in its middle, more than once.
 
+pub mod bound;
 pub mod shield;
 pub mod swap;
 
@@ -20,6 +21,14 @@ pub enum Undertaking {
 }
 
 impl Undertaking {
+    /// With all that is to be written down before it is begun.
+    pub fn prepared(&self) -> Self {
+        match self {
+            Undertaking::Shield(shield) => Undertaking::Shield(shield.prepared()),
+            Undertaking::Swap(areas) => Undertaking::Swap(areas.clone()),
+        }
+    }
+
     /// Does it; what should be known of it, in words. After an error it is to be undone.
     pub fn begin(&self) -> Result<Vec<String>, String> {
         match self {

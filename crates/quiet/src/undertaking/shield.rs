@@ -1,7 +1,7 @@
 //! CPUs kept for one command by cpusets: what `cset shield` does.
 //!
 //! Version 2: a group whose partition is `isolated`, which takes its CPUs from everybody else and from the scheduler's
-//! balancing (Documentation/admin-guide/cgroup-v2.rst). Version 1: one group for the command and one for the rest, into
+//! balancing (Documentation/admin-guide/cgroup-v2.rst); what tasks are bound to is given back. Version 1: one group for the command and one for the rest, into
 //! which all tasks of the own group go that may run on all its CPUs (Documentation/admin-guide/cgroup-v1/cpusets.rst).
 //! Tasks that somebody has bound stay: the kernel would forget what they were bound to.
 
@@ -16,6 +16,7 @@ use machine::cgroups::{Cgroups, Version};
 use record::CpuList;
 use serde::{Deserialize, Serialize};
 
+use super::bound::Bound;
 use crate::form::cpus;
 use crate::holds::process::Mask;
 
@@ -38,6 +39,9 @@ pub struct Shield {
     pub mems: String,
     /// Version 2: whether the controller has to be switched on below the parent, and off again.
     pub switched: bool,
+    /// Version 2: tasks that somebody has bound, which the kernel may forget.
+    #[serde(default)]
+    pub bound: Vec<Bound>,
 }
 
 /// Passes over a list of tasks that grows while it is read.
@@ -67,6 +71,7 @@ impl Shield {
             rest: rest.clone(),
             mems,
             switched,
+            bound: Vec::new(),
         };
         let mut folders = cgroups.folders("cpuset");
         let Some((version, own)) = folders.next() else {
@@ -98,6 +103,13 @@ impl Shield {
         Ok(shield(2, top.to_owned(), own.to_owned(), String::new(), switched))
     }
 
+    /// With the tasks that are bound now.
+    pub fn prepared(&self) -> Self {
+        let all = self.quiet.union(&self.rest);
+        let bound = if self.version == 2 { super::bound::all(&all) } else { Vec::new() };
+        Self { bound, ..self.clone() }
+    }
+
     /// Whether this user may make groups there.
     pub fn may_be_made(&self) -> bool {
         let Ok(parent) = std::ffi::CString::new(self.parent.as_str()) else { return false };
@@ -127,7 +139,7 @@ impl Shield {
             let partition = format!("{quiet}/cpuset.cpus.partition");
             write(&partition, "isolated")?;
             let now = read(&partition)?;
-            return if now == "isolated" { Ok(None) } else { Err(format!("the kernel says: {now}")) };
+            return if now == "isolated" { Ok(self.moved()) } else { Err(format!("the kernel says: {now}")) };
         }
         let rest = self.rest_folder();
         for (folder, cpus) in [(&quiet, &self.quiet), (&rest, &self.rest)] {
@@ -136,6 +148,24 @@ impl Shield {
             write(&format!("{folder}/cpuset.cpus"), &cpus.to_string())?;
         }
         Ok(told(&self.clear(&rest), &self.quiet))
+    }
+
+    /// Keeps what somebody has bound on those of its CPUs that are left. Who has none, and runs elsewhere meanwhile, in words.
+    fn moved(&self) -> Option<String> {
+        let moved: BTreeMap<String, String> = self
+            .bound
+            .iter()
+            .filter(|bound| !bound.keep_off(&self.quiet))
+            .filter_map(|bound| {
+                let task = bound.task.to_string();
+                let name = Task::read(&task).filter(|seen| seen.is_a_programs)?.name;
+                Some((task, name))
+            })
+            .collect();
+        (!moved.is_empty()).then(|| {
+            let who = listed(moved.iter().map(|(task, name)| (task.as_str(), name.as_str())));
+            format!("meanwhile on other CPUs though bound to {}: {who}", cpus(&self.quiet))
+        })
     }
 
     /// Moves all tasks that may run on all CPUs; those of programs that stay on the quiet ones, by number and name. The kernel
@@ -188,6 +218,7 @@ impl Shield {
         if taken {
             write(&format!("{}/cgroup.subtree_control", self.parent), "-cpuset")?;
         }
+        self.bound.iter().for_each(|bound| bound.give_back(&self.quiet));
         Ok(())
     }
 

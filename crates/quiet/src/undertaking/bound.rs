@@ -1,0 +1,108 @@
+//! Tasks that somebody has bound to CPUs. Kernels before 6.2 forget that when the CPUs of a control group of version 2 change
+//! (Linux commit 8f9ea86fdf99, "sched: Always preserve the user requested cpumask"), so it is written down and given back.
+
+use std::fs;
+
+use record::CpuList;
+use serde::{Deserialize, Serialize};
+
+use crate::holds::process::{self, Mask};
+
+/// A task and what it was bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bound {
+    /// Its number.
+    pub task: i32,
+    /// When it was started, clock ticks since boot: another task may have its number by now.
+    pub started: u64,
+    /// The CPUs.
+    pub cpus: CpuList,
+}
+
+/// All tasks that may not run on all of these CPUs.
+pub fn all(cpus: &CpuList) -> Vec<Bound> {
+    let every = Mask::of(cpus);
+    let numbers = |folder: &str| -> Vec<i32> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    };
+    let tasks = numbers("/proc").into_iter().flat_map(|process| numbers(&format!("/proc/{process}/task")));
+    let bound = |task: i32| {
+        let mask = Mask::of_task(task).filter(|mask| !mask.has_all(&every))?;
+        Some(Bound { task, started: started(task)?, cpus: mask.list() })
+    };
+    tasks.filter_map(bound).collect()
+}
+
+/// When a task was started, clock ticks since boot (proc_pid_stat(5), field 22).
+fn started(task: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{task}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+impl Bound {
+    /// Keeps it on those of its CPUs that are left while these are taken; whether there are any.
+    pub fn keep_off(&self, taken: &CpuList) -> bool {
+        let left = self.cpus.difference(taken);
+        if left.is_empty() {
+            return false;
+        }
+        if self.is_there() && Mask::of_task(self.task).is_some_and(|now| now != Mask::of(&left)) {
+            // The kernel's own that belong to a CPU refuse, and were not moved.
+            let _ = process::set_affinity(self.task, &left);
+        }
+        true
+    }
+
+    /// Binds it as it was, unless somebody has bound it otherwise since: the kernel widens, and we kept it off some.
+    pub fn give_back(&self, taken: &CpuList) {
+        let (was, kept) = (Mask::of(&self.cpus), Mask::of(&self.cpus.difference(taken)));
+        let ours = |now: Mask| now != was && (now == kept || now.has_all(&was));
+        if self.is_there() && Mask::of_task(self.task).is_some_and(ours) {
+            // It may have ended in this moment.
+            let _ = process::set_affinity(self.task, &self.cpus);
+        }
+    }
+
+    /// Whether it is the same task still.
+    fn is_there(&self) -> bool {
+        started(self.task) == Some(self.started)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_bound_is_bound_again_and_what_somebody_bound_since_is_left() {
+        let online = machine::Root::live().cpu_list("/sys/devices/system/cpu/online").unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let task = child.id() as i32;
+        let now = || Mask::of_task(task).unwrap();
+        let (first, last): (CpuList, CpuList) =
+            (online.iter().take(1).collect(), online.iter().last().into_iter().collect());
+        process::set_affinity(task, &last).unwrap();
+        let bound = Bound { task, started: started(task).unwrap(), cpus: last.clone() };
+        if first != last {
+            assert!(all(&online).contains(&bound));
+            process::set_affinity(task, &online).unwrap();
+            bound.give_back(&last);
+            assert_eq!(now(), Mask::of(&last), "the kernel had widened it");
+            process::set_affinity(task, &first).unwrap();
+            bound.give_back(&last);
+            assert_eq!(now(), Mask::of(&first), "somebody had bound it otherwise");
+            let both = Bound { cpus: online.clone(), ..bound.clone() };
+            process::set_affinity(task, &online).unwrap();
+            assert!(both.keep_off(&last) && !bound.keep_off(&last));
+            assert!(!now().has_any(&Mask::of(&last)));
+            both.give_back(&last);
+            assert_eq!(now(), Mask::of(&online), "we had kept it off");
+            let another = Bound { started: bound.started + 1, ..bound };
+            another.give_back(&last);
+            assert_eq!(now(), Mask::of(&online), "another task has its number");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
