@@ -317,7 +317,7 @@ linespeed quiet [--cpus LIST] [KNOB]...
        linespeed quiet [--dry-run] [--cpus LIST] [KNOB]... [--drop-caches] [--warm FILE...] -- COMMAND...
        linespeed quiet --apply|--dry-run [--cpus LIST] [KNOB]...
        linespeed quiet --restore|--status
-       linespeed quiet --prove [--cpus LIST] [KNOB]... [-- COMMAND...]
+       linespeed quiet --prove [--rounds N] [--cpus LIST] [KNOB]... [-- COMMAND...]
        linespeed quiet --root DIR [--dry-run] [--cpus LIST] [KNOB]...";
 
 const QUIET_HELP: &str = "\
@@ -327,6 +327,10 @@ quiet: interrupts, the kernel's own work and other tasks go to the others, and a
 What is set is written down before (root: in /var/lib/linespeed, others: in the state folder), and a process of its own puts it \
 back when this one is killed. What somebody else has changed since is left alone and named. One session stands at a time: a \
 command below another one's, or after --apply, runs as it is and is told what that leaves open.
+
+The audit shows what adds noise and names the rest; -v tells all. What a knob can be worth here it knows from the last --prove of \
+this boot (noise.json in the state folder), or it measures for half a second. --prove -- COMMAND runs the command several dozen times, \
+and once under ptrace to see which files it opens.
 
 With a command --json tells what was set, how it ended and why it did not run on standard error, or in the file that --output \
 names: standard output is the command's own.

@@ -20,6 +20,7 @@ pub mod list;
 pub mod mapping;
 pub mod measurements;
 pub mod noise;
+pub mod opened;
 pub mod orders;
 pub mod pace;
 pub mod pin;

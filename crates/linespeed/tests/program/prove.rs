@@ -38,6 +38,37 @@ fn each_of_the_four_comparisons_is_made_or_said_why_not() {
 }
 
 #[test]
+fn a_file_that_the_command_reads_is_cold_without_root_or_it_is_said_why_not() {
+    if emulated() {
+        return skipped(
+            "a_file_that_the_command_reads_is_cold_without_root_or_it_is_said_why_not",
+            "times of an emulator",
+        );
+    }
+    let folder = crate::support::folder();
+    let file = folder.path().join("data");
+    std::fs::write(&file, vec![7u8; 1 << 20]).unwrap();
+    let proof = proven(&["--", "cat", file.to_str().unwrap()]);
+    let mut told = names(&proof, "compared", "comparison");
+    told.extend(names(&proof, "not_compared", "comparison"));
+    assert!(told.iter().any(|name| name.contains("cold cache")), "{told:?}");
+    if told.contains(&"cold cache of its files, then warm") {
+        let remarks = proof["remarks"].to_string();
+        assert!(remarks.contains("dropped from the page cache"), "{remarks}");
+    }
+    // The floor stands beside each figure, and the command against itself is never said to differ.
+    for row in proof["compared"].as_array().unwrap() {
+        assert!(row.get("floor").is_some(), "{row}");
+        if row["comparison"] == "as it is, twice" {
+            assert_ne!(row["verdict"]["verdict"], "costs", "{row}");
+        }
+    }
+    let few = proven(&["--rounds", "2", "ionice", "affinity", "--", "true"]);
+    assert!(names(&few, "not_compared", "comparison").contains(&"ionice"));
+    ran(["quiet", "--rounds", "8"]).misused(&["--prove"]);
+}
+
+#[test]
 fn a_command_that_fails_or_is_missing_is_told_before_anything_is_compared() {
     ran(["quiet", "--prove", "--", "sh", "-c", "exit 4"]).fails(3, &["ended with code 4"]);
     ran(["quiet", "--prove", "--", "no-such-program-anywhere"]).fails(127, &["not found"]);

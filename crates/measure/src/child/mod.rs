@@ -171,6 +171,8 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Times a thread was taken off its CPU.
     pub involuntary_switches: u64,
+    /// Bytes that were read from disks.
+    pub read_bytes: u64,
     /// Memory in RAM at its most, of the largest process, bytes.
     pub max_rss_bytes: u64,
 }
@@ -184,6 +186,7 @@ impl Usage {
         self.major_faults += other.major_faults;
         self.voluntary_switches += other.voluntary_switches;
         self.involuntary_switches += other.involuntary_switches;
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
         self.max_rss_bytes = self.max_rss_bytes.max(other.max_rss_bytes);
     }
 }

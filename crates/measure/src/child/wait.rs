@@ -96,6 +96,8 @@ fn usage_of(usage: &libc::rusage) -> Usage {
         major_faults: count(usage.ru_majflt),
         voluntary_switches: count(usage.ru_nvcsw),
         involuntary_switches: count(usage.ru_nivcsw),
+        // In blocks of 512 bytes, whatever the file system's are.
+        read_bytes: count(usage.ru_inblock).saturating_mul(512),
         // Linux counts it in KiB.
         max_rss_bytes: count(usage.ru_maxrss).saturating_mul(1024),
     }

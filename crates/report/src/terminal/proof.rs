@@ -57,6 +57,10 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
         let cells = [name, &row.figure, &row.before, &row.after, &row.result, &row.floor];
         table.row(cells.map(str::to_owned).to_vec());
     }
+    // Why, stands below: a reason is too long for a cell.
+    for (name, _) in &proof.missing {
+        table.row([name.as_str(), "", "", "", "not measurable here", ""].map(str::to_owned).to_vec());
+    }
     if !table.is_empty() {
         screen.table(&table, 2);
     }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use machine::Root;
@@ -35,6 +36,16 @@ pub fn drop_silently() -> Result<(), Failure> {
         };
         Failure::Cannot(format!("--drop-caches: {DROP}: {why}"))
     })
+}
+
+/// Drops what the kernel keeps of these files, and of no others: it needs no root. What was not written yet is written first, since
+/// only clean pages can be dropped; pages that a running program has mapped stay. Files that cannot be opened are passed over.
+pub fn drop_files(files: &[PathBuf]) {
+    for file in files.iter().filter_map(|path| File::open(path).ok()) {
+        let _ = file.sync_data();
+        // SAFETY: a descriptor that is open; a length of 0 means to the end.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    }
 }
 
 /// Reads files from beginning to end, so that they lie in the page cache. Bytes read.

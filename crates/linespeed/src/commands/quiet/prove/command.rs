@@ -1,12 +1,15 @@
 //! A command's own time before and after: boost, affinity, priority, page cache.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 use ::quiet::holds::process;
 use ::quiet::knobs::nicest;
 use ::quiet::turn::Purpose;
 use diagnose::gain::Scale;
 use measure::child::{Exit, Guard, Process};
 use measure::command::{self, Job, Run};
-use measure::{Stop, pin};
+use measure::{Stop, opened, pin};
 use record::{CpuList, units};
 
 use super::figure::{Figure, Unit, names};
@@ -32,6 +35,15 @@ const FIGURES: [Figure; 4] = [
 /// What one run showed, in the order of [`FIGURES`].
 type Figures = [Option<f64>; 4];
 
+/// What the page cache is to lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cold {
+    /// The files that the command opens.
+    Files,
+    /// All files of the machine.
+    Machine,
+}
+
 /// How the command is run.
 #[derive(Clone, Debug, Default)]
 struct Setting {
@@ -40,7 +52,7 @@ struct Setting {
     cpus: Option<CpuList>,
     /// The nice value it begins with; `None` for ours.
     nice: Option<i32>,
-    cold: bool,
+    cold: Option<Cold>,
 }
 
 /// Two settings that differ in one thing.
@@ -62,8 +74,9 @@ const TWICE: &str = "as it is, twice";
 /// Runs the command in all settings in turn and prints; the exit code.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
     let stop = signals::install();
-    let (mut comparisons, missing) = comparisons(options, quiet, names)?;
-    let mut runner = Runner { options, quiet, stop, failed: None, clock: None };
+    let (mut comparisons, mut missing) = comparisons(options, quiet, names)?;
+    let mut runner =
+        Runner { options, quiet, stop, failed: None, clock: None, files: Vec::new(), cold_reads: Vec::new() };
     if !quiet.warm.is_empty() {
         caches::warm(&quiet.warm)?;
     }
@@ -74,6 +87,12 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     }
     let trial = trial.map_err(Failure::Cannot)?;
     let seconds = trial.and_then(|figures| figures[0]).unwrap_or(0.0);
+    if names.is_empty() && !quiet.drop_caches && stop.signal().is_none() {
+        match runner.look_at_files(seconds) {
+            Ok(()) => comparisons.push(cold(Cold::Files)),
+            Err(why) => missing.push((COLD.to_owned(), why)),
+        }
+    }
     let fewest = super::rounds((comparisons.len() - 1).max(1) * FIGURES.len(), 0);
     let time = |rounds: usize| (rounds * comparisons.len() * 2) as f64 * seconds;
     let rounds = match quiet.rounds {
@@ -116,13 +135,18 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let mut others = Vec::new();
     for comparison in comparisons {
         let told = of_figures(&comparison.rounds);
-        match comparison.refused {
+        let refused = match comparison.before.cold {
+            Some(Cold::Files) => comparison.refused.or_else(|| runner.why_not_cold()),
+            _ => comparison.refused,
+        };
+        match refused {
             Some(why) => found.missing.push((comparison.name, why)),
             None if comparison.name == TWICE => same.1 = told,
             None => others.push((comparison.name, told)),
         }
     }
     found.judge(same, others);
+    found.remarks.extend(runner.told_of_files());
     found.remarks.extend(runner.clock.map(|how| format!("Core clock: {how}.")));
     found.tell(options)
 }
@@ -140,13 +164,7 @@ fn comparisons(
     quiet: &Quiet,
     names: &[&'static str],
 ) -> Result<(Vec<Comparison>, Vec<(String, String)>), Failure> {
-    let comparison = |name: String, before: Setting, after: Setting| Comparison {
-        name,
-        before,
-        after,
-        rounds: Vec::new(),
-        refused: None,
-    };
+    let comparison = Comparison::of;
     let plain = Setting::default;
     let mut all = vec![comparison(TWICE.to_owned(), plain(), plain())];
     let mut missing = Vec::new();
@@ -188,11 +206,7 @@ fn comparisons(
         }
     }
     if quiet.drop_caches {
-        let cold = Setting { cold: true, ..plain() };
-        all.push(comparison("cold cache, then warm".to_owned(), cold, plain()));
-    } else if names.is_empty() {
-        let why = "it drops the page cache of the whole machine, which cannot be put back: --drop-caches asks for it";
-        missing.push(("cold cache".to_owned(), why.to_owned()));
+        all.push(cold(Cold::Machine));
     }
     Ok((all, missing))
 }
@@ -206,7 +220,20 @@ fn bound(options: &Options) -> Option<CpuList> {
     options.measuring.cpus.clone().or_else(|| Some(allowed.iter().last().into_iter().collect()))
 }
 
+/// The command with a page cache that lacks something, then with it.
+fn cold(what: Cold) -> Comparison {
+    let name = match what {
+        Cold::Files => "cold cache of its files, then warm",
+        Cold::Machine => "cold cache of the machine, then warm",
+    };
+    Comparison::of(name.to_owned(), Setting { cold: Some(what), ..Setting::default() }, Setting::default())
+}
+
 impl Comparison {
+    fn of(name: String, before: Setting, after: Setting) -> Self {
+        Self { name, before, after, rounds: Vec::new(), refused: None }
+    }
+
     fn round(&mut self, runner: &mut Runner, before_first: bool) {
         let (first, second) =
             if before_first { (&self.before, &self.after) } else { (&self.after, &self.before) };
@@ -229,16 +256,78 @@ struct Runner<'a> {
     failed: Option<Failure>,
     /// How the clock is known.
     clock: Option<&'static str>,
+    /// The files that the command opens.
+    files: Vec<PathBuf>,
+    /// Bytes that cold runs read from disks.
+    cold_reads: Vec<f64>,
 }
 
+/// The comparison that is about the page cache, where it is not made.
+const COLD: &str = "cold cache";
+/// A run that is followed takes longer than one that is not: so many seconds at least are waited for, and so many times as long.
+const FOLLOWED: (f64, f64) = (30.0, 20.0);
+
 impl Runner<'_> {
+    /// Runs the command once more to see which files it opens. An error says why there is nothing to drop.
+    fn look_at_files(&mut self, seconds: f64) -> Result<(), String> {
+        let all = "drops the page cache of the whole machine as root";
+        let limit = Duration::from_secs_f64(FOLLOWED.0 + FOLLOWED.1 * seconds);
+        match opened::by(&self.quiet.command, limit, self.stop) {
+            Ok(files) if files.is_empty() => Err("the command opens no file of a disk".to_owned()),
+            Ok(files) => {
+                self.files = files;
+                Ok(())
+            }
+            Err(why) => {
+                Err(format!("which files the command opens is not known: {why}; --drop-caches {all}"))
+            }
+        }
+    }
+
+    /// Why runs were not cold though the cache was dropped; `None` where they read from a disk.
+    fn why_not_cold(&self) -> Option<String> {
+        let any = self.cold_reads.is_empty() || self.cold_reads.iter().any(|bytes| *bytes > 0.0);
+        (!any).then(|| {
+            "nothing was read from a disk after its files were dropped from the cache: running programs have them mapped, or \
+             they lie in memory"
+                .to_owned()
+        })
+    }
+
+    /// Which files were dropped.
+    fn told_of_files(&self) -> Option<String> {
+        if self.cold_reads.is_empty() {
+            return None;
+        }
+        let mut reads = self.cold_reads.clone();
+        reads.sort_by(f64::total_cmp);
+        let read = units::bytes(record::statistics::median_of_sorted(&reads) as u64);
+        if self.files.is_empty() {
+            return Some(format!(
+                "Cold: the page cache of the whole machine was dropped; a run then read {read} from disks."
+            ));
+        }
+        let bytes =
+            self.files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|data| data.len()).sum();
+        let many = self.files.len();
+        Some(format!(
+            "Cold: before the run the {many} {} that the command opens ({}) were dropped from the page cache, as far as no running \
+             program has them mapped; a run then read {read} from disks. Folders and other files stay cached: --drop-caches \
+             drops all, of the whole machine.",
+            if many == 1 { "file" } else { "files" },
+            units::bytes(bytes)
+        ))
+    }
+
     /// One run in a setting; `None` where a signal ended it or the command failed, an error where the setting cannot be had.
     fn once(&mut self, setting: &Setting) -> Result<Option<Figures>, String> {
         if self.stop.signal().is_some() {
             return Ok(None);
         }
-        if setting.cold {
-            caches::drop_silently().map_err(|why| why.to_string())?;
+        match setting.cold {
+            Some(Cold::Machine) => caches::drop_silently().map_err(|why| why.to_string())?,
+            Some(Cold::Files) => caches::drop_files(&self.files),
+            None => {}
         }
         let turned = match setting.knob {
             Some(name) => Some(
@@ -273,7 +362,12 @@ impl Runner<'_> {
             return Ok(None);
         }
         let how = match run.ended.exit {
-            Exit::Code(0) => return Ok(Some(self.figures(&run))),
+            Exit::Code(0) => {
+                if setting.cold.is_some() {
+                    self.cold_reads.push(run.ended.usage.read_bytes as f64);
+                }
+                return Ok(Some(self.figures(&run)));
+            }
             Exit::Code(code) => format!("ended with code {code}"),
             Exit::Signal(signal) | Exit::Stopped(signal) => format!("was ended by signal {signal}"),
             Exit::TimedOut => "took too long".to_owned(),
