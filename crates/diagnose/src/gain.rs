@@ -240,8 +240,9 @@ mod tests {
 
     #[test]
     fn a_bound_that_says_nothing_is_too_noisy_with_the_rounds_that_would_do() {
-        let wild =
-            |n: u32| (0..n).map(|n| if n % 2 == 0 { (0.0, 0.3) } else { (0.28, 0.0) }).collect::<Vec<_>>();
+        let wild = |n: u32| {
+            (0..n).map(|n| if n.is_multiple_of(2) { (0.0, 0.3) } else { (0.28, 0.0) }).collect::<Vec<_>>()
+        };
         let verdict = |rounds: &[(f64, f64)], scale| gain(rounds, scale, 1, None).verdict;
         // 43 points scatter, and 1 is worth knowing: nobody waits for that many.
         assert_eq!(verdict(&wild(12), SHARE), Verdict::TooNoisy { rounds_needed: None });
@@ -296,13 +297,14 @@ mod tests {
         let mut resolved = 0;
         for cause in 0..=causes {
             for (figure, floor) in floors.iter_mut().enumerate() {
-                let scale = if figure % 2 == 0 { Scale::Ratio } else { SHARE };
+                let scale = if figure.is_multiple_of(2) { Scale::Ratio } else { SHARE };
                 let pairs: Vec<(f64, f64)> = (0..rounds)
                     .map(|round| {
                         let first = chance.time(&mut drift);
                         // Whoever comes second finds the caches warm.
                         let second = 0.97 * chance.time(&mut drift);
-                        let (before, after) = if round % 2 == 0 { (first, second) } else { (second, first) };
+                        let (before, after) =
+                            if round.is_multiple_of(2) { (first, second) } else { (second, first) };
                         (before, if cause == 0 { after } else { after * (1.0 - effect) })
                     })
                     .collect();

@@ -79,7 +79,7 @@ pub fn twice(cpu: u32, stop: &Stop) -> Vec<(f64, f64)> {
         };
         let round = |round: usize| {
             let (first, second) = (time(), time());
-            if round % 2 == 0 { (first, second) } else { (second, first) }
+            if round.is_multiple_of(2) { (first, second) } else { (second, first) }
         };
         (0..ROUNDS).take_while(|_| stop.signal().is_none()).map(round).collect()
     });

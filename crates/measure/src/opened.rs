@@ -178,7 +178,7 @@ impl Tracer {
                     self.at_call(pid);
                 } else if event == libc::PTRACE_EVENT_EXEC {
                     self.tell(&format!("/proc/{pid}/exe"));
-                } else if event == 0 && !(signal == libc::SIGSTOP && !known) {
+                } else if event == 0 && (known || signal != libc::SIGSTOP) {
                     // A new thread begins with a stop of the tracer's making.
                     pass_on = signal;
                 }
