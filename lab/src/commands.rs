@@ -89,14 +89,37 @@ fn boot(boot: &Boot, parts: &Parts) -> Result<u8, Failure> {
     }
     if let Some(path) = &boot.output {
         match &outcome.record {
-            Some(record) => write(path, record)?,
+            Some(record) => {
+                write(path, record)?;
+                if path != Path::new("-") {
+                    eprintln!(
+                        "lab: {}: its record, {} in the machine, is {} here",
+                        shape.name,
+                        wire::RECORD,
+                        path.display()
+                    );
+                }
+            }
             None => eprintln!("lab: {}: linespeed wrote no record", shape.name),
         }
+    } else if outcome.printed.starts_with(CLOSING) || contains(&outcome.printed, &[b"\n", CLOSING].concat()) {
+        eprintln!(
+            "lab: {}: the files named above were the machine's own and are gone; --output FILE brings its record back",
+            shape.name
+        );
     }
     if let Ended::Signal(signal) = outcome.ended {
         eprintln!("lab: {}: linespeed was ended by signal {signal}", shape.name);
     }
     Ok(outcome.ended.code())
+}
+
+/// How linespeed begins the line that says where its record lies.
+const CLOSING: &[u8] = b"Record: ";
+
+/// Whether a piece of the bytes is `wanted`.
+fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

@@ -122,8 +122,30 @@ fn what_the_machine_says_comes_back_with_its_record_and_its_exit_code() {
     let target = fake.path("record.json");
     let output = fake.boot(&["--output", target.to_str().unwrap()]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
-    assert_eq!((output.stdout.as_slice(), told(&output).as_str()), (b"a report\n".as_slice(), "a warning\n"));
+    assert_eq!(output.stdout, b"a report\n");
+    let where_it_is = format!("its record, /record.json in the machine, is {} here", target.display());
+    assert!(
+        told(&output).starts_with("a warning\n") && told(&output).contains(&where_it_is),
+        "{}",
+        told(&output)
+    );
     assert_eq!(fs::read(target).unwrap(), record);
+}
+
+#[test]
+fn a_record_that_stayed_in_the_machine_is_told_as_gone() {
+    if emulated() {
+        return;
+    }
+    let report = b"a report\n\nRecord: /tmp/.local/state/linespeed/none-1.json\n";
+    let boot = |printed: &[u8]| {
+        let frames: [(Kind, &[u8]); 3] =
+            [(Kind::Started, b""), (Kind::Output, printed), (Kind::Ended, b"exit 0")];
+        told(&Fake::new("cat sent").sends(&frames).boot(&[]).output().unwrap())
+    };
+    let said = boot(report);
+    assert!(said.contains("are gone") && said.contains("--output FILE"), "{said}");
+    assert_eq!(boot(b"an inventory\n"), "");
 }
 
 #[test]

@@ -11,8 +11,11 @@ use record::{InOrder, Measurement};
 use crate::figures::evidence;
 use crate::reading::Reading;
 
-/// Shorter commands are little more than the start of a process.
-const SHORT: f64 = 0.01;
+/// Shorter commands are little more than the start of a process and the notice of its end, and nobody looked at them while
+/// they ran.
+const SHORT: f64 = 0.02;
+/// The same of commands that nobody got to look at: on a busy machine the first look comes late.
+const SHORT_UNSEEN: f64 = 0.1;
 /// A cause that explains less of the time than this is not worth a sentence.
 const WORTH: f64 = 0.1;
 /// A cause from which a second sentence is told beside the first.
@@ -110,6 +113,12 @@ impl<'a> Facts<'a> {
         self.reading.of("core.ipc").find(counted)
     }
 
+    /// Whether it ended before anybody looked at it; false where the record does not tell.
+    fn unseen(&self) -> bool {
+        let looks = self.time.detail.get("looks").and_then(|looks| looks.get("all"));
+        looks.and_then(|all| all.as_u64()) == Some(0)
+    }
+
     fn around(&self, name: &str) -> Option<f64> {
         self.time.detail.get("around")?.get(name)?.as_f64().filter(|value| value.is_finite())
     }
@@ -148,11 +157,11 @@ fn state<'a>(reading: &'a Reading<'a>, name: &str) -> Option<&'a Measurement> {
 pub fn bound(reading: &Reading) -> Option<Bound> {
     let facts = Facts::of(reading)?;
     let mut evidence = base_evidence(&facts);
-    if facts.wall < SHORT {
+    if facts.wall < SHORT || (facts.unseen() && facts.wall < SHORT_UNSEEN) {
         return Some(Bound {
             by: "unknown".to_owned(),
             says: format!(
-                "It took {}: too short to be bound by anything but the start of a process.",
+                "It took {}: too short to tell what bound it. Its start, and the notice of its end, are part of that.",
                 figure(facts.wall, "s")
             ),
             evidence,

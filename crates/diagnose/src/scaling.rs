@@ -66,6 +66,10 @@ impl Point {
     fn of(m: &Measurement) -> Option<Self> {
         let threads = m.place.count("threads").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
+        // Work whose time is fixed has no throughput that its time tells, and so no speed-up.
+        if m.detail.get("fixed_time").and_then(|fixed| fixed.as_bool()) == Some(true) {
+            return None;
+        }
         if m.summary.n == 0 || !(throughput.is_finite() && throughput > 1e-30 && throughput < 1e30) {
             return None;
         }
@@ -86,8 +90,6 @@ fn doubt_of(m: &Measurement) -> Option<&'static str> {
         Some("but other programs ran on these CPUs, so this says little of the machine")
     } else if marked(Mark::Stolen) {
         Some("but the hypervisor took time, so this says little of the machine")
-    } else if m.detail.get("fixed_time").and_then(|fixed| fixed.as_bool()) == Some(true) {
-        Some("but only by its time, which is fixed, so this says nothing of its work")
     } else if m.doubt.is_some() {
         Some("but its steps are in doubt, so nothing more follows")
     } else if m.summary.n < 2 {
@@ -416,14 +418,21 @@ mod tests {
         assert!(told(&once).contains("cannot tell it from chance"), "{}", told(&once));
         let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".to_owned());
         assert!(told(&noisy).contains("in doubt") && !told(&noisy).contains("serialized"));
-        let fixed = |m: &mut Measurement| drop(m.detail.insert("fixed_time".to_owned(), true.into()));
-        assert!(told(&fixed).contains("its time, which is fixed"), "{}", told(&fixed));
         let quota = |m: &mut Measurement| {
             m.marks = (0..m.summary.n as u32)
                 .map(|sample| record::SampleMark { sample, mark: Mark::Quota })
                 .collect();
         };
         assert!(told(&quota).contains("a CPU quota stopped it"), "{}", told(&quota));
+    }
+
+    #[test]
+    fn what_runs_for_a_fixed_time_has_no_speed_up() {
+        let mut record = by_law(&[1, 2], 1.0, 0.9, 0.0);
+        for m in &mut record.measurements {
+            m.detail.insert("fixed_time".to_owned(), true.into());
+        }
+        assert_eq!(scaling(&record), []);
     }
 
     #[test]

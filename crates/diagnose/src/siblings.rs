@@ -45,6 +45,10 @@ fn one(
 ) -> Option<SiblingsAdd> {
     let all = steps.get(&cpus)?.value();
     let (threads, least) = steps.range(1..=cores).next_back().map(|(threads, m)| (*threads, m.value()))?;
+    // One thread alone says nothing of how several cores do together.
+    if threads == 1 && cores > 1 {
+        return None;
+    }
     let basis = if threads == cores { Basis::Measured } else { Basis::Extrapolated };
     let alone = least * cores as f64 / threads as f64;
     let adds = all / alone - 1.0;
@@ -63,8 +67,9 @@ fn one(
     let each = cpus as f64 / cores as f64;
     let says = match basis {
         Basis::Measured => format!(
-            "{what}: all {cpus} CPUs do {}, one thread on each of {cores} cores {}",
+            "{what}: all {cpus} CPUs do {}, one thread on {} {}",
             rate(all),
+            if cores == 1 { "its core".to_owned() } else { format!("each of {cores} cores") },
             rate(alone)
         ),
         Basis::Extrapolated => format!(
@@ -128,6 +133,8 @@ mod tests {
         assert_eq!(siblings(&openssl(96, 96, &[(1, 143196.16), (96, 13751432.53)])), []);
         assert_eq!(siblings(&openssl(32, 64, &[(64, 2884302.17)])), []);
         assert_eq!(siblings(&openssl(32, 64, &[(32, 2550723.93)])), []);
+        // One thread is not how 52 cores do together: most of what "siblings add" would be cores.
+        assert_eq!(siblings(&openssl(52, 104, &[(1, 89101.65), (104, 5247858.60)])), []);
         assert_eq!(siblings(&machine(4)), []);
     }
 }

@@ -149,7 +149,9 @@ const OF_A_WHOLE_RUN: [&str; 3] = ["core.clock", "load.latency", "memory.bandwid
 fn this_machine() -> Result<Source, Failure> {
     let folder = files::state_folder()?;
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    newest(&folder, host.trim()).ok_or_else(|| {
+    // The kernel's word for a host that nobody named; its records have no name either.
+    let host = Some(host.trim()).filter(|host| *host != "(none)").unwrap_or_default();
+    newest(&folder, host).ok_or_else(|| {
         Failure::Cannot(format!(
             "there is no record of this machine in {}: run linespeed first, or name a record's file",
             crate::failure::shown(&folder)

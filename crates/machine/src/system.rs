@@ -26,8 +26,9 @@ const PLACEHOLDERS: [&str; 10] = [
 /// Fills [`Machine::system`] and [`Machine::hostname`].
 pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let captured = || field(&root.text("/proc/hwloc-nofile-info")?, "HostName").and_then(text::name);
-    machine.hostname =
-        root.text("/proc/sys/kernel/hostname").as_deref().and_then(text::name).or_else(captured);
+    let named = root.text("/proc/sys/kernel/hostname").as_deref().and_then(text::name);
+    // The kernel's word for a host that nobody named.
+    machine.hostname = named.filter(|name| name != "(none)").or_else(captured);
     // Hosts keep the folder under either path; a capture may have one only.
     let dmi = |name: &str| {
         let text = root.text(&format!("{DMI}/{name}"));

@@ -85,6 +85,8 @@ pub struct Context<'a> {
     /// The lead CPU's clock as seen beside the samples of longer measurements, Hz, in order.
     pub(crate) clocks_seen: Vec<f64>,
     memory_used_before: u64,
+    /// Whether the whole run is a quick one, whatever depth this measurement has in it.
+    hurried: bool,
     progress: &'a mut (dyn Progress + Send + Sync),
     deadline: Instant,
 }
@@ -111,6 +113,7 @@ impl<'a> Context<'a> {
             kept_arrays: None,
             clocks_seen: Vec::new(),
             memory_used_before: crate::sys::memory_used().unwrap_or(0),
+            hurried: depth == Depth::Quick,
             progress,
             deadline: Instant::now(),
         }
@@ -125,6 +128,16 @@ impl<'a> Context<'a> {
     /// Ends it.
     pub(crate) fn end(&mut self) {
         self.progress.end();
+    }
+
+    /// How to have more of a measurement than this run has time for.
+    pub(crate) fn at_more_length(&self, measurement: &str) -> String {
+        match (self.hurried, self.depth < Depth::Named) {
+            // In a quick run the same command may be what was typed.
+            (true, _) => format!("without --quick: linespeed run {measurement}"),
+            (false, true) => format!("linespeed run {measurement}"),
+            (false, false) => format!("linespeed run {measurement} --full"),
+        }
     }
 
     /// Tells how far the measurement is.
@@ -220,6 +233,20 @@ mod tests {
         context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![3e9; 6]));
         assert_eq!(context.measurements.len(), 1);
         assert!(context.coverage[0].reason.as_deref().unwrap().contains("7.00 GHz at cpu=0"));
+    }
+
+    #[test]
+    fn what_a_quick_run_has_no_time_for_is_not_advised_as_a_quick_run() {
+        let (machine, snapshot, stop) = (Machine::default(), Snapshot::default(), Stop::new());
+        let said = |of_run, of_measurement| {
+            let mut silent = Silent;
+            let mut context = Context::new(&machine, &snapshot, of_run, CpuList::new(), &stop, &mut silent);
+            context.depth = of_measurement;
+            context.at_more_length("scaling")
+        };
+        assert_eq!(said(Depth::Quick, Depth::Normal), "without --quick: linespeed run scaling");
+        assert_eq!(said(Depth::Normal, Depth::Normal), "linespeed run scaling");
+        assert_eq!(said(Depth::Named, Depth::Named), "linespeed run scaling --full");
     }
 
     #[test]

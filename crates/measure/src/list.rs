@@ -15,10 +15,10 @@ pub trait Measure: Sync {
     /// The metrics that it writes.
     fn metrics(&self) -> &'static [&'static str];
 
-    /// What it can do here, before anything runs: [`Coverage::measured`], degraded with what will be missing, or
-    /// impossible.
-    fn outlook(&self, machine: &Machine, snapshot: &Snapshot) -> Coverage {
-        let _ = (machine, snapshot);
+    /// What it can do on `cpus` of this machine, before anything runs: [`Coverage::measured`], degraded with what will be
+    /// missing, or impossible.
+    fn outlook(&self, machine: &Machine, snapshot: &Snapshot, cpus: &CpuList) -> Coverage {
+        let _ = (machine, snapshot, cpus);
         Coverage::measured(self.name())
     }
 
@@ -28,6 +28,9 @@ pub trait Measure: Sync {
     /// Measures. Results are pushed into the context as they are ready.
     fn run(&self, context: &mut Context) -> Result<(), Halt>;
 }
+
+/// What makes possible what needs several CPUs.
+pub(crate) const MORE_CPUS: &str = "allow more CPUs (--cpus, taskset, cpuset)";
 
 /// Every measurement, in the order in which they run.
 pub const MEASUREMENTS: &[&dyn Measure] = &[
@@ -116,7 +119,7 @@ pub fn run(
             context.coverage.push(Coverage::skipped(name, "the run was interrupted before it"));
             continue;
         }
-        let outlook = measurement.outlook(machine, snapshot);
+        let outlook = measurement.outlook(machine, snapshot, cpus);
         if outlook.state == record::State::Impossible {
             context.coverage.push(outlook);
             continue;

@@ -36,8 +36,9 @@ pub fn all() -> &'static [Word] {
     WORDS.get_or_init(|| read(TEXT))
 }
 
-/// The words about `name`: a word's own name, one of its other names, or a path in the record that ends in one
-/// (`conditions.before.thp`). Upper and lower case, `_`, `-` and blanks make no difference.
+/// The words about `name`: a word's own name, one of its other names, a path in the record that ends in one
+/// (`conditions.before.thp`), or the last part of the only metric that ends in it (`IPC`). Upper and lower case, `_`, `-`
+/// and blanks make no difference.
 pub fn find(name: &str) -> Option<&'static Word> {
     let wanted = folded(name);
     let by = |wanted: &str| {
@@ -46,7 +47,17 @@ pub fn find(name: &str) -> Option<&'static Word> {
             .find(|word| folded(word.name) == wanted)
             .or_else(|| all().iter().find(|word| word.also.iter().any(|other| folded(other) == wanted)))
     };
-    by(&wanted).or_else(|| by(wanted.rsplit_once('.')?.1))
+    by(&wanted).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| match ending_in(name).as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    })
+}
+
+/// The words about metrics whose names end in `.name`: `load.parallelism` for `parallelism`.
+pub fn ending_in(name: &str) -> Vec<&'static Word> {
+    let wanted = folded(name);
+    let ends = |word: &&Word| word.name.rsplit_once('.').is_some_and(|(_, last)| folded(last) == wanted);
+    all().iter().filter(ends).collect()
 }
 
 /// The name that is nearest to `name` by edit distance, for a person who mistyped one; `None` when nothing is near.
@@ -228,9 +239,20 @@ mod tests {
             ("turbo", "boost"),
             ("load.latency", "load.latency"),
             (" L3 ", "cache"),
+            ("IPC", "core.ipc"),
+            ("ipc", "core.ipc"),
+            ("Yield", "smt.yield"),
+            ("PMU", "pmu"),
+            ("counters", "pmu"),
+            ("kind of pair", "core_to_core.latency"),
+            ("off the fit", "scalability law"),
         ] {
             assert_eq!(find(typed).map(|word| word.name), Some(name), "{typed}");
         }
+        // Of several metrics none is meant more than another.
+        assert_eq!(find("time"), None);
+        let names: Vec<&str> = ending_in("time").iter().map(|word| word.name).collect();
+        assert_eq!(names, ["layer.time", "workload.time"]);
         assert_eq!(find("nonsense.nonsense"), None);
         assert_eq!(find(""), None);
     }

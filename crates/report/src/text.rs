@@ -139,8 +139,8 @@ pub fn keep_units(text: &str) -> String {
 }
 
 /// The text in lines of at most `columns`: broken at spaces, though not between a figure and its unit; a word too
-/// long for a line is broken after a comma or a slash where it has one, else after a hyphen, and anywhere where it has
-/// none. Never empty.
+/// long for a line is broken after a comma or a slash where it has one, else after a hyphen or an equals sign (a figure in
+/// two halves would be two figures), and anywhere where it has none. Never empty.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let spaced = || text.starts_with(' ') || text.ends_with(' ') || text.contains("  ");
@@ -175,7 +175,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             // Two columns hold any character; should one claim more, it is let through rather than looped on.
             let fits = beginning(rest, columns);
             let after = |signs: &[char]| fits.rfind(signs).map(|at| at + 1).filter(|at| *at > fits.len() / 2);
-            let end = after(&[',', '/', '|']).or_else(|| after(&['-', '_'])).unwrap_or(fits.len());
+            let end = after(&[',', '/', '|']).or_else(|| after(&['-', '_', '='])).unwrap_or(fits.len());
             lines.push(rest[..end].to_owned());
             rest = &rest[end..];
         }
@@ -196,6 +196,14 @@ pub fn plural(count: usize, word: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_figure_behind_an_equals_sign_is_not_cut_in_two() {
+        assert_eq!(
+            wrap("sysbench cpu --cpu-max-prime=50000", 20),
+            ["sysbench cpu", "--cpu-max-prime=", "50000"]
+        );
+    }
 
     #[test]
     fn an_escape_sequence_from_a_machine_is_shown_and_does_nothing() {

@@ -157,6 +157,15 @@ fn an_instant_is_not_diagnosed() {
         measured("workload.time", place, 0.001)
     };
     is_bound(&record, "unknown", &["too short"]);
+    // Killed at once on a busy machine: it waited for a CPU to begin and for somebody to notice its end, not for a disk.
+    let place = || Where::new().with("workload", "command");
+    for (wall, looks, too_short) in [(0.014, "0", true), (0.06, "0", true), (0.06, "2", false)] {
+        let mut record = command([0.0005, 0.0005, 0.0, wall - 0.001]);
+        record.measurements[0] = measured("workload.time", place(), wall);
+        let record = with_detail(record, "looks", &format!("{{\"all\": {looks}}}"));
+        let said = bound(&record).unwrap();
+        assert_eq!(said.says.contains("too short"), too_short, "{wall} s: {}", said.says);
+    }
     assert_eq!(bound(&Record::new("0", String::new(), Vec::new())), None);
     // A step of scaling is no command of stat's.
     let mut step = command([1.0, 0.0, 0.0, 0.0]);

@@ -245,6 +245,28 @@ fn openssl_scales_as_its_figures_say_and_not_as_the_text_does() {
     assert_eq!(why.causes[0].name, "number of cores");
 }
 
+#[test]
+fn nothing_is_said_of_siblings_where_cores_or_steps_are_not_known() {
+    let mut unknown = openssl(52, 104, &[(1, 24674.0), (4, 94132.0), (32, 542192.0)]);
+    unknown.machine.counts.cores = None;
+    unknown.machine.counts.cpus_online = None;
+    let two_steps = openssl(52, 104, &[(1, 89101.65), (104, 5247858.60)]);
+    let hygon = openssl(32, 64, &[(1, 79555.24), (32, 2550723.93), (64, 2884302.17)]);
+    let said = side_by_side(&[("unknown", &unknown), ("two", &two_steps), ("hygon", &hygon)]);
+    assert_eq!(said.within.len(), 1, "{:?}", said.within);
+    assert!(said.within[0].starts_with("hygon"), "{:?}", said.within);
+    let why = said.explanations.iter().find(|why| why.subject == 2 && why.result.contains("all CPUs"));
+    let all = format!("{why:?} {:?}", said.explanations);
+    assert!(!all.contains("1 threads") && !all.contains("as the 1 measured"), "{all}");
+    // Steps that tell nothing of cores alone still multiply up to the whole.
+    let two_steps = openssl(52, 104, &[(1, 89101.65), (104, 4000000.0)]);
+    let said = side_by_side(&[("two", &two_steps), ("hygon", &hygon)]);
+    let why = said.explanations.iter().find(|why| why.result.contains("all CPUs")).unwrap();
+    assert!(why.causes.iter().any(|cause| cause.name.ends_with("siblings included")), "{why:?}");
+    let product: f64 = why.causes.iter().map(|cause| cause.factor).product();
+    assert!((product * why.unexplained.unwrap() / why.speed - 1.0).abs() < 1e-9, "{why:?}");
+}
+
 /// `7^999999` by bc: seconds, and the counts of perf, of the program or of the whole system.
 pub(super) fn power(seconds: f64, cycles: f64, instructions: f64, scope: &str, max_mhz: u64) -> Record {
     let mut record = empty();

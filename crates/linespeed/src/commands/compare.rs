@@ -31,7 +31,9 @@ fn what_to_run(sides: &[Side]) -> Vec<String> {
         let Some(other) = others.first() else { continue };
         let who = if others.len() == 1 { other.name } else { "the others" };
         if side.record.import.is_none() {
-            let measured: Vec<&str> = measured_by(side.record);
+            let mut measured: Vec<&str> = measured_by(side.record);
+            // What none of the others can measure is no advice.
+            measured.retain(|name| others.iter().any(|other| can_measure(other.record, name)));
             if !measured.is_empty() {
                 said.push(format!(
                     "For figures as {} has them, on {who}: linespeed run {}.",
@@ -61,6 +63,15 @@ fn measured_by(record: &Record) -> Vec<&'static str> {
     all.filter(|measurement| measurement.metrics().iter().any(has))
         .map(|measurement| measurement.name())
         .collect()
+}
+
+/// Whether a record's machine can measure this: nodes are nothing to measure where there is one.
+fn can_measure(record: &Record, name: &str) -> bool {
+    let machine = &record.machine;
+    measure::list::find(name).is_none_or(|measurement| {
+        let outlook = measurement.outlook(machine, &record.conditions.before, &machine.allowed_cpus());
+        outlook.state != record::State::Impossible
+    })
 }
 
 /// The tools whose output a record's figures were read from, each with its command where the text has it.

@@ -23,8 +23,13 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
         }
         Some(word) => output::print(&terminal::word(word, &style)).map(|()| 0),
         None => {
-            let nearest =
-                words::nearest(name).map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
+            let several: Vec<&str> = words::ending_in(name).iter().map(|word| word.name).collect();
+            let near = if several.is_empty() {
+                words::nearest(name).map(str::to_owned)
+            } else {
+                Some(several.join(", "))
+            };
+            let nearest = near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
             Err(Failure::Usage(format!(
                 "there are no words about {name:?}{nearest} `linespeed explain` lists all names"
             )))

@@ -17,7 +17,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
     let mut entries = Vec::new();
     for measurement in MEASUREMENTS {
         let budget = |depth| measurement.budget(&found.machine, &cpus, depth);
-        let outlook = measurement.outlook(&found.machine, &found.snapshot);
+        let outlook = measurement.outlook(&found.machine, &found.snapshot, &cpus);
         let seconds =
             [Depth::Quick, Depth::Normal, Depth::Named, Depth::Full].map(|depth| budget(depth).seconds);
         let most = budget(Depth::Normal).bytes;

@@ -76,6 +76,14 @@ fn what_cannot_be_measured_here_is_refused_with_the_reason_and_leaves_nothing() 
     let record = some.record();
     assert!(figures(&record, "core.clock") > 0);
     says_lost(&record, "scaling", "two CPUs");
+    // The list says beforehand what a run on these CPUs will say.
+    let listed = ran(["list", "--json", "--cpus", &one_cpu()]).succeeds().stdout;
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    for name in ["scaling", "core-to-core", "loaded-latency"] {
+        let entry = listed.as_array().unwrap().iter().find(|entry| entry["name"] == name).unwrap();
+        assert_eq!(entry["state"], "impossible", "{entry}");
+        assert!(entry["remedy"].as_str().unwrap().contains("--cpus"), "{entry}");
+    }
 }
 
 /// A CPU that this process may use.

@@ -154,6 +154,22 @@ fn a_fixed_time_is_told_with_the_way_out() {
     let (reason, remedy) = (line.reason.as_deref().unwrap(), line.remedy.as_deref().unwrap());
     assert!(reason.contains("runs for a fixed time"), "{reason}");
     assert!(remedy.contains("[[score]]") && remedy.contains("--recipe FILE"), "{remedy}");
+    // It does not use more CPUs, so this one's speed-up may mean something; that of what stops by the clock does not.
+    assert!(record.of("workload.throughput").all(|m| m.doubt.is_some()), "{:?}", record.measurements);
+    let clocked = "timeout 3 sh -c 'while :; do :; done' & if test {threads} = 2; then timeout 3 sh -c 'while :; do :; done' & fi; wait";
+    let file = place.path().join("clocked.json");
+    let record = typed(place.path(), &["--quick", "--steps", "1,2"], clocked);
+    std::fs::write(&file, record.to_json()).unwrap();
+    let report = shown(&file);
+    if record.of("workload.throughput").any(|m| m.detail.contains_key("fixed_time")) {
+        assert!(report.contains("it has no speed-up"), "{report}");
+        assert!(!report.contains("times the work of one") && !report.contains('×'), "{report}");
+    } else {
+        skipped(
+            "a_fixed_time_is_told_with_the_way_out",
+            "other programs left it no more CPUs at two than at one",
+        );
+    }
     // As copies, each has its own work.
     let copies = typed(place.path(), &["--quick", "--steps", "1,2"], "sleep 0.3");
     assert!(!copies.coverage.iter().any(|c| c.what == "scale: time of a run"));

@@ -3,11 +3,16 @@
 use record::{Coverage, Measurement};
 
 use super::rounds::Taken;
+use super::run::Run;
 use super::{Job, Plan};
 
 /// Times that differ by no more are the same. A program that stops by the clock keeps to it much better, and one that has
 /// twice the CPUs for its work is far from it.
 const SAME: f64 = 0.02;
+
+/// Runs of the same length that used CPU time so different are not the same work: they stopped by the clock, and other
+/// programs left them more or less of the CPUs.
+const OTHER_WORK: f64 = 1.2;
 
 /// A command that keeps so many times as many CPUs busy at its last step as at its first does more in the same time.
 const BUSIER: f64 = 1.2;
@@ -20,6 +25,8 @@ pub struct FixedTime {
     /// CPUs at the first and the last step, and how many of them a run kept busy.
     first: (usize, f64),
     last: (usize, f64),
+    /// The least and the most CPU time of a run that took no longer than the shortest, seconds.
+    used: (f64, f64),
 }
 
 /// Looks for it in the runs of all steps; `None` where times differ, where there are not two steps, and where time is not
@@ -29,11 +36,14 @@ pub fn found(job: &Job, plan: &Plan, taken: &[Taken]) -> Option<FixedTime> {
         return None;
     }
     let mut steps: Vec<(usize, f64, f64)> = Vec::new();
+    let mut runs: Vec<(f64, f64)> = Vec::new();
     for (step, taken) in plan.steps.iter().zip(taken) {
         let walls: Vec<f64> = taken.good().flat_map(|run| run.seconds.iter().copied()).collect();
         let busy =
             taken.good().flat_map(|run| Some((run.usage.user + run.usage.system) / run.seconds.first()?));
         let busy: Vec<f64> = busy.collect();
+        let used = |run: &Run| Some((*run.seconds.first()?, run.usage.user + run.usage.system));
+        runs.extend(taken.good().filter_map(used));
         if !walls.is_empty() {
             // Whatever comes between only adds to a time: the least is the program's own.
             let least = walls.iter().copied().fold(f64::INFINITY, f64::min);
@@ -43,17 +53,24 @@ pub fn found(job: &Job, plan: &Plan, taken: &[Taken]) -> Option<FixedTime> {
     let (first, last) = (steps.first()?, steps.last()?);
     let least = steps.iter().map(|step| step.1).fold(f64::INFINITY, f64::min);
     let most = steps.iter().map(|step| step.1).fold(0.0, f64::max);
+    let alike = runs.iter().filter(|(wall, _)| *wall <= least * (1.0 + SAME)).map(|(_, cpu)| *cpu);
+    let used = alike.fold((f64::INFINITY, 0.0f64), |(low, high), cpu| (low.min(cpu), high.max(cpu)));
     (first.0 < last.0 && most <= least * (1.0 + SAME)).then_some(FixedTime {
         seconds: first.1,
         first: (first.0, first.2),
         last: (last.0, last.2),
+        used,
     })
 }
 
 impl FixedTime {
-    /// Whether it does more with more CPUs, so that it must stop by the clock. Otherwise it may also be a program that does
-    /// not use them.
-    fn is_sure(&self) -> bool {
+    /// Whether it does more with more CPUs, or more in one run than in another of the same length, so that it must stop by
+    /// the clock. Otherwise it may also be a program that does not use them.
+    pub fn is_sure(&self) -> bool {
+        self.is_busier() || self.used.1 > self.used.0 * OTHER_WORK
+    }
+
+    fn is_busier(&self) -> bool {
         self.last.1 > self.first.1 * BUSIER
     }
 
@@ -61,13 +78,22 @@ impl FixedTime {
     pub fn told(&self) -> Coverage {
         let figure = record::units::significant;
         let took = record::units::figure(self.seconds, "s");
-        let busy = format!(
-            "it kept {} CPUs busy at {} and {} at {}",
-            figure(self.first.1),
-            self.first.0,
-            figure(self.last.1),
-            self.last.0
-        );
+        let busy = if self.is_sure() && !self.is_busier() {
+            let seconds = |value| record::units::figure(value, "s");
+            format!(
+                "one run used {} of CPU time and another {}",
+                seconds(self.used.0.max(1e-6)),
+                seconds(self.used.1)
+            )
+        } else {
+            format!(
+                "it kept {} CPUs busy at {} and {} at {}",
+                figure(self.first.1),
+                self.first.0,
+                figure(self.last.1),
+                self.last.0
+            )
+        };
         let reason = if self.is_sure() {
             format!(
                 "a run takes {took} with any number of CPUs, while {busy}: it runs for a fixed time, so its time does \
@@ -87,12 +113,20 @@ impl FixedTime {
 
     /// Says so at a figure that leans on time.
     pub fn mark(&self, measurement: &mut Measurement) {
-        if self.is_sure() && measurement.metric == "workload.throughput" {
+        if measurement.metric != "workload.throughput" {
+            return;
+        }
+        if self.is_sure() {
             measurement.doubt = Some(
-                "it runs for a fixed time: its time does not tell its throughput, nor this its speed-up"
+                "it runs for a fixed time: its time does not tell its throughput, and it has no speed-up"
                     .to_owned(),
             );
             measurement.detail.insert("fixed_time".to_owned(), true.into());
+        } else if measurement.doubt.is_none() {
+            measurement.doubt = Some(
+                "its time is the same with any number of CPUs: it runs for a fixed time, or does not use more CPUs"
+                    .to_owned(),
+            );
         }
     }
 }
@@ -101,7 +135,6 @@ impl FixedTime {
 mod tests {
     use super::*;
     use crate::child::Usage;
-    use crate::crowd::run::Run;
     use record::machine::Cpu;
     use record::{Machine, Where};
 
@@ -139,10 +172,24 @@ mod tests {
         assert!(says.contains("runs for a fixed time, so its time") && says.contains("1.94 at 2"), "{says}");
         let mut m = Measurement::new("workload.throughput", Where::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
-        assert!(m.doubt.is_some());
+        assert!(m.doubt.is_some() && m.detail.contains_key("fixed_time"));
         // It may as well use one CPU whatever it is told.
         let unsure = of(&threads, [(2.0, 2.0), (2.0, 2.0)]);
-        assert!(told(unsure).unwrap().contains("either"));
+        assert!(told(unsure.clone()).unwrap().contains("either"));
+        let mut m = Measurement::new("workload.throughput", Where::new(), vec![0.5]);
+        unsure.unwrap().mark(&mut m);
+        assert!(m.doubt.unwrap().contains("or does not use more CPUs") && m.detail.is_empty());
+    }
+
+    #[test]
+    fn on_a_busy_machine_it_is_known_by_runs_of_one_length_that_did_different_work() {
+        // Others left it less at two CPUs than at one.
+        let busy = of(&["x", "{threads}"], [(6.06, 5.1), (6.08, 3.9)]).unwrap();
+        let says = busy.told().reason.unwrap();
+        assert!(
+            busy.is_sure() && says.contains("one run used 3.90 s of CPU time and another 5.10 s"),
+            "{says}"
+        );
     }
 
     #[test]

@@ -148,7 +148,10 @@ pub fn measure(
         all.extend(measurements(job, step, taken));
         results.coverage.extend(lost(step, taken));
     }
-    all.extend(smt_yield(job, plan, machine, &taken));
+    // What stops by the clock has no yield of siblings either.
+    if !fixed.as_ref().is_some_and(FixedTime::is_sure) {
+        all.extend(smt_yield(job, plan, machine, &taken));
+    }
     for mut measurement in all {
         if let Some(fixed) = &fixed {
             fixed.mark(&mut measurement);

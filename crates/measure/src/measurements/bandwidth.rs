@@ -57,7 +57,7 @@ impl Measure for Bandwidth {
         }
     }
 
-    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot) -> Coverage {
+    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, _: &CpuList) -> Coverage {
         let wanted = beyond_caches(machine);
         let allowed = crate::budget::memory_allowance(
             snapshot.memory_available_bytes,

@@ -82,10 +82,10 @@ impl Measure for CoreToCore {
         &["core_to_core.latency"]
     }
 
-    fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
-        if machine.allowed_cpus().len() < 2 {
+    fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
+        if cpus.len() < 2 {
             return Coverage::impossible(self.name(), "it needs two CPUs")
-                .with_remedy("allow more CPUs (taskset, cpuset)");
+                .with_remedy(crate::list::MORE_CPUS);
         }
         Coverage::measured(self.name())
     }
@@ -273,11 +273,7 @@ impl Done {
     fn tell(self, context: &mut Context, plan: &Plan) -> Result<(), Halt> {
         context.check()?;
         let name = "core-to-core";
-        let whole = if matches!(context.depth, Depth::Named | Depth::Full) {
-            "linespeed run core-to-core --full"
-        } else {
-            "linespeed run core-to-core"
-        };
+        let whole = context.at_more_length(name);
         if self.measured == 0 {
             return Err(Halt::Impossible(match (&self.no_memory, self.unpinned.keys().next()) {
                 (Some(why), _) => format!("no memory for a line: {why}"),
@@ -292,7 +288,7 @@ impl Done {
                 format!("{n} of {} pairs of CPUs were drawn, of each kind alike many", plan.all),
             );
             if context.depth != Depth::Full {
-                told = told.with_remedy(whole);
+                told = told.with_remedy(whole.clone());
             }
             context.coverage.push(told);
         }
@@ -300,7 +296,7 @@ impl Done {
             context.coverage.push(Coverage::degraded(name, what).with_remedy(remedy));
         };
         if self.out_of_time {
-            degraded(format!("time ended after {} of {n} pairs", self.measured), whole);
+            degraded(format!("time ended after {} of {n} pairs", self.measured), &whole);
         }
         if self.lost {
             degraded(
@@ -431,13 +427,16 @@ mod tests {
     #[test]
     fn one_cpu_is_impossible_with_words() {
         let mut machine = made(1, 1, 1, 1, 1);
-        let outlook = CoreToCore.outlook(&machine, &Snapshot::default());
+        let outlook = CoreToCore.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
         assert_eq!(
             (outlook.state, outlook.reason.as_deref()),
             (record::State::Impossible, Some("it needs two CPUs"))
         );
         assert_eq!(CoreToCore.budget(&machine, &machine.allowed_cpus(), Depth::Normal).seconds, 0.0);
         machine.cpus[0].allowed = false;
-        assert_eq!(CoreToCore.outlook(&machine, &Snapshot::default()).state, record::State::Impossible);
+        assert_eq!(
+            CoreToCore.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus()).state,
+            record::State::Impossible
+        );
     }
 }

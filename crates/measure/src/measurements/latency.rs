@@ -55,7 +55,7 @@ impl Measure for Latency {
         &["load.latency", "load.latency_cycles"]
     }
 
-    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot) -> Coverage {
+    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, _: &CpuList) -> Coverage {
         let wanted = beyond_caches(machine);
         let allowed =
             memory_allowance(snapshot.memory_available_bytes, machine.limits.memory_available_bytes) / 2;

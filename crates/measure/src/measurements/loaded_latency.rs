@@ -53,10 +53,10 @@ impl Measure for LoadedLatency {
         &["memory.loaded_latency"]
     }
 
-    fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
-        match machine.allowed_cpus().len() {
+    fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
+        match cpus.len() {
             0 | 1 => Coverage::impossible(self.name(), "it needs two CPUs: one to measure, others to load")
-                .with_remedy("allow more CPUs (taskset, cpuset)"),
+                .with_remedy(crate::list::MORE_CPUS),
             2 => Coverage::degraded(
                 self.name(),
                 "one CPU is left to load the memory, which may not reach its limit",

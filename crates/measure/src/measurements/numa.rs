@@ -46,8 +46,8 @@ impl Measure for Numa {
         &["numa.latency", "numa.bandwidth"]
     }
 
-    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot) -> Coverage {
-        if let Some((why, remedy)) = plan::impossible(machine, &machine.allowed_cpus()) {
+    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, cpus: &CpuList) -> Coverage {
+        if let Some((why, remedy)) = plan::impossible(machine, cpus) {
             let told = Coverage::impossible(self.name(), why);
             return match remedy {
                 Some(remedy) => told.with_remedy(remedy),
@@ -267,8 +267,7 @@ fn bandwidth(
     }
     ended?;
     if told < all {
-        let full =
-            if context.depth < Depth::Named { "linespeed run numa" } else { "linespeed run numa --full" };
+        let full = context.at_more_length("numa");
         context.coverage.push(
             Coverage::degraded(
                 "numa bandwidth",

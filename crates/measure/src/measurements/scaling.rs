@@ -60,11 +60,10 @@ impl Measure for Scaling {
         &["workload.throughput", "core.ipc", "counter.count"]
     }
 
-    fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
-        let cpus = machine.allowed_cpus();
+    fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
         if cpus.len() < 2 {
             return Coverage::impossible(self.name(), "it needs two CPUs")
-                .with_remedy("allow more CPUs (taskset, cpuset)");
+                .with_remedy(crate::list::MORE_CPUS);
         }
         Coverage::measured(self.name())
     }

@@ -45,8 +45,8 @@ impl Measure for SmtYield {
         &["smt.yield"]
     }
 
-    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot) -> Coverage {
-        if cores(machine, &machine.allowed_cpus()).is_empty() {
+    fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, cpus: &CpuList) -> Coverage {
+        if cores(machine, cpus).is_empty() {
             return no_siblings(machine, snapshot.smt.as_deref());
         }
         Coverage::measured(self.name())

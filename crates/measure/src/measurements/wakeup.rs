@@ -83,7 +83,7 @@ impl Measure for Wakeup {
         &["wakeup.latency"]
     }
 
-    fn outlook(&self, machine: &Machine, _: &record::Snapshot) -> Coverage {
+    fn outlook(&self, machine: &Machine, _: &record::Snapshot, _: &CpuList) -> Coverage {
         if machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32) {
             return Coverage::degraded(
                 self.name(),

@@ -97,7 +97,7 @@ pub(crate) fn chosen(
     if !others.is_empty() {
         context.coverage.push(
             Coverage::skipped(format!("{measurement} {}", others.join(", ")), "no time for it in this run")
-                .with_remedy(format!("linespeed run {measurement}")),
+                .with_remedy(context.at_more_length(measurement)),
         );
     }
     if chosen.is_empty() { Err(Halt::Impossible("no workload can run here".to_owned())) } else { Ok(chosen) }

@@ -35,7 +35,7 @@ fn hz(value: u64) -> String {
 fn system(machine: &Machine) -> Section {
     let mut section = Section::new("Machine");
     let system = &machine.system;
-    section.add_some("Host name", machine.hostname.as_ref());
+    section.add_some("Host name", super::summary::host_name(machine));
     let words =
         [system.vendor.clone(), system.product.clone()].into_iter().flatten().collect::<Vec<_>>().join(" ");
     section.add("System", words);

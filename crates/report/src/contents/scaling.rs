@@ -105,12 +105,12 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
         "placement",
         "#threads",
         "#speed-up",
-        "?#spread",
         "#efficiency",
-        "#serialized",
+        "?#serialized",
         "?#coherency",
         "#knee",
         "?#off the fit",
+        "?#spread",
     ];
     let mut table = Table::new("How workloads scale", Some("workload.throughput"), &heads);
     if workloads.len() > WORKLOADS || workloads.iter().any(|(_, lines)| lines.len() > PLACEMENTS) {
@@ -144,20 +144,41 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
                 line.placement.clone(),
                 line.threads.to_string(),
                 if none { "-".to_owned() } else { format!("{}×", units::significant(line.speedup)) },
-                if none { "-".to_owned() } else { between },
                 if none { "-".to_owned() } else { efficiency.unwrap_or_default() },
                 told(share(line.contention)),
                 told(if line.points >= FIT_STEPS { share(line.coherency) } else { "-".to_owned() }),
                 told(line.knee.map_or("none".to_owned(), |threads| threads.to_string())),
                 told(if line.points >= FIT_STEPS { share(line.residual) } else { "-".to_owned() }),
+                if none { "-".to_owned() } else { between },
             ]);
         }
     }
-    table.note(
-        "serialized and coherency: σ and κ of the Universal Scalability Law; knee: threads beyond which each adds less \
-         than half of one's work",
-    );
+    without_the_same_for_all(&mut table);
+    if table.rows.iter().any(|row| FIT.iter().any(|at| !row[*at].is_empty())) {
+        table.note(
+            "serialized and coherency: σ and κ of the Universal Scalability Law; knee: threads beyond which each adds \
+             less than half of one's work",
+        );
+    }
     table.finished()
+}
+
+/// The columns of the summary that tell what the fit says, and that of the placement.
+const FIT: [usize; 4] = [5, 6, 7, 8];
+const PLACEMENT: usize = 1;
+
+/// Empties the columns that tell every row the same, or nothing: what is left fits a terminal.
+fn without_the_same_for_all(table: &mut Table) {
+    for at in FIT {
+        if table.rows.iter().all(|row| row[at] == "-") {
+            table.rows.iter_mut().for_each(|row| row[at].clear());
+        }
+    }
+    let Some(first) = table.rows.first().map(|row| row[PLACEMENT].clone()) else { return };
+    if table.rows.iter().all(|row| row[PLACEMENT] == first) {
+        table.rows.iter_mut().for_each(|row| row[PLACEMENT].clear());
+        table.note(&format!("placement of all: {first}"));
+    }
 }
 
 /// A share in percent; 0 where it is too small for any figure.
@@ -243,9 +264,9 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
         "#throughput",
         "#speed-up",
         "?#efficiency",
-        "?#throughput between",
         "#IPC declared",
         "#IPC counted",
+        "?#throughput between",
     ];
     let mut table = Table::new(title, Some("workload.throughput"), &heads);
     let placements = workloads.iter().any(|(_, lines)| lines.len() > 1);
@@ -271,9 +292,9 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
             told(units::figure(step.throughput, "work/s")),
             told(format!("{}×", units::significant(step.speedup))),
             told(units::percent(step.efficiency)),
-            m.map_or(String::new(), |m| spread(m)),
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
+            m.map_or(String::new(), |m| spread(m)),
         ]);
     }
     table.finished()
@@ -398,6 +419,32 @@ mod tests {
     }
 
     #[test]
+    fn the_summary_of_all_workloads_and_placements_is_a_table_of_eighty_columns() {
+        let mut record = record(&[1, 2, 3, 4]);
+        let one = record.diagnosis.scaling[0].clone();
+        for (workload, placement) in [
+            ("bignum-power", "siblings-first"),
+            ("memory-bound", "node-compact"),
+            ("aes-256-ige", "cores-first"),
+        ] {
+            let (workload, placement) = (workload.to_owned(), placement.to_owned());
+            let noisy = Some((1.0, 4.2));
+            record.diagnosis.scaling.push(Scaling {
+                workload,
+                placement,
+                speedup_interval: noisy,
+                ..one.clone()
+            });
+        }
+        let text = crate::terminal::report(&record, &crate::terminal::Style::default());
+        let below = text.split("How workloads scale\n").nth(1).unwrap();
+        let head = below.lines().next().unwrap();
+        for column in ["workload", "placement", "threads", "speed-up", "efficiency", "knee"] {
+            assert!(head.contains(column), "{text}");
+        }
+    }
+
+    #[test]
     fn the_chart_has_the_linear_line_the_fit_and_the_cores() {
         let charts = charts(&record(&[1, 2, 3, 4]));
         let names: Vec<&str> = charts[0].series.iter().map(|series| series.name.as_str()).collect();
@@ -420,19 +467,28 @@ mod tests {
         let mut record = record(&[1, 2]);
         record.diagnosis.scaling[0].speedup_interval = Some((1.0, 4.2));
         let table = fits(&workloads(&record), &Steps::of(&record));
-        assert_eq!(table.rows[0][4..8], ["1.00× – 4.20×", "90.0 %", "-", "-"].map(str::to_owned));
+        assert_eq!(
+            table.rows[0],
+            ["primes", "2", "3.60×", "90.0 %", "1.00× – 4.20×", "[1]"].map(str::to_owned)
+        );
+        assert!(
+            table.remarks.iter().all(|remark| !remark.contains("Scalability Law")),
+            "{:?}",
+            table.remarks
+        );
     }
 
     #[test]
     fn a_speed_up_from_a_step_in_doubt_is_marked_and_concludes_nothing() {
         let mut record = record(&[1, 2, 3, 4]);
         let sure = fits(&workloads(&record), &Steps::of(&record));
-        assert_eq!((sure.rows[0][6].as_str(), sure.rows[0].len()), ("1.00 %", 10));
+        assert_eq!((sure.rows[0][4].as_str(), sure.rows[0].len()), ("1.00 %", 9));
         for m in record.measurements.iter_mut().filter(|m| m.place.count("threads") == Some(4)) {
             m.doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
         }
         let table = fits(&workloads(&record), &Steps::of(&record));
-        assert_eq!(table.rows[0][6..], ["-", "-", "-", "-", "[1]"].map(str::to_owned));
+        assert_eq!(table.rows[0].len(), 6, "{:?}", table.rows);
+        assert_eq!(table.rows[0][4..], ["3.59× – 3.61×", "[1]"].map(str::to_owned));
         assert_eq!(table.notes[0], "steps in doubt");
     }
 }

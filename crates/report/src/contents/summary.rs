@@ -40,7 +40,7 @@ pub fn machine(record: &Record) -> Vec<String> {
         .unwrap_or_else(|| machine.architecture.clone());
     let design = p.microarchitecture.clone().filter(|design| !model.contains(design.as_str()));
     lines.push(listed([
-        machine.hostname.clone(),
+        host_name(machine).map(str::to_owned),
         Some(system),
         machine.kernel.release.as_ref().map(|release| format!("Linux {release}")),
         machine
@@ -68,6 +68,11 @@ pub fn machine(record: &Record) -> Vec<String> {
     lines
 }
 
+/// The name of the host; `(none)` is the kernel's word for one that nobody named.
+pub(crate) fn host_name(machine: &Machine) -> Option<&str> {
+    machine.hostname.as_deref().filter(|name| !name.is_empty() && *name != "(none)")
+}
+
 fn memory_devices(count: usize) -> String {
     match count {
         1 => "memory device is".to_owned(),
@@ -90,10 +95,11 @@ fn counts(machine: &Machine) -> Option<String> {
 fn memory(machine: &Machine) -> Option<String> {
     let bytes = machine.memory_bytes.map(units::bytes)?;
     let first = machine.memory_devices.iter().find(|slot| slot.bytes.is_some());
-    let kind = first.and_then(|slot| slot.kind.clone()).map(|kind| format!(" of {kind}")).unwrap_or_default();
+    // Virtual machines tell devices of "RAM", which says no more than memory.
+    let kind = first.and_then(|slot| slot.kind.as_deref()).filter(|kind| *kind != "RAM").unwrap_or("memory");
     let speed =
         first.and_then(|slot| slot.configured_mt_s).map(|s| format!(" at {s} MT/s")).unwrap_or_default();
-    Some(format!("{bytes} memory{kind}{speed}"))
+    Some(format!("{bytes} of {kind}{speed}"))
 }
 
 /// What this process may use of the machine, where that is less than all.

@@ -23,7 +23,7 @@ const POLICY: &str =
 
 /// The whole page.
 pub fn html(record: &Record) -> String {
-    let name = record.machine.hostname.as_deref().filter(|name| !name.is_empty()).unwrap_or("a machine");
+    let name = crate::contents::summary::host_name(&record.machine).unwrap_or("a machine");
     let body = html! {
         (summary::header(record))
         (summary::contradictions(record))

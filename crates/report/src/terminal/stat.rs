@@ -232,6 +232,11 @@ fn times(record: &Record, time: &Measurement) -> Table {
             None => String::new(),
         };
         let share = if time.value() > 0.0 { units::percent(m.value() / time.value()) } else { String::new() };
+        if m.value() > time.value() {
+            table.note(
+                "each time is summed over its threads, so several of them can have more than the run took",
+            );
+        }
         table.row(vec![words.to_owned(), seconds(m.value()), share, spread]);
     }
     table

@@ -112,10 +112,16 @@ impl Work {
         clock::best(known)
     }
 
-    /// Throughput a core as far as cores alone were measured: threads of the step, and whether that is all cores.
+    /// Throughput a core as far as cores alone were measured: threads of the step, and whether that is all cores. One thread
+    /// alone says nothing of how several cores do together, and without the number of cores nobody knows whose step it is.
     fn on_cores(&self) -> Option<(u64, f64, bool)> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
-        Some((*threads, datum.value / *threads as f64, *threads == self.cores))
+        let whole = *threads == self.cores;
+        (self.cores > 0 && (*threads > 1 || whole)).then_some((
+            *threads,
+            datum.value / *threads as f64,
+            whole,
+        ))
     }
 }
 
@@ -234,8 +240,10 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
                 Maker {
                     name: "how well cores scale",
                     says: format!(
-                        "{n} threads do {} of {n} times one, against {base_n} threads and {}",
+                        "{} {} of {n} times one, against {} and {}",
+                        if n == 1 { "1 thread does".to_owned() } else { format!("{n} threads do") },
                         percent(scale),
+                        if base_n == 1 { "1 thread".to_owned() } else { format!("{base_n} threads") },
                         percent(base_scale)
                     ),
                     factor: scale / base_scale,
@@ -246,6 +254,9 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
                 .make(),
             );
         }
+    }
+    if on.is_none() || base_on.is_none() {
+        causes.push(cores_and_siblings((this, &mine, mine_cores), (base, &theirs, base_cores)));
     }
     if let (Some((n, rate, whole)), Some((base_n, base_rate, base_whole))) = (on, base_on)
         && (threads > n || base_threads > base_n)
@@ -285,6 +296,26 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
     let what = if whole { format!("{name}, all CPUs") } else { format!("{name}, {threads} threads") };
     let said = standing(pair, &what, speed);
     Some(adding_up(pair, &what, speed, said, causes, super::claims::caches(pair, speed)))
+}
+
+/// What a core does when all CPUs work, against one thread alone: where no step between them tells cores from siblings.
+fn cores_and_siblings(this: (&Work, &Datum, f64), base: (&Work, &Datum, f64)) -> Option<Cause> {
+    let a_core =
+        |(work, all, cores): (&Work, &Datum, f64)| Some(all.value / cores / work.steps.get(&1)?.value);
+    let (mine, theirs) = (a_core(this)?, a_core(base)?);
+    Maker {
+        name: "how well cores scale, siblings included",
+        says: format!(
+            "with all CPUs at work a core does {} of one thread alone, against {}",
+            percent(mine),
+            percent(theirs)
+        ),
+        factor: mine / theirs,
+        measured: true,
+        evidence: Vec::new(),
+        parts: Vec::new(),
+    }
+    .make()
 }
 
 /// A step of a workload: its threads, and what it delivered.
@@ -331,23 +362,24 @@ pub fn scaling_words(known: &Known, who: &str) -> Vec<String> {
         let Some((n, rate, whole)) = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none()) else {
             continue;
         };
-        let mut words =
-            format!("{who}, {name}: {n} threads do {} of {n} times one", percent(rate / one.value));
-        if *most > n {
-            let siblings = all.value / (work.cores.max(1) as f64 * rate);
-            words.push_str(&if *most <= work.cores {
-                String::new()
-            } else if whole {
-                format!("; the siblings of its {n} cores add {}", signed(siblings))
-            } else {
-                format!(
-                    "; siblings add about {} if its {} cores are as fast each as the {n} measured",
-                    signed(siblings),
+        let mut words = Vec::new();
+        if n > 1 {
+            words.push(format!("{n} threads do {} of {n} times one", percent(rate / one.value)));
+        }
+        if *most > work.cores {
+            let siblings = signed(all.value / (work.cores as f64 * rate));
+            words.push(match (whole, n) {
+                (true, 1) => format!("the siblings of its one core add {siblings}"),
+                (true, _) => format!("the siblings of its {n} cores add {siblings}"),
+                (false, _) => format!(
+                    "siblings add about {siblings} if its {} cores are as fast each as the {n} measured",
                     work.cores
-                )
+                ),
             });
         }
-        says.push(words + ".");
+        if !words.is_empty() {
+            says.push(format!("{who}, {name}: {}.", words.join("; ")));
+        }
     }
     says
 }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use record::{Coverage, Machine};
 
-use crate::budget::Depth;
 use crate::context::{Context, Stop};
 use crate::cycle::{Cycle, LINE, Place};
 use crate::mapping::{HUGE, Page, base_page, size_word};
@@ -247,9 +246,8 @@ pub fn build(context: &mut Context, rows: &[Row], nodes: &[u32], wanted: u64, se
             None => tell.skipped(node, "a thread could not be started", ""),
         }
     }
-    let deeper =
-        if context.depth < Depth::Named { "linespeed run numa" } else { "linespeed run numa --full" };
-    context.coverage.extend(tell.lines(wanted, deeper));
+    let deeper = context.at_more_length("numa");
+    context.coverage.extend(tell.lines(wanted, &deeper));
     columns
 }
 

@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn one_node_is_impossible_with_words_and_costs_nothing() {
         let machine = made(1, 1, 4, 1, 4);
-        let outlook = Numa.outlook(&machine, &Snapshot::default());
+        let outlook = Numa.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
         assert_eq!(outlook.state, record::State::Impossible);
         assert!(outlook.reason.unwrap().starts_with("one node"));
         let budget = Numa.budget(&machine, &machine.allowed_cpus(), Depth::Named);

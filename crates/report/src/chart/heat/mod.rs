@@ -105,11 +105,15 @@ impl Heat {
         };
         let mut values: Vec<f64> = self.values().map(|(_, _, value)| value).collect();
         values.sort_by(f64::total_cmp);
+        if self.unit == "ns" {
+            // Latencies stay in ns up to five digits: people compare them with figures in ns. Beyond, no figure is longer
+            // than four.
+            let most = values.last().copied().unwrap_or(1.0);
+            let fits = |scale: f64| most < scale * if scale > 1.0 { 1e4 } else { 1e5 };
+            return steps.iter().find(|(scale, _)| fits(*scale)).copied().unwrap_or((1e9, "s"));
+        }
         let median = values.get(values.len() / 2).copied().unwrap_or(1.0);
-        // Latencies stay in ns until they are milliseconds: people compare them with figures in ns.
-        let least = if self.unit == "ns" { 1e4 } else { 1.0 };
-        let fitting =
-            steps.iter().rev().find(|(scale, _)| median >= scale * if *scale > 1.0 { least } else { 0.0 });
+        let fitting = steps.iter().rev().find(|(scale, _)| median >= *scale);
         fitting.copied().unwrap_or(steps[0])
     }
 
@@ -271,6 +275,22 @@ pub mod tests {
         let mut none = example(2);
         none.cells = Vec::new();
         assert_eq!(none.checked(), None);
+    }
+
+    #[test]
+    fn figures_are_short_however_slow_the_machine() {
+        let of = |cells: [f64; 2]| Heat { cells: vec![cells.map(Some).to_vec(); 2], ..example(2) };
+        for (cells, heading, written) in [
+            ([98.4, 14_250.0], "Latency, ns", ["98.4", "14250"]),
+            ([39_906.0, 112_561.0], "Latency, µs", ["39.9", "113"]),
+            ([3_990_686.0, 11_256_170.0], "Latency, ms", ["3.99", "11.3"]),
+        ] {
+            let heat = of(cells);
+            assert_eq!(
+                (heat.heading().as_str(), heat.written(3)[0].as_slice()),
+                (heading, &written.map(str::to_owned)[..])
+            );
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@ use crate::text::{pad_left, width};
 
 /// Shades behind a figure, fast to slow.
 const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
+/// Stands where a row and a column are the same and so no pair.
+const ITSELF: &str = "\\";
 /// Most columns that are drawn; larger matrices are summed up before they come here.
 pub const MOST: usize = 16;
 
@@ -49,7 +51,8 @@ pub fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
                     spans.push(Span::new(tone(shade), SHADES[shade]));
                 }
                 None => {
-                    let sign = if heat.is_cell(row, column) { "·" } else { "" };
+                    // Not blank: the fastest figures have no shade, and a small map has no figures.
+                    let sign = if heat.is_cell(row, column) { "·" } else { ITSELF };
                     spans.push(Span::quiet(format!("{} ", pad_left(sign, cell - 1))));
                 }
             }
@@ -71,6 +74,10 @@ pub fn legend(heat: &Heat) -> String {
     }
     if heat.counts().1 > 0 {
         parts.push("· not measured".to_owned());
+    }
+    let itself = |(row, cells): (usize, &Vec<Option<f64>>)| (0..cells.len()).any(|at| !heat.is_cell(row, at));
+    if heat.cells.iter().enumerate().any(itself) {
+        parts.push(format!("{ITSELF} no pair"));
     }
     parts.join(", ")
 }
@@ -111,6 +118,16 @@ mod tests {
         assert!(!lines[1].contains("100"), "{lines:#?}");
         assert!(draw(&example(16), 30).is_none());
         assert!(draw(&example(17), 500).is_none());
+    }
+
+    #[test]
+    fn a_cpu_and_itself_do_not_look_like_the_fastest_pair() {
+        let mut heat = Heat { diagonal: false, ..example(16) };
+        (0..16).for_each(|at| heat.cells[at][at] = None);
+        let lines = text(&heat, 52);
+        assert!((0..16).all(|row| lines[row + 1].matches('\\').count() == 1), "{lines:#?}");
+        assert!(legend(&heat).ends_with("\\ no pair"), "{}", legend(&heat));
+        assert!(!legend(&example(4)).contains("no pair"));
     }
 
     #[test]
