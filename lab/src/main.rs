@@ -4,7 +4,6 @@
 
 mod checks;
 mod commands;
-mod cpio;
 mod failure;
 mod guest;
 mod headers;

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cpio::Archive;
 use crate::failure::Failure;
 use crate::shape::Architecture;
 
@@ -80,21 +79,10 @@ fn stripped(path: &Path, architecture: Architecture) -> Option<Vec<u8>> {
     check(&bytes, architecture).is_ok().then_some(bytes)
 }
 
-/// Folders on which the program mounts file systems, and the one for files that were brought along.
-const FOLDERS: [&str; 6] = ["dev", "proc", "sys", "tmp", "bin", "root"];
-
-/// The machine's first file system: the program as `/init`, its mount points, `/dev/console`, and `files` in `/bin`,
-/// where its commands are found.
+/// The machine's first file system, with `files` in `/bin`, where its commands are found.
 pub fn initramfs(program: &[u8], files: &[PathBuf]) -> Result<Vec<u8>, Failure> {
-    let too_long = |error: crate::cpio::TooLong| Failure::Usage(error.to_string());
-    let mut archive = Archive::new();
-    for folder in FOLDERS {
-        archive.folder(folder, 0o755).map_err(too_long)?;
-    }
-    // The kernel opens it as the first process's standard output before devtmpfs is mounted.
-    archive.device("dev/console", 0o600, 5, 1).map_err(too_long)?;
-    archive.device("dev/null", 0o666, 1, 3).map_err(too_long)?;
-    archive.file("init", 0o755, program).map_err(too_long)?;
+    let too_long = |error: wire::TooLong| Failure::Usage(error.to_string());
+    let mut archive = wire::first_file_system(program).map_err(too_long)?;
     for path in files {
         let fail = |why: &dyn std::fmt::Display| Failure::Usage(format!("--with {}: {why}", path.display()));
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| fail(&"has no name"))?;

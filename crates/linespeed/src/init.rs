@@ -1,5 +1,6 @@
-//! linespeed as the only program of a machine of the lab: as the first process it mounts what it needs, runs itself
-//! as the kernel's command line says, sends what came of it over a serial port, and powers the machine off.
+//! linespeed as the only program of a virtual machine, of the lab's or of `linespeed overhead`: as the first process it
+//! mounts what it needs, runs itself as the kernel's command line says, sends what came of it over a serial port, and
+//! powers the machine off.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -65,6 +66,9 @@ fn obey(orders: &Orders, mut notes: Vec<String>) -> Result<(), String> {
         channel.send(Kind::Note, note.as_bytes());
     }
     channel.send(Kind::Started, b"");
+    if orders.arguments == [wire::COUNT] {
+        return count(orders, &channel);
+    }
     let ended = match start(&orders.arguments) {
         Ok(child) => attend(child, &channel),
         Err(error) => {
@@ -78,6 +82,19 @@ fn obey(orders: &Orders, mut notes: Vec<String>) -> Result<(), String> {
         Err(error) => channel.send(Kind::Note, format!("{}: {error}", wire::RECORD).as_bytes()),
     }
     channel.send(Kind::Ended, ended.as_bytes());
+    channel.drain();
+    Ok(())
+}
+
+/// Counts primes in the ranges that the host asks for, until it asks for no more.
+fn count(orders: &Orders, channel: &Channel) -> Result<(), String> {
+    let path = format!("/dev/{}", orders.channel);
+    // The port's settings are those that the channel made.
+    let asked = File::open(&path).map_err(|error| format!("{path}: {error}"))?;
+    measure::layers::full::serve(io::BufReader::new(asked), &mut |answer| {
+        channel.send(Kind::Output, answer.as_bytes());
+    });
+    channel.send(Kind::Ended, b"exit 0");
     channel.drain();
     Ok(())
 }

@@ -1,11 +1,16 @@
-//! What a machine of the lab and its host say to each other: orders on the kernel's command line, and frames over a
-//! serial port for everything that comes back.
+//! What a virtual machine with linespeed as its first program and its host say to each other: its first file system,
+//! orders on the kernel's command line, and frames over a serial port for everything that comes back.
 
+mod cpio;
 mod frame;
 mod orders;
 
+pub use cpio::{Archive, TooLong, first_file_system};
 pub use frame::{Frame, Kind, LARGEST, Reader, encode};
 pub use orders::{Orders, OrdersError};
 
 /// Where the program writes its record, in the machine.
 pub const RECORD: &str = "/record.json";
+
+/// Instead of linespeed's arguments: the machine is to count primes as its host asks over the serial port.
+pub const COUNT: &str = "count-primes";

@@ -8,6 +8,7 @@
 mod beside;
 mod crc;
 mod figures;
+pub mod full;
 pub mod guest;
 pub mod module;
 mod ticks;

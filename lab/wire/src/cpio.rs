@@ -90,6 +90,26 @@ impl Archive {
     }
 }
 
+/// Folders on which the program mounts file systems, and the one for files that were brought along.
+const FOLDERS: [&str; 6] = ["dev", "proc", "sys", "tmp", "bin", "root"];
+
+/// A machine's first file system: the program as `/init`, its mount points and `/dev/console`. More may be added.
+///
+/// # Errors
+///
+/// The program is larger than the format can hold.
+pub fn first_file_system(program: &[u8]) -> Result<Archive, TooLong> {
+    let mut archive = Archive::new();
+    for folder in FOLDERS {
+        archive.folder(folder, 0o755)?;
+    }
+    // The kernel opens it as the first process's standard output before devtmpfs is mounted.
+    archive.device("dev/console", 0o600, 5, 1)?;
+    archive.device("dev/null", 0o666, 1, 3)?;
+    archive.file("init", 0o755, program)?;
+    Ok(archive)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
