@@ -1,12 +1,46 @@
 //! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
 //! interrupts or without.
 
-use record::InOrder;
 use record::diagnosis::Layer;
-use record::units::percent;
+use record::units::{percent, significant};
+use record::{InOrder, Measurement};
 
 use crate::figures::place;
 use crate::reading::Reading;
+
+/// The layer that is a user program once more: what differs from the first is noise.
+pub const AGAIN: &str = "user again";
+/// The user program with real-time priority.
+pub const REAL_TIME: &str = "user real-time";
+
+/// What is counted beside passes, by its name in a figure's details, and its words.
+const COUNTED: [(&str, &str); 4] = [
+    ("interrupts_per_s", "interrupts/s"),
+    ("softirqs_per_s", "softirqs/s"),
+    ("involuntary_switches_per_s", "involuntary switches/s"),
+    ("migrations_per_s", "migrations/s"),
+];
+
+/// A layer's name for people: `user, bound to CPU 1`.
+pub fn label(m: &Measurement) -> String {
+    let layer = m.place.word("layer").unwrap_or("?");
+    let bound = match m.place.word("bound") {
+        None => String::new(),
+        Some("none") => ", not bound".to_owned(),
+        Some(bound) => format!(", bound to {}", bound.replacen("cpu", "CPU", 1)),
+    };
+    let off = if m.place.word("interrupts") == Some("off") { ", interrupts off" } else { "" };
+    format!("{layer}{bound}{off}")
+}
+
+/// What was counted beside a layer's passes.
+fn beside(m: &Measurement) -> Vec<String> {
+    let rate = |name: &str| m.detail.get(name)?.as_f64();
+    let counts =
+        COUNTED.iter().filter_map(|(name, words)| Some(format!("{} {words}", significant(rate(name)?))));
+    let stolen = rate("stolen_share").map(|share| format!("{} stolen", percent(share)));
+    counts.chain(stolen).collect()
+}
 
 /// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against.
 /// Layers timed in different units are not held against each other: none then.
@@ -29,7 +63,7 @@ pub fn layers(reading: &Reading) -> Vec<Layer> {
                 interval: m.summary.interval,
                 variation: m.summary.variation,
                 over,
-                beside: Vec::new(),
+                beside: beside(m),
                 doubt: m.doubt.clone(),
                 says: if over > 0.0 {
                     format!("{} longer than the fastest", percent(over))

@@ -14,6 +14,7 @@ pub mod ladders;
 pub mod layers;
 pub mod levels;
 pub mod numa;
+pub mod overhead;
 pub mod parts;
 pub mod plan;
 pub mod reading;
@@ -37,6 +38,8 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let mut resources = resources::resources(reading);
     let grounds = ladders::Grounds { reading, findings: &findings, numa: numa.as_ref() };
     let ladders = ladders::ladders(grounds, &mut resources);
+    let layers = layers::layers(reading);
+    let overhead = overhead::overhead(reading, &layers);
     Diagnosis {
         resources,
         not_reached: resources::not_reached(reading),
@@ -47,8 +50,8 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         numa,
         scaling: scaling::scaling(reading),
         siblings: siblings::siblings(reading),
-        layers: layers::layers(reading),
-        overhead: None,
+        layers,
+        overhead,
         plan: plan::of_nodes(reading),
         bound: bound::bound(reading),
     }

@@ -51,6 +51,9 @@ pub enum Command {
     /// What makes measurements noisy here, and how to turn it off: for a command, or until it is put back
     #[command(after_help = QUIET_HELP, override_usage = QUIET_USAGE)]
     Quiet(Quiet),
+    /// What the kernel, interrupts and migration take of a CPU's speed: one routine, the same bytes, in each layer in turn
+    #[command(after_help = OVERHEAD_HELP)]
+    Overhead(Overhead),
     /// A record again, on the terminal or as a page
     Show(Show),
     /// Records side by side: what differs, by how much, and which differences explain it
@@ -338,6 +341,26 @@ names: standard output is the command's own.
 Exit codes: 0 quiet, or done; 1 not quiet, or not all of it could be set or put back; 2 wrong usage; 3 could not do it. With a \
 command its own (1 where that is 0 and not all could be put back); 128+n when signal n ended it; 127 it was not found; 126 it cannot be run.";
 
+/// Options of `overhead`.
+#[derive(Debug, Args)]
+pub struct Overhead {
+    /// Passes of each layer, in turn; without: as many as fit 15 seconds (6 with --quick, 60 with --full)
+    #[arg(long, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=measure::layers::MOST_ROUNDS as i64))]
+    pub rounds: Option<u32>,
+    /// The CPU that layers are bound to; without: of the fastest ones one that has few interrupts
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<u32>,
+}
+
+const OVERHEAD_HELP: &str = "\
+A pass counts the primes below 1,000,000 by trial division, in portions of some 20 ms; the layers take turns portion by \
+portion. Times are in cycles of the core's own clock, which is measured beside each portion. --cpus LIST is where a program \
+that is not bound may run.
+
+Exit codes: 0 done; 2 wrong usage; 3 could not do it, or layers did not do the same work; 128+n on signal n, after writing \
+the passes that were whole.";
+
 /// Options of `show`.
 #[derive(Debug, Args)]
 pub struct Show {
@@ -507,6 +530,7 @@ const IDLE: &[(&str, &[&str])] = &[
     ("stat", &["--quick", "--full", "--fail-on"]),
     ("plan", &["--quick", "--full", "--fail-on"]),
     ("quiet", &["--quick", "--full", "--fail-on", "--quiet-machine"]),
+    ("overhead", &["--fail-on"]),
     ("import", &["--quiet-machine"]),
     ("compare", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
     ("show", &["--quick", "--full", "--cpus", "--quiet-machine"]),
@@ -526,6 +550,7 @@ impl Options {
             Some(Command::Stat(_)) => "stat",
             Some(Command::Plan(_)) => "plan",
             Some(Command::Quiet(_)) => "quiet",
+            Some(Command::Overhead(_)) => "overhead",
             Some(Command::Import(_)) => "import",
             Some(Command::Compare(_)) => "compare",
             Some(Command::Show(_)) => "show",

@@ -195,23 +195,27 @@ impl<'a> Context<'a> {
         memory_allowance(available, left)
     }
 
-    /// The CPU for measurements on one: of the fastest kind, the first sibling of its core, and the last such of its
-    /// package, since interrupts and daemons favour the low numbers.
+    /// The CPU for measurements on one: see [`lead_cpu`].
     pub fn lead_cpu(&self) -> Option<u32> {
-        let fastest = |id: u32| {
-            self.machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)))
-        };
-        let firsts = self.machine.one_cpu_a_core(&self.cpus);
-        let best = firsts.iter().map(fastest).max()?;
-        let fast: Vec<u32> = firsts.iter().filter(|id| fastest(*id) == best).collect();
-        let package = fast.first().and_then(|id| self.machine.cpu(*id)).and_then(|cpu| cpu.package);
-        fast.iter().rev().copied().find(|id| self.machine.cpu(*id).and_then(|cpu| cpu.package) == package)
+        lead_cpu(self.machine, &self.cpus)
     }
 
     /// The node of `cpu`.
     pub fn node_of(&self, cpu: u32) -> Option<u32> {
         self.machine.cpu(cpu).and_then(|cpu| cpu.node)
     }
+}
+
+/// The CPU for measurements on one: of the fastest kind, the first sibling of its core, and the last such of its
+/// package, since interrupts and daemons favour the low numbers.
+pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
+    let fastest =
+        |id: u32| machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)));
+    let firsts = machine.one_cpu_a_core(cpus);
+    let best = firsts.iter().map(fastest).max()?;
+    let fast: Vec<u32> = firsts.iter().filter(|id| fastest(*id) == best).collect();
+    let package = fast.first().and_then(|id| machine.cpu(*id)).and_then(|cpu| cpu.package);
+    fast.iter().rev().copied().find(|id| machine.cpu(*id).and_then(|cpu| cpu.package) == package)
 }
 
 /// A measurement's place on one line: `cpu=1 bytes=4096`.

@@ -49,13 +49,13 @@ pub const MEASUREMENTS: &[&dyn Measure] = &[
     &m::costs::Costs,
 ];
 
-/// Metrics that no measurement of the list writes: they are of a command (`linespeed stat`, `linespeed scale`).
+/// Metrics that no measurement of the list writes: they are of a command (`linespeed stat`, `linespeed scale`,
+/// `linespeed overhead`).
 pub const COMMAND_METRICS: &[&str] =
-    &["workload.cpu_time", "workload.time", "counter.count", "counter.share"];
+    &["workload.cpu_time", "workload.time", "counter.count", "counter.share", "layer.time"];
 
-/// Metrics that stand in records made of other tools' figures only: cyclictest's extremes and average, one routine timed in
-/// each layer of a virtual machine.
-pub const IMPORTED_METRICS: &[&str] = &["wakeup.minimum", "wakeup.average", "wakeup.maximum", "layer.time"];
+/// Metrics that stand in records made of other tools' figures only: cyclictest's extremes and average.
+pub const IMPORTED_METRICS: &[&str] = &["wakeup.minimum", "wakeup.average", "wakeup.maximum"];
 
 /// The measurement with this name.
 pub fn find(name: &str) -> Option<&'static dyn Measure> {

@@ -6,6 +6,7 @@ mod explain;
 mod import;
 mod inspect;
 mod list;
+mod overhead;
 mod plan;
 mod quiet;
 mod reference;
@@ -40,6 +41,7 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Stat(stat)) => stat::run(options, stat),
         Some(Command::Plan(plan)) => plan::run(options, plan),
         Some(Command::Quiet(quiet)) => quiet::run(options, quiet),
+        Some(Command::Overhead(overhead)) => overhead::run(options, overhead),
         Some(Command::Import(import)) => import::run(options, import),
         Some(Command::Show(show)) => show::run(options, show),
         Some(Command::Compare(compare)) => compare::run(options, compare),

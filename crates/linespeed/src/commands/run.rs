@@ -160,7 +160,11 @@ pub fn found_code(measuring: &Measuring, record: &Record) -> u8 {
 }
 
 /// Where the record will go: checked before the minute of measuring; `None` for standard output.
-fn destination(options: &Options, machine: &Machine, record: &Record) -> Result<Option<PathBuf>, Failure> {
+pub fn destination(
+    options: &Options,
+    machine: &Machine,
+    record: &Record,
+) -> Result<Option<PathBuf>, Failure> {
     let path = match output_file(options) {
         Some(path) => path,
         None if to_standard_output(options) => return Ok(None),

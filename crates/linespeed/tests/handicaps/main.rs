@@ -7,6 +7,7 @@
 mod clocks;
 mod cpus;
 mod disturbance;
+mod layers;
 mod memory;
 mod precedence;
 mod sleepers;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{folder, ran, run_with};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "inspect",
     "run",
     "list",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 15] = [
     "stat",
     "plan",
     "quiet",
+    "overhead",
     "import",
     "compare",
     "reference",

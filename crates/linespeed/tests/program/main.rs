@@ -10,6 +10,7 @@ mod inspect;
 mod limited;
 mod offline;
 mod output;
+mod overhead;
 mod plan;
 mod prove;
 mod quiet;

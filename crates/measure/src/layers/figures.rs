@@ -103,9 +103,11 @@ fn rate(all: &[&Pass], count: Count) -> Option<f64> {
     (seconds > 0.0).then(|| (events / seconds * 1e4).round() / 1e4)
 }
 
+type Seen = fn(&Pass) -> bool;
+
 fn marks(row: &Row) -> Vec<SampleMark> {
-    let any = |pass: &[Pass], seen: fn(&Pass) -> bool| pass.iter().any(seen);
-    let kinds: [(Mark, fn(&Pass) -> bool); 4] = [
+    let any = |pass: &[Pass], seen: Seen| pass.iter().any(seen);
+    let kinds: [(Mark, Seen); 4] = [
         (Mark::ClockMoved, |pass| pass.clock_moved > CLOCK_MOVED),
         (Mark::Switched, |pass| pass.disturbed.involuntary.is_some_and(|n| n > 0)),
         (Mark::Migrated, |pass| pass.disturbed.migrations.is_some_and(|n| n > 0)),
@@ -161,7 +163,7 @@ fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<String> {
         causes.join("; ")
     };
     Some(format!(
-        "too noisy: passes vary by {} (standard deviation ÷ mean; an idle machine stays below {}): {cause}",
+        "too noisy: passes vary by {} (on an idle machine by less than {}): {cause}",
         percent(variation),
         percent(STEADY)
     ))

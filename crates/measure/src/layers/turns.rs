@@ -64,7 +64,7 @@ struct Runner {
     first: f64,
 }
 
-/// Runs the layers in turn. `at` hears how far it is, from 0 to 1.
+/// Runs the layers in turn. `at` hears how many portions each has done, and of how many.
 ///
 /// # Errors
 ///
@@ -74,11 +74,12 @@ pub fn take_turns(
     layers: Vec<Box<dyn Layer>>,
     effort: Effort,
     stop: &Stop,
-    at: &mut dyn FnMut(f64),
+    at: &mut dyn FnMut(usize, usize),
 ) -> Result<Taken, String> {
     let portions = portions();
     let mut taken = Taken::default();
     let mut runners = Vec::new();
+    let began = Instant::now();
     for layer in layers {
         let name = layer.name();
         let row = Row { name, passes: Vec::new() };
@@ -91,7 +92,6 @@ pub fn take_turns(
         }
     }
     let rounds = effort.rounds(runners.iter().map(|runner| runner.first).sum());
-    let all = (rounds * PORTIONS) as f64;
     'rounds: for round in 0..rounds {
         for (part, range) in portions.iter().enumerate() {
             let turn = round * PORTIONS + part;
@@ -118,10 +118,13 @@ pub fn take_turns(
                 taken.missing.push((runner.row.name, failure));
                 taken.keep(runner);
             }
-            at((turn + 1) as f64 / all);
+            at(turn + 1, rounds * PORTIONS);
         }
         for runner in &mut runners {
             runner.row.passes.push(std::mem::take(&mut runner.current));
+        }
+        if effort.is_over(round + 1, began.elapsed().as_secs_f64()) {
+            break;
         }
     }
     runners.into_iter().for_each(|runner| taken.keep(runner));
@@ -147,6 +150,18 @@ impl Effort {
                 (((seconds - one) / one) as usize).clamp(LEAST_ROUNDS, MOST_ROUNDS)
             }
             Effort::Seconds(_) => LEAST_ROUNDS,
+        }
+    }
+
+    /// Whether the time is over after so many passes that took so many seconds in all: others may have slowed them.
+    fn is_over(self, rounds: usize, elapsed: f64) -> bool {
+        match self {
+            Effort::Rounds(_) => false,
+            Effort::Seconds(seconds) => {
+                // Another round would take as long as those before did, the first pass among them.
+                let one = elapsed / (rounds + 1) as f64;
+                rounds >= LEAST_ROUNDS && elapsed + one / 2.0 > seconds
+            }
         }
     }
 }
@@ -213,8 +228,18 @@ impl Runner {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use super::super::{Bound, Disturbed};
     use super::*;
+
+    /// The primes of a portion, each of which is counted once for all tests.
+    fn counted(range: &Range<u64>) -> u64 {
+        static COUNTED: OnceLock<Vec<u64>> = OnceLock::new();
+        let counted = COUNTED
+            .get_or_init(|| portions().iter().map(|part| primes::count(part.start, part.end)).collect());
+        counted[portions().iter().position(|part| part == range).unwrap()]
+    }
 
     /// A layer that does what a test says.
     struct Made {
@@ -235,7 +260,7 @@ mod tests {
                 return Err(Failure::new("the CPU went offline"));
             }
             let mut pass = Pass {
-                primes: primes::count(range.start, range.end),
+                primes: counted(&range),
                 seconds: 0.02,
                 clock: 3e9,
                 clock_moved: 0.0,
@@ -256,7 +281,7 @@ mod tests {
 
     fn turns(layers: Vec<Made>, rounds: usize) -> Result<Taken, String> {
         let layers = layers.into_iter().map(|layer| Box::new(layer) as Box<dyn Layer>).collect();
-        take_turns(layers, Effort::Rounds(rounds), &Stop::new(), &mut |_| ())
+        take_turns(layers, Effort::Rounds(rounds), &Stop::new(), &mut |_, _| ())
     }
 
     #[test]
@@ -310,8 +335,8 @@ mod tests {
     fn a_signal_keeps_whole_passes_only() {
         let stop = Stop::new();
         let layers: Vec<Box<dyn Layer>> = vec![Box::new(made("user")), Box::new(made("kernel"))];
-        let taken = take_turns(layers, Effort::Rounds(9), &stop, &mut |share| {
-            if share > 0.4 {
+        let taken = take_turns(layers, Effort::Rounds(9), &stop, &mut |done, _| {
+            if done > 3 * PORTIONS {
                 stop.ask(2);
             }
         })
@@ -327,5 +352,8 @@ mod tests {
         assert_eq!(Effort::Seconds(1e9).rounds(1e-3), MOST_ROUNDS);
         assert_eq!(Effort::Seconds(5.0).rounds(0.0), LEAST_ROUNDS);
         assert_eq!(Effort::Rounds(4).rounds(100.0), 4);
+        // On a machine that others slow down, the passes that were planned take too long.
+        assert!(Effort::Seconds(15.0).is_over(5, 14.0) && !Effort::Seconds(15.0).is_over(5, 12.0));
+        assert!(!Effort::Seconds(15.0).is_over(LEAST_ROUNDS - 1, 99.0) && !Effort::Rounds(9).is_over(8, 1e6));
     }
 }

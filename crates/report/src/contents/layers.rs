@@ -1,21 +1,42 @@
 //! Layers of a machine, and what siblings add: what a few figures of one routine or workload say.
 
+use record::diagnosis::{Answer, Overhead};
+use record::statistics::Verdict;
 use record::{Record, units};
 
 use super::blocks::{Block, Part};
-use crate::table::Table;
+use super::figures::range;
+use crate::table::{Table, Weight};
 
 /// Entries that are told; the rest is in the record.
 const MOST: usize = 64;
 
-/// The layers in which a routine was timed, the fastest first; nothing where none was.
+/// The layers in which a routine was timed, the fastest first, what the steps between them cost, and which published
+/// conclusions that bears out; nothing where none was timed.
 pub fn layers(record: &Record) -> Option<Block> {
-    let layers = &record.diagnosis.layers;
     let unit = record.of("layer.time").next()?.unit.as_str();
+    let mut block = Block::new(TITLE, Some("layer.time"));
+    block.parts.push(Part::Table(times(record, unit)));
+    let counted = counted(record);
+    if !counted.is_empty() {
+        block.parts.push(Part::Table(counted));
+    }
+    if let Some(overhead) = &record.diagnosis.overhead {
+        block.parts.push(Part::Table(steps(overhead)));
+        block.parts.push(Part::Says(overhead.floor_says.clone()));
+        block.parts.push(Part::Table(claims(overhead)));
+    }
+    (!record.diagnosis.layers.is_empty()).then_some(block)
+}
+
+const TITLE: &str = "One routine in each layer";
+
+fn times(record: &Record, unit: &str) -> Table {
+    let layers = &record.diagnosis.layers;
     let mut table = Table::new(
-        "One routine in each layer",
+        TITLE,
         Some("layer.time"),
-        &["layer", "bound to", "interrupts", "#time", "#against the fastest"],
+        &["layer", "bound", "IRQs", "#time", "#over fastest", "?#sd/mean", "?#95 % interval"],
     );
     // Each that was timed has its entry.
     record.of("layer.time").for_each(|m| table.tells(m));
@@ -23,17 +44,85 @@ pub fn layers(record: &Record) -> Option<Block> {
         table.note(&format!("the first {MOST} of {}; all are in the record", layers.len()));
     }
     for layer in layers.iter().take(MOST) {
+        if let Some(doubt) = &layer.doubt {
+            table.note_row(doubt);
+        }
+        let time = |value: f64| units::figure(value, unit);
         table.row(vec![
             layer.layer.clone(),
             layer.bound.clone().unwrap_or_default(),
             layer.interrupts.clone().unwrap_or_default(),
-            units::figure(layer.time, unit),
+            time(layer.time),
             format!("+{}", units::percent(layer.over)),
+            layer.variation.map_or(String::new(), units::percent),
+            layer.interval.map_or(String::new(), |(low, high)| range(&time(low), &time(high))),
         ]);
     }
-    let mut block = Block::new("One routine in each layer", Some("layer.time"));
-    block.parts.push(Part::Table(table.finished()));
-    (!layers.is_empty()).then_some(block)
+    let details = record.of("layer.time").find(|m| m.detail.contains_key("crc32")).map(|m| &m.detail);
+    let told = |name: &str| details.and_then(|detail| detail.get(name));
+    if let (Some(crc), Some(offset), Some(primes)) = (told("crc32"), told("page_offset"), told("primes")) {
+        let crc = crc.as_str().unwrap_or("?");
+        table.note(&format!("every layer ran the same bytes (CRC-32 {crc}, at {offset} of their page) and counted {primes} primes"));
+    }
+    if let Some(kvm) = record.of("layer.time").find_map(|m| m.detail.get("kvm")?.as_str()) {
+        table.note(&format!("guests are run by raw KVM: {kvm}"));
+    }
+    table.finished()
+}
+
+/// What was counted beside passes: its name in a figure's details and its heading.
+const COUNTED: [(&str, &str); 5] = [
+    ("interrupts_per_s", "#interrupts/s"),
+    ("softirqs_per_s", "#softirqs/s"),
+    ("involuntary_switches_per_s", "#switches/s"),
+    ("migrations_per_s", "#moves/s"),
+    ("stolen_share", "?#stolen"),
+];
+
+/// What happened beside the passes of each layer; without rows where nothing was counted.
+fn counted(record: &Record) -> Table {
+    let heads: Vec<&str> = ["layer", "bound"].into_iter().chain(COUNTED.map(|(_, head)| head)).collect();
+    let mut table = Table::new("What was counted beside", None, &heads);
+    for m in record.of("layer.time").take(MOST) {
+        let rate = |name: &str| m.detail.get(name).and_then(|rate| rate.as_f64());
+        let cells = COUNTED.map(|(name, _)| match (name, rate(name)) {
+            (_, None) => String::new(),
+            ("stolen_share", Some(share)) => units::percent(share),
+            (_, Some(rate)) => units::significant(rate),
+        });
+        if cells.iter().all(String::is_empty) {
+            continue;
+        }
+        let word = |key: &str| m.place.word(key).unwrap_or_default().to_owned();
+        table.row([word("layer"), word("bound")].into_iter().chain(cells).collect());
+    }
+    table.finished()
+}
+
+fn steps(overhead: &Overhead) -> Table {
+    let mut table = Table::new("What each step costs", None, &["step", "costs", "what was counted"]);
+    for step in overhead.steps.iter().take(MOST) {
+        if let Verdict::Costs { share, .. } = step.verdict {
+            table.weigh_row(if share > 0.0 { Weight::Worse } else { Weight::Better });
+        }
+        table.row(vec![step.what.clone(), step.says.clone(), step.each.clone().unwrap_or_default()]);
+    }
+    table.note(&format!("line speed, of what ran: {}", overhead.line_speed));
+    table.finished()
+}
+
+fn claims(overhead: &Overhead) -> Table {
+    let mut table = Table::new("Published conclusions", None, &["conclusion", "here", "why"]);
+    for claim in overhead.claims.iter().take(MOST) {
+        let answer = match claim.answer {
+            Answer::Supported => "supported",
+            Answer::Contradicted => "contradicted",
+            Answer::CannotTell => "cannot tell",
+        };
+        table.row(vec![claim.claim.clone(), answer.to_owned(), claim.why.clone()]);
+    }
+    table.note("of kernel, user mode and virtual machine on an i7-6500U: linespeed reference i7-6500u");
+    table.finished()
 }
 
 /// What siblings add to each workload; nothing where no figures tell.
@@ -50,7 +139,7 @@ pub fn siblings(record: &Record) -> Option<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::diagnosis::{Basis, Layer, SiblingsAdd};
+    use record::diagnosis::{Basis, Claim, Layer, LayerStep, SiblingsAdd};
     use record::{Measurement, Where};
 
     #[test]
@@ -87,5 +176,85 @@ mod tests {
         );
         let said = Part::Says("openssl, blocks of 8 KiB: siblings add 13.0 %.".to_owned());
         assert_eq!(siblings(&record).unwrap().parts, [said]);
+    }
+
+    /// A record of layers that were timed in turn.
+    fn timed() -> Record {
+        let mut record = Record::new("0", String::new(), Vec::new());
+        let place = Where::new().with("layer", "user").with("bound", "cpu 1").with("interrupts", "on");
+        let m = Measurement::new("layer.time", place, vec![1e9; 6])
+            .with_detail("crc32", "00c0ffee")
+            .with_detail("page_offset", 0)
+            .with_detail("interrupts_per_s", 251.0)
+            .with_detail("primes", 78_498);
+        record.measurements.push(m);
+        record.diagnosis.layers.push(Layer {
+            layer: "user".to_owned(),
+            bound: Some("cpu 1".to_owned()),
+            interrupts: Some("on".to_owned()),
+            time: 1e9,
+            interval: Some((0.999e9, 1.001e9)),
+            variation: Some(0.002),
+            over: 0.0,
+            beside: vec!["251 interrupts/s".to_owned()],
+            doubt: Some("too noisy: the hypervisor took 3 % of the time".to_owned()),
+            says: String::new(),
+            from: String::new(),
+        });
+        record.diagnosis.overhead = Some(Overhead {
+            line_speed: "user, bound to CPU 1".to_owned(),
+            floor: None,
+            floor_says: "No layer was timed twice.".to_owned(),
+            steps: vec![LayerStep {
+                what: "interrupts".to_owned(),
+                without: "kernel, interrupts off".to_owned(),
+                with: "kernel".to_owned(),
+                rounds: 96,
+                verdict: Verdict::Costs { share: 0.05, interval: (0.04, 0.06) },
+                says: "costs 5.00 % [4.00 % – 6.00 %]".to_owned(),
+                each: Some("10250 interrupts/s with it, 0 without: 4.76 µs each".to_owned()),
+            }],
+            claims: vec![Claim {
+                claim: "a hypervisor takes little of it".to_owned(),
+                answer: Answer::CannotTell,
+                why: "no guest was timed".to_owned(),
+            }],
+        });
+        record
+    }
+
+    #[test]
+    fn layers_timed_in_turn_have_their_steps_their_counts_and_the_conclusions() {
+        let record = timed();
+        let block = layers(&record).unwrap();
+        let tables: Vec<&Table> = block
+            .parts
+            .iter()
+            .filter_map(|part| if let Part::Table(table) = part { Some(table) } else { None })
+            .collect();
+        assert_eq!(tables.len(), 4);
+        assert_eq!(tables[0].rows[0][5], "0.2 %");
+        assert!(tables[0].notes[0].contains("too noisy"), "{:?}", tables[0].notes);
+        assert_eq!(tables[1].rows, [["user", "cpu 1", "251"]]);
+        assert!(tables[0].remarks[0].contains("00c0ffee") && tables[0].remarks[0].contains("78498 primes"));
+        assert_eq!(tables[2].rows[0][1], "costs 5.00 % [4.00 % – 6.00 %]");
+        assert_eq!(tables[2].weight(0), Weight::Worse);
+        assert_eq!(tables[3].rows[0][1], "cannot tell");
+    }
+
+    #[test]
+    fn they_fit_a_narrow_terminal_and_a_wide_one() {
+        for width in [80, 160] {
+            let text = crate::terminal::overhead(&timed(), &crate::terminal::Style { width, color: false });
+            for line in text.lines() {
+                assert!(crate::text::width(line) <= width, "{line}");
+            }
+            for words in
+                ["costs 5.00 %", "4.76 µs each", "cannot tell", "00c0ffee", "No layer was timed twice"]
+            {
+                let words: Vec<&str> = words.split(' ').collect();
+                assert!(words.iter().all(|word| text.contains(word)), "no {words:?} in:\n{text}");
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::chart;
 use crate::chart::heat::Heat;
-use crate::contents::blocks::{Part, Room, blocks};
+use crate::contents::blocks::{Block, Part, Room, blocks};
 use crate::contents::conditions;
 use crate::contents::provenance;
 use crate::contents::summary::{self, remedy_parts};
@@ -211,28 +211,33 @@ fn evidence(screen: &mut Screen, record: &Record) {
 
 /// The figures, block by block; charts come last in theirs.
 fn figures(screen: &mut Screen, record: &Record) {
-    for block in blocks(record, Room { rows: MOST, workloads: WORKLOADS, placements: 1 }) {
-        screen.heading(&block.title);
-        let charts = |part: &&Part| matches!(part, Part::Chart(_));
-        for part in block.parts.iter().filter(|part| !charts(part)) {
-            match part {
-                Part::Table(table) => titled(screen, &block.title, table),
-                Part::Heat(heat) | Part::Condensed { small: heat, .. } => map(screen, heat),
-                Part::Facts(facts) => {
-                    let keys = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 5);
-                    let at = keys.max().unwrap_or(0).min(24);
-                    for fact in &facts.facts {
-                        screen.pair(&format!("  {}", fact.key), &fact.value, at);
-                    }
+    for shown in blocks(record, Room { rows: MOST, workloads: WORKLOADS, placements: 1 }) {
+        block(screen, &shown);
+    }
+}
+
+/// What stands below one heading: charts last.
+pub(super) fn block(screen: &mut Screen, block: &Block) {
+    screen.heading(&block.title);
+    let charts = |part: &&Part| matches!(part, Part::Chart(_));
+    for part in block.parts.iter().filter(|part| !charts(part)) {
+        match part {
+            Part::Table(table) => titled(screen, &block.title, table),
+            Part::Heat(heat) | Part::Condensed { small: heat, .. } => map(screen, heat),
+            Part::Facts(facts) => {
+                let keys = facts.facts.iter().map(|fact| width(&clean(&fact.key)) + 5);
+                let at = keys.max().unwrap_or(0).min(24);
+                for fact in &facts.facts {
+                    screen.pair(&format!("  {}", fact.key), &fact.value, at);
                 }
-                Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
-                Part::Chart(_) | Part::Folded(_) => {}
             }
+            Part::Says(text) => screen.paragraph(&[Span::plain("  ")], Tone::Plain, text),
+            Part::Chart(_) | Part::Folded(_) => {}
         }
-        for part in &block.parts {
-            if let Part::Chart(chart) = part {
-                draw(screen, chart);
-            }
+    }
+    for part in &block.parts {
+        if let Part::Chart(chart) = part {
+            draw(screen, chart);
         }
     }
 }

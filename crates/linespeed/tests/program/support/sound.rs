@@ -36,8 +36,9 @@ pub fn record(text: &[u8]) -> Record {
         let why = coverage.reason.as_deref().unwrap_or("");
         assert!(coverage.state == State::Measured || !why.is_empty(), "{} without a reason", coverage.what);
     }
-    // What runs a person's command measures nothing else, and need not say so.
-    let of_a_command = record.command.iter().any(|word| word == "scale" || word == "stat");
+    // What runs a person's command, or a routine in each layer, measures nothing else, and need not say so.
+    let alone = ["scale", "stat", "overhead"];
+    let of_a_command = record.command.iter().any(|word| alone.contains(&word.as_str()));
     if !record.measurements.is_empty() && !of_a_command {
         accounted(&record);
     }

@@ -1,0 +1,182 @@
+//! What the published comparison of layers concluded (kernel, user mode and virtual machine on an i7-6500U, 2020; the
+//! figures stand in `linespeed reference i7-6500u`), and whether a machine's own figures say the same.
+
+use record::diagnosis::{Answer, Claim};
+use record::statistics::Verdict;
+use record::units::percent;
+
+use super::rows::{Row, Rows, Together, more};
+use super::steps::in_words;
+
+/// What is much: the published figures that were called so are 6 to 14 %, the one that was called little is 1 %.
+const MUCH: f64 = 0.02;
+
+type Judge = fn(&Rows, Together) -> (Answer, String);
+
+/// The conclusions in their order.
+const CLAIMS: [(&str, Judge); 6] = [
+    ("interrupts take much of a CPU's speed", interrupts_take_much),
+    ("migration between CPUs takes much of it", migration_takes_much),
+    ("a hypervisor takes little of it", hypervisor_takes_little),
+    ("a hypervisor's speed suffers much from migration and interrupts", guests_suffer),
+    ("interrupts and migration cost a kernel thread more than a user program", kernel_suffers_more),
+    ("a hypervisor takes little, kernel and operating system take much", system_takes_more_than_hypervisor),
+];
+
+/// Every conclusion with its answer. Where a layer differs from itself (`floor`) by as much as is called much, the figures
+/// tell nothing.
+pub fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
+    let noise = floor.filter(|floor| size(floor) != Size::Little);
+    let judged = CLAIMS.iter().map(|(claim, judge)| {
+        let (answer, why) = match (judge(rows, together), noise) {
+            ((Answer::CannotTell, why), _) => cannot(&why),
+            ((_, why), Some(noise)) => {
+                cannot(&format!("a layer against itself: {}, so this says nothing: {why}", in_words(noise)))
+            }
+            (judged, None) => judged,
+        };
+        Claim { claim: (*claim).to_owned(), answer, why }
+    });
+    judged.collect()
+}
+
+/// How a cost stands to what is much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Much,
+    Little,
+    Unclear,
+}
+
+fn size(verdict: &Verdict) -> Size {
+    match verdict {
+        Verdict::Costs { interval: (low, _), .. } if *low >= MUCH => Size::Much,
+        Verdict::Costs { interval: (_, high), .. } if *high < MUCH => Size::Little,
+        Verdict::NotResolved { smaller_than } if *smaller_than < MUCH => Size::Little,
+        _ => Size::Unclear,
+    }
+}
+
+/// What one layer takes more than another, with the words for it.
+fn compared(with: &Row, without: &Row, together: Together) -> (Size, String) {
+    let verdict = with.against(without, together).verdict;
+    (size(&verdict), format!("{} against {}: {}", with.label(), without.label(), in_words(&verdict)))
+}
+
+fn cannot(why: &str) -> (Answer, String) {
+    (Answer::CannotTell, why.to_owned())
+}
+
+/// The answer where much supports it, or where little does.
+fn answer(size: Size, supported: Size) -> Answer {
+    match size {
+        Size::Unclear => Answer::CannotTell,
+        size if size == supported => Answer::Supported,
+        _ => Answer::Contradicted,
+    }
+}
+
+fn bound<'a>(rows: &'a Rows<'a>, layer: &str) -> Option<&'a Row<'a>> {
+    rows.find(layer, rows.cpu(), true).filter(|row| row.cpu.is_some())
+}
+
+const NO_KERNEL: &str = "no kernel thread was timed with interrupts and without";
+
+fn interrupts_take_much(rows: &Rows, together: Together) -> (Answer, String) {
+    let (Some(with), Some(without)) = (bound(rows, "kernel"), rows.without_interrupts("kernel")) else {
+        return cannot(NO_KERNEL);
+    };
+    let (size, why) = compared(with, without, together);
+    (answer(size, Size::Much), why)
+}
+
+/// The layer in which migration is told best: a kernel thread, as published, else a user program.
+fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, String) {
+    let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
+    let Some((free, bound)) = of("kernel").or_else(|| of("user")) else {
+        return cannot("no layer was timed bound to a CPU and not bound");
+    };
+    let (size, why) = compared(free, bound, together);
+    match free.rate("migrations_per_s") {
+        Some(rate) if rate > 0.0 => (answer(size, Size::Much), format!("{why}, with {rate:.2} migrations/s")),
+        Some(_) => cannot(&format!("it was never moved while nothing bound it ({why})")),
+        None => {
+            cannot(&format!("the kernel does not count migrations, so the cost may be another's ({why})"))
+        }
+    }
+}
+
+/// A guest and what it is held against, without interrupts where both were timed so.
+fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Option<(&'a Row<'a>, &'a Row<'a>)> {
+    let quiet = || Some((rows.without_interrupts("guest kernel")?, rows.without_interrupts("kernel")?));
+    let kernel = || Some((bound(rows, "guest kernel")?, bound(rows, "kernel")?));
+    let user = || Some((bound(rows, "guest user")?, bound(rows, "user")?));
+    quiet().or_else(kernel).or_else(user)
+}
+
+fn hypervisor_takes_little(rows: &Rows, together: Together) -> (Answer, String) {
+    let Some((guest, host)) = guest_and_host(rows) else { return cannot("no guest was timed") };
+    let (size, why) = compared(guest, host, together);
+    (answer(size, Size::Little), why)
+}
+
+fn guests_suffer(rows: &Rows, together: Together) -> (Answer, String) {
+    let (Some(with), Some(without)) = (bound(rows, "guest kernel"), rows.without_interrupts("guest kernel"))
+    else {
+        return cannot("no guest's kernel was timed with interrupts of its own and without");
+    };
+    let (interrupts, why) = compared(with, without, together);
+    let Some(free) = rows.find("guest kernel", None, true) else {
+        let answer = if interrupts == Size::Little { Answer::Contradicted } else { Answer::CannotTell };
+        return (answer, format!("{why}; no guest was timed that is free to be moved"));
+    };
+    let (migration, more) = compared(free, with, together);
+    let answer = match (interrupts, migration) {
+        (Size::Much, Size::Much) => Answer::Supported,
+        (Size::Little, _) | (_, Size::Little) => Answer::Contradicted,
+        _ => Answer::CannotTell,
+    };
+    (answer, format!("{why}; {more}"))
+}
+
+/// Whether being free to move, with interrupts, costs a kernel thread more than a user program; portion by portion.
+fn kernel_suffers_more(rows: &Rows, together: Together) -> (Answer, String) {
+    let of = |layer| Some((rows.find(layer, None, true)?, bound(rows, layer)?));
+    let (Some((kernel_free, kernel)), Some((user_free, user))) = (of("kernel"), of("user")) else {
+        return cannot("kernel thread and user program were not both timed bound to a CPU and not bound");
+    };
+    let ratio = |(free, bound): (f64, f64)| free / bound;
+    let pairs = kernel_free.beside(kernel).map(ratio).zip(user_free.beside(user).map(ratio));
+    let gain = more(pairs, together);
+    let why = format!(
+        "not being bound takes a kernel thread {} more than a user program, by the portions",
+        percent(gain.less_by)
+    );
+    match (&gain.verdict, gain.interval) {
+        (Verdict::Costs { .. }, Some((low, _))) if low > 0.0 => (Answer::Supported, why),
+        (Verdict::Costs { .. }, _) => (Answer::Contradicted, why),
+        (Verdict::NotResolved { smaller_than }, _) if *smaller_than < MUCH => (
+            Answer::Contradicted,
+            format!("no difference resolved (smaller than {})", percent(*smaller_than)),
+        ),
+        _ => cannot("too noisy to tell them apart"),
+    }
+}
+
+fn system_takes_more_than_hypervisor(rows: &Rows, together: Together) -> (Answer, String) {
+    let Some((guest, host)) = guest_and_host(rows) else { return cannot("no guest was timed") };
+    let Some(line_speed) = rows.without_interrupts("kernel") else {
+        return cannot(
+            "no kernel thread was timed without interrupts, which the operating system is held against",
+        );
+    };
+    let Some(user) = bound(rows, "user") else { return cannot("no user program was timed bound to a CPU") };
+    let (hypervisor, of_the_guest) = compared(guest, host, together);
+    let (system, of_the_system) = compared(user, line_speed, together);
+    let answer = match (hypervisor, system) {
+        (Size::Little, Size::Much) => Answer::Supported,
+        (Size::Much, _) | (_, Size::Little) => Answer::Contradicted,
+        _ => Answer::CannotTell,
+    };
+    (answer, format!("{of_the_guest}; {of_the_system}"))
+}

@@ -1,0 +1,40 @@
+//! What layers of the machine cost that were timed in turn with the same bytes: steps in which one thing differs, the
+//! noise floor beside them, and the conclusions of the published comparison held against these figures.
+
+mod claims;
+mod rows;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use record::diagnosis::{Layer, Overhead};
+
+use crate::gain::Gain;
+use crate::layers::AGAIN;
+use crate::reading::Reading;
+use rows::{Rows, Together};
+
+/// Steps, floor and conclusions. `None` where no layers were timed in turn; figures that others published are single
+/// ones, from which no interval follows.
+pub fn overhead(reading: &Reading, layers: &[Layer]) -> Option<Overhead> {
+    let rows = Rows::of(reading);
+    let fastest = layers.iter().find(|layer| layer.layer != AGAIN).filter(|_| !rows.0.is_empty())?;
+    let line_speed = rows.0.iter().find(|row| crate::figures::place(row.m) == fastest.from)?.label();
+    let comparisons = steps::comparisons(&rows);
+    let itself = itself(&rows, comparisons).map(Gain::as_floor);
+    let together = Together { comparisons, floor: itself.as_ref().and_then(|gain| gain.floor) };
+    let floor = itself.map(|gain| gain.verdict);
+    let floor_says = match &floor {
+        Some(verdict) => format!("A layer against itself: {}.", steps::in_words(verdict)),
+        None => "No layer was timed twice, so how much of a step is noise is not known.".to_owned(),
+    };
+    let claims = claims::claims(&rows, together, floor.as_ref());
+    Some(Overhead { line_speed, floor, floor_says, steps: steps::steps(&rows, together), claims })
+}
+
+/// What comes out when a layer is compared with itself.
+fn itself(rows: &Rows, comparisons: usize) -> Option<Gain> {
+    let again = rows.0.iter().find(|row| row.layer == AGAIN)?;
+    let first = rows.find("user", again.cpu, true)?;
+    Some(again.against(first, Together { comparisons, floor: None }))
+}

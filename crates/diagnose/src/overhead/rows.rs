@@ -1,0 +1,114 @@
+//! Layers that were timed in turn, each with its portions, so that two of them can be held against each other.
+
+use record::Measurement;
+
+use crate::gain::{Gain, Scale, gain};
+use crate::layers::{AGAIN, label};
+use crate::reading::Reading;
+
+/// One layer.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// Its figure.
+    pub m: &'a Measurement,
+    /// `user`, `kernel`, `guest user`…
+    pub layer: &'a str,
+    /// The CPU that it is bound to; `None` where it is not.
+    pub cpu: Option<u64>,
+    /// Whether interrupts reach it.
+    pub interrupts: bool,
+    /// Cycles of each portion, in the order in which they were run.
+    portions: Vec<f64>,
+}
+
+/// What a comparison is made beside.
+#[derive(Clone, Copy, Debug)]
+pub struct Together {
+    /// So many comparisons are made together.
+    pub comparisons: usize,
+    /// How much a layer differs from itself: no smaller difference is resolved.
+    pub floor: Option<f64>,
+}
+
+/// Every layer of a record.
+#[derive(Clone, Debug)]
+pub struct Rows<'a>(pub Vec<Row<'a>>);
+
+impl<'a> Row<'a> {
+    fn of(m: &'a Measurement) -> Option<Self> {
+        let portions = m.detail.get("portions")?.as_array()?.iter().filter_map(|cycles| cycles.as_f64());
+        let portions: Vec<f64> = portions.collect();
+        let bound = m.place.word("bound")?;
+        (!portions.is_empty()).then(|| Self {
+            m,
+            layer: m.place.word("layer").unwrap_or_default(),
+            cpu: bound.strip_prefix("cpu ").and_then(|cpu| cpu.parse().ok()),
+            interrupts: m.place.word("interrupts") != Some("off"),
+            portions,
+        })
+    }
+
+    /// Its name for people.
+    pub fn label(&self) -> String {
+        label(self.m)
+    }
+
+    /// How often something was counted beside it in a second.
+    pub fn rate(&self, count: &str) -> Option<f64> {
+        self.m.detail.get(count)?.as_f64()
+    }
+
+    /// What this layer takes more than `other`, from the portions that both ran in turn.
+    pub fn against(&self, other: &Row, together: Together) -> Gain {
+        more(self.beside(other), together)
+    }
+
+    /// Portions of this layer and the other, in turn.
+    pub fn beside<'b>(&'b self, other: &'b Row) -> impl Iterator<Item = (f64, f64)> + 'b {
+        self.portions.iter().copied().zip(other.portions.iter().copied())
+    }
+}
+
+/// What the first of each pair takes more than the second: a share of the second, in [`Gain::less_by`] and the verdict.
+pub fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> Gain {
+    use record::statistics::Verdict;
+    // Less by a share of what it was, from the second to the first, is more by that share with the sign turned.
+    let pairs: Vec<(f64, f64)> = pairs.map(|(with, without)| (without, with)).collect();
+    let mut gain = gain(&pairs, Scale::Ratio, together.comparisons, together.floor);
+    let turned = |(low, high): (f64, f64)| (-high, -low);
+    gain.less_by = -gain.less_by;
+    gain.interval = gain.interval.map(turned);
+    if let Verdict::Costs { share, interval } = &mut gain.verdict {
+        (*share, *interval) = (-*share, turned(*interval));
+    }
+    gain
+}
+
+impl<'a> Rows<'a> {
+    /// The layers of a record that were timed in turn: those with portions.
+    pub fn of(reading: &Reading<'a>) -> Self {
+        Self(reading.of("layer.time").filter_map(Row::of).collect())
+    }
+
+    /// The layer of this name, bound to that CPU or not bound, with interrupts or without.
+    pub fn find(&self, layer: &str, cpu: Option<u64>, interrupts: bool) -> Option<&Row<'a>> {
+        self.0.iter().find(|row| row.layer == layer && row.cpu == cpu && row.interrupts == interrupts)
+    }
+
+    /// The CPU that layers are bound to: that of the layer which is run twice, else the first that is named.
+    pub fn cpu(&self) -> Option<u64> {
+        let again = self.0.iter().find(|row| row.layer == AGAIN).and_then(|row| row.cpu);
+        again.or_else(|| self.0.iter().find_map(|row| row.cpu))
+    }
+
+    /// A kernel thread or a guest's kernel without interrupts, wherever it is bound.
+    pub fn without_interrupts(&self, layer: &str) -> Option<&Row<'a>> {
+        self.0.iter().find(|row| row.layer == layer && !row.interrupts)
+    }
+
+    /// User mode, on another CPU than the one that layers are bound to.
+    pub fn elsewhere(&self) -> Option<&Row<'a>> {
+        let cpu = self.cpu();
+        self.0.iter().find(|row| row.layer == "user" && row.cpu.is_some() && row.cpu != cpu)
+    }
+}

@@ -1,0 +1,133 @@
+//! Steps between two layers in which one thing differs, and what the cost of each would mean for what was counted.
+
+use record::diagnosis::LayerStep;
+use record::statistics::Verdict;
+use record::units::{figure, percent, significant};
+
+use super::rows::{Row, Rows, Together};
+use crate::layers::REAL_TIME;
+
+/// No interrupt takes longer from the CPU that it comes to, its softirqs included: what costs more is something else.
+const LONGEST_INTERRUPT: f64 = 100e-6;
+
+/// What a step's cost is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Events {
+    Interrupts,
+    Switches,
+    Migrations,
+    None,
+}
+
+impl Events {
+    /// Their name in the details, and for people.
+    fn words(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Events::Interrupts => Some(("interrupts_per_s", "interrupts")),
+            Events::Switches => Some(("involuntary_switches_per_s", "involuntary switches")),
+            Events::Migrations => Some(("migrations_per_s", "migrations")),
+            Events::None => None,
+        }
+    }
+}
+
+/// A step that could be made.
+struct Pair<'a> {
+    what: String,
+    with: &'a Row<'a>,
+    without: &'a Row<'a>,
+    events: Events,
+}
+
+/// What two layers cost that differ in one thing, for all of them that were timed.
+pub fn steps<'a>(rows: &'a Rows<'a>, together: Together) -> Vec<LayerStep> {
+    pairs(rows).iter().map(|pair| step(pair, together)).collect()
+}
+
+/// How many comparisons are made together, that of a layer with itself among them.
+pub fn comparisons(rows: &Rows) -> usize {
+    pairs(rows).len() + 1
+}
+
+fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
+    let cpu = rows.cpu();
+    let mut pairs = Vec::new();
+    let mut add = |what: &str, with: Option<&'a Row<'a>>, without: Option<&'a Row<'a>>, events| {
+        if let (Some(with), Some(without)) = (with, without) {
+            pairs.push(Pair { what: what.to_owned(), with, without, events });
+        }
+    };
+    let bound = |layer: &str| rows.find(layer, cpu, true).filter(|row| row.cpu.is_some());
+    let free = |layer: &str| rows.find(layer, None, true);
+    add("not bound to a CPU", free("user"), bound("user"), Events::Migrations);
+    if let (Some(other), Some(here)) = (rows.elsewhere().and_then(|row| row.cpu), cpu) {
+        let what = format!("on CPU {other} instead of CPU {here}");
+        add(&what, rows.elsewhere(), bound("user"), Events::Interrupts);
+    }
+    add("other tasks on its CPU", bound("user"), bound(REAL_TIME), Events::Switches);
+    add("kernel thread not bound to a CPU", free("kernel"), bound("kernel"), Events::Migrations);
+    add("interrupts", bound("kernel"), rows.without_interrupts("kernel"), Events::Interrupts);
+    add("user mode instead of a kernel thread", bound("user"), bound("kernel"), Events::None);
+    add("hypervisor: guest user mode", bound("guest user"), bound("user"), Events::None);
+    let guest_kernel = bound("guest kernel");
+    add("hypervisor: guest kernel mode", guest_kernel, bound("kernel").or(bound("user")), Events::None);
+    pairs
+}
+
+fn step(pair: &Pair, together: Together) -> LayerStep {
+    let gain = pair.with.against(pair.without, together);
+    LayerStep {
+        what: pair.what.clone(),
+        without: pair.without.label(),
+        with: pair.with.label(),
+        rounds: gain.rounds as u64,
+        says: in_words(&gain.verdict),
+        each: each(pair, &gain.verdict),
+        verdict: gain.verdict,
+    }
+}
+
+/// A verdict about a step in words.
+pub fn in_words(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Costs { share, interval: (low, high) } if *share >= 0.0 => {
+            format!("costs {} [{} – {}]", percent(*share), percent(*low), percent(*high))
+        }
+        Verdict::Costs { share, interval: (low, high) } => {
+            format!("saves {} [{} – {}]", percent(-share), percent(-high), percent(-low))
+        }
+        Verdict::NotResolved { smaller_than } => {
+            format!("no difference resolved (smaller than {})", percent(*smaller_than))
+        }
+        Verdict::TooNoisy { rounds_needed: Some(more) } => {
+            format!("too noisy to tell; {more} portions more would do")
+        }
+        Verdict::TooNoisy { rounds_needed: None } => "too noisy to tell".to_owned(),
+        Verdict::NotMeasurable { reason } => format!("not measurable: {reason}"),
+    }
+}
+
+/// What the cost means for each of the events beside it.
+fn each(pair: &Pair, verdict: &Verdict) -> Option<String> {
+    let (count, word) = pair.events.words()?;
+    let (with, without) = (pair.with.rate(count)?, pair.without.rate(count)?);
+    let counted = format!("{} {word}/s with it, {} without", significant(with), significant(without));
+    let Verdict::Costs { share, .. } = verdict else { return Some(counted) };
+    // Of one second without it: events with it come in 1 + share seconds.
+    let more = with * (1.0 + share) - without;
+    if *share <= 0.0 {
+        return Some(counted);
+    }
+    if more <= 0.0 {
+        return Some(format!("{counted}: not what costs this"));
+    }
+    let seconds = share / more;
+    let each = figure(seconds * 1e9, "ns");
+    if pair.events == Events::Interrupts && seconds > LONGEST_INTERRUPT {
+        return Some(format!(
+            "{counted}: {each} each, which no interrupt takes ({} at most): something else costs this",
+            figure(LONGEST_INTERRUPT * 1e9, "ns")
+        ));
+    }
+    Some(format!("{counted}: {each} each"))
+}

@@ -1,0 +1,181 @@
+use record::diagnosis::{Answer, LayerStep, Overhead};
+use record::statistics::Verdict;
+use record::{Measurement, Record, Where};
+use serde_json::json;
+
+use crate::reading::Reading;
+use crate::samples::machine;
+
+/// A layer with 64 portions that take so many cycles each, up to 1 in 10,000 more; and what was counted beside it.
+fn timed(
+    record: &mut Record,
+    layer: &str,
+    bound: &str,
+    interrupts: &str,
+    cycles: f64,
+    counts: &[(&'static str, f64)],
+) {
+    let place = Where::new().with("layer", layer).with("bound", bound).with("interrupts", interrupts);
+    let mut state = 0x9e37_79b9_7f4a_7c15u64 ^ (record.measurements.len() as u64 * 77 + 1);
+    let mut chance = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % 1000) as f64 * 1e-7
+    };
+    let portions: Vec<f64> = (0..64).map(|_| cycles * (1.0 + chance())).collect();
+    let passes = portions.chunks(16).map(|pass| pass.iter().sum()).collect();
+    let mut m = Measurement::new("layer.time", place, passes).with_detail("portions", json!(portions));
+    for (name, count) in counts {
+        m = m.with_detail(name, *count);
+    }
+    record.measurements.push(m);
+}
+
+fn overhead(record: &Record) -> Option<Overhead> {
+    let reading = Reading::new(record);
+    super::overhead(&reading, &crate::layers::layers(&reading))
+}
+
+/// The rows of a user program on CPU 1, of which some are slower.
+fn users(free: f64, migrations: f64, elsewhere: f64, interrupts: f64) -> Record {
+    let mut record = machine(4);
+    timed(&mut record, "user", "none", "on", 1e7 * free, &[("migrations_per_s", migrations)]);
+    timed(&mut record, "user", "cpu 1", "on", 1e7, &[("interrupts_per_s", 250.0), ("migrations_per_s", 0.0)]);
+    timed(&mut record, "user again", "cpu 1", "on", 1e7, &[("interrupts_per_s", 251.0)]);
+    timed(&mut record, "user", "cpu 0", "on", 1e7 * elsewhere, &[("interrupts_per_s", interrupts)]);
+    record
+}
+
+fn step(overhead: &Overhead, what: &str) -> LayerStep {
+    let found = overhead.steps.iter().find(|step| step.what.starts_with(what));
+    found.unwrap_or_else(|| panic!("{what}: {:?}", overhead.steps)).clone()
+}
+
+fn answers(record: &Record) -> Vec<Answer> {
+    overhead(record).unwrap().claims.iter().map(|claim| claim.answer).collect()
+}
+
+#[test]
+fn interrupts_that_cost_are_held_against_how_many_there_were() {
+    let found = overhead(&users(1.0, 0.0, 1.05, 10_250.0)).unwrap();
+    let told = step(&found, "on CPU 0 instead of CPU 1");
+    assert!(matches!(told.verdict, Verdict::Costs { share, .. } if (share - 0.05).abs() < 1e-3), "{told:?}");
+    // 5 % over 10,512 interrupts more in 1.05 s.
+    let each = told.each.unwrap();
+    assert!(each.starts_with("10250 interrupts/s with it, 250 without: 4.7"), "{each}");
+    assert!(each.ends_with(" µs each"), "{each}");
+    assert_eq!(told.rounds, 64);
+    assert!(matches!(found.floor, Some(Verdict::NotResolved { smaller_than }) if smaller_than < 0.002));
+    assert!(found.line_speed.starts_with("user, "), "{}", found.line_speed);
+}
+
+#[test]
+fn a_cost_that_so_few_interrupts_cannot_make_is_called_so() {
+    let found = overhead(&users(1.0, 0.0, 1.05, 350.0)).unwrap();
+    let each = step(&found, "on CPU 0").each.unwrap();
+    assert!(each.contains("which no interrupt takes (100 µs at most): something else costs this"), "{each}");
+    let found = overhead(&users(1.0, 0.0, 1.05, 100.0)).unwrap();
+    assert!(step(&found, "on CPU 0").each.unwrap().ends_with("not what costs this"));
+}
+
+#[test]
+fn a_migrating_program_supports_the_claim_and_one_that_stays_says_nothing() {
+    let moved = users(1.06, 90.0, 1.0, 250.0);
+    assert_eq!(answers(&moved)[1], Answer::Supported);
+    assert_eq!(answers(&users(1.004, 90.0, 1.0, 250.0))[1], Answer::Contradicted);
+    assert_eq!(answers(&users(1.06, 0.0, 1.0, 250.0))[1], Answer::CannotTell);
+    let told = step(&overhead(&moved).unwrap(), "not bound to a CPU");
+    assert!(told.says.starts_with("costs 6.0"), "{told:?}");
+    assert!(told.each.unwrap().contains("90.0 migrations/s with it, 0 without"));
+}
+
+#[test]
+fn a_machine_on_which_a_layer_differs_from_itself_tells_nothing() {
+    let mut record = users(1.06, 90.0, 1.0, 250.0);
+    let again = &mut record.measurements[2].detail;
+    let noisy: Vec<f64> = (0..64).map(|n| 1e7 * if n % 2 == 0 { 0.96 } else { 1.05 }).collect();
+    again.insert("portions", json!(noisy));
+    let claims = overhead(&record).unwrap().claims;
+    assert_eq!(claims[1].answer, Answer::CannotTell);
+    assert!(
+        claims[1].why.starts_with("a layer against itself: no difference resolved (smaller than "),
+        "{claims:?}"
+    );
+}
+
+#[test]
+fn conclusions_about_layers_that_were_not_timed_are_left_open() {
+    let answers = answers(&users(1.06, 90.0, 1.0, 250.0));
+    assert_eq!([answers[0], answers[2], answers[3], answers[4], answers[5]], [Answer::CannotTell; 5]);
+}
+
+/// The published machine's proportions, as if its passes had been taken in turn.
+fn published() -> Record {
+    let mut record = users(1.0937, 5.0, 1.0, 250.0);
+    record.measurements.clear();
+    for (layer, bound, interrupts, cycles) in [
+        ("kernel", "none", "on", 1_508_746_974.0),
+        ("kernel", "cpu 1", "on", 1_434_743_820.0),
+        ("kernel", "none", "off", 1_345_530_254.0),
+        ("user", "none", "on", 1_471_545_419.0),
+        ("user", "cpu 1", "on", 1_492_132_357.0),
+        ("guest kernel", "none", "on", 1_535_383_348.0),
+        ("guest kernel", "cpu 1", "on", 1_462_007_863.0),
+        ("guest kernel", "none", "off", 1_359_371_000.0),
+    ] {
+        timed(&mut record, layer, bound, interrupts, cycles / 16.0, &[("migrations_per_s", 5.0)]);
+    }
+    record
+}
+
+#[test]
+fn the_published_figures_support_the_published_conclusions() {
+    let found = overhead(&published()).unwrap();
+    for claim in &found.claims {
+        assert_eq!(claim.answer, Answer::Supported, "{claim:?}");
+    }
+    assert_eq!(found.line_speed, "kernel, not bound, interrupts off");
+    assert_eq!(found.floor, None);
+    let interrupts = step(&found, "interrupts");
+    assert!(matches!(interrupts.verdict, Verdict::Costs { share, .. } if (share - 0.0663).abs() < 1e-3));
+}
+
+#[test]
+fn figures_that_say_the_contrary_contradict() {
+    let mut record = published();
+    record.measurements.clear();
+    for (layer, bound, interrupts, cycles) in [
+        ("kernel", "none", "on", 1.001e7),
+        ("kernel", "cpu 1", "on", 1.0005e7),
+        ("kernel", "none", "off", 1e7),
+        ("user", "none", "on", 1.002e7),
+        ("user", "cpu 1", "on", 1.0006e7),
+        ("guest kernel", "cpu 1", "on", 1.31e7),
+        ("guest kernel", "none", "off", 1.3e7),
+    ] {
+        timed(&mut record, layer, bound, interrupts, cycles, &[("migrations_per_s", 5.0)]);
+    }
+    for claim in overhead(&record).unwrap().claims {
+        assert_eq!(claim.answer, Answer::Contradicted, "{claim:?}");
+    }
+}
+
+#[test]
+fn single_figures_have_no_steps() {
+    let mut record = machine(4);
+    let place = Where::new().with("layer", "user").with("bound", "none");
+    record.measurements.push(Measurement::new("layer.time", place, vec![1e9]));
+    assert_eq!(overhead(&record), None);
+    assert_eq!(overhead(&machine(1)), None);
+}
+
+#[test]
+fn damaged_portions_are_no_panic() {
+    for portions in [json!([]), json!("x"), json!([null, "x"]), json!([0, -1, 1e308])] {
+        let mut record = users(1.0, 1.0, 1.0, 1.0);
+        record.measurements[0].detail.insert("portions", portions);
+        record.measurements[1].detail.insert("interrupts_per_s", json!("many"));
+        let _ = overhead(&record);
+    }
+}

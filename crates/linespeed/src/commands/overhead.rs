@@ -1,0 +1,179 @@
+//! `linespeed overhead`: one routine in each layer of the machine, in turn, and what the steps between them cost.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use machine::Root;
+use measure::Progress;
+use measure::context::lead_cpu;
+use measure::layers::{self, Effort, Failure as Missing, How, LayerName, PORTIONS, Ticks, User, guest};
+use record::{CpuList, Ended, Machine, Record};
+use report::terminal;
+
+use super::new_record;
+use super::quiet::turned;
+use crate::failure::Failure;
+use crate::options::{Options, Overhead};
+use crate::progress::Shown;
+use crate::{files, output, signals};
+
+/// Seconds that it all may take, by depth; a slow CPU makes the fewest passes that say something all the same.
+const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
+
+/// Times the layers and reports.
+pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
+    let stop = signals::install();
+    let began = Instant::now();
+    let root = Root::live();
+    // Wrong usage is said before anything is turned.
+    let cpus = usable(options)?;
+    let found = machine::inspect(&root);
+    let cpu = chosen(overhead, &found.machine, &cpus)?;
+    let turned = turned::for_measuring(options)?;
+    let mut record = new_record();
+    let destination = super::run::destination(options, &found.machine, &record)?;
+    let (quick, normal, full) = SECONDS;
+    let seconds = options.measuring.depth().pick(quick, normal, full);
+    let effort = overhead.rounds.map_or(Effort::Seconds(seconds), |rounds| Effort::Rounds(rounds as usize));
+    let ticks = Ticks::calibrate();
+    let (mut layers, mut missing) = user_layers(&found.machine, &cpus, cpu, ticks);
+    let hypervisor = found.machine.virtualization.hypervisor.as_deref();
+    let guests = guest::find(Path::new(guest::PATH), cpu, hypervisor, ticks);
+    let kvm = guests.kind;
+    let (rows, absent) = guests.layers(cpu);
+    layers.extend(rows);
+    missing.extend(absent);
+    let mut progress = Shown::new(&options.out, seconds);
+    progress.begin("overhead", seconds);
+    let taken = layers::take_turns(layers, effort, stop, &mut |done, all| {
+        progress.at(done as f64 / all as f64);
+        if options.out.verbose && done.is_multiple_of(PORTIONS) {
+            output::complain(&format!(
+                "pass {} of {} of each layer is done",
+                done / PORTIONS,
+                all / PORTIONS
+            ));
+        }
+    });
+    progress.end();
+    progress.finish();
+    record.conditions.knobs = turned::knobs(turned.as_ref());
+    record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
+    drop(turned);
+    let mut taken = taken.map_err(Failure::Cannot)?;
+    taken.missing.extend(missing);
+    record.conditions.before = found.snapshot;
+    record.machine = found.machine;
+    record.measurements = layers::measurements(&taken);
+    for figure in &mut record.measurements {
+        if figure.place.word("layer").is_some_and(|layer| layer.starts_with("guest")) {
+            figure.detail.insert("kvm", kvm.word().into());
+        }
+    }
+    record.coverage = layers::coverage(&taken);
+    record.coverage.extend(found.coverage);
+    if let Some(signal) = taken.interrupted {
+        record.ended = Ended::Interrupted { signal };
+    }
+    record.seconds = Some((began.elapsed().as_secs_f64() * 100.0).round() / 100.0);
+    record.diagnosis = diagnose::diagnose(&record);
+    if record.measurements.is_empty() && taken.interrupted.is_none() {
+        return Err(Failure::Cannot(nothing(&taken.missing)));
+    }
+    deliver(options, &record, destination)?;
+    Ok(taken.interrupted.map_or(0, |signal| 128u8.wrapping_add(signal as u8)))
+}
+
+/// CPUs on which a program that is not bound may run.
+fn usable(options: &Options) -> Result<CpuList, Failure> {
+    let allowed = measure::pin::allowed();
+    match (&options.measuring.cpus, &allowed) {
+        (Some(wanted), Some(allowed)) => super::run::check_cpus(wanted, allowed).map(|()| wanted.clone()),
+        (wanted, allowed) => Ok(wanted.clone().or(allowed.clone()).unwrap_or_default()),
+    }
+}
+
+/// The CPU that layers are bound to.
+fn chosen(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<u32, Failure> {
+    match overhead.cpu {
+        Some(cpu) if cpus.contains(cpu) => Ok(cpu),
+        Some(cpu) => {
+            Err(Failure::Usage(format!("--cpu {cpu}: this process may not use that CPU; it may use {cpus}")))
+        }
+        None => lead_cpu(machine, cpus)
+            .or_else(|| cpus.iter().last())
+            .ok_or_else(|| Failure::Cannot("no CPU may be used".to_owned())),
+    }
+}
+
+/// The ways in which a user program can run here, and those in which it cannot.
+fn user_layers(machine: &Machine, cpus: &CpuList, cpu: u32, ticks: Ticks) -> (guest::Rows, guest::Missing) {
+    let mut ways = vec![How::Unbound(cpus.clone()), How::Bound(cpu), How::Again(cpu)];
+    let (mut layers, mut missing): (guest::Rows, guest::Missing) = (Vec::new(), Vec::new());
+    match beside(machine, cpus, cpu) {
+        Ok(other) => ways.push(How::Bound(other)),
+        Err((other, why)) => missing.push((How::Bound(other).name(), why)),
+    }
+    ways.push(How::RealTime(cpu));
+    for how in ways {
+        let name = how.name();
+        match User::start(how, ticks) {
+            Ok(layer) => layers.push(Box::new(layer)),
+            Err(why) => missing.push((name, why)),
+        }
+    }
+    (layers, missing)
+}
+
+/// Another CPU beside the one that is chosen: the first, which mostly has the most interrupts. One of another kind would
+/// differ in more than them.
+fn beside(machine: &Machine, cpus: &CpuList, cpu: u32) -> Result<u32, (u32, Missing)> {
+    let kind = |id: u32| machine.cpu(id).map(|cpu| (cpu.kind.clone(), cpu.capacity));
+    let alike = |other: &u32| *other != cpu && kind(*other) == kind(cpu);
+    if let Some(other) = cpus.iter().find(alike) {
+        return Ok(other);
+    }
+    let first = cpus.iter().find(|other| *other != cpu);
+    Err(match first {
+        Some(other) => (
+            other,
+            Missing::new(format!("it is of another kind than CPU {cpu}, so more than interrupts differs")),
+        ),
+        None => (
+            u32::from(cpu == 0),
+            Missing::new("there is no other CPU that this process may use")
+                .with_remedy("allow it more than one CPU (taskset, --cpus, the container's CPU set)"),
+        ),
+    })
+}
+
+/// Why no layer ran at all.
+fn nothing(missing: &[(LayerName, Missing)]) -> String {
+    let why = |(name, failure): &(LayerName, Missing)| {
+        let remedy = failure.remedy.as_ref().map_or(String::new(), |remedy| format!(" ({remedy})"));
+        format!("{name}: {}{remedy}", failure.reason)
+    };
+    format!("no layer could be timed: {}", missing.iter().map(why).collect::<Vec<_>>().join("; "))
+}
+
+/// Writes the record and prints the table.
+fn deliver(options: &Options, record: &Record, destination: Option<PathBuf>) -> Result<(), Failure> {
+    let json = record.to_json();
+    let Some(destination) = destination else { return output::print(&json) };
+    let mut text = String::new();
+    if !options.out.quiet_output {
+        text = terminal::overhead(record, &output::style(&options.out));
+    }
+    // What was measured is shown even when it could not be stored.
+    match files::write_or_rescue(&destination, options.out.output.is_some(), &json) {
+        Ok(path) if !text.is_empty() => {
+            text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&path)));
+            output::print(&text)
+        }
+        Ok(_) => Ok(()),
+        Err(failure) => {
+            output::print(&text)?;
+            Err(failure)
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Costs put into single steps of `linespeed overhead`: interrupts of a known rate on one CPU, and a thread that is moved
+//! again and again. The step must show what the same routine shows with and without the cost in turn.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kernels::primes;
+use record::Record;
+use record::diagnosis::LayerStep;
+use record::statistics::Verdict;
+
+use crate::cpus::allowed;
+use crate::disturbance::Watch;
+use crate::support::confine::Confine;
+use crate::support::{linespeed, skipped};
+use crate::trial::{one_at_a_time, record_of, wanted};
+use crate::worker::Worker;
+
+/// A timer that comes so often, and takes the CPU for so long each time.
+const PERIOD_NS: i64 = 100_000;
+const BURN: Duration = Duration::from_micros(5);
+/// A thread is moved so often.
+const MOVE: Duration = Duration::from_millis(10);
+/// A step's cost may differ by so much from what the routine itself shows: a point of per cent.
+const AGREEMENT: f64 = 0.01;
+/// So often it is tried before it counts as not found.
+const ATTEMPTS: usize = 5;
+/// Rounds of without, with, with, without before and after linespeed.
+const ROUNDS: usize = 4;
+const ROUND: Duration = Duration::from_millis(300);
+
+/// Real-time priority for the calling thread; `false` where it is not allowed.
+fn real_time(priority: i32) -> bool {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: the parameters outlive the call.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0 }
+}
+
+/// Takes the CPU at every beat of a timer, for ever.
+fn timer_load() -> impl FnMut() -> f64 {
+    || {
+        assert!(real_time(50), "{}", std::io::Error::last_os_error());
+        let every = libc::timespec { tv_sec: 0, tv_nsec: PERIOD_NS };
+        let beat = libc::itimerspec { it_interval: every, it_value: every };
+        // SAFETY: the timer and the buffer outlive the calls; a null old value is allowed.
+        unsafe {
+            let timer = libc::timerfd_create(libc::CLOCK_MONOTONIC, 0);
+            assert_eq!(libc::timerfd_settime(timer, 0, &beat, std::ptr::null_mut()), 0);
+            loop {
+                let mut beats = [0u8; 8];
+                libc::read(timer, beats.as_mut_ptr().cast(), beats.len());
+                let from = Instant::now();
+                while from.elapsed() < BURN {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+    }
+}
+
+/// Portions of the routine in a second.
+fn portions() -> f64 {
+    let (began, mut done) = (Instant::now(), 0u32);
+    while began.elapsed() < ROUND {
+        std::hint::black_box(primes::count(900_000, 900_100));
+        done += 1;
+    }
+    f64::from(done) / began.elapsed().as_secs_f64()
+}
+
+/// What the cost takes of the time without it, by rounds without, with, with, without.
+fn shown(mut work: impl FnMut(bool) -> f64) -> Vec<f64> {
+    (0..ROUNDS)
+        .map(|_| {
+            let [free, held, again, last] = [false, true, true, false].map(|with| work(with).ln());
+            ((free + last - held - again) / 2.0).exp() - 1.0
+        })
+        .collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn step(record: &Record, what: &str) -> LayerStep {
+    let overhead = record.diagnosis.overhead.as_ref().expect("layers were timed in turn");
+    let found = overhead.steps.iter().find(|step| step.what.starts_with(what));
+    found.unwrap_or_else(|| panic!("no step {what:?} in {:?}", overhead.steps)).clone()
+}
+
+/// How often something was counted in a second beside a user program that is bound like this.
+fn rate(record: &Record, bound: &str, count: &str) -> f64 {
+    let all = record.of("layer.time");
+    let user = |m: &&record::Measurement| {
+        m.place.word("layer") == Some("user") && m.place.word("bound") == Some(bound)
+    };
+    all.filter(user).find_map(|m| m.detail.get(count)?.as_f64()).unwrap_or(0.0)
+}
+
+/// Tries it some times: passes when a step shows what the work shows. Where others disturbed each attempt, by the kernel's
+/// account, it is not decided.
+fn agrees(test: &str, what: &str, mut attempt: impl FnMut() -> (Record, f64)) -> Record {
+    let mut told = Vec::new();
+    let mut undisturbed = false;
+    let mut last = None;
+    for _ in 0..ATTEMPTS {
+        let watch = Watch::begin();
+        let (record, shown) = attempt();
+        let disturbance = watch.seen();
+        let step = step(&record, what);
+        let share = match step.verdict {
+            Verdict::Costs { share, .. } => share,
+            _ => 0.0,
+        };
+        let line = format!(
+            "{what}: {}, {}; the routine shows {:.2} %; {disturbance}",
+            step.says,
+            step.each.unwrap_or_default(),
+            shown * 100.0
+        );
+        let _ = writeln!(std::io::stderr(), "{test}: {line}");
+        if (share - shown).abs() <= AGREEMENT {
+            return record;
+        }
+        undisturbed |= !disturbance.is_too_much();
+        told.push(line);
+        last = Some(record);
+    }
+    assert!(!undisturbed, "the step does not show what the routine shows:\n{}", told.join("\n"));
+    let _ = writeln!(std::io::stderr(), "{test}: NOT DECIDED: others disturbed each attempt");
+    last.expect("there were attempts")
+}
+
+#[test]
+fn interrupts_of_a_known_rate_show_in_their_step() {
+    const TEST: &str = "interrupts_of_a_known_rate_show_in_their_step";
+    if !wanted(TEST) {
+        return;
+    }
+    let _alone = one_at_a_time();
+    let cpus = allowed();
+    let (first, last) = (cpus.iter().next().unwrap(), cpus.iter().last().unwrap());
+    if first == last {
+        return skipped(TEST, "there is one CPU");
+    }
+    if !std::thread::spawn(|| real_time(50)).join().unwrap() {
+        return skipped(TEST, "real-time priority is not allowed");
+    }
+    let load = Worker::default().on_cpu(first).start(timer_load);
+    load.begin();
+    let worker = Worker::default().on_cpu(first).start(|| portions);
+    let mut work = |with: bool| {
+        if with {
+            load.resume()
+        } else {
+            load.pause()
+        }
+        worker.round()
+    };
+    let record = agrees(TEST, &format!("on CPU {first} instead of CPU {last}"), || {
+        let mut costs = shown(&mut work);
+        load.resume();
+        let cpu = last.to_string();
+        let record = record_of(linespeed(["overhead", "--rounds", "6", "--json", "--cpu", &cpu]));
+        costs.extend(shown(&mut work));
+        (record, median(costs))
+    });
+    let here = rate(&record, &format!("cpu {first}"), "interrupts_per_s");
+    let there = rate(&record, &format!("cpu {last}"), "interrupts_per_s");
+    assert!(here > there + 8_000.0, "10,000 a second were made, {here} and {there} counted");
+}
+
+/// Moves a thread from CPU to CPU.
+struct Mover {
+    /// The thread, 0 for none, -1 for the end.
+    target: Arc<AtomicI32>,
+    thread: Option<JoinHandle<()>>,
+}
+
+fn bind(thread: i32, cpus: &record::CpuList) -> bool {
+    let mut mask = [0u64; 16];
+    for cpu in cpus.iter().filter(|cpu| *cpu < 1024) {
+        mask[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+    // SAFETY: the mask outlives the call.
+    unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, size_of_val(&mask), mask.as_ptr()) == 0 }
+}
+
+impl Mover {
+    fn start() -> Self {
+        let target = Arc::new(AtomicI32::new(0));
+        let seen = Arc::clone(&target);
+        let cpus: Vec<u32> = allowed().iter().collect();
+        let thread = std::thread::spawn(move || {
+            for turn in 0usize.. {
+                match seen.load(Ordering::SeqCst) {
+                    0 => {}
+                    -1 => return,
+                    thread => {
+                        bind(thread, &[cpus[turn % cpus.len()]].into_iter().collect());
+                    }
+                }
+                std::thread::sleep(MOVE);
+            }
+        });
+        Self { target, thread: Some(thread) }
+    }
+
+    fn moves(&self, thread: i32) {
+        self.target.store(thread, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Mover {
+    fn drop(&mut self) {
+        self.moves(-1);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// The thread of a linespeed that runs the layer which is not bound.
+fn unbound_layer() -> Option<i32> {
+    let numbers = |folder: &str| -> Vec<i32> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    };
+    let is = |path: String, name: &str| std::fs::read_to_string(path).is_ok_and(|comm| comm.trim() == name);
+    let process = numbers("/proc").into_iter().find(|pid| is(format!("/proc/{pid}/comm"), "linespeed"))?;
+    let all = allowed().to_string();
+    numbers(&format!("/proc/{process}/task")).into_iter().find(|thread| {
+        let status =
+            std::fs::read_to_string(format!("/proc/{process}/task/{thread}/status")).unwrap_or_default();
+        let free = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        is(format!("/proc/{process}/task/{thread}/comm"), "linespeed/layer")
+            && free.map(str::trim) == Some(&all)
+    })
+}
+
+#[test]
+fn a_thread_that_is_moved_every_ten_milliseconds_shows_in_the_migration_step() {
+    const TEST: &str = "a_thread_that_is_moved_every_ten_milliseconds_shows_in_the_migration_step";
+    if !wanted(TEST) {
+        return;
+    }
+    let _alone = one_at_a_time();
+    let cpus = allowed();
+    if cpus.len() < 2 {
+        return skipped(TEST, "there is one CPU");
+    }
+    let mover = Mover::start();
+    // SAFETY: takes nothing.
+    let own = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
+    let mut work = |with: bool| {
+        mover.moves(if with { own } else { 0 });
+        bind(own, &if with { cpus.clone() } else { [cpus.iter().last().unwrap()].into_iter().collect() });
+        let rate = portions();
+        mover.moves(0);
+        bind(own, &cpus);
+        rate
+    };
+    let record = agrees(TEST, "not bound to a CPU", || {
+        let mut costs = shown(&mut work);
+        let over = AtomicI32::new(0);
+        let found = std::thread::scope(|scope| {
+            let finder = scope.spawn(|| {
+                while over.load(Ordering::SeqCst) == 0 {
+                    if let Some(thread) = unbound_layer() {
+                        mover.moves(thread);
+                        return;
+                    }
+                    std::thread::sleep(MOVE);
+                }
+            });
+            let record = record_of(linespeed(["overhead", "--rounds", "6", "--json"]));
+            over.store(1, Ordering::SeqCst);
+            let _ = finder.join();
+            mover.moves(0);
+            record
+        });
+        costs.extend(shown(&mut work));
+        (found, median(costs))
+    });
+    let (free, bound) = (
+        rate(&record, "none", "migrations_per_s"),
+        rate(&record, &format!("cpu {}", cpus.iter().last().unwrap()), "migrations_per_s"),
+    );
+    assert!(free > 30.0 && bound == 0.0, "100 moves a second were made, {free} and {bound} counted");
+}

@@ -1,0 +1,93 @@
+//! `linespeed overhead`: one routine in each layer.
+
+use crate::support::started::Started;
+use crate::support::{beside_others, folder, linespeed, measured, ran, run};
+use record::{Ended, Record};
+
+fn brief(args: &[&str]) -> std::process::Command {
+    linespeed(["overhead", "--rounds", "1"].iter().chain(args))
+}
+
+fn layers(record: &Record) -> Vec<(String, String)> {
+    let word = |m: &record::Measurement, key: &str| m.place.word(key).unwrap_or_default().to_owned();
+    record.of("layer.time").map(|m| (word(m, "layer"), word(m, "bound"))).collect()
+}
+
+#[test]
+fn user_rows_come_with_the_same_bytes_and_the_same_primes() {
+    let record = measured(brief(&["--json"])).succeeds().record();
+    let found = layers(&record);
+    assert!(found.contains(&("user".to_owned(), "none".to_owned())), "{found:?}");
+    for m in record.of("layer.time") {
+        assert_eq!(m.detail["primes"], 78_498, "{m:?}");
+        assert_eq!((&m.detail["crc32"], &m.detail["page_offset"]), {
+            let first = &record.of("layer.time").next().unwrap().detail;
+            (&first["crc32"], &first["page_offset"])
+        });
+        assert_eq!(m.detail["portions"].as_array().unwrap().len(), 16);
+        assert!(m.detail["clock_hz"].as_f64().unwrap() > 1e7);
+        assert!(m.doubt.is_some(), "one pass says nothing of its spread");
+    }
+    let overhead = record.diagnosis.overhead.expect("layers were timed in turn");
+    assert_eq!(overhead.claims.len(), 6);
+    assert!(overhead.steps.iter().any(|step| step.what == "not bound to a CPU"), "{overhead:?}");
+}
+
+#[test]
+fn the_table_is_shown_at_once_and_again_as_text_and_as_a_page() {
+    let folder = folder();
+    let path = folder.path().join("layers.json");
+    let file = path.to_str().unwrap();
+    let mut command = brief(&["--output", file]);
+    command.env("COLUMNS", "80");
+    let text = measured(command).succeeds().stdout;
+    for words in ["One routine in each layer", "user again", "What each step costs", "Published conclusions"]
+    {
+        assert!(text.contains(words), "no {words:?} in:\n{text}");
+    }
+    let wide: Vec<&str> =
+        text.lines().filter(|line| line.chars().count() > 80 && !line.starts_with("Record:")).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    let again = ran(["show", file]).succeeds().stdout;
+    assert!(again.contains("What each step costs") && again.contains("CRC-32"), "{again}");
+    let page = ran(["show", file, "--html"]).succeeds().stdout;
+    assert!(page.contains("What each step costs") && page.contains("Published conclusions"));
+    let compared = ran(["compare", file, file]).succeeds().stdout;
+    assert!(compared.to_lowercase().contains("layer"), "{compared}");
+}
+
+#[test]
+fn wrong_usage_is_said_in_a_line() {
+    run(brief(&["--cpu", "60000"])).fails(2, &["--cpu 60000", "may use"]);
+    ran(["overhead", "--rounds", "0"]).misused(&["--rounds"]);
+    ran(["overhead", "--rounds", "1001"]).misused(&["--rounds", "1000"]);
+    ran(["overhead", "--cpu", "x"]).misused(&["--cpu"]);
+    ran(["overhead", "--fail-on", "note"]).fails(2, &["--fail-on", "means nothing"]);
+    run(brief(&["--cpus", "60000"])).fails(2, &["60000"]);
+    run(brief(&["--output", "/there-is-no-such-folder/x.json"])).fails(3, &["there is no folder"]);
+}
+
+#[test]
+fn a_process_on_one_cpu_has_the_rows_that_need_no_other() {
+    let cpu = measure::pin::allowed().unwrap().iter().last().unwrap().to_string();
+    let record = measured(brief(&["--json", "--cpus", &cpu])).succeeds().record();
+    let bound = format!("cpu {cpu}");
+    let found = layers(&record);
+    assert!(found.iter().all(|(_, on)| *on == bound || on == "none"), "{found:?}");
+    let told = record.coverage.iter().find(|c| c.what.starts_with("overhead (user, bound to CPU"));
+    assert!(told.and_then(|c| c.reason.as_deref()).unwrap_or_default().contains("no other CPU"), "{told:?}");
+}
+
+#[test]
+fn a_signal_keeps_the_passes_that_were_whole() {
+    let _beside = beside_others();
+    let started = Started::new(linespeed(["overhead", "--rounds", "1000", "--json", "--verbose"]));
+    started.wait_for("linespeed: pass 1 of 1000");
+    started.send(libc::SIGINT);
+    let ran = started.ended();
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    let record = ran.record();
+    assert_eq!(record.ended, Ended::Interrupted { signal: 2 });
+    assert!(record.of("layer.time").count() >= 2);
+    assert!(record.of("layer.time").all(|m| (1..1000).contains(&m.samples.len())));
+}

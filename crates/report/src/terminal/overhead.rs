@@ -1,0 +1,48 @@
+//! What `linespeed overhead` prints: the layers, their steps, what could not be had.
+
+use record::{Coverage, Ended, Record, State};
+
+use super::paint::Tone;
+use super::screen::Screen;
+use super::{Style, report};
+use crate::contents::{layers, summary};
+
+/// What the coverage calls a layer begins with this: `overhead (kernel, not bound)`.
+const OWN: &str = "overhead";
+
+/// The report of a record of `linespeed overhead`.
+pub fn overhead(record: &Record, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    if let Some(banner) = summary::banner(record) {
+        screen.paragraph(&[], Tone::Serious, &banner);
+        screen.blank();
+    }
+    if let Ended::Interrupted { signal } = record.ended {
+        let says = format!("Interrupted by signal {signal}: the passes that were whole stand here.");
+        screen.paragraph(&[], Tone::Warning, &says);
+        screen.blank();
+    }
+    for (number, line) in summary::machine(record).iter().enumerate() {
+        screen.paragraph(&[], if number == 0 { Tone::Strong } else { Tone::Plain }, line);
+    }
+    match layers::layers(record) {
+        Some(block) => report::block(&mut screen, &block),
+        None => {
+            screen.blank();
+            screen.paragraph(&[], Tone::Plain, "Nothing was measured.");
+        }
+    }
+    let missing: Vec<&Coverage> =
+        record.coverage.iter().filter(|c| c.what.starts_with(OWN) && c.state != State::Measured).collect();
+    if !missing.is_empty() {
+        screen.heading("Layers that could not be had");
+    }
+    for coverage in missing {
+        let name = coverage.what.strip_prefix(OWN).unwrap_or_default().trim_start();
+        let name = name.trim_start_matches('(').trim_end_matches(')');
+        let reason = coverage.reason.as_deref().unwrap_or_default();
+        let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" → {remedy}"));
+        screen.hanging("  - ", "    ", &format!("{name}: {reason}{remedy}"));
+    }
+    screen.finish()
+}
