@@ -149,8 +149,11 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         threads: last,
         knee: if doubt.is_some() { None } else { knee(&points, one) },
         meaning: String::new(),
+        disturbed: false,
         steps,
     };
+    scaling.disturbed = (doubt.is_some() || scaling.is_too_noisy())
+        && scaling.steps.iter().any(|step| step.efficiency > 1.0 + POOR);
     scaling.meaning = meaning(&scaling, one, cores, doubt);
     Some(scaling)
 }
@@ -222,6 +225,12 @@ fn knee(points: &[Point], one: f64) -> Option<u32> {
 
 fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<&str>) -> String {
     let Scaling { threads, speedup, contention, coherency, residual, points, .. } = scaling;
+    if scaling.steps.last().is_some_and(|last| !scaling.is_possible(last)) {
+        return format!(
+            "{threads} threads seemed to do more than {threads} times the work of one: one alone was disturbed, so no \
+             speed-up is told"
+        );
+    }
     let mut parts =
         vec![format!("{threads} threads do {} times the work of one", record::units::significant(*speedup))];
     if scaling.is_too_noisy() {
@@ -471,6 +480,29 @@ mod tests {
             "{}",
             fit.meaning
         );
+    }
+
+    #[test]
+    fn more_than_all_threads_can_do_is_no_speed_up() {
+        let mut record = machine(2);
+        for (threads, samples) in [(1u32, [11.0, 12.0, 13.0, 90.0, 12.0, 50.0]), (2, [98.0; 6])] {
+            let place =
+                Where::new().with("workload", "w").with("threads", threads).with("placement", "cores-first");
+            record.measurements.push(Measurement::new("workload.throughput", place, samples.to_vec()));
+        }
+        let fit = scaling(&record).remove(0);
+        assert!(fit.disturbed && !fit.is_possible(&fit.steps[1]), "{fit:?}");
+        assert!(
+            fit.is_possible(&fit.steps[0]) && fit.meaning.ends_with("no speed-up is told"),
+            "{}",
+            fit.meaning
+        );
+        // Two threads with a cache each can do more than twice the work, where both steps are sure.
+        let mut record = machine(2);
+        add(&mut record, "w", "cores-first", 1, 10.0);
+        add(&mut record, "w", "cores-first", 2, 25.0);
+        let fit = scaling(&record).remove(0);
+        assert!(!fit.disturbed && fit.meaning.contains("more than linear"), "{}", fit.meaning);
     }
 
     proptest! {

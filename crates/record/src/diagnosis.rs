@@ -124,9 +124,17 @@ pub struct Scaling {
     /// The steps that were measured, by rising threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// Whether a step in doubt makes some speed-up more than so many threads can have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disturbed: bool,
 }
 
 impl Scaling {
+    /// Whether a speed-up can be: a disturbed line's is none where it is above its threads.
+    pub fn is_possible(&self, step: &Step) -> bool {
+        !self.disturbed || step.efficiency <= 1.0
+    }
+
     /// Whether the speed-up is known so badly that nothing else follows: to worse than a tenth of it.
     pub fn is_too_noisy(&self) -> bool {
         self.speedup_interval.is_some_and(|(low, high)| high - low > 0.2 * self.speedup)

@@ -166,6 +166,7 @@ fn scaling() -> impl Strategy<Value = Scaling> {
             speedup_interval: fitted.map(|_| (contention, rate)),
             threads,
             knee: Some(threads),
+            disturbed: threads % 2 == 1,
             steps,
         })
 }

@@ -43,6 +43,9 @@ const GROWTH: usize = 16 << 20;
 /// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
 const SAMPLE_NS: f64 = 300_000.0;
 
+/// A point of fewer samples is none.
+const LEAST_SAMPLES: usize = 3;
+
 /// A set on huge pages with a smaller share of them is not "on huge pages".
 const LEAST_HUGE: f64 = 0.99;
 
@@ -249,8 +252,12 @@ fn curve(
             }
             let grown = curve.cycle.bytes() - had;
             pace.grew(grown, from.elapsed().as_secs_f64());
+            let had = curve.points.len();
             let warming = point(curve, cpu, effort, context, &mut watch);
             pace.warmed(curve.cycle.bytes(), warming);
+            if curve.points.len() == had {
+                break 'sizes;
+            }
         }
         reached = bytes;
         context.at((step + 1) as f64 / sizes.len() as f64);
@@ -322,8 +329,11 @@ fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, wat
         .max(1_024);
     curve.at = at;
     let samples = sampled(curve, cpu, hops, effort, context, watch);
-    let draws = vec![samples.len()];
-    curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples, draws });
+    // Where time ended a point at once, one disturbed sample would be its figure.
+    if samples.len() >= LEAST_SAMPLES {
+        let draws = vec![samples.len()];
+        curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples, draws });
+    }
     warmed
 }
 

@@ -317,16 +317,17 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
 }
 
 /// Adds the wake-ups that a late one kept from happening (jHiccup's correction): each latency above the interval T
-/// stands for others of v − T, v − 2 T, ….
+/// stands for others of v − T, v − 2 T, …, down to the least that was measured: none would have come faster.
 fn correct(latencies: &[f64]) -> Vec<f64> {
     let interval = INTERVAL_NS as f64;
+    let least = latencies.iter().copied().fold(f64::INFINITY, f64::min);
     let mut all = Vec::with_capacity(latencies.len());
     for &latency in latencies {
         let mut value = latency;
         loop {
             all.push(value);
             value -= interval;
-            if value <= 0.0 || all.len() > 10_000_000 {
+            if value < least.max(0.0) || all.len() > 10_000_000 {
                 break;
             }
         }
@@ -362,7 +363,12 @@ mod tests {
     #[test]
     fn a_late_wake_up_stands_for_those_it_kept_away() {
         assert_eq!(correct(&[5.0]), [5.0]);
-        assert_eq!(correct(&[3_500_000.0]), [3_500_000.0, 2_500_000.0, 1_500_000.0, 500_000.0]);
+        assert_eq!(
+            correct(&[3_500_000.0, 500_000.0, 600_000.0]),
+            [3_500_000.0, 2_500_000.0, 1_500_000.0, 500_000.0, 500_000.0, 600_000.0]
+        );
+        // 6 µs where the least is 40 µs was never seen.
+        assert_eq!(correct(&[2_006_000.0, 40_000.0]), [2_006_000.0, 1_006_000.0, 40_000.0]);
         assert_eq!(correct(&[1_000_000.0]), [1_000_000.0]);
     }
 

@@ -131,7 +131,11 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             let doubtful = steps.doubtful(name, line);
             let noisy = line.is_too_noisy() || doubtful;
             // A speed-up leans on its last step: where that is no figure, neither is it.
-            let none = steps.last_of(name, line).is_some_and(withheld);
+            let impossible = line.steps.last().is_some_and(|last| !line.is_possible(last));
+            if impossible {
+                table.note_row(DISTURBED);
+            }
+            let none = impossible || steps.last_of(name, line).is_some_and(withheld);
             if noisy {
                 table.note_row(if doubtful { "steps in doubt" } else { "too noisy to lean on" });
             }
@@ -180,6 +184,9 @@ fn without_the_same_for_all(table: &mut Table) {
         table.note(&format!("placement of all: {first}"));
     }
 }
+
+/// Why a row has no speed-up though its throughput is known.
+pub(crate) const DISTURBED: &str = "more than so many threads can do: one alone was disturbed";
 
 /// A share in percent; 0 where it is too small for any figure.
 fn share(value: f64) -> String {
@@ -284,14 +291,19 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
             table.note_row(&remark);
         }
         let told = |text: String| if m.is_some_and(|m| withheld(m)) { "-".to_owned() } else { text };
+        let possible = line.is_possible(step);
+        if !possible {
+            table.note_row(DISTURBED);
+        }
+        let can_be = |text: String| if possible { text } else { "-".to_owned() };
         let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));
         table.row(vec![
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },
             if placements { line.placement.clone() } else { String::new() },
             step.threads.to_string(),
             told(units::figure(step.throughput, "work/s")),
-            told(format!("{}×", units::significant(step.speedup))),
-            told(units::percent(step.efficiency)),
+            can_be(told(format!("{}×", units::significant(step.speedup)))),
+            can_be(told(units::percent(step.efficiency))),
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
             m.map_or(String::new(), |m| spread(m)),
@@ -313,7 +325,8 @@ fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
         .take(PLACEMENTS)
         .filter(|line| line.steps.len() >= CHART_STEPS)
         .map(|line| {
-            let points = line.steps.iter().map(|step| (f64::from(step.threads), step.speedup)).collect();
+            let possible = line.steps.iter().filter(|step| line.is_possible(step));
+            let points = possible.map(|step| (f64::from(step.threads), step.speedup)).collect();
             Series::line(line.placement.clone(), points).with_look(Look::Measured)
         })
         .collect();
@@ -395,9 +408,23 @@ mod tests {
             threads: *threads.last().unwrap(),
             knee: None,
             meaning: "4 threads do 3.60 times the work of one".to_owned(),
+            disturbed: false,
             steps,
         }];
         record
+    }
+
+    #[test]
+    fn a_speed_up_that_cannot_be_is_not_shown() {
+        let mut record = record(&[1, 2]);
+        let line = &mut record.diagnosis.scaling[0];
+        line.disturbed = true;
+        let last = line.steps.last_mut().unwrap();
+        (last.speedup, last.efficiency) = (7.73, 3.87);
+        line.speedup = 7.73;
+        let shown = format!("{:?}", blocks(&record, Room { rows: 16, workloads: 3, placements: 1 }));
+        assert!(!shown.contains("7.73") && !shown.contains("387"), "{shown}");
+        assert!(shown.contains(DISTURBED), "{shown}");
     }
 
     #[test]

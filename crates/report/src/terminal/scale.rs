@@ -8,6 +8,7 @@ use record::{Coverage, Ended, Measurement, Record, State, units};
 use super::Style;
 use super::paint::{Span, Tone};
 use super::screen::Screen;
+use crate::contents::scaling::DISTURBED;
 use crate::table::Table;
 
 /// What the coverage of a record of `linespeed scale` calls the whole run, and how its lines of single steps begin.
@@ -198,12 +199,19 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
         for remark in remarks(m) {
             table.note_row(&remark);
         }
+        let possible = |step: &record::diagnosis::Step| scaling.is_none_or(|s| s.is_possible(step));
+        if step.is_some_and(|step| !possible(step)) {
+            table.note_row(DISTURBED);
+        }
+        let told = |text: fn(&record::diagnosis::Step) -> String| {
+            step.map_or(String::new(), |step| if possible(step) { text(step) } else { "-".to_owned() })
+        };
         let balance = m.detail.get("fastest_to_slowest").and_then(|ratio| ratio.as_f64());
         table.row(vec![
             cpus.to_string(),
             rate(m.value(), work(m)),
-            step.map_or(String::new(), |step| times(step.speedup)),
-            step.map_or(String::new(), |step| units::percent(step.efficiency)),
+            told(|step| times(step.speedup)),
+            told(|step| units::percent(step.efficiency)),
             times_of.get(cpus).map_or(String::new(), |m| units::figure(m.value(), "s")),
             ipc.get(cpus).map_or(String::new(), |m| units::significant(m.value())),
             balance.map_or(String::new(), |ratio| units::percent(1.0 / ratio)),
