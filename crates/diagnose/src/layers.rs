@@ -61,7 +61,8 @@ pub fn layers(reading: &Reading) -> Vec<Layer> {
                 interrupts: m.place.word("interrupts").map(str::to_owned),
                 time: m.value(),
                 interval: m.summary.interval,
-                variation: m.summary.variation,
+                // JSON has no infinity: an imported time of 1e288 would not come back as it was.
+                variation: m.summary.variation.filter(|variation| variation.is_finite()),
                 over,
                 beside: beside(m),
                 doubt: m.doubt.clone(),

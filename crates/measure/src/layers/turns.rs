@@ -241,12 +241,15 @@ mod tests {
         counted[portions().iter().position(|part| part == range).unwrap()]
     }
 
+    /// What a made-up layer does to the n-th portion that it is asked for.
+    type Wrong = fn(&mut Pass, usize);
+
     /// A layer that does what a test says.
     struct Made {
         layer: &'static str,
         asked: usize,
         fails_at: Option<usize>,
-        wrong: fn(&mut Pass, usize),
+        wrong: Wrong,
     }
 
     impl Layer for Made {
@@ -306,7 +309,7 @@ mod tests {
 
     #[test]
     fn other_bytes_another_place_or_another_count_refuse_the_run() {
-        let wrongs: [(fn(&mut Pass, usize), &str); 4] = [
+        let wrongs: [(Wrong, &str); 4] = [
             (|pass, _| pass.crc ^= 1, "ran other bytes"),
             (|pass, _| pass.page_offset = 64, "at 64 of its page"),
             (|pass, _| pass.primes += 1, "where there are 78498"),
