@@ -171,7 +171,7 @@ fn json_takes_the_reports_place() {
     let ran = run(linespeed(["stat", "--output", "-", "--", "true"]));
     ran.record();
     let help = flat(&self::ran(["stat", "--help"]).succeeds().stdout);
-    assert!(help.contains("stat, whose command has standard output, prints it on standard error"), "{help}");
+    assert!(help.contains("print it on standard error where a command has standard output"), "{help}");
     assert!(help.contains("--json prints the record on standard error"), "{help}");
 }
 

@@ -74,7 +74,9 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
         let why = "--output means nothing to linespeed quiet, except for --json -- COMMAND";
         return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
     }
-    let turns = quiet.apply || quiet.dry_run || quiet.prove || runs;
+    // A proof of a command takes a CPU by itself.
+    let proves = quiet.prove && quiet.command.is_empty();
+    let turns = quiet.apply || quiet.dry_run || proves || runs;
     let idle = |name: &&&'static str| find(name).is_some_and(|knob| knob.needs_cpus());
     let idle: Vec<&str> = names.iter().filter(idle).copied().collect();
     if !turns || idle.is_empty() || options.measuring.cpus.is_some() {
