@@ -8,6 +8,8 @@ use kernels::primes;
 use measure::layers::guest::{self, Kind};
 use measure::layers::{Layer, Ticks, full};
 
+static STOP: measure::Stop = measure::Stop::new();
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let (Some(kernel), Some(program)) = (arguments.next(), arguments.next()) else {
@@ -16,7 +18,7 @@ fn main() -> ExitCode {
     };
     let cpu = measure::pin::allowed().and_then(|cpus| cpus.iter().next()).unwrap_or(0);
     let kvm: Kind = guest::find(guest::PATH.as_ref(), cpu, None, Ticks::calibrate()).kind;
-    let parts = full::Parts { kernel: Some(&kernel), program: &program, cpu, kvm };
+    let parts = full::Parts { kernel: Some(&kernel), program: &program, cpu, kvm, stop: &STOP };
     match full::start(&parts).and_then(|mut full| full.pass(0..primes::LIMIT)) {
         Ok(pass) => {
             println!(

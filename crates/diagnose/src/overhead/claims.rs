@@ -111,7 +111,8 @@ fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Option<(&'a Row<'a>, &'a Row<'a>)> 
     let quiet = || Some((rows.without_interrupts("guest kernel")?, rows.without_interrupts("kernel")?));
     let kernel = || Some((bound(rows, "guest kernel")?, bound(rows, "kernel")?));
     let user = || Some((bound(rows, "guest user")?, bound(rows, "user")?));
-    quiet().or_else(kernel).or_else(user)
+    let whole = || Some((bound(rows, "guest OS user")?, bound(rows, "user")?));
+    quiet().or_else(kernel).or_else(user).or_else(whole)
 }
 
 fn hypervisor_takes_little(rows: &Rows, together: Together) -> (Answer, String) {

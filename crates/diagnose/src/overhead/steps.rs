@@ -69,6 +69,9 @@ fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
     add("interrupts", bound("kernel"), rows.without_interrupts("kernel"), Events::Interrupts);
     add("user mode instead of a kernel thread", bound("user"), bound("kernel"), Events::None);
     add("hypervisor: guest user mode", bound("guest user"), bound("user"), Events::None);
+    let whole = bound("guest OS user");
+    add("hypervisor and a guest's operating system", whole, bound("user"), Events::None);
+    add("a guest's operating system", whole, bound("guest user"), Events::None);
     let guest_kernel = bound("guest kernel");
     add("hypervisor: guest kernel mode", guest_kernel, bound("kernel").or(bound("user")), Events::None);
     pairs

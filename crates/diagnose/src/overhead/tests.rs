@@ -162,6 +162,21 @@ fn figures_that_say_the_contrary_contradict() {
 }
 
 #[test]
+fn a_whole_guest_is_held_against_the_user_program_and_against_a_raw_guest() {
+    let mut record = users(1.06, 90.0, 1.0, 250.0);
+    assert_eq!(answers(&record)[2], Answer::CannotTell);
+    timed(&mut record, "guest OS user", "cpu 1", "on", 1.3e7, &[]);
+    let found = overhead(&record).unwrap();
+    assert!(step(&found, "hypervisor and a guest's operating system").says.starts_with("costs 30"));
+    assert_eq!(found.claims[2].answer, Answer::Contradicted, "{:?}", found.claims[2]);
+    assert!(found.steps.iter().all(|step| step.what != "a guest's operating system"));
+    timed(&mut record, "guest user", "cpu 1", "on", 1.001e7, &[]);
+    let found = overhead(&record).unwrap();
+    assert!(step(&found, "a guest's operating system").says.starts_with("costs 29"));
+    assert_eq!(found.claims[2].answer, Answer::Supported, "{:?}", found.claims[2]);
+}
+
+#[test]
 fn single_figures_have_no_steps() {
     let mut record = machine(4);
     let place = Where::new().with("layer", "user").with("bound", "none");

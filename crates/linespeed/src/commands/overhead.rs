@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use machine::Root;
-use measure::Progress;
 use measure::context::lead_cpu;
+use measure::layers::full::{self, Parts};
+use measure::layers::module::{self, Source};
 use measure::layers::{self, Effort, Failure as Missing, How, LayerName, PORTIONS, Ticks, User, guest};
-use record::{CpuList, Ended, Machine, Record};
+use measure::{Progress, Stop};
+use record::{Coverage, CpuList, Ended, Machine, Record};
 use report::terminal;
 
 use super::new_record;
 use super::quiet::turned;
 use crate::failure::Failure;
-use crate::options::{Options, Overhead};
+use crate::options::{Options, Overhead, Vm};
 use crate::progress::Shown;
 use crate::{files, output, signals};
 
@@ -27,6 +29,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let root = Root::live();
     // Wrong usage is said before anything is turned.
     let cpus = usable(options)?;
+    let which = overhead.guests()?;
     let found = machine::inspect(&root);
     let cpu = chosen(overhead, &found.machine, &cpus)?;
     let turned = turned::for_measuring(options)?;
@@ -37,22 +40,32 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let effort = overhead.rounds.map_or(Effort::Seconds(seconds), |rounds| Effort::Rounds(rounds as usize));
     let ticks = Ticks::calibrate();
     let (mut layers, mut missing) = user_layers(&found.machine, &cpus, cpu, ticks);
-    let hypervisor = found.machine.virtualization.hypervisor.as_deref();
-    let guests = guest::find(Path::new(guest::PATH), cpu, hypervisor, ticks);
-    let kvm = guests.kind;
-    let (rows, absent) = guests.layers(cpu);
-    layers.extend(rows);
-    missing.extend(absent);
+    let mut kvm = None;
+    let verbose = |says: &str| {
+        if options.out.verbose {
+            output::complain(says);
+        }
+    };
+    if let Some(source) = source(overhead) {
+        verbose("the kernel module is built and loaded");
+        add((&mut layers, &mut missing), module::layers(source, ticks, cpu, stop));
+    }
+    if which != Vm::None && stop.signal().is_none() {
+        let hypervisor = found.machine.virtualization.hypervisor.as_deref();
+        let guests = guest::find(Path::new(guest::PATH), cpu, hypervisor, ticks);
+        let kind = *kvm.insert(guests.kind);
+        add((&mut layers, &mut missing), guests.layers(cpu));
+        if which == Vm::Full {
+            verbose("the whole guest boots");
+            add((&mut layers, &mut missing), whole(overhead.vm_kernel.as_deref(), cpu, kind, stop));
+        }
+    }
     let mut progress = Shown::new(&options.out, seconds);
     progress.begin("overhead", seconds);
     let taken = layers::take_turns(layers, effort, stop, &mut |done, all| {
         progress.at(done as f64 / all as f64);
-        if options.out.verbose && done.is_multiple_of(PORTIONS) {
-            output::complain(&format!(
-                "pass {} of {} of each layer is done",
-                done / PORTIONS,
-                all / PORTIONS
-            ));
+        if done.is_multiple_of(PORTIONS) {
+            verbose(&format!("pass {} of {} of each layer is done", done / PORTIONS, all / PORTIONS));
         }
     });
     progress.end();
@@ -66,11 +79,13 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     record.machine = found.machine;
     record.measurements = layers::measurements(&taken);
     for figure in &mut record.measurements {
-        if figure.place.word("layer").is_some_and(|layer| layer.starts_with("guest")) {
+        let guest = figure.place.word("layer").is_some_and(|layer| layer.starts_with("guest"));
+        if let Some(kvm) = kvm.filter(|_| guest) {
             figure.detail.insert("kvm", kvm.word().into());
         }
     }
     record.coverage = layers::coverage(&taken);
+    record.coverage.extend(unasked(overhead));
     record.coverage.extend(found.coverage);
     if let Some(signal) = taken.interrupted {
         record.ended = Ended::Interrupted { signal };
@@ -123,6 +138,39 @@ fn user_layers(machine: &Machine, cpus: &CpuList, cpu: u32, ticks: Ticks) -> (gu
         }
     }
     (layers, missing)
+}
+
+/// Adds layers, and what is missing of them.
+fn add(to: (&mut guest::Rows, &mut guest::Missing), (rows, missing): (guest::Rows, guest::Missing)) {
+    to.0.extend(rows);
+    to.1.extend(missing);
+}
+
+/// Where the kernel module comes from, if one is asked for.
+fn source(overhead: &Overhead) -> Option<Source<'_>> {
+    let file = overhead.kernel_module.as_deref().map(Source::File);
+    file.or(overhead.kernel.then_some(Source::Build))
+}
+
+/// The whole guest. It is started by this thread, which outlives it: QEMU ends with the thread that started it.
+fn whole(
+    kernel: Option<&Path>,
+    cpu: u32,
+    kvm: guest::Kind,
+    stop: &'static Stop,
+) -> (guest::Rows, guest::Missing) {
+    match full::start(&Parts { kernel, program: Path::new("/proc/self/exe"), cpu, kvm, stop }) {
+        Ok(layer) => (vec![Box::new(layer)], Vec::new()),
+        Err(why) => (Vec::new(), vec![(full::name(cpu), why)]),
+    }
+}
+
+/// What kernel rows would need, where they were not asked for.
+fn unasked(overhead: &Overhead) -> Option<Coverage> {
+    source(overhead).is_none().then(|| {
+        let why = "not asked for: a kernel thread needs --kernel, which loads a kernel module, and root";
+        Coverage::skipped("overhead (kernel)", why).with_remedy("sudo linespeed overhead --kernel")
+    })
 }
 
 /// Another CPU beside the one that is chosen: the first, which mostly has the most interrupts. One of another kind would

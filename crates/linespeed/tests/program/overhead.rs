@@ -67,6 +67,58 @@ fn wrong_usage_is_said_in_a_line() {
     run(brief(&["--output", "/there-is-no-such-folder/x.json"])).fails(3, &["there is no folder"]);
 }
 
+/// What the coverage says of the layers whose names begin so.
+fn told<'a>(record: &'a Record, layer: &str) -> Vec<(&'a str, &'a str)> {
+    let begin = format!("overhead ({layer}");
+    let of = |c: &'a record::Coverage| {
+        (c.reason.as_deref().unwrap_or_default(), c.remedy.as_deref().unwrap_or_default())
+    };
+    record.coverage.iter().filter(|c| c.what.starts_with(&begin)).map(of).collect()
+}
+
+#[test]
+fn kernel_rows_are_timed_when_asked_for_or_say_what_they_need() {
+    let record = measured(brief(&["--json", "--vm", "none"])).succeeds().record();
+    let unasked = told(&record, "kernel");
+    assert!(unasked.len() == 1 && unasked[0].0.contains("--kernel") && unasked[0].0.contains("root"));
+    assert_eq!(unasked[0].1, "sudo linespeed overhead --kernel");
+    assert!(told(&record, "guest").is_empty(), "nobody asked for guests: {:?}", record.coverage);
+    // A file that is none: it is never loaded, whatever the machine.
+    let file = ["--json", "--vm", "none", "--kernel-module", "/nowhere/linespeed.ko"];
+    let record = measured(brief(&file)).succeeds().record();
+    let refused = told(&record, "kernel");
+    assert_eq!(refused.len(), 4, "{refused:?}");
+    assert!(
+        refused.iter().all(|why| *why == refused[0] && !why.0.is_empty() && !why.0.contains("not asked"))
+    );
+    let modules = std::path::Path::new("/proc/modules").exists();
+    assert!(modules || refused[0].0.contains("takes no modules"), "{refused:?}");
+    if !modules {
+        let text = measured(brief(&["--vm", "none", "--kernel"])).succeeds().stdout;
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text.matches("takes no modules").count(), 1, "one line for all four:\n{text}");
+        assert!(text.contains("interrupts off: "), "{text}");
+    }
+}
+
+#[test]
+fn a_whole_guest_that_cannot_be_had_says_what_is_missing() {
+    let no_file = ["--json", "--vm", "full", "--vm-kernel", "/nowhere/vmlinuz"];
+    let record = measured(brief(&no_file)).succeeds().record();
+    let why = told(&record, "guest OS user");
+    assert!(why.len() == 1 && why[0].0.contains("/nowhere/vmlinuz"), "{why:?}");
+    assert!(why[0].1.contains("--vm-kernel"), "{why:?}");
+    // Any file will do: without QEMU nobody boots it. A kernel's name alone asks for the guest.
+    let mut command = brief(&["--json", "--vm-kernel", "/proc/self/exe"]);
+    command.env("PATH", "");
+    let record = measured(command).succeeds().record();
+    let why = told(&record, "guest OS user");
+    assert!(why.len() == 1 && why[0].0.contains("qemu-system-") && why[0].0.contains("not installed"));
+    assert!(why[0].1.contains("apt install qemu-system-"), "{why:?}");
+    run(brief(&["--vm", "raw", "--vm-kernel", "/x"])).fails(2, &["--vm-kernel", "--vm full"]);
+    ran(["overhead", "--vm", "qemu"]).misused(&["--vm", "full"]);
+}
+
 #[test]
 fn a_process_on_one_cpu_has_the_rows_that_need_no_other() {
     let cpu = measure::pin::allowed().unwrap().iter().last().unwrap().to_string();

@@ -99,7 +99,7 @@ impl fmt::Display for Bound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerName {
     /// `user`, `user again` (the same once more, for the noise floor), `user real-time`, `kernel`, `guest user`,
-    /// `guest kernel`.
+    /// `guest kernel`, `guest OS user`.
     pub layer: &'static str,
     /// What it is bound to.
     pub bound: Bound,

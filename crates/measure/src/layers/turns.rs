@@ -87,6 +87,8 @@ pub fn take_turns(
         match runner.first_pass(&portions, stop) {
             Ok(()) => runners.push(runner),
             Err(Halted::Stopped) => break,
+            // A signal ends what a layer does, too.
+            Err(Halted::Failed(_)) if stop.signal().is_some() => break,
             Err(Halted::Failed(failure)) => taken.missing.push((name, failure)),
             Err(Halted::Unlike(why)) => return Err(why),
         }
@@ -107,6 +109,7 @@ pub fn take_turns(
                 }
                 match runners[index].portion(range, part) {
                     Ok(pass) => runners[index].current.push(pass),
+                    Err(Halted::Failed(_)) if stop.signal().is_some() => break 'rounds,
                     Err(Halted::Failed(failure)) => failed.push((index, failure)),
                     Err(Halted::Unlike(why)) => return Err(why),
                     Err(Halted::Stopped) => break 'rounds,

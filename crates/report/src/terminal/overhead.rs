@@ -1,4 +1,4 @@
-//! What `linespeed overhead` prints: the layers, their steps, what could not be had.
+//! What `linespeed overhead` prints: the layers, their steps, what was not timed.
 
 use record::{Coverage, Ended, Record, State};
 
@@ -35,14 +35,21 @@ pub fn overhead(record: &Record, style: &Style) -> String {
     let missing: Vec<&Coverage> =
         record.coverage.iter().filter(|c| c.what.starts_with(OWN) && c.state != State::Measured).collect();
     if !missing.is_empty() {
-        screen.heading("Layers that could not be had");
+        screen.heading("Layers that were not timed");
     }
-    for coverage in missing {
-        let name = coverage.what.strip_prefix(OWN).unwrap_or_default().trim_start();
-        let name = name.trim_start_matches('(').trim_end_matches(')');
+    // Rows that have the same thing in their way are told in one line.
+    for alike in missing.chunk_by(|a, b| (&a.reason, &a.remedy) == (&b.reason, &b.remedy)) {
+        let name = alike.iter().map(|coverage| name(coverage)).collect::<Vec<_>>().join("; ");
+        let Some(coverage) = alike.first() else { continue };
         let reason = coverage.reason.as_deref().unwrap_or_default();
         let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" → {remedy}"));
         screen.hanging("  - ", "    ", &format!("{name}: {reason}{remedy}"));
     }
     screen.finish()
+}
+
+/// The layer that a coverage is about.
+fn name(coverage: &Coverage) -> &str {
+    let name = coverage.what.strip_prefix(OWN).unwrap_or_default().trim_start();
+    name.trim_start_matches('(').trim_end_matches(')')
 }

@@ -21,6 +21,7 @@ use wire::{Frame, Kind as Said, Reader};
 
 use super::guest::Kind;
 use super::{Bound, Failure, Layer, LayerName, Pass, crc32};
+use crate::Stop;
 use crate::pin::Pinned;
 
 pub use serve::serve;
@@ -30,6 +31,8 @@ pub const LAYER: &str = "guest OS user";
 
 /// How long the machine may take to boot.
 const BOOT: Duration = Duration::from_secs(120);
+/// A signal is looked for as often while the machine is waited for.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -44,6 +47,8 @@ pub struct Parts<'a> {
     pub cpu: u32,
     /// What KVM there is: where it runs kernels at the processor's speed it is used, otherwise QEMU emulates.
     pub kvm: Kind,
+    /// Whether to stop waiting for the machine.
+    pub stop: &'static Stop,
 }
 
 /// The layer's place.
@@ -80,6 +85,7 @@ pub struct Full {
     cpu: u32,
     child: Child,
     asked: Option<ChildStdin>,
+    stop: &'static Stop,
     frames: Receiver<Vec<u8>>,
     reader: Reader,
     seen: Vec<Frame>,
@@ -113,9 +119,18 @@ impl Full {
         let (sender, frames) = mpsc::sync_channel(64);
         let (asked, output) = (child.stdin.take(), child.stdout.take());
         crate::child::is_ours(child.id().cast_signed());
-        let cpu = parts.cpu;
-        let mut full =
-            Self { cpu, child, asked, frames, reader: Reader::new(), seen: Vec::new(), console, complaint };
+        let (cpu, stop) = (parts.cpu, parts.stop);
+        let mut full = Self {
+            cpu,
+            child,
+            asked,
+            stop,
+            frames,
+            reader: Reader::new(),
+            seen: Vec::new(),
+            console,
+            complaint,
+        };
         std::thread::Builder::new()
             .name("linespeed/vm".to_owned())
             .spawn(move || forward(output, &sender))
@@ -138,9 +153,15 @@ impl Full {
                 }
                 continue;
             }
-            match self.frames.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.frames.recv_timeout(left.min(LOOK)) {
                 Ok(bytes) => self.seen = self.reader.take(&bytes),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.over("the machine has ended")),
+                Err(RecvTimeoutError::Timeout) if self.stop.signal().is_some() => {
+                    self.end();
+                    return Err(Failure::new("a signal came while the machine was waited for"));
+                }
+                Err(RecvTimeoutError::Timeout) if left > LOOK => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let seconds = limit.as_secs();
                     return Err(self.over(&format!("the machine did not answer within {seconds} s")));
@@ -246,9 +267,17 @@ fn last_line(file: &mut File) -> Option<String> {
 mod tests {
     use super::*;
 
+    static STOP: Stop = Stop::new();
+
     fn parts(kernel: &Path) -> Parts<'_> {
         let cpu = crate::sys::current_cpu().unwrap_or(0);
-        Parts { kernel: Some(kernel), program: Path::new("/proc/self/exe"), cpu, kvm: Kind::None }
+        Parts {
+            kernel: Some(kernel),
+            program: Path::new("/proc/self/exe"),
+            cpu,
+            kvm: Kind::None,
+            stop: &STOP,
+        }
     }
 
     #[test]
