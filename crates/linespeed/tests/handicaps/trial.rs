@@ -4,9 +4,9 @@ use std::io::Write;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use record::Record;
 use record::diagnosis::Finding;
 use record::statistics::Verdict;
+use record::{Record, State};
 
 use crate::disturbance::{Disturbance, Watch};
 use crate::precedence::Precedence;
@@ -91,6 +91,8 @@ struct Attempt {
     shown: f64,
     /// How far two rounds without the handicap lie from each other, in the median.
     floor: f64,
+    /// What linespeed says it could not measure as planned.
+    lost: Vec<String>,
     disturbance: Disturbance,
 }
 
@@ -115,6 +117,12 @@ impl Attempt {
             meant: findings.iter().find(|finding| finding.rule == trial.rule).cloned(),
             shown: 1.0 - median(ratios).exp(),
             floor: 1.0 - (-median(floors)).exp(),
+            lost: record
+                .coverage
+                .iter()
+                .filter(|line| line.state == State::Degraded)
+                .map(|line| format!("{}: {}", line.what, line.reason.as_deref().unwrap_or_default()))
+                .collect(),
             disturbance,
         }
     }
@@ -147,7 +155,8 @@ impl std::fmt::Display for Attempt {
             percent(self.shown),
             percent(self.floor),
             self.disturbance
-        )
+        )?;
+        self.lost.iter().try_for_each(|lost| write!(f, "; {lost}"))
     }
 }
 
