@@ -96,6 +96,9 @@ pub fn take_turns(
     let rounds = effort.rounds(runners.iter().map(|runner| runner.first).sum());
     'rounds: for round in 0..rounds {
         for (part, range) in portions.iter().enumerate() {
+            if stop.signal().is_some() || runners.is_empty() {
+                break 'rounds;
+            }
             let turn = round * PORTIONS + part;
             let mut failed = Vec::new();
             // There and back: what drifts steadily is on both sides of each pair alike.
