@@ -1,5 +1,5 @@
-//! Costs put into single steps of `linespeed overhead`: interrupts of a known rate on one CPU, and a thread that is moved
-//! again and again. The step must show what the same routine shows with and without the cost in turn.
+//! A cost put into a step of `linespeed overhead`: a thread that is moved again and again. The step must show what the
+//! same routine shows with and without it in turn.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,14 +14,9 @@ use record::statistics::Verdict;
 
 use crate::cpus::allowed;
 use crate::disturbance::Watch;
-use crate::support::confine::Confine;
 use crate::support::{linespeed, skipped};
 use crate::trial::{one_at_a_time, record_of, wanted};
-use crate::worker::Worker;
 
-/// A timer that comes so often, and takes the CPU for so long each time.
-const PERIOD_NS: i64 = 100_000;
-const BURN: Duration = Duration::from_micros(5);
 /// A thread is moved so often.
 const MOVE: Duration = Duration::from_millis(10);
 /// A step's cost may differ by so much from what the routine itself shows: a point of per cent.
@@ -31,35 +26,6 @@ const ATTEMPTS: usize = 5;
 /// Rounds of without, with, with, without before and after linespeed.
 const ROUNDS: usize = 4;
 const ROUND: Duration = Duration::from_millis(300);
-
-/// Real-time priority for the calling thread; `false` where it is not allowed.
-fn real_time(priority: i32) -> bool {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the parameters outlive the call.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0 }
-}
-
-/// Takes the CPU at every beat of a timer, for ever.
-fn timer_load() -> impl FnMut() -> f64 {
-    || {
-        assert!(real_time(50), "{}", std::io::Error::last_os_error());
-        let every = libc::timespec { tv_sec: 0, tv_nsec: PERIOD_NS };
-        let beat = libc::itimerspec { it_interval: every, it_value: every };
-        // SAFETY: the timer and the buffer outlive the calls; a null old value is allowed.
-        unsafe {
-            let timer = libc::timerfd_create(libc::CLOCK_MONOTONIC, 0);
-            assert_eq!(libc::timerfd_settime(timer, 0, &beat, std::ptr::null_mut()), 0);
-            loop {
-                let mut beats = [0u8; 8];
-                libc::read(timer, beats.as_mut_ptr().cast(), beats.len());
-                let from = Instant::now();
-                while from.elapsed() < BURN {
-                    std::hint::spin_loop();
-                }
-            }
-        }
-    }
-}
 
 /// Portions of the routine in a second.
 fn portions() -> f64 {
@@ -133,45 +99,6 @@ fn agrees(test: &str, what: &str, mut attempt: impl FnMut() -> (Record, f64)) ->
     assert!(!undisturbed, "the step does not show what the routine shows:\n{}", told.join("\n"));
     let _ = writeln!(std::io::stderr(), "{test}: NOT DECIDED: others disturbed each attempt");
     last.expect("there were attempts")
-}
-
-#[test]
-fn interrupts_of_a_known_rate_show_in_their_step() {
-    const TEST: &str = "interrupts_of_a_known_rate_show_in_their_step";
-    if !wanted(TEST) {
-        return;
-    }
-    let _alone = one_at_a_time();
-    let cpus = allowed();
-    let (first, last) = (cpus.iter().next().unwrap(), cpus.iter().last().unwrap());
-    if first == last {
-        return skipped(TEST, "there is one CPU");
-    }
-    if !std::thread::spawn(|| real_time(50)).join().unwrap() {
-        return skipped(TEST, "real-time priority is not allowed");
-    }
-    let load = Worker::default().on_cpu(first).start(timer_load);
-    load.begin();
-    let worker = Worker::default().on_cpu(first).start(|| portions);
-    let mut work = |with: bool| {
-        if with {
-            load.resume()
-        } else {
-            load.pause()
-        }
-        worker.round()
-    };
-    let record = agrees(TEST, &format!("on CPU {first} instead of CPU {last}"), || {
-        let mut costs = shown(&mut work);
-        load.resume();
-        let cpu = last.to_string();
-        let record = record_of(linespeed(["overhead", "--rounds", "6", "--json", "--cpu", &cpu]));
-        costs.extend(shown(&mut work));
-        (record, median(costs))
-    });
-    let here = rate(&record, &format!("cpu {first}"), "interrupts_per_s");
-    let there = rate(&record, &format!("cpu {last}"), "interrupts_per_s");
-    assert!(here > there + 8_000.0, "10,000 a second were made, {here} and {there} counted");
 }
 
 /// Moves a thread from CPU to CPU.

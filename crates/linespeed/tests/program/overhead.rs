@@ -1,7 +1,7 @@
 //! `linespeed overhead`: one routine in each layer.
 
 use crate::support::started::Started;
-use crate::support::{beside_others, folder, linespeed, measured, ran, run};
+use crate::support::{beside_others, emulated, folder, linespeed, measured, ran, run, skipped};
 use record::{Ended, Record};
 
 fn brief(args: &[&str]) -> std::process::Command {
@@ -103,6 +103,12 @@ fn kernel_rows_are_timed_when_asked_for_or_say_what_they_need() {
 
 #[test]
 fn a_whole_guest_that_cannot_be_had_says_what_is_missing() {
+    if emulated() {
+        return skipped(
+            "a_whole_guest_that_cannot_be_had_says_what_is_missing",
+            "an emulated program is not what a guest could boot",
+        );
+    }
     let no_file = ["--json", "--vm", "full", "--vm-kernel", "/nowhere/vmlinuz"];
     let record = measured(brief(&no_file)).succeeds().record();
     let why = told(&record, "guest OS user");
