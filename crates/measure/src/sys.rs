@@ -110,6 +110,17 @@ pub fn set_fifo(priority: i32) -> io::Result<()> {
     result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }.into()).map(drop)
 }
 
+/// The way out where SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED a cgroup of version 1 starts without any
+/// real-time time, and then the kernel refuses it to root, too (sched-rt-group.rst).
+pub const FIFO_REMEDY: &str = "run as root, or raise RLIMIT_RTPRIO: ulimit -r 80; where root is refused: cpu.rt_runtime_us \
+     of its cpu cgroup, or the container's seccomp filter";
+
+/// Gives the calling thread the highest weight that ordinary threads may have; it ends with the thread.
+pub fn set_highest_weight() -> io::Result<()> {
+    // SAFETY: takes numbers; 0 is the calling thread.
+    result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) }.into()).map(drop)
+}
+
 /// MemAvailable of /proc/meminfo in bytes.
 pub fn memory_available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

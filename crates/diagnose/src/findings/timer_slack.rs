@@ -27,18 +27,21 @@ fn find(case: &Case) -> Vec<Finding> {
 
 fn one(case: &Case) -> Option<Finding> {
     // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
-    let idle = gains(case, "fifo", 0.0).map_or(0.0, |gain| gain.ns.max(0.0));
-    let gain = gains(case, "other", idle)?;
-    let slack = gain.ns - idle;
+    let idle = gains(case, "fifo", 0.0).map(|gain| gain.ns.max(0.0));
+    let gain = gains(case, "other", idle.unwrap_or(0.0))?;
+    let slack = gain.ns - idle.unwrap_or(0.0);
     let saved = figure(slack, "ns");
     let loss = costs(gain.loss)?;
-    // By a quarter: what the default leaves on an idle machine differs that much from its 50 µs.
-    let raised = slack > DEFAULT_NS * 1.25;
+    let raised = match gain.as_is.detail.get("timer_slack_ns").and_then(|ns| ns.as_f64()) {
+        Some(ns) => ns > DEFAULT_NS,
+        // By a quarter: what the default leaves on an idle machine differs that much from its 50 µs.
+        None => idle.is_some() && slack > DEFAULT_NS * 1.25,
+    };
     let mut seen = vec![
         evidence(gain.as_is, "an ordinary thread wakes, in the median, after"),
         evidence(gain.tuned, "without timer slack and deep idle states after"),
     ];
-    if idle > 0.0 {
+    if let Some(idle) = idle.filter(|idle| *idle > 0.0) {
         let says =
             format!("idle states, by real-time threads, cost {} of the difference", figure(idle, "ns"));
         seen.push(told(says, "wakeup.latency policy=fifo"));
@@ -50,8 +53,10 @@ fn one(case: &Case) -> Option<Finding> {
             crate::figures::place(gain.as_is),
         ));
         format!("timer slack raised to about {saved} delays the wake-up of ordinary threads")
-    } else {
+    } else if idle.is_some() {
         format!("timer slack delays the wake-up of ordinary threads by {saved}")
+    } else {
+        format!("timer slack and idle states delay the wake-up of ordinary threads by {saved}")
     };
     Some(Finding {
         // Everybody has the default, and it costs only programs that sleep and must wake on time.
@@ -121,6 +126,8 @@ fn longer(summary: &Summary, more: f64) -> Summary {
 
 #[cfg(test)]
 mod tests {
+    use record::Record;
+
     use super::*;
     use crate::figures::share_of;
     use crate::samples::{add_wakeups, found, machine, missing};
@@ -155,15 +162,44 @@ mod tests {
     #[test]
     fn slack_that_somebody_raised_is_serious() {
         let mut record = machine(2);
+        let fifo = |record: &mut Record| {
+            add_wakeups(record, "fifo", "as-is", [20e3; 2]);
+            add_wakeups(record, "fifo", "tuned", [20e3; 2]);
+        };
         add_wakeups(&mut record, "other", "as-is", [71e3; 2]);
         add_wakeups(&mut record, "other", "tuned", [21e3; 2]);
+        fifo(&mut record);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Note, "everybody has the default");
         let mut raised = machine(2);
         add_wakeups(&mut raised, "other", "as-is", [1021e3; 2]);
         add_wakeups(&mut raised, "other", "tuned", [21e3; 2]);
+        fifo(&mut raised);
         let finding = &found(&raised, RULE)[0];
         assert_eq!(finding.severity, Severity::Serious);
         assert!(finding.what.contains("raised to about 1.00 ms"), "{finding:?}");
+    }
+
+    #[test]
+    fn whether_it_was_raised_is_told_by_the_kernel() {
+        for (slack, severity) in [(50_000, Severity::Note), (1_000_000, Severity::Serious)] {
+            let mut record = machine(2);
+            add_wakeups(&mut record, "other", "as-is", [140e3; 2]);
+            add_wakeups(&mut record, "other", "tuned", [50e3; 2]);
+            for measurement in &mut record.measurements {
+                measurement.detail.insert("timer_slack_ns".to_owned(), slack.into());
+            }
+            assert_eq!(found(&record, RULE)[0].severity, severity, "{slack} ns");
+        }
+    }
+
+    #[test]
+    fn without_real_time_threads_the_slack_alone_is_not_blamed() {
+        let mut record = machine(2);
+        add_wakeups(&mut record, "other", "as-is", [140e3; 2]);
+        add_wakeups(&mut record, "other", "tuned", [50e3; 2]);
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(finding.severity, Severity::Note);
+        assert!(finding.what.starts_with("timer slack and idle states delay"), "{finding:?}");
     }
 
     #[test]

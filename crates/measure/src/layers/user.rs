@@ -82,9 +82,8 @@ fn prepare(how: &How, ticks: Ticks) -> Result<Work, Failure> {
     })?;
     if matches!(how, How::RealTime(_)) {
         sys::set_fifo(PRIORITY).map_err(|error| {
-            Failure::new(format!("real-time priority (SCHED_FIFO) is not allowed: {error}")).with_remedy(
-                "run as root, or allow it: CAP_SYS_NICE, or an rtprio of 1 in /etc/security/limits.conf",
-            )
+            Failure::new(format!("real-time priority (SCHED_FIFO) is not allowed: {error}"))
+                .with_remedy(sys::FIFO_REMEDY)
         })?;
     }
     let mut watcher = Watcher::new(ticks);

@@ -56,6 +56,8 @@ struct Seen {
     missed: u64,
     last: f64,
     moved: u64,
+    /// The thread's timer slack, ns. Real-time threads have none.
+    slack: Option<u64>,
     fifo_refused: Option<String>,
     slack_refused: Option<String>,
     pinned: bool,
@@ -68,6 +70,7 @@ impl Seen {
         self.missed += other.missed;
         self.last = other.last;
         self.moved += other.moved;
+        self.slack = other.slack;
         self.fifo_refused = self.fifo_refused.take().or(other.fifo_refused);
         self.slack_refused = self.slack_refused.take().or(other.slack_refused);
         self.pinned = other.pinned;
@@ -89,7 +92,7 @@ impl Measure for Wakeup {
                 self.name(),
                 "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only",
             )
-            .with_remedy("run as root, or raise RLIMIT_RTPRIO: ulimit -r 80");
+            .with_remedy(sys::FIFO_REMEDY);
         }
         Coverage::measured(self.name())
     }
@@ -180,11 +183,8 @@ fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &D
     if let Some(why) = seen.iter().flatten().find_map(|s| s.fifo_refused.clone())
         && context.machine.limits.rt_priority.is_none_or(|most| most >= PRIORITY as u32)
     {
-        context
-            .coverage
-            .push(Coverage::degraded("wakeup fifo", format!("SCHED_FIFO is refused: {why}")).with_remedy(
-            "run as root, raise RLIMIT_RTPRIO, or allow sched_setscheduler in the container's seccomp filter",
-        ));
+        let refused = Coverage::degraded("wakeup fifo", format!("SCHED_FIFO is refused: {why}"));
+        context.coverage.push(refused.with_remedy(sys::FIFO_REMEDY));
     }
     if let Dma::Refused(why) = dma {
         context.coverage.push(
@@ -249,6 +249,7 @@ fn cyclic(member: team::Member, setting: Setting, cycles: usize, stop: &Stop) ->
     {
         seen.slack_refused = Some(error.to_string());
     }
+    seen.slack = if setting.fifo { None } else { sys::timer_slack() };
     seen.latencies.reserve(cycles);
     // Not Instant: the kernel's timer and this reading must be of the same clock, to the nanosecond.
     let mut next = now_ns() + INTERVAL_NS;
@@ -296,6 +297,9 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
                 .with_detail("missed", seen.missed)
                 .with_detail("act_ns", seen.last)
                 .with_detail("thread", seen.thread);
+            if let Some(slack) = seen.slack {
+                m = m.with_detail("timer_slack_ns", slack);
+            }
             if seen.moved * 2 > seen.latencies.len() as u64 {
                 m.doubt = Some(format!("{} wake-ups were on another CPU", seen.moved));
             }

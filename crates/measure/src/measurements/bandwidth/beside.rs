@@ -1,7 +1,11 @@
 //! What others on the same CPUs take of the memory bandwidth: the same loop in short turns, once as everybody's equal and
 //! once at a real-time priority, which keeps the CPUs from the others for the length of the turn. Whether they take
 //! time, or bandwidth by streaming themselves, both are in the ratio.
+//!
+//! Where real-time priorities are refused, the highest weight does it, if the threads then have their CPUs: others in
+//! another cgroup are not moved by it.
 
+use std::io;
 use std::time::Instant;
 
 use kernels::stream::{self, Op, Stores, Stream};
@@ -25,6 +29,9 @@ const BESIDE: (f64, f64, f64) = (0.035, 0.06, 0.1);
 
 /// Seconds of a turn that nobody else gets a CPU in: too short to be felt.
 const ALONE_SECONDS: f64 = 0.015;
+
+/// By weight others still run at times; the turn must be long against a tick.
+const WEIGHED_SECONDS: f64 = 0.06;
 
 /// Rounds; from nine on the interval of the median leaves the worst of them out.
 const ROUNDS: (usize, usize, usize) = (9, 12, 24);
@@ -74,12 +81,13 @@ pub(super) fn taken(
     if quota || !shared(group, parts, stream) {
         return Ok(None);
     }
+    let Some(means) = means(context, group, parts, stream) else { return Ok(None) };
     let beside_seconds = context.depth.pick(BESIDE.0, BESIDE.1, BESIDE.2);
     let mut shares = Vec::new();
     for round in 0..context.depth.pick(ROUNDS.0, ROUNDS.1, ROUNDS.2) {
         context.check()?;
         let beside = || mean(&run(group, parts, stream, beside_seconds).0);
-        let alone = || alone(group, parts, stream);
+        let alone = || alone(means, group, parts, stream).ok().flatten();
         // Each round in the other order.
         let (beside, alone) = if round % 2 == 0 {
             let beside = beside();
@@ -88,56 +96,83 @@ pub(super) fn taken(
             let alone = alone();
             (beside(), alone)
         };
-        match alone {
-            Ok(alone) => {
-                shares.extend(beside.zip(alone).map(|(beside, alone)| 1.0 - beside / alone));
-            }
-            Err(why) => {
-                context.coverage.push(
-                    Coverage::degraded(
-                        "bandwidth taken",
-                        format!(
-                            "what others on the CPUs take of it is not told: SCHED_FIFO is refused: {why}"
-                        ),
-                    )
-                    .with_remedy("allow real-time priorities: ulimit -r 99, or CAP_SYS_NICE"),
-                );
-                return Ok(None);
-            }
-        }
+        shares.extend(beside.zip(alone).map(|(beside, alone)| 1.0 - beside / alone));
     }
     let share = Summary::of(&shares);
     let told = share.interval.is_some() && share.median.is_finite();
+    if !told {
+        let why = "others kept the CPUs in too many of the turns that were to be without them";
+        context.coverage.push(Coverage::degraded("bandwidth taken", why));
+    }
     Ok(told.then_some(Taken { threads: group.cpus.len(), op: stream.op, stores: stream.stores, share }))
+}
+
+/// How others are kept from the CPUs.
+#[derive(Clone, Copy)]
+enum Means {
+    /// A real-time priority.
+    Priority,
+    /// The highest weight of ordinary threads.
+    Weight,
+}
+
+/// The means that work here, tried out; where none does, that is said.
+fn means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) -> Option<Means> {
+    let why = match alone(Means::Priority, group, parts, stream) {
+        Ok(_) => return Some(Means::Priority),
+        Err(why) => why,
+    };
+    if let Ok(Some(_)) = alone(Means::Weight, group, parts, stream) {
+        return Some(Means::Weight);
+    }
+    let reason = format!("what others on the CPUs take of it is not told: SCHED_FIFO is refused: {why}");
+    context.coverage.push(Coverage::degraded("bandwidth taken", reason).with_remedy(sys::FIFO_REMEDY));
+    None
 }
 
 /// Whether a thread of the group has to share its CPU.
 fn shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
     let had = team::run(&group.cpus, |member| {
         member.wait();
-        let (from, cpu) = (Instant::now(), sys::thread_cpu_ns());
-        walk(group, parts, stream, LOOK, member);
-        Some((sys::thread_cpu_ns()? - cpu?) / from.elapsed().as_nanos() as f64)
+        timed(|| walk(group, parts, stream, LOOK, member)).1
     });
     had.into_iter().flatten().flatten().any(|share| share < ALONE)
 }
 
-/// Iterations a second of all threads while nobody else gets their CPUs; `None` where they never ran together.
-fn alone(group: &Group, parts: &[Part], stream: &Stream) -> std::io::Result<Option<f64>> {
-    let logs = team::run(&group.cpus, |member| -> std::io::Result<Log> {
+/// Iterations a second of all threads while nobody else gets their CPUs; `None` where they never ran together, or had
+/// to share all the same.
+fn alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
+    let logs = team::run(&group.cpus, |member| -> io::Result<Option<Log>> {
         // Before the start, and asleep until then: the thread that starts the others needs a CPU, too.
-        sys::set_fifo(PRIORITY)?;
+        let seconds = match means {
+            Means::Priority => sys::set_fifo(PRIORITY).map(|()| ALONE_SECONDS)?,
+            Means::Weight => sys::set_highest_weight().map(|()| WEIGHED_SECONDS)?,
+        };
         std::thread::sleep(member.start.saturating_duration_since(Instant::now()));
-        Ok(walk(group, parts, stream, ALONE_SECONDS, member))
+        let (log, share) = timed(|| walk(group, parts, stream, seconds, member));
+        let had = match means {
+            Means::Priority => true,
+            Means::Weight => share.is_some_and(|share| share >= ALONE),
+        };
+        Ok(had.then_some(log))
     });
     let mut all = Vec::with_capacity(logs.len());
     for log in logs {
-        match log {
-            Some(log) => all.push(log?),
+        match log.transpose()?.flatten() {
+            Some(log) => all.push(log),
             None => return Ok(None),
         }
     }
     Ok(mean(&window::rates(&all, SLICES)))
+}
+
+/// What `work` returns, and the share of its time that the calling thread had a CPU.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
+    let (from, cpu) = (Instant::now(), sys::thread_cpu_ns());
+    let result = work();
+    let passed = from.elapsed().as_nanos() as f64;
+    let had = sys::thread_cpu_ns().zip(cpu).map(|(now, then)| (now - then) / passed);
+    (result, had)
 }
 
 fn mean(rates: &[f64]) -> Option<f64> {
