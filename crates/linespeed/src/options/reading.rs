@@ -1,0 +1,83 @@
+//! Reading the command line, and what else its definition gives.
+
+use clap::{CommandFactory, FromArgMatches};
+
+use super::{IDLE, Options};
+use crate::failure::Failure;
+
+/// What the command line asks for.
+pub enum Asked {
+    /// Help, or the version: a text for standard output.
+    Text(String),
+    /// Something to do.
+    Do(Box<Options>),
+}
+
+/// Reads the command line.
+pub fn parse() -> Result<Asked, Failure> {
+    use std::io::IsTerminal;
+    match read(std::env::args_os()) {
+        Ok(options) => options.check().map(|()| Asked::Do(Box::new(options))),
+        Err(mut error) if error.use_stderr() => {
+            add_way_out(&mut error);
+            let text = error.render().to_string();
+            Err(Failure::Usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()))
+        }
+        Err(error) if std::io::stdout().is_terminal() => Ok(Asked::Text(error.render().ansi().to_string())),
+        Err(error) => Ok(Asked::Text(error.render().to_string())),
+    }
+}
+
+/// Reads arguments, of which the first is the program.
+pub(super) fn read(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Options, clap::Error> {
+    let mut definition = definition();
+    let matches = definition.try_get_matches_from_mut(arguments)?;
+    Options::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
+}
+
+/// Adds to the complaint about a command without `--` before it what to write instead.
+fn add_way_out(error: &mut clap::Error) {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let (Some(ContextValue::String(word)), Some(ContextValue::StyledStr(usage))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::Usage))
+    else {
+        return;
+    };
+    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') {
+        return;
+    }
+    if !usage.to_string().contains("linespeed scale") {
+        return;
+    }
+    let mut words: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let begin = words.iter().position(|arg| arg == "scale").unwrap_or(0);
+    let Some(at) = words.iter().skip(begin + 1).position(|arg| arg == word).map(|at| begin + 1 + at) else {
+        return;
+    };
+    let way_out = if measure::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
+        words.insert(at, "--recipe".to_owned());
+        "to run the recipe"
+    } else {
+        words.insert(at, "--".to_owned());
+        "a command stands after --"
+    };
+    let words: Vec<String> = words.iter().map(|word| report::terminal::quoted(word)).collect();
+    let tip = format!("{way_out}: linespeed {}", words.join(" "));
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+}
+
+/// The whole definition, for completions and man pages.
+pub fn definition() -> clap::Command {
+    let mut all = Options::command();
+    // Only then have the commands the flags that all take.
+    all.build();
+    IDLE.iter().fold(all, |all, (name, flags)| {
+        let is_idle = |arg: &clap::Arg| {
+            arg.get_long().is_some_and(|long| flags.iter().any(|flag| flag.strip_prefix("--") == Some(long)))
+        };
+        all.mut_subcommand(name, |command| {
+            command.mut_args(|arg| if is_idle(&arg) { arg.hide(true) } else { arg })
+        })
+    })
+}
