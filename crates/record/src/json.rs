@@ -21,7 +21,7 @@ pub(crate) fn text(value: &impl Serialize) -> String {
 
 /// Writes a value to `out`, in pieces of some size.
 pub(crate) fn write(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    let mut safe = Safe { piece: Vec::with_capacity(PIECE), out };
+    let mut safe = Safe { piece: vec![0; PIECE], filled: 0, out };
     let mut serializer = serde_json::Serializer::with_formatter(&mut safe, Indented::default());
     value.serialize(&mut serializer)?;
     safe.write_all(b"\n")?;
@@ -31,33 +31,52 @@ pub(crate) fn write(value: &impl Serialize, out: &mut dyn Write) -> io::Result<(
 /// Puts escapes for what a terminal would act on: JSON may hold DEL, C1 controls and bidirectional overrides as they are.
 /// They occur in strings only, where an escape means the same.
 struct Safe<'a> {
-    /// Whole characters: the serializer never writes a part of one.
+    /// Of [`PIECE`] bytes, of which the first `filled` are to be handed on: whole characters, since the serializer never
+    /// writes a part of one.
     piece: Vec<u8>,
+    filled: usize,
     out: &'a mut dyn Write,
 }
 
 impl Safe<'_> {
     fn hand_on(&mut self) -> io::Result<()> {
-        let mut done = 0;
-        // The first bytes of all those characters; others begin with them, too.
-        for at in memchr::memchr3_iter(0x7f, 0xc2, 0xe2, &self.piece) {
-            let (code, length) = match self.piece[at..] {
-                [0x7f, ..] => (0x7f, 1),
-                [0xc2, second @ 0x80..=0x9f, ..] => (u32::from(second), 2),
-                [0xe2, 0x80, third @ (0x8e | 0x8f | 0xaa..=0xae), ..]
-                | [0xe2, 0x81, third @ 0xa6..=0xa9, ..] => {
-                    (0x2000 | u32::from(self.piece[at + 1] & 0x3f) << 6 | u32::from(third & 0x3f), 3)
-                }
-                _ => continue,
-            };
-            self.out.write_all(&self.piece[done..at])?;
-            write!(self.out, "\\u{code:04x}")?;
-            done = at + length;
-        }
-        self.out.write_all(&self.piece[done..])?;
-        self.piece.clear();
-        Ok(())
+        let filled = std::mem::take(&mut self.filled);
+        escaped(&self.piece[..filled], self.out)
     }
+
+    /// What finds no room.
+    #[cold]
+    fn no_room_for(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hand_on()?;
+        match self.piece.get_mut(..bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.filled = bytes.len();
+                Ok(())
+            }
+            None => escaped(bytes, self.out),
+        }
+    }
+}
+
+/// Writes whole characters to `out`, with escapes for what a terminal would act on.
+fn escaped(characters: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    let mut done = 0;
+    // The first bytes of all those characters; others begin with them, too.
+    for at in memchr::memchr3_iter(0x7f, 0xc2, 0xe2, characters) {
+        let (code, length) = match characters[at..] {
+            [0x7f, ..] => (0x7f, 1),
+            [0xc2, second @ 0x80..=0x9f, ..] => (u32::from(second), 2),
+            [0xe2, 0x80, third @ (0x8e | 0x8f | 0xaa..=0xae), ..] | [0xe2, 0x81, third @ 0xa6..=0xa9, ..] => {
+                (0x2000 | u32::from(characters[at + 1] & 0x3f) << 6 | u32::from(third & 0x3f), 3)
+            }
+            _ => continue,
+        };
+        out.write_all(&characters[done..at])?;
+        write!(out, "\\u{code:04x}")?;
+        done = at + length;
+    }
+    out.write_all(&characters[done..])
 }
 
 impl Write for Safe<'_> {
@@ -66,13 +85,17 @@ impl Write for Safe<'_> {
         Ok(bytes.len())
     }
 
+    // The serializer writes brackets, names and quotes one by one.
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.piece.len() + bytes.len() > PIECE {
-            self.hand_on()?;
+        match self.piece.get_mut(self.filled..self.filled + bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.filled += bytes.len();
+                Ok(())
+            }
+            None => self.no_room_for(bytes),
         }
-        self.piece.extend_from_slice(bytes);
-        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -10,7 +10,7 @@ use record::import::{NotUnderstood, Origin, Output, Text};
 use crate::assemble::{Imported, assemble};
 use crate::blanks::{is_blank, trimmed};
 use crate::candidates::Candidates;
-use crate::clean::{Cleaned, Kind, Lines};
+use crate::clean::{self, Cleaned, Kind};
 use crate::devices;
 use crate::parts::{Part, Parts, Split};
 use crate::refusal::{self, Refusal};
@@ -103,7 +103,7 @@ impl Transcript {
     }
 
     /// Reads one text to its end. `name` is how origins call it.
-    pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
+    pub fn read(&mut self, name: &str, source: impl Read + Send) -> io::Result<()> {
         self.text = Shared::copied(name);
         self.parts.text(name);
         self.command = None;
@@ -115,27 +115,16 @@ impl Transcript {
         if dmidecode::is_dump(head) {
             return self.dump(name, head, source);
         }
-        let mut lines = Lines::new(head.chain(source));
-        let mut result = Ok(());
         let mut open_end = false;
-        loop {
-            match lines.next_line() {
-                Ok(Some(line)) => {
-                    self.line(line);
-                    open_end = line.text.ends_with(|c: char| c.is_alphanumeric() || c == '.');
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    result = Err(error);
-                    break;
-                }
-            }
-        }
+        let (extent, result) = clean::each(head.chain(source), |line| {
+            self.line(line);
+            open_end = line.text.ends_with(|c: char| c.is_alphanumeric() || c == '.');
+        });
         self.close();
-        if open_end && lines.unfinished() {
-            self.parts.end_within(name, lines.count());
+        if open_end && extent.unfinished {
+            self.parts.end_within(name, extent.lines);
         }
-        self.texts.push(Text { name: name.to_owned(), bytes: lines.bytes(), lines: lines.count() });
+        self.texts.push(Text { name: name.to_owned(), bytes: extent.bytes, lines: extent.lines });
         result
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use record::Record;
 use record::import::NotUnderstood;
@@ -33,11 +34,12 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         machines = vec![only(machines, wanted)?];
     }
     let destinations = destinations(options, &machines)?;
-    let mut records: Vec<Record> =
+    let records: Vec<Record> =
         machines.into_iter().map(|machine| machine.into_record(new_record())).collect();
-    for record in &mut records {
-        record.diagnosis = diagnose::diagnose(record);
-    }
+    let records = side_by_side(records, true, |mut record| {
+        record.diagnosis = diagnose::diagnose(&record);
+        record
+    });
     if !options.out.quiet_output {
         complain(&not_understood);
     }
@@ -47,11 +49,17 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         output::print(&text)?;
         return Ok(ended(options, records));
     };
+    // Which of two with the same name gets the number must not depend on who is ready first.
+    let names: BTreeSet<&PathBuf> = destinations.iter().map(|(path, _)| path).collect();
+    let wanted = records.iter().zip(&destinations).collect();
+    let places = side_by_side(wanted, names.len() == records.len(), |(record, (path, named))| {
+        files::record_or_rescue(path, *named, record)
+    });
     let style = output::style(&options.out);
     let mut text = String::new();
     let mut written = Vec::new();
-    for (at, (record, (path, named))) in records.iter().zip(&destinations).enumerate() {
-        let path = files::write_or_rescue(path, *named, &record.to_json())?;
+    for (at, (record, path)) in records.iter().zip(places).enumerate() {
+        let path = path?;
         text.push_str(&terminal::import(
             record,
             &style,
@@ -65,6 +73,30 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         output::print(&text)?;
     }
     Ok(ended(options, records))
+}
+
+/// What `work` makes of each, in the order of `all`; where it `may`, as many at once as there are CPUs.
+fn side_by_side<T: Send, R: Send>(all: Vec<T>, may: bool, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get()).min(all.len());
+    if cpus < 2 || !may {
+        return all.into_iter().map(work).collect();
+    }
+    let waiting = Mutex::new(all.into_iter().enumerate());
+    let next = || waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let worker = || {
+            let mut done = Vec::new();
+            while let Some((at, one)) = next() {
+                done.push((at, work(one)));
+            }
+            done
+        };
+        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(worker)).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The exit code. The program ends here, so that nobody needs the memory of many figures, given back one by one.
@@ -106,7 +138,7 @@ fn split(asked: Option<&str>) -> Result<Split, Failure> {
 fn read(transcript: &mut Transcript, path: &Path) -> Result<(), Failure> {
     let unreadable = |why: String| Failure::Input { path: path.to_owned(), why };
     let read = if path.as_os_str() == "-" {
-        transcript.read(STANDARD_INPUT, std::io::stdin().lock())
+        transcript.read(STANDARD_INPUT, std::io::stdin())
     } else {
         if path.is_dir() {
             return Err(unreadable("is a folder; name the files in it".to_owned()));

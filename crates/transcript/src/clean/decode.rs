@@ -120,22 +120,10 @@ impl<R: Read> Chunks<R> {
         if self.ended {
             return Ok(false);
         }
-        let kept = self.raw.len();
-        self.raw.resize(kept + CHUNK, 0);
-        let mut filled = kept;
-        while filled < self.raw.len() {
-            match self.source.read(&mut self.raw[filled..]) {
-                Ok(0) => {
-                    self.ended = true;
-                    break;
-                }
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.raw.truncate(filled);
-        self.bytes += (filled - kept) as u64;
+        self.raw.reserve(CHUNK);
+        let read = self.source.by_ref().take(CHUNK as u64).read_to_end(&mut self.raw)?;
+        self.ended = read < CHUNK;
+        self.bytes += read as u64;
         self.text.clear();
         self.at = 0;
         match self.encoding {

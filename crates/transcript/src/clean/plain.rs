@@ -2,32 +2,64 @@
 
 use std::borrow::Cow;
 
+/// What a byte means for a line: nothing, or one of these bits.
+const BEYOND_ASCII: u8 = 1;
+/// May begin a character that [`odd_characters`] looks for.
+const PERHAPS_ODD: u8 = 2;
+/// Something that this module or markup could take out.
+const TAKEN_OUT: u8 = 4;
+
+const MEANS: [u8; 256] = {
+    let mut means = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        means[byte] = match byte as u8 {
+            b'<' | b'&' | 0x7f => TAKEN_OUT,
+            b'\t' | 0x20..0x7f => 0,
+            0xc2 | 0xe2 | 0xe3 | 0xef => BEYOND_ASCII | PERHAPS_ODD,
+            0x80.. => BEYOND_ASCII,
+            _ => TAKEN_OUT,
+        };
+        byte += 1;
+    }
+    means
+};
+
 /// The text of a line in which there is nothing that this module or markup could take out: most lines, told at a glance.
 pub fn plain(line: &[u8]) -> Option<&str> {
-    // Looks at every byte, so that many are looked at at once.
-    let letters = |b: u8| (0x20..0x7f).contains(&b) & (b != b'<') & (b != b'&') | (b == b'\t');
-    if line.iter().fold(true, |plain, b| plain & letters(*b)) {
-        return str::from_utf8(line).ok();
-    }
-    if !line.iter().fold(true, |plain, b| plain & (letters(*b) | (*b >= 0x80))) {
+    let means = line.iter().fold(0, |means, byte| means | MEANS[usize::from(*byte)]);
+    if means & TAKEN_OUT != 0 {
         return None;
     }
     let text = str::from_utf8(line).ok()?;
-    (!odd_characters(line)).then_some(text)
+    (means & PERHAPS_ODD == 0 || !odd_characters(line)).then_some(text)
 }
 
 /// Whether UTF-8 text has a character that [`without_codes`] replaces or [`is_binary`] counts, beyond ASCII: U+0080 to
 /// U+00A0, U+00AD, and in the blocks of punctuation the blanks and what is not to be seen.
 fn odd_characters(text: &[u8]) -> bool {
-    text.windows(3).any(|bytes| match bytes {
-        [0xc2, second, _] => *second <= 0xa0 || *second == 0xad,
-        [0xe2, 0x80, third] => matches!(third, 0x80..=0x8f | 0xa8..=0xaf),
-        [0xe2, 0x81, third] => *third >= 0xa0,
-        [0xe3, 0x80, third] => *third == 0x80,
-        [0xef, 0xbb, third] => *third == 0xbf,
-        [0xef, 0xbf, third] => *third == 0xbd,
+    let begins = |byte: &u8| MEANS[usize::from(*byte)] & PERHAPS_ODD != 0;
+    let mut at = 0;
+    while let Some(next) = text[at..].iter().position(begins) {
+        at += next;
+        if odd(&text[at..]) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+fn odd(character: &[u8]) -> bool {
+    match character {
+        [0xc2, second, ..] => *second <= 0xa0 || *second == 0xad,
+        [0xe2, 0x80, third, ..] => matches!(third, 0x80..=0x8f | 0xa8..=0xaf),
+        [0xe2, 0x81, third, ..] => *third >= 0xa0,
+        [0xe3, 0x80, third, ..] => *third == 0x80,
+        [0xef, 0xbb, third, ..] => *third == 0xbf,
+        [0xef, 0xbf, third, ..] => *third == 0xbd,
         _ => false,
-    }) || matches!(text, [.., 0xc2, second] if *second <= 0xa0 || *second == 0xad)
+    }
 }
 
 /// Whether a line is not text at all: zero bytes, or more control and broken characters than a text has.
