@@ -7,10 +7,11 @@ use std::io::{self, Read};
 use record::Shared;
 use record::import::{NotUnderstood, Origin, Output, Text};
 
+use crate::ahead;
 use crate::assemble::{Imported, assemble};
 use crate::blanks::{is_blank, trimmed};
 use crate::candidates::Candidates;
-use crate::clean::{self, Cleaned, Kind};
+use crate::clean::{Cleaned, Kind};
 use crate::devices;
 use crate::parts::{Part, Parts, Split};
 use crate::refusal::{self, Refusal};
@@ -116,8 +117,8 @@ impl Transcript {
             return self.dump(name, head, source);
         }
         let mut open_end = false;
-        let (extent, result) = clean::each(head.chain(source), |line| {
-            self.line(line);
+        let (extent, result) = ahead::each(head.chain(source), |line, marked| {
+            self.line(line, marked);
             open_end = line.text.ends_with(|c: char| c.is_alphanumeric() || c == '.');
         });
         self.close();
@@ -175,7 +176,8 @@ impl Transcript {
         parts.into_iter().map(|part| assemble(part, &self.texts, &self.not_understood)).collect()
     }
 
-    fn line(&mut self, line: &Cleaned) {
+    /// `marked`: it is a prompt, a command or a heading.
+    fn line(&mut self, line: &Cleaned, marked: bool) {
         if !is_blank(&line.text) {
             self.lines += 1;
         }
@@ -194,19 +196,20 @@ impl Transcript {
                     self.close();
                     self.command = None;
                 }
-                self.plain(line);
+                self.plain(line, marked);
             }
         }
     }
 
-    fn plain(&mut self, line: &Cleaned) {
+    fn plain(&mut self, line: &Cleaned, marked: bool) {
         let text = line.text.as_str();
         if std::mem::take(&mut self.command_goes_on) {
             self.go_on(text);
             return;
         }
         let plain = Line { number: line.number, text };
-        match session::mark(text, line.in_fence) {
+        let mark = if marked { session::mark(text, line.in_fence) } else { None };
+        match mark {
             Some(Mark::Prompt { host, command }) => {
                 self.close();
                 if let Some(host) = host {

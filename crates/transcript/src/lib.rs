@@ -4,6 +4,7 @@
 //! quoting, fences, entities, progress lines gone), `session` finds prompts, host names and command lines, and the readers
 //! of [`tools`] take the lines that are theirs. A new tool is one new file in `tools/` and its line in [`tools::TOOLS`].
 
+mod ahead;
 mod assemble;
 mod blanks;
 mod candidates;

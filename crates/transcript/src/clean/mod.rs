@@ -1,7 +1,6 @@
 //! Bytes into plain numbered lines, a piece at a time: whatever the length of the text, no more of it is held than one
 //! line.
 
-mod ahead;
 mod decode;
 mod markup;
 mod plain;
@@ -11,8 +10,6 @@ use std::io::{self, Read};
 use std::mem;
 
 use decode::{Chunks, RawLine};
-
-pub use ahead::{Extent, each};
 
 /// The longest line that is read, in bytes. The longest that any tool prints is a compact JSON document; a longer line
 /// is counted as not understood, and none of it is kept.

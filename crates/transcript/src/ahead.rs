@@ -1,10 +1,11 @@
-//! Lines that another thread cleans while this one reads those before.
+//! Lines that another thread cleans, and looks at for prompts and headings, while this one reads those before.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
 
-use super::{Cleaned, Lines};
+use crate::clean::{Cleaned, Kind, Lines};
+use crate::session;
 
 /// Lines handed over together.
 const TOGETHER: usize = 512;
@@ -29,17 +30,18 @@ pub struct Extent {
 /// Lines on their way. Their memory is used again and again.
 #[derive(Debug, Default)]
 struct Batch {
-    lines: Vec<Cleaned>,
+    lines: Vec<(Cleaned, bool)>,
     filled: usize,
 }
 
-/// Gives `each` the lines of `source` in their order, and returns the text's extent, up to where it could be read.
-pub fn each(source: impl Read + Send, mut each: impl FnMut(&Cleaned)) -> (Extent, io::Result<()>) {
+/// Gives `take` the lines of `source` in their order, each with whether it is a prompt, a command or a heading, and returns
+/// the text's extent, up to where it could be read.
+pub fn each(source: impl Read + Send, mut take: impl FnMut(&Cleaned, bool)) -> (Extent, io::Result<()>) {
     let mut lines = Lines::new(source);
     if thread::available_parallelism().map_or(1, |cpus| cpus.get()) == 1 {
         let result = loop {
             match lines.next_line() {
-                Ok(Some(line)) => each(line),
+                Ok(Some(line)) => take(line, is_marked(line)),
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             }
@@ -50,7 +52,7 @@ pub fn each(source: impl Read + Send, mut each: impl FnMut(&Cleaned)) -> (Extent
         let (full, batches) = mpsc::sync_channel(WAITING);
         let (back, used) = mpsc::channel();
         let cleaner = scope.spawn(move || clean(lines, &full, &used));
-        read(&batches, &back, &mut each);
+        read(&batches, &back, &mut take);
         match cleaner.join() {
             Ok(cleaned) => cleaned,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -94,9 +96,9 @@ fn clean(
     (extent(&lines), result)
 }
 
-fn read(batches: &Receiver<Batch>, back: &Sender<Batch>, each: &mut impl FnMut(&Cleaned)) {
+fn read(batches: &Receiver<Batch>, back: &Sender<Batch>, take: &mut impl FnMut(&Cleaned, bool)) {
     for batch in batches {
-        batch.lines.iter().take(batch.filled).for_each(&mut *each);
+        batch.lines.iter().take(batch.filled).for_each(|(line, marked)| take(line, *marked));
         // At the end nobody needs it any more.
         let _ = back.send(batch);
     }
@@ -105,11 +107,18 @@ fn read(batches: &Receiver<Batch>, back: &Sender<Batch>, each: &mut impl FnMut(&
 impl Batch {
     fn add(&mut self, line: &Cleaned) {
         match self.lines.get_mut(self.filled) {
-            Some(place) => place.clone_from(line),
-            None => self.lines.push(line.clone()),
+            Some((place, marked)) => {
+                place.clone_from(line);
+                *marked = is_marked(line);
+            }
+            None => self.lines.push((line.clone(), is_marked(line))),
         }
         self.filled += 1;
     }
+}
+
+fn is_marked(line: &Cleaned) -> bool {
+    line.kind == Kind::Text && session::mark(&line.text, line.in_fence).is_some()
 }
 
 fn extent<R: Read>(lines: &Lines<R>) -> Extent {
@@ -124,7 +133,7 @@ mod tests {
 
     fn all(text: &[u8]) -> (Vec<Cleaned>, Extent) {
         let mut lines = Vec::new();
-        let (extent, result) = each(text, |line| lines.push(line.clone()));
+        let (extent, result) = each(text, |line, _| lines.push(line.clone()));
         result.expect("memory can be read");
         (lines, extent)
     }
@@ -155,7 +164,7 @@ mod tests {
             }
         }
         let mut seen = 0_u64;
-        let (extent, result) = each(Breaks(0), |_| seen += 1);
+        let (extent, result) = each(Breaks(0), |_, _| seen += 1);
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert!(seen > 0 && seen == extent.lines, "{seen} {extent:?}");
     }
@@ -165,7 +174,7 @@ mod tests {
     fn a_reader_that_panics_ends_the_cleaner() {
         let text = "x\n".repeat(1 << 20);
         let mut seen = 0;
-        let _ = each(text.as_bytes(), |_| {
+        let _ = each(text.as_bytes(), |_, _| {
             seen += 1;
             assert!(seen < 3, "the third");
         });
