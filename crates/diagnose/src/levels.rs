@@ -246,7 +246,10 @@ fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
         flat: plateau.flat,
         left_at: Some(left),
         advertised: None,
-        judgement: format!("not in the kernel's tables; the curve leaves it at {}", bytes(left)),
+        judgement: format!(
+            "not in the kernel's tables; the curve leaves it at {}; the load of others makes such a step, too",
+            bytes(left)
+        ),
     }
 }
 

@@ -178,7 +178,8 @@ fn relation(sides: &[Side], subjects: &[Subject]) -> Relation {
     let identity = |side: &Side| {
         let machine = &side.record.machine;
         let p = &machine.processor;
-        let host = machine.hostname.clone().filter(|name| !name.is_empty())?;
+        // A kernel whose host nobody named calls it (none).
+        let host = machine.hostname.clone().filter(|name| !name.is_empty() && name != "(none)")?;
         let processor = (p.vendor.clone(), p.model_name.clone(), p.family, p.model, p.implementer);
         Some((
             host,

@@ -173,6 +173,9 @@ fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
     assert_eq!(changed, ["THP"]);
     b.machine.hostname = Some("db2".to_owned());
     assert_eq!(both(&a, &b).relation, Relation::Machines);
+    // That is no name.
+    (a.machine.hostname, b.machine.hostname) = (Some("(none)".to_owned()), Some("(none)".to_owned()));
+    assert_eq!(both(&a, &b).relation, Relation::Machines);
 }
 
 #[test]

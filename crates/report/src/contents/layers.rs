@@ -81,7 +81,8 @@ const COUNTED: [(&str, &str); 5] = [
 
 /// What happened beside the passes of each layer; without rows where nothing was counted.
 fn counted(record: &Record) -> Table {
-    let heads: Vec<&str> = ["layer", "bound"].into_iter().chain(COUNTED.map(|(_, head)| head)).collect();
+    let heads: Vec<&str> =
+        ["layer", "bound", "IRQs"].into_iter().chain(COUNTED.map(|(_, head)| head)).collect();
     let mut table = Table::new("What was counted beside", None, &heads);
     for m in record.of("layer.time").take(MOST) {
         let rate = |name: &str| m.detail.get(name).and_then(|rate| rate.as_f64());
@@ -94,7 +95,7 @@ fn counted(record: &Record) -> Table {
             continue;
         }
         let word = |key: &str| m.place.word(key).unwrap_or_default().to_owned();
-        table.row([word("layer"), word("bound")].into_iter().chain(cells).collect());
+        table.row([word("layer"), word("bound"), word("interrupts")].into_iter().chain(cells).collect());
     }
     table.finished()
 }
@@ -235,7 +236,7 @@ mod tests {
         assert_eq!(tables.len(), 4);
         assert_eq!(tables[0].rows[0][5], "0.2 %");
         assert!(tables[0].notes[0].contains("too noisy"), "{:?}", tables[0].notes);
-        assert_eq!(tables[1].rows, [["user", "cpu 1", "251"]]);
+        assert_eq!(tables[1].rows, [["user", "cpu 1", "on", "251"]]);
         assert!(tables[0].remarks[0].contains("00c0ffee") && tables[0].remarks[0].contains("78498 primes"));
         assert_eq!(tables[2].rows[0][1], "costs 5.00 % [4.00 % – 6.00 %]");
         assert_eq!(tables[2].weight(0), Weight::Worse);
