@@ -18,6 +18,7 @@ pub mod machine;
 pub mod measurement;
 pub mod metrics;
 pub mod order;
+mod packed;
 pub mod plan;
 mod schema;
 pub mod shared;

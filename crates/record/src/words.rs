@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-const TEXT: &str = include_str!("../../../docs/words.md");
+use crate::packed;
 
 /// Labels that begin a part of a word's text.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
@@ -32,8 +32,9 @@ pub struct Word {
 
 /// Every word, in the document's order.
 pub fn all() -> &'static [Word] {
+    static TEXT: OnceLock<String> = OnceLock::new();
     static WORDS: OnceLock<Vec<Word>> = OnceLock::new();
-    WORDS.get_or_init(|| read(TEXT))
+    WORDS.get_or_init(|| read(TEXT.get_or_init(|| packed::text(packed::WORDS))))
 }
 
 /// The words about `name`: a word's own name, one of its other names, a path in the record that ends in one
