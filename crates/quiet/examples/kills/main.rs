@@ -11,6 +11,7 @@ mod kernel;
 mod support;
 mod tracer;
 mod trials;
+mod watchdog;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ use record::CpuList;
 
 use crate::kernel::Kernel;
 use crate::trials::{Bench, Dice};
+use crate::watchdog::Watchdog;
 
 /// Folders in which the knobs' files are.
 const FOLDERS: [&str; 6] = [
@@ -95,7 +97,9 @@ fn live(program: Option<&str>, kills: u32, limit: Duration, cpu: Option<&str>) -
     );
     let began = Instant::now();
     // Slow machines show in this way that they are at work.
+    let dog = Watchdog::start();
     let told = |tally: &trials::Tally| {
+        dog.heard();
         if tally.trials.is_multiple_of(10) {
             println!(
                 "{:.0} s: {} kills in {} trials",

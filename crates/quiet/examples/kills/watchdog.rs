@@ -1,0 +1,57 @@
+//! A trial that never ends is found, and says where everybody waits.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// No trial takes so long, on an emulated machine either.
+const LONGEST: Duration = Duration::from_secs(180);
+
+/// Hears of progress; without any it ends the program, after telling what each process waits for.
+#[derive(Clone, Default)]
+pub struct Watchdog(Arc<AtomicU32>);
+
+impl Watchdog {
+    /// Watches from now on, to the end of the program.
+    pub fn start() -> Self {
+        let dog = Self::default();
+        let watched = dog.clone();
+        std::thread::spawn(move || watched.watch());
+        dog
+    }
+
+    pub fn heard(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn watch(&self) {
+        let (mut last, mut since) = (0, Instant::now());
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+            let now = self.0.load(Ordering::Relaxed);
+            if now != last {
+                (last, since) = (now, Instant::now());
+            } else if since.elapsed() > LONGEST {
+                println!("trial {now} has not ended within {} s; every process:", LONGEST.as_secs());
+                processes().for_each(|line| println!("{line}"));
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
+/// Who is there, and what each waits for.
+fn processes() -> impl Iterator<Item = String> {
+    let numbered = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(numbered);
+    all.map(|pid| {
+        let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        let status = read("status");
+        let told =
+            |key: &str| status.lines().find(|line| line.starts_with(key)).unwrap_or_default().to_owned();
+        let fields = ["Name:", "State:", "PPid:", "TracerPid:", "SigPnd:", "ShdPnd:"].map(told);
+        let stack: Vec<String> = read("stack").lines().take(12).map(str::to_owned).collect();
+        format!("{pid} {} syscall {} | {}", fields.join(" "), read("syscall").trim(), stack.join(" "))
+    })
+}
