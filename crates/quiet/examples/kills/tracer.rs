@@ -1,6 +1,7 @@
 //! Processes that are killed at one of their system calls: followed with ptrace, which stops them before and after each.
 
 use std::io;
+use std::time::Duration;
 
 /// Whom the signal is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +74,28 @@ pub fn follow(work: impl FnOnce(), shots: &[Shot]) -> Option<Followed> {
     Some(Hunt { main, guardian: None, shots: shots.to_vec(), followed: Followed::default() }.until_the_end())
 }
 
+/// Lets a process go on that a wait has shown stopped. One that was killed since is gone, and that is all.
 fn go_on(pid: i32, signal: i32) {
-    // SAFETY: the process is stopped and traced by this thread; should it be dead by now, the call says so and no more.
-    unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, signal) };
+    for _ in 0..PATIENCE {
+        // SAFETY: the process is stopped and traced by this thread; should it be dead by now, the call says so.
+        if unsafe { libc::ptrace(libc::PTRACE_SYSCALL, pid, 0, signal) } == 0 {
+            return;
+        }
+        let error = io::Error::last_os_error();
+        if !is_stopped(pid) {
+            return;
+        }
+        println!("process {pid} is stopped and cannot go on with signal {signal}: {error}; once more");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// So often a stopped process is told to go on.
+const PATIENCE: u32 = 100;
+
+fn is_stopped(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('t'))
 }
 
 struct Hunt {

@@ -50,7 +50,9 @@ fn processes() -> impl Iterator<Item = String> {
         let status = read("status");
         let told =
             |key: &str| status.lines().find(|line| line.starts_with(key)).unwrap_or_default().to_owned();
-        let fields = ["Name:", "State:", "PPid:", "TracerPid:", "SigPnd:", "ShdPnd:"].map(told);
+        let fields =
+            ["Name:", "State:", "PPid:", "TracerPid:", "SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", "SigCgt:"]
+                .map(told);
         let stack: Vec<String> = read("stack").lines().take(12).map(str::to_owned).collect();
         format!("{pid} {} syscall {} | {}", fields.join(" "), read("syscall").trim(), stack.join(" "))
     })
