@@ -5,7 +5,7 @@ use record::machine::IdleState;
 use record::units::figure;
 
 use super::timer_slack::{both, gains};
-use super::{Case, Rule, at_most_warning, costs, finding, inputs, lines};
+use super::{Case, Rule, at_most_warning, costs, finding, inputs};
 use crate::figures::{cpus_text, evidence, told};
 use crate::resources::WAKE_UP;
 
@@ -40,14 +40,26 @@ fn one(case: &Case) -> Option<Finding> {
         severity: at_most_warning(&loss),
         place: cpus_text(&gain.cpus),
         evidence: seen,
-        remedy: lines([
+        remedy: vec![
             "as long as this runs, until Ctrl-C: sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \"\\0\\0\\0\\0\" >&3 \
-             && sleep infinity'",
-            "until the next boot: sudo cpupower idle-set -D 10",
-        ]),
+             && sleep infinity'"
+                .to_owned(),
+            format!("until the next boot: sudo cpupower idle-set -D {}", shallowest_us(states)),
+        ],
         undo: off_before(states),
         ..finding(&RULE, loss, format!("idle states delay each wake-up by {saved}"))
     })
+}
+
+/// The exit latency of the first state that sleeps, µs: from it on `cpupower idle-set -D` disables, as the request for a
+/// latency of 0 does that was measured.
+fn shallowest_us(states: &[IdleState]) -> u64 {
+    states
+        .iter()
+        .filter_map(|state| state.exit_ns)
+        .filter(|ns| *ns > 0)
+        .min()
+        .map_or(1, |ns| (ns / 1000).max(1))
 }
 
 /// All states on again, but for those that were off before.
@@ -72,6 +84,13 @@ mod tests {
         assert!(finding.what.contains("55.0 µs"), "{finding:?}");
         assert!(finding.evidence[2].says.contains("133 µs"), "{finding:?}");
         assert_eq!(finding.undo, ["sudo cpupower idle-set -E"]);
+        assert!(finding.remedy[1].ends_with("-D 133"), "{finding:?}");
+        let (poll, shallow) = (0, 2_000);
+        let states = [poll, shallow].map(|exit| IdleState { exit_ns: Some(exit), ..IdleState::default() });
+        record.machine.idle_states.splice(0..0, states);
+        // From the first that sleeps on, as it was measured.
+        assert!(found(&record, RULE)[0].remedy[1].ends_with("-D 2"));
+        record.machine.idle_states.drain(..2);
         record.machine.idle_states.push(IdleState { disabled: Some(true), ..IdleState::default() });
         assert_eq!(found(&record, RULE)[0].undo, ["sudo cpupower idle-set -E; sudo cpupower idle-set -d 1"]);
     }

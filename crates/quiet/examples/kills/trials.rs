@@ -214,7 +214,7 @@ impl Bench<'_> {
         let all = whole.stops[0].max(64);
         // So that one shot goes from one end to the other in about half of the trials.
         let step = (all / u64::from(kills / 2).max(1)).max(1);
-        let mut next = 0;
+        let mut next = dice.below(step);
         while tally.kills < kills && Instant::now() < until && tally.wrong.len() < 20 {
             (self.told)(&tally);
             let at = next % all;

@@ -213,7 +213,13 @@ impl<'a> Steps<'a> {
             };
             let Some(workload) = m.place.word("workload") else { continue };
             let threads = m.place.count("threads").unwrap_or(1);
-            map.entry(Self::place(workload, m.place.word("placement").unwrap_or(""), threads)).or_insert(m);
+            let kept = map
+                .entry(Self::place(workload, m.place.word("placement").unwrap_or(""), threads))
+                .or_insert(m);
+            // The first step's own, not what the workload did alone, perhaps on another CPU.
+            if kept.place.get("threads").is_none() && m.place.get("threads").is_some() {
+                *kept = m;
+            }
         }
         steps
     }

@@ -94,11 +94,18 @@ fn workloads(record: &Record, steps: &Told) -> Table {
             rows.push((variant, [None; CELLS]));
             rows.len() - 1
         });
+        let of_a_step =
+            |m: &Measurement| m.place.get("placement").is_some() && m.place.count("threads") == Some(1);
+        let throughput_of_a_step = rows[row].1[0].is_some_and(of_a_step);
         match &mut rows[row].1[cell] {
             free @ None => *free = Some(m),
             // The first is that of the measurement that ran the workload alone; scaling's first step is the same again.
-            Some(_) if m.place.get("placement").is_some() && m.place.count("threads") == Some(1) => {
-                again += 1
+            Some(kept) if of_a_step(m) => {
+                again += 1;
+                // A row is of one run: IPC is that of the throughput beside it.
+                if throughput_of_a_step {
+                    *kept = m;
+                }
             }
             // Another CPU's, or another run's.
             Some(_) => continue,
