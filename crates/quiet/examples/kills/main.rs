@@ -1,8 +1,8 @@
 //! Kills sessions on this machine's own files, or says how long applying and restoring take on a made-up one.
 //!
 //! ```text
-//! kills live KILLS SECONDS [CPU [SEED]]
-//!                                  everything that root can change here is changed, killed and put back; for a machine of the lab
+//! kills live KILLS SECONDS [CPU [SEED [KNOB]]]
+//!                                  everything (but that knob) that root can change here is changed, killed and put back; for a machine of the lab
 //! kills program FILE KILLS SECONDS the same with the program linespeed itself, and what it sets when no knob is named
 //! kills times CPUS [CPU]           apply and restore once on a made-up machine of so many CPUs; with /, on this one
 //! ```
@@ -50,17 +50,17 @@ fn main() -> ExitCode {
         ["live", kills, seconds, cpu @ ..] => match (kills.parse(), seconds.parse()) {
             (Ok(kills), Ok(seconds)) => {
                 let seed = cpu.get(1).and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
-                live(None, kills, Duration::from_secs(seconds), cpu.first().copied(), seed)
+                live(None, kills, Duration::from_secs(seconds), cpu.first().copied(), seed, cpu.get(2).copied())
             }
             _ => Err("kills live KILLS SECONDS: two numbers".to_owned()),
         },
         ["program", file, kills, seconds] => match (kills.parse(), seconds.parse()) {
-            (Ok(kills), Ok(seconds)) => live(Some(file), kills, Duration::from_secs(seconds), None, SEED),
+            (Ok(kills), Ok(seconds)) => live(Some(file), kills, Duration::from_secs(seconds), None, SEED, None),
             _ => Err("kills program FILE KILLS SECONDS: a path and two numbers".to_owned()),
         },
         ["times", machine, cpu @ ..] => times(machine, cpu.first().copied()),
         _ => {
-            Err("kills live KILLS SECONDS [CPU [SEED]], kills program FILE KILLS SECONDS, or kills times CPUS [CPU]"
+            Err("kills live KILLS SECONDS [CPU [SEED [KNOB]]], kills program FILE KILLS SECONDS, or kills times CPUS [CPU]"
                 .to_owned())
         }
     };
@@ -88,6 +88,7 @@ fn live(
     limit: Duration,
     cpu: Option<&str>,
     seed: u64,
+    without: Option<&str>,
 ) -> Result<(), String> {
     let root = Root::live();
     let files = Tree::new(&root);
@@ -98,7 +99,8 @@ fn live(
         std::fs::create_dir_all(state).map_err(|error| format!("{}: {error}", state.display()))?;
     }
     let moving = moving(&look);
-    let all = changes(&root, &files, cpu)?;
+    let mut all = changes(&root, &files, cpu)?;
+    all.retain(|change| without.is_none_or(|knob| change.knob.as_str() != knob));
     let knobs: BTreeSet<&str> = all.iter().map(|change| change.knob.as_str()).collect();
     let names: Vec<&str> = knobs.into_iter().collect();
     println!("{} values of {}", all.len(), names.join(", "));
