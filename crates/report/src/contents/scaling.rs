@@ -434,6 +434,15 @@ mod tests {
     }
 
     #[test]
+    fn the_first_step_shows_its_own_ipc_and_not_that_of_another_run() {
+        let mut record = record(&[1, 2]);
+        let place = Where::new().with("cpu", 1u32).with("workload", "primes").with("source", "declared");
+        record.measurements.insert(0, Measurement::new("core.ipc", place, vec![9.87; 6]));
+        let steps = Steps::of(&record);
+        assert_eq!(steps.declared[&Steps::place("primes", "cores-first", 1)].value(), 1.2);
+    }
+
+    #[test]
     fn a_step_shows_both_ipc_and_its_doubt() {
         let record = record(&[1, 2, 3, 4]);
         let blocks = blocks(&record, Room { rows: 16, workloads: 3, placements: 1 });

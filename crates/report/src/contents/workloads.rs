@@ -241,6 +241,19 @@ mod tests {
     }
 
     #[test]
+    fn a_row_has_the_ipc_of_the_run_whose_throughput_it_has() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        let alone = Where::new().with("cpu", 1u32).with("workload", "nop").with("source", "declared");
+        let step =
+            Where::new().with("workload", "nop").with("threads", 1u32).with("placement", "cores-first");
+        record.measurements.push(ran("core.ipc", alone, 9.87));
+        record.measurements.push(ran("workload.throughput", step.clone(), 1e9));
+        record.measurements.push(ran("core.ipc", step.with("source", "declared"), 1.2));
+        let rows = format!("{:?}", workloads(&record, &Told::default()).rows);
+        assert!(rows.contains("1.2") && !rows.contains("9.87"), "{rows}");
+    }
+
+    #[test]
     fn what_the_steps_of_scaling_tell_is_not_told_again() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for threads in [1u32, 1, 2] {
