@@ -9,7 +9,7 @@ use record::Record;
 use crate::cpus::allowed;
 use crate::support::confine::Confine;
 use crate::support::linespeed;
-use crate::trial::{Side, Trial, one_at_a_time, record_of, wanted};
+use crate::trial::{ROUNDS_IN_A_ROW, Side, Trial, median, one_at_a_time, record_of, wanted};
 use crate::worker::{Running, Worker, together};
 
 const LINE: usize = 64;
@@ -56,6 +56,20 @@ fn walk(bytes: usize) -> impl FnMut() -> f64 {
         at = unsafe { chase::chase(at, HOPS) };
         HOPS as f64 / began.elapsed().as_secs_f64()
     }
+}
+
+/// So long after memory was given back a hypervisor may take it from the guest (free page reporting: the kernel waits 2 s,
+/// PAGE_REPORTING_DELAY of mm/page_reporting.c, and goes on in bursts). Who uses it next gets other memory of the host's,
+/// whose walks cost something else.
+const TAKEN_BACK: Duration = Duration::from_secs(4);
+
+/// Sets that linespeed draws of the largest size.
+const SETS: usize = 3;
+
+/// Walks as many sets as linespeed draws, one after the other; the loads in a second of the middle one.
+fn walk_each(bytes: usize) -> impl FnMut() -> f64 {
+    let mut sets: Vec<_> = (0..SETS).map(|_| walk(bytes)).collect();
+    move || median(sets.iter_mut().map(|walk| walk()).collect())
 }
 
 /// Bytes of each array, several times what its CPU has of caches, and of what is walked at once.
@@ -136,23 +150,28 @@ fn huge_pages_refused() {
     let bytes = largest_walked(&record_of(linespeed(["run", "latency", "--quick", "--json"])));
     let team = || {
         let free = Worker::default().start(|| walk(bytes));
-        (free, Worker::default().without_huge_pages().start(|| walk(bytes)))
+        (free, Worker::default().without_huge_pages().start(|| walk_each(bytes)))
     };
     let trial = Trial {
         name: TEST,
         rule: "huge-pages-refused",
         run: &|| record_of(linespeed(["run", "latency", "--quick", "--json"]).without_huge_pages()),
         work: &|| {
-            // What a walk costs depends on which pages are free, and that on who ran before: each round has processes
-            // of its own, some begin before linespeed does, some after it.
-            let (mut teams, mut turn) = (Vec::new(), 0);
+            // What a walk costs depends on which pages are free, so a team takes what the one before gave back, as
+            // linespeed does, whose largest sets are drawn at the end of its run. Were the first team kept, linespeed
+            // would get the pages that it left.
+            let (mut made, mut rounds) = (None, 0);
             Box::new(move |side| {
-                if turn / 4 == teams.len() {
-                    teams.push(team());
+                let (free, refused) = made.get_or_insert_with(|| {
+                    std::thread::sleep(TAKEN_BACK);
+                    team()
+                });
+                let rate = if side == Side::Held { refused.round() } else { free.round() };
+                rounds += 1;
+                if rounds % ROUNDS_IN_A_ROW == 0 {
+                    drop(made.take());
                 }
-                let (free, held) = &teams[turn / 4];
-                turn += 1;
-                if side == Side::Held { held.round() } else { free.round() }
+                rate
             })
         },
     };

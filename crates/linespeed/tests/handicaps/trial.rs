@@ -24,9 +24,13 @@ pub enum Side {
 /// Rounds of free, held, held, free before linespeed runs, and as many after it: what else the machine does, its
 /// neighbours too, changes in a few seconds.
 const ROUNDS: usize = 3;
+/// Rounds of work on either side before linespeed runs, and as many after it.
+pub const ROUNDS_IN_A_ROW: usize = 4 * ROUNDS;
 /// So often a handicap is tried before it counts as not named. Which pages a process happens to get makes its walks cost
 /// from half to twice as much, in linespeed and in the work that it is held against.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 7;
+/// Attempts whose medians say something.
+const TOGETHER: usize = 3;
 
 /// What is tried.
 pub struct Trial<'a> {
@@ -135,11 +139,28 @@ impl Attempt {
         }
     }
 
+    /// Named first.
+    fn is_first(&self) -> bool {
+        self.first.is_some() && self.first == self.meant
+    }
+
     /// Named first, with a loss within a third of what the work shows.
     fn passes(&self) -> bool {
-        let first = self.first.is_some() && self.first == self.meant;
-        first && self.told().is_some_and(|told| (told - self.shown).abs() <= self.shown.abs() / 3.0)
+        self.is_first() && self.told().is_some_and(|told| within_a_third(told, self.shown))
     }
+}
+
+fn within_a_third(told: f64, shown: f64) -> bool {
+    (told - shown).abs() <= shown.abs() / 3.0
+}
+
+/// Named first in most of some attempts, with a loss that in the median is within a third of what the work shows in the
+/// median: what changes from second to second meets linespeed in one attempt and the work in the next.
+fn pass_together(attempts: &[Attempt]) -> bool {
+    let named: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.is_first()).collect();
+    let told: Vec<f64> = named.iter().filter_map(|attempt| attempt.told()).collect();
+    let shown: Vec<f64> = named.iter().map(|attempt| attempt.shown).collect();
+    told.len() >= TOGETHER && told.len() * 2 > attempts.len() && within_a_third(median(told), median(shown))
 }
 
 impl std::fmt::Display for Attempt {
@@ -160,13 +181,14 @@ impl std::fmt::Display for Attempt {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle of some values.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
 }
 
 impl Trial<'_> {
-    /// Tries it some times. Passes when one attempt shows the handicap named first with its loss; fails with the figures
+    /// Tries it some times. Passes when one attempt, or some in the median, shows the handicap named first with its loss; fails with the figures
     /// when none does. Where each attempt was disturbed by others (by the kernel's account, not by belief), it is not
     /// decided, which is said; even then the handicap must be among the findings.
     #[track_caller]
@@ -179,6 +201,10 @@ impl Trial<'_> {
                 return;
             }
             attempts.push(attempt);
+            if pass_together(&attempts) {
+                self.say("in the median of these");
+                return;
+            }
         }
         let told: Vec<String> = attempts.iter().map(Attempt::to_string).collect();
         let undisturbed = attempts.iter().any(|attempt| !attempt.disturbance.is_too_much());

@@ -262,12 +262,10 @@ fn curve(
         reached = bytes;
         context.at((step + 1) as f64 / sizes.len() as f64);
     }
-    if ended.is_ok() {
-        for (curve, pace) in curves.iter_mut().zip(&paces).filter(|(curve, _)| curve.cycle.bytes() == largest)
-        {
-            let making = pace.seconds(0, std::iter::once(largest));
-            draws::again(curve, cpu, node, making, context, &mut watch);
-        }
+    if ended.is_ok() && reached == largest {
+        let making = curves.iter().zip(&paces).filter(|(curve, _)| curve.page == Page::Base);
+        let making = making.map(|(_, pace)| pace.seconds(0, std::iter::once(largest))).next_back();
+        draws::again(&mut curves, largest, (cpu, node), making.unwrap_or(0.0), context, &mut watch);
     }
     for curve in &curves {
         if curve.cycle.capacity() < largest {

@@ -1,67 +1,110 @@
-//! The largest set on base pages once more, on other pages of the machine.
+//! The largest set once more, on other base pages of the machine, in turns.
 //!
 //! A process gets whichever base pages are free, and what their walks cost differs from one set of pages to the next:
 //! by which lines of the tables share a set of a cache, and under a hypervisor by how the host backs them. Samples on
 //! one set of pages agree with each other all the same, so their interval would promise what the next process does not
 //! find. On huge pages the walks hardly count.
+//!
+//! What others do with a shared cache and the memory changes within tens of milliseconds, and a point's samples are taken
+//! within few. So all sets, the one on huge pages too, are sampled in turns: no burst hits one side of a comparison alone.
 
 use std::ops::Range;
 
 use record::{Measurement, SampleMark, Summary, Where};
 
-use super::{Curve, GROWTH, Point, TARGET, sampled, warm};
+use super::{Curve, GROWTH, Point, SAMPLE_NS, TARGET, sampled, warm};
 use crate::context::Context;
 use crate::cycle::{Cycle, Place};
 use crate::mapping::Page;
 use crate::placement::Placement;
 use crate::repeat::{Effort, judge};
-use crate::watch::Watch;
+use crate::watch::{Watch, Watched};
 
 /// Sets of pages beside the first. An odd number of all, so that the median is one of theirs.
 const MORE: usize = 2;
 
+/// Turns over all sets; the first set and the one on huge pages had one already.
+const TURNS: usize = 4;
+
 /// Larger sets mix so many pages that one set of them is like another, and would take long to make.
 const LARGEST: usize = 256 << 20;
 
-/// Takes the last point of the curve on base pages on other pages too, where time and memory allow: as many samples of
-/// each set. All sets are held until the last is done: pages given back would come again.
+/// Takes the last points of the curves, of `bytes` each, on other base pages too, where time and memory allow: as many
+/// samples of each set. All sets are held until the last is done: pages given back would come again. `making` is what it
+/// takes to make one, s.
 pub(super) fn again(
-    curve: &mut Curve,
-    cpu: u32,
-    node: Option<u32>,
-    pace: f64,
+    curves: &mut [Curve],
+    bytes: usize,
+    (cpu, node): (u32, Option<u32>),
+    making: f64,
     context: &mut Context,
     watch: &mut Watch,
 ) {
-    let bytes = curve.cycle.bytes();
-    let Some(point) = curve.points.last_mut().filter(|point| point.bytes == bytes) else { return };
-    let needs = MORE as f64 * (pace + warm::settling(bytes, curve.page.bytes(), context.depth));
+    let reached = |curve: &Curve| curve.points.last().is_some_and(|point| point.bytes == bytes);
+    let base = curves.iter_mut().filter(|curve| reached(curve)).find(|curve| curve.page == Page::Base);
+    let Some(base) = base.and_then(|curve| curve.points.last()) else { return };
+    let (hops, many) = (base.hops, base.samples.len());
+    let visit = warm::settling(bytes, Page::Base.bytes(), context.depth) + many as f64 * SAMPLE_NS / 1e9;
+    let needs = MORE as f64 * making + ((curves.len() + MORE) * TURNS) as f64 * visit;
     let room = context.memory_allowance() / 2 >= (MORE * bytes) as u64;
-    if curve.page != Page::Base || bytes > LARGEST || !room || context.seconds_left() < needs {
+    if bytes > LARGEST || !room || context.seconds_left() < needs {
         return;
     }
-    let many = point.samples.len();
-    let mut held = Vec::new();
-    for _ in 0..MORE {
-        let Ok((cycle, _)) = Cycle::new(bytes, Page::Base, node) else { return };
-        let mut other = Curve { page: Page::Base, cycle, at: Place::default(), points: Vec::new() };
-        while other.cycle.bytes() < bytes && !context.out_of_time() {
-            other.cycle.grow_to(bytes.min(other.cycle.bytes() + GROWTH));
+    let Some(mut others) = (0..MORE).map(|_| other(bytes, node, context)).collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    let mut taken: Vec<Vec<Watched>> = others.iter().map(|_| Vec::new()).collect();
+    for turn in 0..TURNS {
+        let again = curves.iter_mut().filter(|curve| turn > 0 && reached(curve));
+        for curve in again {
+            let hops = curve.points.last().map_or(hops, |point| point.hops);
+            let samples = visited(curve, cpu, hops, many, context, watch);
+            if let Some(point) = curve.points.last_mut() {
+                point.samples.extend(samples);
+                point.draws = vec![point.samples.len()];
+            }
         }
-        let out_of_time = || context.out_of_time();
-        (other.at, _) = warm::warm(&other.cycle, other.at, Page::Base.bytes(), context.depth, out_of_time);
+        for (other, taken) in others.iter_mut().zip(&mut taken) {
+            taken.extend(visited(other, cpu, hops, many, context, watch));
+        }
         if context.out_of_time() || context.check().is_err() {
-            return;
+            break;
         }
-        // Samples of other nodes' memory would be none of this point.
-        if node.is_some_and(|node| !Placement::of(other.cycle.mapping(), bytes, node).acceptable()) {
-            return;
-        }
-        let effort = Effort { least: many, most: many, target: 0.0 };
-        point.samples.extend(sampled(&mut other, cpu, point.hops, effort, context, watch));
-        point.draws.push(point.samples.len());
-        held.push(other);
     }
+    let base = curves.iter_mut().filter(|curve| reached(curve)).find(|curve| curve.page == Page::Base);
+    let Some(point) = base.and_then(|curve| curve.points.last_mut()) else { return };
+    for samples in taken.into_iter().filter(|samples| samples.len() >= many) {
+        point.samples.extend(samples);
+        point.draws.push(point.samples.len());
+    }
+}
+
+/// A set on base pages of its own, read once; `None` where it cannot be had in time, or lies on another node: samples of
+/// other nodes' memory would be none of this point.
+fn other(bytes: usize, node: Option<u32>, context: &mut Context) -> Option<Curve> {
+    let (cycle, _) = Cycle::new(bytes, Page::Base, node).ok()?;
+    let mut other = Curve { page: Page::Base, cycle, at: Place::default(), points: Vec::new() };
+    while other.cycle.bytes() < bytes && !context.out_of_time() {
+        other.cycle.grow_to(bytes.min(other.cycle.bytes() + GROWTH));
+    }
+    let here = |node| Placement::of(other.cycle.mapping(), bytes, node).acceptable();
+    (!context.out_of_time() && context.check().is_ok() && node.is_none_or(here)).then_some(other)
+}
+
+/// Samples of a set that others were sampled since.
+fn visited(
+    curve: &mut Curve,
+    cpu: u32,
+    hops: u64,
+    many: usize,
+    context: &mut Context,
+    watch: &mut Watch,
+) -> Vec<Watched> {
+    let out_of_time = || context.out_of_time();
+    curve.at = warm::settle(&curve.cycle, curve.at, curve.page.bytes(), context.depth, out_of_time);
+    let effort = Effort { least: many, most: many, target: 0.0 };
+    watch.refresh();
+    sampled(curve, cpu, hops, effort, context, watch)
 }
 
 /// What makes a figure of the point doubtful, by the samples of each set of pages: that sets differ is no noise, and the

@@ -62,15 +62,27 @@ pub(super) fn warm(
     }
     cycle.touch_scattered();
     let read = from.elapsed();
-    let (mut at, mut hops) = (at, 0);
+    (settle(cycle, at, page, depth, out_of_time), read.as_secs_f64())
+}
+
+/// Chases a large set until that alone has settled what the caches keep of it and of its page tables; where it ended.
+pub(super) fn settle(
+    cycle: &Cycle,
+    mut at: Place,
+    page: usize,
+    depth: Depth,
+    out_of_time: impl Fn() -> bool,
+) -> Place {
+    let (from, bytes) = (Instant::now(), cycle.bytes());
+    let mut hops = 0;
     while hops < lap(bytes)
-        && (hops < at_least(bytes, page) || from.elapsed() - read < patience(depth))
+        && (hops < at_least(bytes, page) || from.elapsed() < patience(depth))
         && !out_of_time()
     {
         at = cycle.chase(at, STRIDE);
         hops += STRIDE;
     }
-    (at, read.as_secs_f64())
+    at
 }
 
 #[cfg(test)]
