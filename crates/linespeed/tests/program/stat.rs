@@ -60,7 +60,7 @@ fn a_command_prints_and_ends_as_it_would_alone() {
 #[test]
 fn standard_input_is_the_commands() {
     let ran = run_with(linespeed(["stat", "--", "cat"]), "one\ntwo\n");
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "one\ntwo\n"), "{}", ran.stderr);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "one\ntwo\n"), "{ran:?}");
 }
 
 #[test]
