@@ -146,7 +146,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         for words in [
             "196 does no more than 72",
             "2.72 times the cores at 1.14 times the clock",
-            "first by memory latency",
+            "first by memory's time per element",
             "then memory devices' speed",
             "its devices allow 2933",
             "75.0 %",
@@ -174,7 +174,7 @@ fn the_bigger_machine_waits_for_memory() {
     assert_eq!(
         names,
         [
-            ("memory latency", false),
+            ("memory's time per element", false),
             ("memory devices' speed", false),
             ("number of CPUs", true),
             ("core clock", true)

@@ -130,7 +130,7 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
     {
         let why = said.explanations.iter().find(|why| why.result.contains("waits for memory")).unwrap();
         for words in [
-            "small is 2.00 times as fast as big. The cause is memory latency (2.00×).",
+            "small is 2.00 times as fast as big. The cause is memory's time per element (2.00×).",
             "Beside it, and no part of that factor: core clock (1.42×) speaks for the faster one; number of CPUs \
              (0.0208×) speaks for the slower one.",
         ] {

@@ -7,7 +7,7 @@ use record::{InOrder, Record};
 
 use super::Known;
 use super::datum::Datum;
-use super::explain::{HELD_BACK, device_speed, running};
+use super::explain::{HELD_BACK, acts_on, device_speed, running};
 use super::nodes::reaches;
 
 /// Gains below this are not worth telling.
@@ -164,7 +164,7 @@ fn binding(this: &Known) -> Option<WhatIf> {
         setting: BINDING.to_owned(),
         now: format!("{} of accesses remote", percent(reach.remote_share)),
         then: "none remote".to_owned(),
-        acts_on: "memory latency".to_owned(),
+        acts_on: acts_on(&reach).to_owned(),
         gain: reach.ignoring(),
         at_most: true,
         says: format!(

@@ -97,7 +97,7 @@ fn the_bigger_load_generator_is_said_to_wait_for_its_memory_before_anything_else
         &[
             "load-generator-196 does no more than load-generator-72",
             "2.72 times the cores at 1.14 times the clock",
-            "first by memory latency",
+            "first by memory's time per element",
             "75.0 % of accesses cross to another node at 1.54 times",
             "50.0 %",
             "then memory devices' speed (2100 MT/s where its devices allow 2933",

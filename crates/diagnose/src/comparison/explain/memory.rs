@@ -77,6 +77,15 @@ fn bound_or_not(pair: &Pair, latency: &Cause, own: f64) -> Explanation {
     }
 }
 
+/// What differs by node: time per element of a stream, with many loads in flight, is no latency.
+pub fn acts_on(reach: &Reach) -> &'static str {
+    if is_latency(reach) { "memory latency" } else { "memory's time per element" }
+}
+
+fn is_latency(reach: &Reach) -> bool {
+    reach.what.starts_with("load latency")
+}
+
 /// Latency over all nodes' memory, as a program sees it that ignores nodes.
 pub fn reach_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (reaches(pair.base.record), reaches(pair.this.record));
@@ -103,8 +112,9 @@ pub fn reach_cause(pair: &Pair) -> Option<Cause> {
     let cross = |reach: &Reach| match reach.other {
         Some(_) => {
             let share = percent(reach.remote_share);
+            let what = if is_latency(reach) { "latency" } else { "time" };
             format!(
-                "{share} of accesses cross to another node at {} times the latency",
+                "{share} of accesses cross to another node at {} times the {what}",
                 significant(reach.factor())
             )
         }
@@ -129,7 +139,7 @@ pub fn reach_cause(pair: &Pair) -> Option<Cause> {
     let mut parts: Vec<Cause> = [own.make(), other.make()].into_iter().flatten().collect();
     parts.order_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
     Maker {
-        name: "memory latency",
+        name: acts_on(this),
         says: format!(
             "{}: {} against {} over all nodes; {}, against {}{guessed}",
             this.what,

@@ -19,7 +19,7 @@ use super::datum::Datum;
 
 pub(super) use claims::{NEIGHBOURS, load};
 pub(super) use clock::best as best_clock;
-pub(super) use memory::{device_speed, running};
+pub(super) use memory::{acts_on, device_speed, running};
 pub(super) use whole::HELD_BACK;
 pub(super) use work::scaling_words;
 
