@@ -85,7 +85,14 @@ pub fn arguments(shape: &Shape, parts: &Parts, parameters: &str) -> Vec<String> 
         },
     );
     // Instructions can be counted on one host thread only.
-    line.option("-accel", if shape.icount.is_some() { "tcg,thread=single" } else { "tcg,thread=multi" });
+    line.option(
+        "-accel",
+        if shape.icount.is_some() || shape.check.kills.is_some() {
+            "tcg,thread=single"
+        } else {
+            "tcg,thread=multi"
+        },
+    );
     if let Some(icount) = &shape.icount {
         line.option("-icount", icount);
     }

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use crate::support::confine::{self, Confine};
+use crate::support::started::spawned;
 use crate::support::{self, Ran, folder, linespeed, measured, ran, run, skipped, sound, terminal};
 
 /// The shortest run that measures.
@@ -118,7 +119,7 @@ fn a_reader_that_leaves_is_no_error() {
     for args in
         [&["inspect", "--json"][..], &["inspect"], &["schema"], &["explain"], &["completions", "bash"]]
     {
-        let mut child = linespeed(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = spawned(linespeed(args).stdout(Stdio::piped()).stderr(Stdio::piped()));
         // The reader is gone before the first byte: `linespeed inspect | true`.
         drop(child.stdout.take());
         Ran::from(child.wait_with_output().unwrap()).succeeds();
@@ -136,7 +137,7 @@ fn on_a_terminal(args: &[&str], set: &[(&str, &str)]) -> String {
     let (seen, printed) = terminal::open();
     let mut command = linespeed(args);
     command.envs(set.iter().copied()).stdout(printed.try_clone().unwrap()).stderr(printed);
-    let mut child = command.spawn().unwrap();
+    let mut child = spawned(&mut command);
     // The command holds the other end open until it goes.
     drop(command);
     let text = terminal::all(seen);

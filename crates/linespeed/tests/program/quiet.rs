@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::confine::Confine;
-use crate::support::started::heeding_signals;
+use crate::support::started::{heeding_signals, spawned};
 use crate::support::{Ran, alone, emulated, folder, linespeed, machines, program, ran, root, run, skipped};
 
 /// A value that every Linux with root has, and that hurts nobody for a moment.
@@ -84,7 +84,7 @@ pub fn started(script: &str) -> Running {
     use std::io::Read;
     let mut command = linespeed(["quiet", KNOB, "--", "sh", "-c", script]);
     heeding_signals(&mut command);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = spawned(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     Running(child)
 }
@@ -291,7 +291,7 @@ fn named_cpus_are_the_commands_alone_and_are_given_back() {
     assert!(done.stdout.contains(&format!("Cpus_allowed_list:\t{last}\n")), "{}", done.stdout);
     assert_eq!(groups(), Vec::<String>::new());
     // Killed in the middle, too.
-    let mut child = Running(linespeed(["quiet", "--cpus", &last, "--", "sleep", "60"]).spawn().unwrap());
+    let mut child = Running(spawned(&mut linespeed(["quiet", "--cpus", &last, "--", "sleep", "60"])));
     std::thread::sleep(Duration::from_millis(300));
     send(child.0.id(), libc::SIGKILL);
     child.0.wait().unwrap();

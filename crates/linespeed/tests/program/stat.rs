@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use record::{Ended, Record};
 
 use crate::support::confine::Confine;
-use crate::support::started::{Started, heeding_signals};
+use crate::support::started::{Started, heeding_signals, spawned};
 use crate::support::{
     Ran, beside_others, emulated, folder, linespeed, lost, measured, ran, root, run, run_with, skipped,
     sound, terminal,
@@ -116,7 +116,7 @@ fn what_forks_away_is_waited_for_and_said() {
 #[test]
 fn a_gigabyte_of_output_passes_through() {
     let mut command = shell("head -c 1000000000 /dev/zero");
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = spawned(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut child = child;
     let count = std::io::copy(&mut child.stdout.take().unwrap(), &mut std::io::sink()).unwrap();
     assert_eq!(count, 1_000_000_000);
@@ -126,8 +126,7 @@ fn a_gigabyte_of_output_passes_through() {
 #[test]
 fn a_reader_that_leaves_ends_the_command_as_without_us() {
     let mut command = linespeed(["stat", "--", "yes"]);
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = spawned(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()));
     drop(child.stdout.take());
     let ran = Ran::from(child.wait_with_output().unwrap());
     // yes dies of SIGPIPE, or sees the error where somebody above ignores that signal; either way it ends.
@@ -531,7 +530,7 @@ fn ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest() {
             Ok(())
         });
     }
-    let mut child = command.spawn().unwrap();
+    let mut child = spawned(&mut command);
     drop(command);
     let pids = numbers(&file, 2);
     // The shell waits for its child by then, or will: what is typed stays until it does.

@@ -2,6 +2,7 @@
 
 pub mod cgroup;
 pub mod confine;
+mod emulator;
 pub mod machines;
 pub mod schema;
 pub mod sound;
@@ -72,6 +73,9 @@ pub fn linespeed<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command 
 /// As [`linespeed`], from a copy of the program.
 pub fn program<A: AsRef<OsStr>>(path: &Path, args: impl IntoIterator<Item = A>) -> Command {
     let told = runner().unwrap_or_default();
+    if !told.is_empty() {
+        emulator::watch();
+    }
     let mut words = told.split_whitespace().map(OsStr::new).chain([path.as_os_str()]);
     let mut command = Command::new(words.next().unwrap_or(path.as_os_str()));
     command.args(words).args(args);
@@ -109,12 +113,16 @@ pub fn run(command: Command) -> Ran {
 
 /// Runs a command to its end with `input` on its standard input.
 pub fn run_with(command: Command, input: impl Into<Vec<u8>>) -> Ran {
-    assert_cmd::Command::from_std(command)
-        .timeout(PATIENCE)
-        .write_stdin(input)
-        .output()
-        .expect("the program starts and ends in time")
-        .into()
+    let mut command = assert_cmd::Command::from_std(command);
+    command.timeout(PATIENCE).write_stdin(input);
+    loop {
+        let hung = emulator::ended();
+        let ran = Ran::from(command.output().expect("the program starts and ends in time"));
+        let said = !(ran.stdout.is_empty() && ran.stderr.is_empty());
+        if said || ran.signal != Some(libc::SIGKILL) || emulator::ended() == hung {
+            return ran;
+        }
+    }
 }
 
 /// Runs `linespeed ARGS`.

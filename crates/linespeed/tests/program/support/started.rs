@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use super::{PATIENCE, Ran};
+use super::{PATIENCE, Ran, emulated, emulator};
 
 /// Has a command heed signals, whatever runs these tests: under nohup, and as a shell's background job, the tests' own
 /// are ignored, and a program that inherits that rightly goes on.
@@ -23,6 +23,17 @@ pub fn heeding_signals(command: &mut Command) {
     }
 }
 
+/// Starts a command; again where an emulator hung at it.
+pub fn spawned(command: &mut Command) -> Child {
+    loop {
+        let mut child = command.spawn().expect("the program starts");
+        if !emulated() || emulator::begins(child.id()) {
+            return child;
+        }
+        let _ = child.wait();
+    }
+}
+
 /// A program that runs. It is killed when the test is done with it.
 #[derive(Debug)]
 pub struct Started {
@@ -35,12 +46,8 @@ impl Started {
     /// Starts a command. Both its outputs are read all the time, so that it never waits for its reader.
     pub fn new(mut command: Command) -> Self {
         heeding_signals(&mut command);
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = spawned(&mut command);
         let (mut out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let (send, lines) = channel();
         std::thread::spawn(move || {
