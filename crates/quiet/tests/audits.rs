@@ -252,3 +252,31 @@ fn lists_of_cpus_that_cannot_be_quiet_are_refused() {
     assert!(refused(&online("3"), &all, &some).unwrap().contains("not among those"));
     assert_eq!(refused(&online("1"), &all, &all), None);
 }
+
+#[test]
+fn a_guests_halt_is_held_off_when_that_is_named_and_no_deep_state_is_told_of() {
+    let folder = temporary();
+    for (path, text) in [
+        ("sys/devices/system/cpu/online", "0-1"),
+        ("sys/devices/system/cpu/cpuidle/current_driver", "haltpoll"),
+        ("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0"),
+        ("sys/devices/system/cpu/cpu0/cpuidle/state1/latency", "1"),
+        ("sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us", "0"),
+        ("sys/devices/system/cpu/cpu1/power/pm_qos_resume_latency_us", "n/a"),
+    ] {
+        put(folder.path(), path, text);
+    }
+    let root = Root::captured(folder.path()).unwrap();
+    let rows = rows(&root, "0-1");
+    assert_eq!(row(&rows, "idle-states").look.state, State::Steady);
+    let halt = row(&rows, "guest-halt");
+    assert!(halt.knob.only_when_named(), "who did not ask for it pays for a CPU that polls");
+    // CPU 1 polls already.
+    let Way::Write(changes) = &halt.look.way else { panic!("{:?}", halt.look) };
+    let told: Vec<(&str, &str)> =
+        changes.iter().map(|change| (change.old.as_str(), change.new.as_str())).collect();
+    assert_eq!(told, [("0", "n/a")]);
+    put(folder.path(), "sys/devices/system/cpu/cpuidle/current_driver", "intel_idle");
+    let rows = support::rows(&root, "0-1");
+    assert!(matches!(row(&rows, "guest-halt").look.state, State::Absent(_)));
+}

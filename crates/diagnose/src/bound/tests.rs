@@ -74,6 +74,22 @@ fn one_busy_thread_on_a_machine_of_eight_is_told_by_its_name() {
 }
 
 #[test]
+fn one_thread_that_waited_for_a_cpu_is_not_told_that_more_of_them_do_not_help() {
+    let waited = |around: &str| {
+        with_detail(
+            with_thread(command([0.88, 0.0, 0.12, 0.0]), "bc 1234", 0.88),
+            "around",
+            &format!(r#"{{"busy_seconds": {around}, "seconds": 1.0}}"#),
+        )
+    };
+    // Others use two of eight.
+    let bound = is_bound(&waited("2.88"), "one-thread", &["One thread (bc)", "5.12 CPUs"]);
+    assert!(!bound.advice[0].contains("more cores") && bound.advice[0].contains("--cpus"), "{bound:?}");
+    // And all of them.
+    is_bound(&waited("7.95"), "cpu-contention", &["without getting a CPU"]);
+}
+
+#[test]
 fn many_short_processes_are_not_called_a_thread() {
     let record = with_thread(command([0.6, 0.35, 0.0, 0.05]), "make 7", 0.1);
     let bound = is_bound(&record, "one-thread", &["one short process after the other"]);

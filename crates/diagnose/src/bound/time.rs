@@ -92,16 +92,24 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     })
 }
 
+/// Seconds that its threads were ready without a CPU, of all. Threads that a quota holds count as ready for the kernel, but
+/// that is another cause.
+fn without_a_cpu(facts: &Facts) -> f64 {
+    (facts.runnable - facts.around("throttled_seconds").unwrap_or(0.0).max(0.0)).max(0.0)
+}
+
+/// CPUs that other programs used meanwhile.
+fn used_by_others(facts: &Facts) -> Option<f64> {
+    let (busy, seconds) = facts.around("busy_seconds").zip(facts.around("seconds"))?;
+    Some((busy / seconds.max(1e-9) - facts.used()).max(0.0))
+}
+
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // While nothing of it wants a CPU, the want of one costs nothing.
     let wanted = 1.0 - (facts.off_cpu / facts.wall).min(1.0);
-    // Threads that a quota holds count as ready, but that is another cause.
-    let runnable = (facts.runnable - facts.around("throttled_seconds").unwrap_or(0.0).max(0.0)).max(0.0);
+    let runnable = without_a_cpu(facts);
     let share = runnable / (runnable + facts.cpu()).max(1e-9);
-    let others = facts
-        .around("busy_seconds")
-        .zip(facts.around("seconds"))
-        .map(|(busy, seconds)| (busy / seconds.max(1e-9) - facts.used()).max(0.0));
+    let others = used_by_others(facts);
     let own = facts.threads.len() as f64 > facts.cpus && others.is_none_or(|others| others < 0.5);
     let (who, advice) = if own {
         ("it has more busy threads than CPUs", "start as many threads as there are CPUs")
@@ -167,12 +175,22 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     })
 }
 
+/// CPUs without work from which on they could have worked for it.
+const LEAST_IDLE: f64 = 0.2;
+/// Share of the time that a program may wait for CPUs while it is said that more of them do not help.
+const MOST_WAITED: f64 = 0.1;
+
 pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
     let busy = facts.used();
     if facts.cpus < 2.0 || !(0.6..=1.2).contains(&busy) {
         return None;
     }
-    let idle = facts.cpus - busy;
+    // A CPU that others use has something to do, and one that it waited for would have helped.
+    let idle = facts.cpus - busy - used_by_others(facts).unwrap_or(0.0);
+    if idle < LEAST_IDLE {
+        return None;
+    }
+    let waited = without_a_cpu(facts) > MOST_WAITED * facts.wall;
     let seen: f64 = facts.threads.iter().map(|(_, on)| on).sum();
     let first = facts.threads.first().filter(|(_, on)| *on >= facts.cpu() * 0.6);
     let (who, advice, figures) = match first {
@@ -180,7 +198,11 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             let name = name.rsplit_once(' ').map_or(name.as_str(), |(name, _)| name);
             (
                 format!("One thread ({name}) did the work"),
-                "a faster core helps, more cores do not; look for an option for threads or jobs, or run several",
+                if waited {
+                    "a core that nobody else uses helps (--cpus), and a faster one; look for an option for threads or jobs"
+                } else {
+                    "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"
+                },
                 format!("the busiest thread was on a CPU for {}", figure(*on, "s")),
             )
         }

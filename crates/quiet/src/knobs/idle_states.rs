@@ -57,7 +57,7 @@ fn latency_file(cpu: u32) -> String {
 }
 
 /// The limit of one CPU, microseconds. The file says `n/a` where nothing but polling is left, and 0 for no limit.
-fn limit_of(scene: &Scene, cpu: u32) -> Option<u64> {
+pub(super) fn limit_of(scene: &Scene, cpu: u32) -> Option<u64> {
     match scene.text(&latency_file(cpu))?.as_str() {
         "n/a" => Some(0),
         "0" => None,
@@ -96,27 +96,32 @@ impl Knob for IdleStates {
             return Look::steady("held off");
         }
         let now = format!("{name} takes {us} µs to leave");
-        let limit = states.limit();
-        let hold = || Look::noisy(&now, "held off", Way::Hold(Hold::DmaLatency(limit)));
-        if scene.quiet.is_empty() && !scene.stays {
-            return hold();
-        }
-        let value = if limit == 0 { "n/a".to_owned() } else { limit.to_string() };
-        let mut changes = Vec::new();
-        for cpu in open {
-            match Change::to(scene.files, self.name(), &latency_file(cpu), Form::Word, &value) {
-                Ok(change) => changes.extend(change),
-                Err(refusal) if refusal.is_missing() => {}
-                Err(refusal) => return Look::unseen(&refusal),
-            }
-        }
-        if changes.is_empty() && !scene.stays {
-            return hold();
-        }
-        if changes.is_empty() {
-            let by_hand = "this kernel has no latency for each CPU; for the time of a command: linespeed quiet -- COMMAND";
-            return Look::noisy(now, "held off", Way::ByHand(by_hand.to_owned()));
-        }
-        Look::noisy(now, "held off", Way::Write(changes))
+        held_off(self.name(), scene, open, now, states.limit())
     }
+}
+
+/// How states that take longer than `limit` microseconds to leave are held off, for the time of a command, or on these CPUs.
+pub(super) fn held_off(name: &'static str, scene: &Scene, open: Vec<u32>, now: String, limit: u32) -> Look {
+    let hold = || Look::noisy(&now, "held off", Way::Hold(Hold::DmaLatency(limit)));
+    if scene.quiet.is_empty() && !scene.stays {
+        return hold();
+    }
+    let value = if limit == 0 { "n/a".to_owned() } else { limit.to_string() };
+    let mut changes = Vec::new();
+    for cpu in open {
+        match Change::to(scene.files, name, &latency_file(cpu), Form::Word, &value) {
+            Ok(change) => changes.extend(change),
+            Err(refusal) if refusal.is_missing() => {}
+            Err(refusal) => return Look::unseen(&refusal),
+        }
+    }
+    if changes.is_empty() && !scene.stays {
+        return hold();
+    }
+    if changes.is_empty() {
+        let by_hand =
+            "this kernel has no latency for each CPU; for the time of a command: linespeed quiet -- COMMAND";
+        return Look::noisy(now, "held off", Way::ByHand(by_hand.to_owned()));
+    }
+    Look::noisy(now, "held off", Way::Write(changes))
 }

@@ -7,6 +7,7 @@ mod clock_range;
 mod epb;
 mod epp;
 mod governor;
+mod guest_halt;
 mod idle_states;
 mod interrupts;
 mod irqbalance;
@@ -47,6 +48,7 @@ pub const KNOBS: &[&dyn Knob] = &[
     &clock_range::ClockRange,
     &boost::Boost,
     &idle_states::IdleStates,
+    &guest_halt::GuestHalt,
     &interrupts::Interrupts,
     &workqueues::Workqueues,
     &smt::Smt,

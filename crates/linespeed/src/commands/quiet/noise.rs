@@ -259,7 +259,7 @@ impl Noise {
         } else {
             match (knob, measured.wakeup_p99) {
                 ("steal", _) => at_most(OF_A_CPU, measured.taken_below.or(measured.taken)),
-                ("idle-states", Some(p99)) => Worth::AWakeUp(p99, self.tuned),
+                ("idle-states" | "guest-halt", Some(p99)) => Worth::AWakeUp(p99, self.tuned),
                 _ => Worth::NotMeasured,
             }
         }
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn every_knob_that_is_named_here_is_one() {
-        for name in CLOCK.iter().chain(&TAKEN).chain(&["steal", "idle-states"]) {
+        for name in CLOCK.iter().chain(&TAKEN).chain(&["steal", "idle-states", "guest-halt"]) {
             assert!(::quiet::knobs::find(name).is_some(), "{name}");
         }
     }

@@ -1,0 +1,54 @@
+//! A virtual CPU's halt: it leaves for the host, and comes back when the host lets it.
+
+use record::CpuList;
+
+use super::idle_states::{held_off, limit_of};
+use crate::knob::{Knob, Look, Scene};
+
+/// Where the guest's idle driver is `haltpoll` (Documentation/virt/guest-halt-polling.rst), its one state below polling is a
+/// halt, which the driver says takes 1 µs to leave (drivers/cpuidle/cpuidle-haltpoll.c). That is no figure of the machine's:
+/// the host takes the CPU back, and its own idle states and scheduler decide when the guest goes on. A latency of 0 leaves
+/// polling alone.
+///
+/// Only when it is named: a CPU that polls is never idle for the host, which counts it, may bill it, and gives a sibling of
+/// it less.
+#[derive(Debug)]
+pub struct GuestHalt;
+
+const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
+
+impl Knob for GuestHalt {
+    fn name(&self) -> &'static str {
+        "guest-halt"
+    }
+
+    fn effect(&self) -> &'static str {
+        "an idle virtual CPU halts, which leaves it to its host, and waits for the host to wake up"
+    }
+
+    fn only_when_named(&self) -> bool {
+        true
+    }
+
+    fn look(&self, scene: &Scene) -> Look {
+        match scene.text(DRIVER).as_deref() {
+            Some("haltpoll") => {}
+            Some(driver) => {
+                return Look::absent(format!(
+                    "this tree's idle driver is {driver}, not a guest's (haltpoll)"
+                ));
+            }
+            None => return Look::absent("the kernel shows no idle driver"),
+        }
+        let held = scene.own.as_ref().and_then(|own| own.latency_us);
+        let cpus: &CpuList = if scene.quiet.is_empty() { &scene.online } else { &scene.quiet };
+        let open: Vec<u32> = cpus.iter().filter(|cpu| limit_of(scene, *cpu) != Some(0)).collect();
+        if held == Some(0) || open.is_empty() {
+            return Look::steady("held off");
+        }
+        held_off(self.name(), scene, open, "halts into the host".to_owned(), 0).note(
+            "experts disagree: polling takes the host's wake-up out of every latency, and makes the guest look busy all the \
+             time, to its host, its bill and the sibling of its core",
+        )
+    }
+}
