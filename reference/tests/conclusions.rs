@@ -52,7 +52,7 @@ fn the_machine_of_196_cores_waits_for_memory() {
     let why = said.explanations.iter().find(|why| why.result.contains("waits for memory")).expect("memory");
     let causes: Vec<&str> =
         why.causes.iter().filter(|cause| !cause.despite).map(|cause| cause.name.as_str()).collect();
-    assert_eq!(causes, ["memory latency", "memory devices' speed"], "{why:#?}");
+    assert_eq!(causes, ["memory's time per element", "memory devices' speed"], "{why:#?}");
     assert!(why.causes[0].says.contains("75.0 %") && why.causes[0].says.contains("50.0 %"), "{why:#?}");
     let big = of("load-generator-196");
     let slow =

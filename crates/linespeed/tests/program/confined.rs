@@ -26,7 +26,7 @@ fn whole(command: std::process::Command) -> Record {
 fn an_ordinary_user_is_told_what_root_would_add() {
     let folder = folder();
     let copy = folder.path().join("linespeed");
-    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    crate::support::copied_to(&copy);
     let record = whole(program(&copy, RUN).by_nobody());
     assert_eq!(record.machine.limits.root, Some(false));
     says_lost(&record, "wakeup", "SCHED_FIFO");
@@ -47,7 +47,7 @@ fn an_ordinary_user_writes_where_he_may_and_is_told_where_he_may_not() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder();
     let copy = folder.path().join("linespeed");
-    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    crate::support::copied_to(&copy);
     let closed = folder.path().join("closed");
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -167,7 +167,7 @@ fn a_record_that_only_root_may_read_is_named() {
     let (record, copy) = (folder.path().join("secret.json"), folder.path().join("linespeed"));
     std::fs::write(&record, self::record()).unwrap();
     std::fs::set_permissions(&record, std::fs::Permissions::from_mode(0o600)).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    crate::support::copied_to(&copy);
     let command = crate::support::program(&copy, ["show".as_ref(), record.as_os_str()]).by_nobody();
     run(command).fails(3, &["secret.json", "Permission denied"]);
 }

@@ -98,7 +98,7 @@ pub fn send(pid: u32, signal: i32) {
 fn the_table_names_every_knob_and_needs_nothing() {
     let folder = folder();
     let copy = folder.path().join("linespeed");
-    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    crate::support::copied_to(&copy);
     for columns in [80, 160] {
         let mut command = program(&copy, ["quiet"]).by_nobody();
         command.env("COLUMNS", columns.to_string());

@@ -17,7 +17,7 @@ const LOCK: &str = "/var/lib/linespeed/quiet.lock";
 /// A copy of the program that every user may run.
 fn copy(folder: &Path) -> PathBuf {
     let copy = folder.join("linespeed");
-    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    crate::support::copied_to(&copy);
     copy
 }
 

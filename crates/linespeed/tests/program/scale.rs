@@ -474,7 +474,7 @@ fn a_database_runs_for_any_user_without_servers_on_the_path() {
     }
     let place = folder();
     let copy = place.path().join("linespeed");
-    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    crate::support::copied_to(&copy);
     let work = folder();
     let args = ["scale", "--recipe", "mysql-point-select", "--quick", "--steps", "1", "--json"];
     let mut command = program(&copy, args).by_nobody();

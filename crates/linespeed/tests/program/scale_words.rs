@@ -224,7 +224,7 @@ fn a_limit_of_processes_is_named_with_the_way_out() {
     let place = folder();
     std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let copy = place.path().join("linespeed");
-    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    crate::support::copied_to(&copy);
     let command = program(&copy, ["scale", "--quick", "--json", "--", "true"]);
     // Root may start any number, so the limit is set before the user changes.
     let limited = command.step(|| {

@@ -343,7 +343,7 @@ fn an_ordinary_user_gets_what_the_kernel_allows() {
     }
     let folder = folder();
     let (copy, place) = (folder.path().join("linespeed"), folder.path().join("a.json"));
-    std::fs::copy(env!("CARGO_BIN_EXE_linespeed"), &copy).unwrap();
+    crate::support::copied_to(&copy);
     let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", "echo hi"];
     let ran = run(crate::support::program(&copy, words).by_nobody());
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hi\n"), "{ran:?}");

@@ -31,6 +31,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     let stop = signals::install();
     let load = (seen && rows.iter().any(|row| row.knob.name() == "others")).then(|| busy::look(LOOK));
     let noise = if seen { Noise::here(&super::prove::cpus(options), stop) } else { Noise::default() };
+    let noise = noise.beside(load.as_ref().and_then(|load| load.cpus));
     if let Some(signal) = stop.signal() {
         return Ok(128u8.wrapping_add(signal as u8));
     }

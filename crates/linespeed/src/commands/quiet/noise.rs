@@ -35,6 +35,22 @@ const TAKEN: [&str; 16] = [
     "perf-cpu-time",
 ];
 
+/// Of those, the kernel's own: what other tasks take says nothing of them.
+const KERNELS_OWN: [&str; 10] = [
+    "interrupts",
+    "workqueues",
+    "nmi-watchdog",
+    "timer-migration",
+    "stat-interval",
+    "irqbalance",
+    "ksm",
+    "rt-runtime",
+    "perf-sample-rate",
+    "perf-cpu-time",
+];
+/// CPUs in use by others from which on most of what the operating system takes is theirs.
+const MANY: f64 = 0.1;
+
 /// What was measured of the machine as it is; what could not be is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -96,6 +112,8 @@ pub enum Worth {
     AtMost(&'static str, f64),
     /// At most so many seconds of a wake-up; with idle states held off so many.
     AWakeUp(f64, Option<f64>),
+    /// Others were busy, and what they took cannot be told from it.
+    BehindOthers,
     /// Nothing measured says.
     NotMeasured,
 }
@@ -113,6 +131,7 @@ impl Worth {
             Worth::TooNoisy => "too noisy".to_owned(),
             Worth::AtMost(of, share) => format!("< {} {of}", units::percent(*share)),
             Worth::AWakeUp(seconds, _) => format!("< {} a wake-up", units::figure(*seconds, "s")),
+            Worth::BehindOthers => "others are busy".to_owned(),
             Worth::NotMeasured => "not measured".to_owned(),
         }
     }
@@ -140,6 +159,10 @@ impl Worth {
                 });
                 format!("Here wake-up p99 is {}{tuned}.", units::figure(*seconds, "s"))
             }
+            Worth::BehindOthers => {
+                "Not told here: others are busy, and what they take hides it; look again when they are done."
+                    .to_owned()
+            }
             Worth::NotMeasured => {
                 format!("Not measured here: linespeed quiet --prove {knob} -- COMMAND")
             }
@@ -155,6 +178,7 @@ impl Worth {
             Worth::BelowFloor(_, share) => ("below the floor", Some(*share)),
             Worth::AtMost(_, share) => ("at most", Some(*share)),
             Worth::AWakeUp(seconds, _) => ("at most a wake-up", Some(*seconds)),
+            Worth::BehindOthers => ("others are busy", None),
             Worth::NotMeasured => ("not measured", None),
         }
     }
@@ -167,6 +191,7 @@ impl Worth {
             // A program sleeps seldom and works mostly: a wake-up of a millisecond counts as a thousandth.
             Worth::AWakeUp(seconds, _) => 1.0 + seconds,
             Worth::TooNoisy => 0.5,
+            Worth::BehindOthers => 0.4,
             Worth::NotMeasured => 0.3,
             Worth::BelowFloor(..) => 0.2,
             Worth::NothingSeen => 0.1,
@@ -184,9 +209,18 @@ pub struct Noise {
     kept: Option<Kept>,
     tuned: Option<f64>,
     hypervisor: bool,
+    /// Whether others were busy while it was measured.
+    beside_others: bool,
 }
 
 impl Noise {
+    /// Others used so many CPUs just before it was measured.
+    pub fn beside(mut self, cpus: Option<f64>) -> Self {
+        // A proof of another hour has its own company, and told its gains beside it.
+        self.beside_others = self.kept.is_none() && cpus.is_some_and(|cpus| cpus >= MANY);
+        self
+    }
+
     /// By the last proof of this boot, or measured now on these CPUs.
     pub fn here(cpus: &[u32], stop: &Stop) -> Self {
         let machine = machine::inspect(&Root::live()).machine;
@@ -207,7 +241,7 @@ impl Noise {
             let record = Record::read(&path).ok()?;
             same(&machine, &record.machine).then(|| tuned_p99(&record)).flatten()
         });
-        Self { measured, source, kept, tuned, hypervisor }
+        Self { measured, source, kept, tuned, hypervisor, beside_others: false }
     }
 
     /// What was measured, in one sentence; `None` where nothing was.
@@ -254,6 +288,8 @@ impl Noise {
         };
         if CLOCK.contains(&knob) {
             at_most(OF_THE_CLOCK, measured.clock_spread)
+        } else if self.beside_others && KERNELS_OWN.contains(&knob) {
+            Worth::BehindOthers
         } else if TAKEN.contains(&knob) {
             at_most(OF_A_CPU, measured.taken_by_os.or(measured.taken))
         } else {
@@ -325,7 +361,19 @@ mod tests {
     }
 
     #[test]
+    fn what_others_take_is_no_bound_of_the_kernels_own_knobs() {
+        let busy = noise(0.01).beside(Some(1.9));
+        assert_eq!(busy.of("stat-interval"), Worth::BehindOthers);
+        assert_eq!(busy.of("others"), Worth::AtMost(OF_A_CPU, 0.02));
+        assert!(busy.of("others").weight() > busy.of("stat-interval").weight());
+        for idle in [noise(0.01).beside(Some(0.02)), noise(0.01).beside(None)] {
+            assert_eq!(idle.of("stat-interval"), Worth::AtMost(OF_A_CPU, 0.02));
+        }
+    }
+
+    #[test]
     fn every_knob_that_is_named_here_is_one() {
+        assert!(KERNELS_OWN.iter().all(|name| TAKEN.contains(name)));
         for name in CLOCK.iter().chain(&TAKEN).chain(&["steal", "idle-states", "guest-halt"]) {
             assert!(::quiet::knobs::find(name).is_some(), "{name}");
         }

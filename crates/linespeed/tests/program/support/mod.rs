@@ -70,6 +70,13 @@ pub fn linespeed<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command 
     program(Path::new(env!("CARGO_BIN_EXE_linespeed")), args)
 }
 
+/// Copies the program to a file. Not by this process: while another test's child stands between fork and exec, it has what is
+/// written to open too, and nobody may execute that (ETXTBSY).
+pub fn copied_to(file: &Path) {
+    let copied = Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_linespeed")), file]).status();
+    assert!(copied.expect("cp starts").success(), "{}", file.display());
+}
+
 /// As [`linespeed`], from a copy of the program.
 pub fn program<A: AsRef<OsStr>>(path: &Path, args: impl IntoIterator<Item = A>) -> Command {
     let told = runner().unwrap_or_default();
