@@ -15,28 +15,10 @@ const MOST_RECORDS: usize = 5;
 
 /// Knobs that move the clock.
 const CLOCK: [&str; 6] = ["governor", "epp", "epb", "boost", "clock-range", "throttling"];
-/// Knobs by which the kernel or other tasks take time from a program.
-const TAKEN: [&str; 16] = [
-    "interrupts",
-    "workqueues",
-    "nmi-watchdog",
-    "timer-migration",
-    "stat-interval",
-    "irqbalance",
-    "ksm",
-    "others",
-    "quota",
-    "shield",
-    "isolation",
-    "nice",
-    "fifo",
-    "rt-runtime",
-    "perf-sample-rate",
-    "perf-cpu-time",
-];
-
-/// Of those, the kernel's own: what other tasks take says nothing of them.
-const KERNELS_OWN: [&str; 10] = [
+/// Knobs by which other tasks take time from a program, or are kept from it.
+const BY_OTHERS: [&str; 6] = ["others", "quota", "shield", "isolation", "nice", "fifo"];
+/// Knobs by which the kernel itself does: what other tasks take says nothing of them.
+const BY_THE_KERNEL: [&str; 10] = [
     "interrupts",
     "workqueues",
     "nmi-watchdog",
@@ -288,9 +270,9 @@ impl Noise {
         };
         if CLOCK.contains(&knob) {
             at_most(OF_THE_CLOCK, measured.clock_spread)
-        } else if self.beside_others && KERNELS_OWN.contains(&knob) {
+        } else if self.beside_others && BY_THE_KERNEL.contains(&knob) {
             Worth::BehindOthers
-        } else if TAKEN.contains(&knob) {
+        } else if BY_OTHERS.contains(&knob) || BY_THE_KERNEL.contains(&knob) {
             at_most(OF_A_CPU, measured.taken_by_os.or(measured.taken))
         } else {
             match (knob, measured.wakeup_p99) {
@@ -373,8 +355,11 @@ mod tests {
 
     #[test]
     fn every_knob_that_is_named_here_is_one() {
-        assert!(KERNELS_OWN.iter().all(|name| TAKEN.contains(name)));
-        for name in CLOCK.iter().chain(&TAKEN).chain(&["steal", "idle-states", "guest-halt"]) {
+        for name in CLOCK.iter().chain(&BY_OTHERS).chain(&BY_THE_KERNEL).chain(&[
+            "steal",
+            "idle-states",
+            "guest-halt",
+        ]) {
             assert!(::quiet::knobs::find(name).is_some(), "{name}");
         }
     }

@@ -35,6 +35,7 @@ pub fn ended() -> usize {
 
 /// Waits until a child is its program; whether it became it.
 pub fn begins(pid: u32) -> bool {
+    watch();
     while is_still_these_tests(pid) {
         std::thread::sleep(Duration::from_millis(1));
     }
