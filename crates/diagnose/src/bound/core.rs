@@ -3,6 +3,7 @@
 use record::Measurement;
 use record::units::{figure, percent, significant};
 
+use super::time::used_by_others;
 use super::{Cause, Facts, detail};
 use crate::figures::{evidence, told};
 
@@ -117,13 +118,21 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     })
 }
 
+/// CPUs that others used from which on they are named.
+const LEAST_OTHERS: f64 = 0.1;
+
 /// When nothing stands out: it computes.
 pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
     let mut says = if facts.cpus < 1.5 {
         format!("It computes: it was on its one CPU for {} of the time.", percent(used.min(1.0)))
     } else {
-        format!("It computes: it kept {} of {} CPUs busy.", significant(used), facts.cpus)
+        // Whoever asks why not more of them were has the answer here.
+        let others = match used_by_others(facts).filter(|others| *others >= LEAST_OTHERS) {
+            Some(others) => format!(", other programs {}", significant(others)),
+            None => String::new(),
+        };
+        format!("It computes: it kept {} of {} CPUs busy{others}.", significant(used), facts.cpus)
     };
     let mut evidence = Vec::new();
     if let Some(ipc) = facts.ipc() {

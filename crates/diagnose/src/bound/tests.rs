@@ -90,6 +90,18 @@ fn one_thread_that_waited_for_a_cpu_is_not_told_that_more_of_them_do_not_help() 
 }
 
 #[test]
+fn who_computes_beside_others_is_told_what_they_used() {
+    let beside = |busy: &str| {
+        let times = format!(r#"{{"busy_seconds": {busy}, "seconds": 1.0}}"#);
+        with_detail(with_thread(command([0.97, 0.0, 0.02, 0.01]), "bc 1234", 0.97), "around", &times)
+    };
+    is_bound(&beside("7.95"), "cpu", &["0.97 of 8 CPUs busy, other programs 6.98."]);
+    let alone =
+        with_detail(command([7.9, 0.0, 0.02, 0.01]), "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
+    assert!(!is_bound(&alone, "cpu", &[" of 8 CPUs busy."]).says.contains("other"));
+}
+
+#[test]
 fn many_short_processes_are_not_called_a_thread() {
     let record = with_thread(command([0.6, 0.35, 0.0, 0.05]), "make 7", 0.1);
     let bound = is_bound(&record, "one-thread", &["one short process after the other"]);

@@ -99,7 +99,7 @@ fn without_a_cpu(facts: &Facts) -> f64 {
 }
 
 /// CPUs that other programs used meanwhile.
-fn used_by_others(facts: &Facts) -> Option<f64> {
+pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
     let (busy, seconds) = facts.around("busy_seconds").zip(facts.around("seconds"))?;
     Some((busy / seconds.max(1e-9) - facts.used()).max(0.0))
 }

@@ -200,11 +200,15 @@ fn one_busy_thread_is_recognised() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return skipped("one_busy_thread_is_recognised", "there is one CPU");
     }
-    // On a machine that others use it may rightly say that it got no CPU.
+    // On a machine that others use it may rightly say that it got no CPU, or that no other was free.
     let line = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
     let (_, record) = record_of(&[], &["sh", "-c", line]);
     let bound = record.diagnosis.bound.as_ref().unwrap();
-    assert!(matches!(bound.by.as_str(), "one-thread" | "cpu-contention" | "stolen" | "quota"), "{bound:?}");
+    let taken = bound.by == "cpu" && bound.says.contains("other programs");
+    assert!(
+        taken || matches!(bound.by.as_str(), "one-thread" | "cpu-contention" | "stolen" | "quota"),
+        "{bound:?}"
+    );
     let threads = record.of("workload.cpu_time").filter(|m| m.place.get("thread").is_some()).count();
     assert!(threads > 0, "no thread was seen");
 }
