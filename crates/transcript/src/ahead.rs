@@ -27,21 +27,50 @@ pub struct Extent {
     pub unfinished: bool,
 }
 
-/// Lines on their way. Their memory is used again and again.
-#[derive(Debug, Default)]
-struct Batch {
-    lines: Vec<(Cleaned, bool)>,
-    filled: usize,
+/// A line as [`Cleaned`] has it, whose text lies with others'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen<'a> {
+    /// Its number in the text, from 1.
+    pub number: u64,
+    /// What it says.
+    pub text: &'a str,
+    /// The first cell of a table row that has others: what `text` begins with.
+    pub label: Option<&'a str>,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it stands in a code block.
+    pub in_fence: bool,
+    /// Whether it is a prompt, a command or a heading.
+    pub marked: bool,
 }
 
-/// Gives `take` the lines of `source` in their order, each with whether it is a prompt, a command or a heading, and returns
-/// the text's extent, up to where it could be read.
-pub fn each(source: impl Read + Send, mut take: impl FnMut(&Cleaned, bool)) -> (Extent, io::Result<()>) {
+/// Lines on their way. Their memory is used again and again, and their texts lie one behind the other: another CPU
+/// fetches them ahead then.
+#[derive(Debug, Default)]
+struct Batch {
+    texts: String,
+    lines: Vec<Place>,
+}
+
+/// A line of a batch.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    number: u64,
+    /// Where its text ends, and the next begins.
+    end: usize,
+    label: Option<usize>,
+    kind: Kind,
+    in_fence: bool,
+    marked: bool,
+}
+
+/// Gives `take` the lines of `source` in their order, and returns the text's extent, up to where it could be read.
+pub fn each(source: impl Read + Send, mut take: impl FnMut(Seen)) -> (Extent, io::Result<()>) {
     let mut lines = Lines::new(source);
     if thread::available_parallelism().map_or(1, |cpus| cpus.get()) == 1 {
         let result = loop {
             match lines.next_line() {
-                Ok(Some(line)) => take(line, is_marked(line)),
+                Ok(Some(line)) => take(seen(line)),
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             }
@@ -69,14 +98,10 @@ fn clean(
     let mut more = true;
     while more {
         let mut batch = used.try_recv().unwrap_or_default();
-        let mut length = 0;
-        batch.filled = 0;
-        while batch.filled < TOGETHER && length < ENOUGH {
+        batch.clear();
+        while batch.lines.len() < TOGETHER && batch.texts.len() < ENOUGH {
             match lines.next_line() {
-                Ok(Some(line)) => {
-                    length += line.text.len();
-                    batch.add(line);
-                }
+                Ok(Some(line)) => batch.add(line),
                 Ok(None) => {
                     more = false;
                     break;
@@ -96,24 +121,51 @@ fn clean(
     (extent(&lines), result)
 }
 
-fn read(batches: &Receiver<Batch>, back: &Sender<Batch>, take: &mut impl FnMut(&Cleaned, bool)) {
+fn read(batches: &Receiver<Batch>, back: &Sender<Batch>, take: &mut impl FnMut(Seen)) {
     for batch in batches {
-        batch.lines.iter().take(batch.filled).for_each(|(line, marked)| take(line, *marked));
+        batch.each(&mut *take);
         // At the end nobody needs it any more.
         let _ = back.send(batch);
     }
 }
 
 impl Batch {
+    fn clear(&mut self) {
+        self.texts.clear();
+        self.lines.clear();
+    }
+
     fn add(&mut self, line: &Cleaned) {
-        match self.lines.get_mut(self.filled) {
-            Some((place, marked)) => {
-                place.clone_from(line);
-                *marked = is_marked(line);
-            }
-            None => self.lines.push((line.clone(), is_marked(line))),
+        self.texts.push_str(&line.text);
+        self.lines.push(Place {
+            number: line.number,
+            end: self.texts.len(),
+            label: line.label.as_ref().map(String::len),
+            kind: line.kind,
+            in_fence: line.in_fence,
+            marked: is_marked(line),
+        });
+    }
+
+    fn each(&self, mut take: impl FnMut(Seen)) {
+        let mut start = 0;
+        for &Place { number, end, label, kind, in_fence, marked } in &self.lines {
+            let text = &self.texts[start..end];
+            start = end;
+            let label = label.map(|length| &text[..length]);
+            take(Seen { number, text, label, kind, in_fence, marked });
         }
-        self.filled += 1;
+    }
+}
+
+fn seen(line: &Cleaned) -> Seen<'_> {
+    Seen {
+        number: line.number,
+        text: &line.text,
+        label: line.label.as_deref(),
+        kind: line.kind,
+        in_fence: line.in_fence,
+        marked: is_marked(line),
     }
 }
 
@@ -131,9 +183,9 @@ mod tests {
 
     use super::*;
 
-    fn all(text: &[u8]) -> (Vec<Cleaned>, Extent) {
+    fn all(text: &[u8]) -> (Vec<String>, Extent) {
         let mut lines = Vec::new();
-        let (extent, result) = each(text, |line, _| lines.push(line.clone()));
+        let (extent, result) = each(text, |line| lines.push(format!("{line:?}")));
         result.expect("memory can be read");
         (lines, extent)
     }
@@ -144,7 +196,7 @@ mod tests {
             let mut lines = Lines::new(text.as_bytes());
             let mut expected = Vec::new();
             while let Some(line) = lines.next_line().unwrap() {
-                expected.push(line.clone());
+                expected.push(format!("{:?}", seen(line)));
             }
             prop_assert_eq!(all(text.as_bytes()), (expected, extent(&lines)));
         }
@@ -164,7 +216,7 @@ mod tests {
             }
         }
         let mut seen = 0_u64;
-        let (extent, result) = each(Breaks(0), |_, _| seen += 1);
+        let (extent, result) = each(Breaks(0), |_| seen += 1);
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert!(seen > 0 && seen == extent.lines, "{seen} {extent:?}");
     }
@@ -174,7 +226,7 @@ mod tests {
     fn a_reader_that_panics_ends_the_cleaner() {
         let text = "x\n".repeat(1 << 20);
         let mut seen = 0;
-        let _ = each(text.as_bytes(), |_, _| {
+        let _ = each(text.as_bytes(), |_| {
             seen += 1;
             assert!(seen < 3, "the third");
         });

@@ -7,11 +7,11 @@ use std::io::{self, Read};
 use record::Shared;
 use record::import::{NotUnderstood, Origin, Output, Text};
 
-use crate::ahead;
+use crate::ahead::{self, Seen};
 use crate::assemble::{Imported, assemble};
 use crate::blanks::{is_blank, trimmed};
 use crate::candidates::Candidates;
-use crate::clean::{Cleaned, Kind};
+use crate::clean::Kind;
 use crate::devices;
 use crate::parts::{Part, Parts, Split};
 use crate::refusal::{self, Refusal};
@@ -117,8 +117,8 @@ impl Transcript {
             return self.dump(name, head, source);
         }
         let mut open_end = false;
-        let (extent, result) = ahead::each(head.chain(source), |line, marked| {
-            self.line(line, marked);
+        let (extent, result) = ahead::each(head.chain(source), |line| {
+            self.line(line);
             open_end = line.text.ends_with(|c: char| c.is_alphanumeric() || c == '.');
         });
         self.close();
@@ -176,9 +176,8 @@ impl Transcript {
         parts.into_iter().map(|part| assemble(part, &self.texts, &self.not_understood)).collect()
     }
 
-    /// `marked`: it is a prompt, a command or a heading.
-    fn line(&mut self, line: &Cleaned, marked: bool) {
-        if !is_blank(&line.text) {
+    fn line(&mut self, line: Seen) {
+        if !is_blank(line.text) {
             self.lines += 1;
         }
         if self.refusal.is_some() {
@@ -187,28 +186,28 @@ impl Transcript {
         match line.kind {
             Kind::Unreadable => {
                 self.close();
-                self.nobodys(Line { number: line.number, text: &line.text });
+                self.nobodys(Line { number: line.number, text: line.text });
             }
             Kind::Frame => self.close(),
             Kind::Row => self.row(line),
             Kind::Text => {
-                if self.parts.line(&line.text) {
+                if self.parts.line(line.text) {
                     self.close();
                     self.command = None;
                 }
-                self.plain(line, marked);
+                self.plain(line);
             }
         }
     }
 
-    fn plain(&mut self, line: &Cleaned, marked: bool) {
-        let text = line.text.as_str();
+    fn plain(&mut self, line: Seen) {
+        let text = line.text;
         if std::mem::take(&mut self.command_goes_on) {
             self.go_on(text);
             return;
         }
         let plain = Line { number: line.number, text };
-        let mark = if marked { session::mark(text, line.in_fence) } else { None };
+        let mark = if line.marked { session::mark(text, line.in_fence) } else { None };
         match mark {
             Some(Mark::Prompt { host, command }) => {
                 self.close();
@@ -241,13 +240,13 @@ impl Transcript {
     }
 
     /// A row of a table: first as it stands, then without its first cell.
-    fn row(&mut self, line: &Cleaned) {
-        if self.parts.line(&line.text) {
+    fn row(&mut self, line: Seen) {
+        if self.parts.line(line.text) {
             self.close();
             self.command = None;
         }
-        let whole = Line { number: line.number, text: &line.text };
-        let taken = match line.label.as_deref() {
+        let whole = Line { number: line.number, text: line.text };
+        let taken = match line.label {
             Some(label) => {
                 let rest = line.text.get(label.len()..).unwrap_or_default().trim_start();
                 self.row_of(Line { number: line.number, text: rest }, label) || self.offer(whole, None)

@@ -103,6 +103,8 @@ impl Parts {
         if !matches!(self.split, Split::Headings) {
             return;
         }
+        // Its machine is not the one that a prompt above it named.
+        self.host = None;
         self.headings.retain(|(above, ..)| *above < level);
         let known = self.known(text, Some(level));
         self.headings.push((level, text.to_owned(), known));
@@ -117,6 +119,7 @@ impl Parts {
         if key.is_some() && key == self.named {
             return false;
         }
+        self.host = None;
         self.begun = Some((cut(name.unwrap_or(text.trim())), name.is_some()));
         self.named = key;
         true

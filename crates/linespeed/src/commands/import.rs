@@ -1,6 +1,6 @@
 //! `linespeed import`: other tools' output as records.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use transcript::{Imported, Refusal, Split, Transcript};
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::{Failure, shown};
 use crate::options::{Import, Options};
-use crate::{files, output};
+use crate::{files, heap, output};
 
 /// How origins call standard input.
 const STANDARD_INPUT: &str = "standard input";
@@ -24,6 +24,7 @@ const MOST_REGEX: usize = 1 << 20;
 
 /// Reads the texts, makes a record of each machine, and says what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
+    heap::expects(import.files.iter().filter_map(|path| path.metadata().ok()).map(|file| file.len()).sum());
     let mut transcript = Transcript::new(split(import.split.as_deref())?);
     for path in &import.files {
         read(&mut transcript, path)?;
@@ -36,7 +37,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     let destinations = destinations(options, &machines)?;
     let records: Vec<Record> =
         machines.into_iter().map(|machine| machine.into_record(new_record())).collect();
-    let records = side_by_side(records, true, |mut record| {
+    let records = side_by_side(records, |mut record| {
         record.diagnosis = diagnose::diagnose(&record);
         record
     });
@@ -49,12 +50,21 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         output::print(&text)?;
         return Ok(ended(options, records));
     };
-    // Which of two with the same name gets the number must not depend on who is ready first.
-    let names: BTreeSet<&PathBuf> = destinations.iter().map(|(path, _)| path).collect();
-    let wanted = records.iter().zip(&destinations).collect();
-    let places = side_by_side(wanted, names.len() == records.len(), |(record, (path, named))| {
-        files::record_or_rescue(path, *named, record)
+    // Which of those with one name gets which number must not depend on who is ready first.
+    let mut by_name: BTreeMap<&PathBuf, Vec<usize>> = BTreeMap::new();
+    for (at, (path, _)) in destinations.iter().enumerate() {
+        by_name.entry(path).or_default().push(at);
+    }
+    let written = side_by_side(by_name.into_values().collect(), |places| {
+        let write = |at: usize| {
+            let (path, named) = &destinations[at];
+            (at, files::record_or_rescue(path, *named, &records[at]))
+        };
+        places.into_iter().map(write).collect::<Vec<_>>()
     });
+    let mut written: Vec<_> = written.into_iter().flatten().collect();
+    written.sort_by_key(|(at, _)| *at);
+    let places = written.into_iter().map(|(_, place)| place);
     let style = output::style(&options.out);
     let mut text = String::new();
     let mut written = Vec::new();
@@ -75,10 +85,10 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     Ok(ended(options, records))
 }
 
-/// What `work` makes of each, in the order of `all`; where it `may`, as many at once as there are CPUs.
-fn side_by_side<T: Send, R: Send>(all: Vec<T>, may: bool, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+/// What `work` makes of each, in the order of `all`; as many at once as there are CPUs.
+fn side_by_side<T: Send, R: Send>(all: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get()).min(all.len());
-    if cpus < 2 || !may {
+    if cpus < 2 {
         return all.into_iter().map(work).collect();
     }
     let waiting = Mutex::new(all.into_iter().enumerate());

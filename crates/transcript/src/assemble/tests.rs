@@ -109,6 +109,24 @@ fn numbered_headings_are_machines_of_their_own() {
 }
 
 #[test]
+fn what_divides_a_text_ends_what_a_prompt_before_it_named() {
+    let text = format!("## A\nroot@db-1:~# lscpu\n{}### Later\n{}## B\n{}", list(4), list(4), list(8));
+    let hosts = |split| -> Vec<(Option<String>, Option<String>)> {
+        machines(&text, split).unwrap().into_iter().map(|one| (one.name, one.machine.hostname)).collect()
+    };
+    let named = |name: &str, host: Option<&str>| (Some(name.to_owned()), host.map(str::to_owned));
+    let of_headings = hosts(Split::Headings);
+    assert_eq!(of_headings, [named("A", Some("db-1")), named("B", None)]);
+    let of_lines = hosts(Split::Lines(regex_lite::Regex::new("^## (.*)").unwrap()));
+    assert_eq!(of_lines, of_headings);
+    // A prompt may be what divides it.
+    let text = format!("root@a:~# lscpu\n{}root@b:~# lscpu\n{}", list(4), list(8));
+    let prompts = machines(&text, Split::Lines(regex_lite::Regex::new("^root@([a-z])").unwrap())).unwrap();
+    let prompts: Vec<_> = prompts.iter().map(|one| one.machine.hostname.as_deref()).collect();
+    assert_eq!(prompts, [Some("a"), Some("b")]);
+}
+
+#[test]
 fn an_expression_names_machines_by_its_group_or_counts_them() {
     let text = format!("=== one\n{}=== two\n{}=== ONE\nnode 0 cpus: 0\n", list(4), list(8));
     let split = |text: &str| Split::Lines(regex_lite::Regex::new(text).unwrap());

@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 /// A line without line end, colours, quoting and markup.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleaned {
     /// Its number in the text, from 1. Pieces of one line (`<br>`) have the same.
     pub number: u64,
@@ -163,22 +163,6 @@ impl Piecewise<'_> {
 impl Cleaned {
     fn empty(number: u64, in_fence: bool) -> Self {
         Self { number, text: String::new(), label: None, kind: Kind::Text, in_fence, quoted: false }
-    }
-}
-
-impl Clone for Cleaned {
-    fn clone(&self) -> Self {
-        let Self { number, text, label, kind, in_fence, quoted } = self;
-        let (text, label) = (text.clone(), label.clone());
-        Self { number: *number, text, label, kind: *kind, in_fence: *in_fence, quoted: *quoted }
-    }
-
-    /// In the memory that the texts have.
-    fn clone_from(&mut self, other: &Self) {
-        let Self { number, text, label, kind, in_fence, quoted } = self;
-        text.clone_from(&other.text);
-        label.clone_from(&other.label);
-        (*number, *kind, *in_fence, *quoted) = (other.number, other.kind, other.in_fence, other.quoted);
     }
 }
 
