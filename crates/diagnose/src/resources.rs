@@ -243,10 +243,10 @@ fn memory_bandwidth(reading: &Reading) -> Option<Resource> {
     let source = ceiling.map(|(_, source)| source);
     let from_parts = channels.map_or_else(String::new, |channels| channels.words(channels.mt_s));
     let from_best = format!(
-        "the best measured here ({}, {} stores, {} threads)",
+        "the best measured here ({}, {} stores, {})",
         best.place.word("op").unwrap_or("?"),
         best.place.word("stores").unwrap_or("no"),
-        best.place.count("threads").unwrap_or(0)
+        of_threads(best.place.count("threads").unwrap_or(0))
     );
     Some(Resource {
         name: MEMORY_BANDWIDTH.to_owned(),
@@ -256,14 +256,18 @@ fn memory_bandwidth(reading: &Reading) -> Option<Resource> {
         delivered: triad.value(),
         share: ceiling.map(|(rate, _)| triad.value() / rate),
         meaning: format!(
-            "triad with {} stores on {threads} thread{}, bytes on the bus, against {}",
+            "triad with {} stores on {}, bytes on the bus, against {}",
             triad.place.word("stores").unwrap_or("regular"),
-            if threads == 1 { "" } else { "s" },
+            of_threads(threads),
             ceiling_text(source, &from_parts, &from_best)
         ),
         doubt: doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best)))
             .or_else(|| maybe_cached(reading.record, triad)),
     })
+}
+
+fn of_threads(threads: u64) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 
 /// What [`Reading::pages`] tells, from load latencies.
@@ -314,19 +318,29 @@ fn memory_latency(reading: &Reading) -> Option<Resource> {
     })
 }
 
+/// Wake-up latency with one policy and setting on the CPU that stands for the machine: the one in the middle, of ordinary
+/// threads as the machine is. What one CPU gains says nothing of another. Where that CPU has no figure, or none is named,
+/// the middle one that has.
+pub(crate) fn wake_up_at<'a>(reading: &Reading<'a>, policy: &str, setting: &str) -> Option<&'a Measurement> {
+    let at = |policy: &str, setting: &str| {
+        reading.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
+    };
+    let cpu = middle(at("other", "as-is")).and_then(|m| m.place.count("cpu"));
+    let same = middle(at(policy, setting).filter(|m| m.place.count("cpu") == cpu));
+    same.or_else(|| middle(at(policy, setting)))
+}
+
 /// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
 fn wake_up(reading: &Reading) -> Option<Resource> {
-    let at = |policy: &str, setting: &str| {
-        middle(reading.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0))
-    };
-    let delivered = at("other", "as-is")?;
+    let delivered = wake_up_at(reading, "other", "as-is")?;
     let settings = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
     let (best, policy, setting) = settings
         .into_iter()
-        .filter_map(|(policy, setting)| Some((at(policy, setting)?, policy, setting)))
+        .filter_map(|(policy, setting)| Some((wake_up_at(reading, policy, setting)?, policy, setting)))
         .min_by(|a, b| a.0.value().total_cmp(&b.0.value()))?;
     let policy = if policy == "fifo" { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let tail = delivered.summary.p99.map_or_else(String::new, |p99| format!(" (p99 {})", figure(p99, "ns")));
+    let cpu = delivered.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     Some(Resource {
         name: WAKE_UP.to_owned(),
         unit: "ns".to_owned(),
@@ -335,7 +349,7 @@ fn wake_up(reading: &Reading) -> Option<Resource> {
         delivered: delivered.value(),
         share: Some(best.value() / delivered.value()),
         meaning: format!(
-            "median of SCHED_OTHER as the machine is{tail}, against the best median measured ({policy}, {setting})"
+            "median of SCHED_OTHER{cpu} as the machine is{tail}, against the best median measured ({policy}, {setting})"
         ),
         doubt: doubt([delivered, best]),
     })

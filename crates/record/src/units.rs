@@ -69,7 +69,8 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// Bytes with a binary prefix: `512 B`, `32 KiB`, `1.25 MiB`. Exact multiples carry no decimals.
+/// Bytes with a binary prefix: `512 B`, `32 KiB`, `1.25 MiB`, `23.5 GiB`. Exact multiples carry no decimals, and eighths, as
+/// caches have, all of theirs.
 pub fn bytes(value: u64) -> String {
     const STEPS: [(u64, &str); 5] =
         [(1 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -79,7 +80,11 @@ pub fn bytes(value: u64) -> String {
             if value.is_multiple_of(scale) {
                 return format!("{} {unit}", value / scale);
             }
-            let text = if scaled >= 100.0 { format!("{scaled:.0}") } else { format!("{scaled:.1}") };
+            let text = match scaled {
+                scaled if scaled >= 100.0 => format!("{scaled:.0}"),
+                scaled if value.is_multiple_of(scale / 8) => format!("{scaled}"),
+                _ => format!("{scaled:.1}"),
+            };
             return format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text));
         }
     }
@@ -176,7 +181,9 @@ mod tests {
         assert_eq!(parse_bytes("10MB"), Ok(10_000_000));
         assert!(parse_bytes("-1").is_err() && parse_bytes("x").is_err() && parse_bytes("1e99T").is_err());
         assert_eq!(bytes(32 << 10), "32 KiB");
-        assert_eq!(bytes((1 << 20) + (1 << 18)), "1.2 MiB");
+        assert_eq!(bytes(1280 << 10), "1.25 MiB");
+        assert_eq!(bytes(25344 << 10), "24.75 MiB");
+        assert_eq!(bytes(1300 << 10), "1.3 MiB");
         assert_eq!(parse_seconds("2m"), Ok(120.0));
         assert!(parse_seconds("2y").is_err());
     }

@@ -132,6 +132,26 @@ fn each_setting_has_its_part_of_a_slow_wake_up() {
 }
 
 #[test]
+fn a_slow_cpu_is_held_against_what_it_gains_itself() {
+    let mut record = machine(2);
+    for (policy, setting, ns) in [
+        ("fifo", "tuned", [9e3, 5e3]),
+        ("fifo", "as-is", [5e3, 25e3]),
+        ("other", "tuned", [4e3, 8e3]),
+        ("other", "as-is", [90e3, 80e3]),
+    ] {
+        for (cpu, ns) in (0u32..).zip(ns) {
+            let place = Where::new().with("cpu", cpu).with("policy", policy).with("setting", setting);
+            record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+        }
+    }
+    let wake = &crate::diagnose(&record).ladders[0];
+    let takes: Vec<f64> = wake.rungs.iter().map(|rung| (rung.takes / 1e3).round()).collect();
+    assert_eq!(takes, [3.0, 20.0, 52.0], "{wake:?}");
+    assert!(wake.delivered_is.contains("on CPU 1"), "{wake:?}");
+}
+
+#[test]
 fn without_real_time_threads_idle_states_and_slack_are_one_rung() {
     let mut record = machine(1);
     for (setting, ns) in [("tuned", 8e3), ("as-is", 80e3)] {
