@@ -222,6 +222,17 @@ fn this_machines_plan_takes_the_figures_of_its_records() {
     std::fs::write(ours.join(format!("{host}-20260103T030405Z.json")), "{ broken").unwrap();
     let after = plan(&[]);
     assert!(!pages(&after) && after.sources[0].starts_with("load.latency of 20"), "{after:?}");
+    assert!(!after.sources[0].contains("doubt"), "{after:?}");
+    // A newer one whose figures are in doubt stands behind it, and alone it is taken with a word on that.
+    let mut noisy = record.clone();
+    noisy.measurements[0].doubt = Some("too noisy: another user of the CPU".to_owned());
+    let newer = ours.join(format!("{host}-20260104T030405Z.json"));
+    std::fs::write(&newer, noisy.to_json()).unwrap();
+    assert_eq!(plan(&[]).sources, after.sources);
+    std::fs::remove_file(ours.join(format!("{host}-20260102T030405Z.json"))).unwrap();
+    let doubtful = plan(&[]).sources;
+    assert!(doubtful[0].contains("0104T") && doubtful[0].contains("in doubt"), "{doubtful:?}");
+    std::fs::remove_file(&newer).unwrap();
     // Another machine's figures are not this one's.
     record.machine.processor.model_name = Some("another".to_owned());
     std::fs::write(ours.join(format!("{host}-20260102T030405Z.json")), record.to_json()).unwrap();

@@ -14,7 +14,8 @@ use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
 
-/// Figures that a plan needs: of each group the newest record that has any counts.
+/// Figures that a plan needs: of each group the newest record counts whose figures are sound, and where none are, the
+/// newest that has any.
 const NEEDED: [&[&str]; 5] = [
     &["numa.latency", "numa.bandwidth"],
     &["smt.yield"],
@@ -126,6 +127,15 @@ fn day(record: &Record) -> &str {
     record.started.get(..10).unwrap_or("an unknown day")
 }
 
+/// What a record's figures must be for a plan to take them.
+enum Demand {
+    /// Without doubt for the most part, and of latency as far as memory.
+    SoundAndWhole,
+    /// Without doubt for the most part.
+    Sound,
+    Any,
+}
+
 /// This machine as it is now, with the figures of its newest records; and which those are.
 fn of_this_machine() -> (Record, Vec<String>) {
     let found = machine::inspect(&Root::live());
@@ -134,11 +144,12 @@ fn of_this_machine() -> (Record, Vec<String>) {
     record.conditions.before = found.snapshot;
     let mut sources = Vec::new();
     let mut missing: Vec<&[&str]> = NEEDED.to_vec();
-    // What huge pages are worth needs a curve that reached memory on both kinds: first the newest that did, then any.
+    // What huge pages are worth needs a curve that reached memory on both kinds, and what was measured beside others'
+    // work is known less well than what was not: first the newest without such a lack, then any.
     let here = records_here(&record.machine);
-    let passes = here.iter().map(|path| (path, true)).chain(here.iter().map(|path| (path, false)));
-    for (path, strict) in passes {
-        if missing.is_empty() || (!strict && !missing.contains(&LATENCY)) {
+    let demands = [Demand::SoundAndWhole, Demand::Sound, Demand::Any];
+    for (demand, path) in demands.iter().flat_map(|demand| here.iter().map(move |path| (demand, path))) {
+        if missing.is_empty() {
             break;
         }
         // A file that is no record, or another machine's, is none of ours.
@@ -148,14 +159,23 @@ fn of_this_machine() -> (Record, Vec<String>) {
         }
         let reached = other.diagnosis.resources.iter().any(|r| r.name == diagnose::resources::MEMORY_LATENCY);
         let mut taken: Vec<&str> = Vec::new();
+        let mut doubted = false;
         missing.retain(|group| {
-            let wait = if strict { *group == LATENCY && !reached } else { *group != LATENCY };
-            if wait {
-                return true;
-            }
             let wanted = |m: &&record::Measurement| {
                 group.contains(&m.metric.as_str()) && m.place.word("workload") != Some("command")
             };
+            let (sure, doubtful): (Vec<_>, Vec<_>) =
+                other.measurements.iter().filter(wanted).partition(|m| m.doubt.is_none());
+            let is_sound = sure.len() > doubtful.len();
+            let is_whole = *group != LATENCY || reached;
+            let suffices = match demand {
+                Demand::SoundAndWhole => is_sound && is_whole,
+                Demand::Sound => is_sound,
+                Demand::Any => true,
+            };
+            if !suffices {
+                return true;
+            }
             let mut metrics: Vec<&str> = Vec::new();
             for m in other.measurements.iter().filter(wanted) {
                 record.measurements.push(m.clone());
@@ -166,10 +186,13 @@ fn of_this_machine() -> (Record, Vec<String>) {
                 }
             }
             taken.extend(&metrics);
+            doubted |= !metrics.is_empty() && !is_sound;
             metrics.is_empty()
         });
         if !taken.is_empty() {
-            sources.push(format!("{} of {}: {}", taken.join(", "), day(&other), crate::failure::shown(path)));
+            let doubt = if doubted { " (most of it in doubt: linespeed show says why)" } else { "" };
+            let path = crate::failure::shown(path);
+            sources.push(format!("{} of {}: {path}{doubt}", taken.join(", "), day(&other)));
         }
     }
     (record, sources)
