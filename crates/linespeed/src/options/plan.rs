@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 pub struct Plan {
     /// A record of the machine to plan for, or reference:NAME; - is standard input; without, or with a dot: this machine,
-    /// with the figures of its newest records
+    /// with the newest figures of its records that are not in doubt
     pub record: Option<String>,
     /// So many processes; without: one a node
     #[arg(long, value_name = "N")]

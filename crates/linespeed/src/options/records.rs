@@ -82,7 +82,8 @@ pub struct Import {
 
 pub(super) const IMPORT_HELP: &str = "\
 Machines: prompts that name their host (root@db1:~#) tell machines apart. With --split files each file is a machine. With \
---split headings the heading above an output names its machine, and so does the first cell of a table's row. With a regular \
+--split headings the heading above an output names its machine, and so does the first cell of a table's row; a host that a \
+prompt named is forgotten there. With a regular \
 expression each line that matches it begins a machine; its first group is the machine's name, and lines with the same name \
 are one machine: --split '(?i)^#+ (intel|arm)'.
 
