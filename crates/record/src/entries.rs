@@ -34,6 +34,10 @@ impl<V> Entries<V> {
     }
 
     fn put(&mut self, name: Shared, value: V) -> Option<V> {
+        // Most have two or three, and a record hundreds of thousands of these lists.
+        if self.0.len() == self.0.capacity() && self.0.len() < 4 {
+            self.0.reserve_exact(if self.0.is_empty() { 2 } else { 1 });
+        }
         if self.0.last().is_none_or(|(last, _)| *last < name) {
             self.0.push((name, value));
             return None;
