@@ -2,7 +2,7 @@
 
 use record::diagnosis::Finding;
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
-use record::{Measurement, Record, Where};
+use record::{Measurement, Record, Snapshot, Where};
 
 use crate::findings::{Case, Rule};
 use crate::reading::Reading;
@@ -197,4 +197,21 @@ pub fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     let reading = Reading::new(record);
     let numa = crate::numa::numa(&reading);
     (rule.missing)(&Case::new(&reading, numa.as_ref()))
+}
+
+/// A run of 10 s in which all together used `busy` CPU seconds and this process `own`.
+pub fn ran(record: &mut Record, busy: f64, own: f64) {
+    let state = record.conditions.before.clone();
+    let at = |uptime: f64, user: f64, own: f64| Snapshot {
+        uptime_seconds: Some(uptime),
+        own_cpu_seconds: Some(own),
+        cpu_seconds: ["nice", "system", "irq", "softirq"]
+            .map(|kind| (kind.to_owned(), 0.0))
+            .into_iter()
+            .chain([("user".to_owned(), user)])
+            .collect(),
+        ..state.clone()
+    };
+    record.conditions.before = at(100.0, 500.0, 0.0);
+    record.conditions.after = Some(Snapshot { load: None, ..at(110.0, 500.0 + busy, own) });
 }

@@ -33,6 +33,8 @@ pub struct Datum {
     pub unit: String,
     /// Why it is comparable with nothing.
     pub unfit: Option<String>,
+    /// The settings of the recipe that it is a run of: with others it is other work.
+    pub settings: Option<String>,
     /// Working set relative to the last-level caches, where that decides what was measured.
     pub size: Option<Size>,
     /// Whether it is a share of time taken.
@@ -87,6 +89,7 @@ impl Datum {
             method: m.method.as_deref().and_then(|method| method::foreign(&m.metric, method)),
             unit: unit(m),
             unfit: method::unfit(m),
+            settings: None,
             size: None,
             share: is_share(&m.metric, &m.unit),
         }

@@ -140,6 +140,8 @@ struct Builder<'a> {
     most_threads: HashMap<&'a str, u64>,
     /// Thread counts of each workload.
     steps: HashMap<&'a str, Vec<u64>>,
+    /// Settings of each workload that is a recipe's.
+    settings: HashMap<&'a str, String>,
     /// Largest size of each workload that has sizes.
     largest: HashMap<&'a str, u64>,
     most_bandwidth: u64,
@@ -149,6 +151,13 @@ struct Builder<'a> {
     rows: BTreeMap<Key, (Where, Vec<&'a Measurement>)>,
 }
 
+/// The settings of the recipe that this is a run of: `exponent=999999`.
+fn settings(m: &Measurement) -> Option<String> {
+    let all = m.detail.get("settings")?.as_array()?;
+    let words: Vec<&str> = all.iter().filter_map(|setting| setting.as_str()).collect();
+    Some(words.join(" "))
+}
+
 impl<'a> Builder<'a> {
     fn new(record: &'a Record) -> Self {
         let mut new = Self {
@@ -156,6 +165,7 @@ impl<'a> Builder<'a> {
             nodes: Nodes::of(record),
             most_threads: HashMap::new(),
             steps: HashMap::new(),
+            settings: HashMap::new(),
             largest: HashMap::new(),
             most_bandwidth: 0,
             streamed: false,
@@ -170,6 +180,9 @@ impl<'a> Builder<'a> {
                     let threads = threads.unwrap_or(1);
                     if steps.len() <= FEW_STEPS && !steps.contains(&threads) {
                         steps.push(threads);
+                    }
+                    if let Some(settings) = settings(m) {
+                        new.settings.entry(workload).or_insert(settings);
                     }
                     let most = new.most_threads.entry(workload).or_default();
                     *most = threads.max(*most);
@@ -401,6 +414,7 @@ impl<'a> Builder<'a> {
                 let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);
                 datum.size = Size::of(bytes.saturating_mul(arrays), caches);
             }
+            datum.settings = first.place.word("workload").and_then(|name| self.settings.get(name).cloned());
             let parts = parts(&key, first, self.record);
             digest.insert(key, Entry { datum, place, parts });
         }

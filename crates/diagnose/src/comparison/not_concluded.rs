@@ -40,6 +40,25 @@ fn figures_whose_threads_nobody_told_are_neither_averaged_nor_taken_for_one_thre
 }
 
 #[test]
+fn a_recipe_with_other_settings_is_other_work() {
+    let bc = |exponent: &str, seconds: f64| {
+        let mut record = empty();
+        let place = || Where::new().with("workload", "bc-power").with("threads", 1u32);
+        let throughput = Measurement::new("workload.throughput", place(), vec![1.0 / seconds; 6]);
+        record.measurements.push(throughput.with_detail("settings", vec![format!("exponent={exponent}")]));
+        record.measurements.push(Measurement::new("workload.time", place(), vec![seconds; 6]));
+        record
+    };
+    let said = side_by_side(&[("quick", &bc("30000", 0.01)), ("whole", &bc("999999", 2.0))]);
+    assert!(said.rows.is_empty() && said.explanations.is_empty(), "{said:?}");
+    let why = &said.refused[0].why;
+    assert_eq!(why, "other work: run with exponent=30000 against exponent=999999");
+    assert_eq!(said.refused[0].metrics.len(), 2, "{said:?}");
+    let said = side_by_side(&[("one", &bc("30000", 0.01)), ("two", &bc("30000", 0.02))]);
+    assert!(said.refused.is_empty() && said.rows.len() == 2, "{said:?}");
+}
+
+#[test]
 fn a_bandwidth_without_its_threads_is_not_one_threads() {
     let bandwidth = |threads: Option<u32>, method: Option<&str>, gb_s: f64| {
         let mut record = empty();

@@ -24,6 +24,11 @@ pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<String> {
         let words = |datum: &Datum| method::words(datum.method.as_deref());
         return Some(format!("measured in other ways: {} against {}", words(base), words(this)));
     }
+    if let (Some(this), Some(base)) = (&this.settings, &base.settings)
+        && this != base
+    {
+        return Some(format!("other work: run with {base} against {this}"));
+    }
     match (this.size, base.size) {
         (Some(this), Some(base)) if this != base => Some(format!(
             "working sets of another size relative to the caches: {} against {}",

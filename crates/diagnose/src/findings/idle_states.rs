@@ -96,6 +96,14 @@ mod tests {
     }
 
     #[test]
+    fn what_one_cpu_gains_is_no_gain_of_both() {
+        let mut record = machine(2);
+        add_wakeups(&mut record, "fifo", "as-is", [33.1e3, 40.0e3]);
+        add_wakeups(&mut record, "fifo", "tuned", [32.8e3, 23.1e3]);
+        assert_eq!(found(&record, RULE), []);
+    }
+
+    #[test]
     fn when_waking_is_as_fast_or_was_not_measured_it_is_silent() {
         let mut record = machine(2);
         assert_eq!(missing(&record, RULE), Some("wake-up latency"));

@@ -4,10 +4,11 @@ use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{percent, significant};
 
-use super::{Case, Rule, bandwidth_shared, by_model, cpu_quota, inputs, lines, theft};
-use crate::figures::{RESOLUTION, modelled, severity, told, verdict};
+use super::{Case, Rule, bandwidth_shared, by_model, cpu_quota, inputs, lines, of_fact, theft};
+use crate::figures::{RESOLUTION, severity, told, verdict};
 
-/// CPU time that others used during the run; where the record does not tell that, the load average when it began.
+/// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
+/// may be of what has ended.
 ///
 /// Modelled: n CPUs shared fairly by n threads and L others leave the threads n ÷ (n + L) of the time. Others that were
 /// held up by the measuring itself used less than they wanted: where no CPU was idle L is the load average, if it stood
@@ -22,6 +23,9 @@ const IDLE: f64 = 0.1;
 
 /// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'.
 const LEAST_SECONDS: f64 = 1.0;
+
+/// By so much the CPU time of a CPU may be wrong: a tick at either end.
+const TICKS: f64 = 0.02;
 
 fn missing(case: &Case) -> Option<&'static str> {
     let before = &case.record.conditions.before;
@@ -41,8 +45,13 @@ fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
 }
 
-/// CPUs that others used on average during the run: all busy time less this process's own.
+/// What [`used_meanwhile`] tells of a run that is long enough to tell it.
 fn used(case: &Case) -> Option<Used> {
+    used_meanwhile(case).filter(|used| used.seconds >= LEAST_SECONDS)
+}
+
+/// CPUs that others used on average during the run: all busy time less this process's own.
+fn used_meanwhile(case: &Case) -> Option<Used> {
     let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref()?);
     let seconds = after.uptime_seconds? - before.uptime_seconds?;
     let own = after.own_cpu_seconds? - before.own_cpu_seconds?;
@@ -60,7 +69,7 @@ fn used(case: &Case) -> Option<Used> {
     let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0]));
     // Others that take nothing from a program that never stops wait for what it leaves (nice 19, SCHED_IDLE), or are gone.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
-    (seconds >= LEAST_SECONDS && used.is_finite()).then_some(Used { used, wanted })
+    used.is_finite().then_some(Used { used, wanted, seconds })
 }
 
 /// Whether what others take was measured, and is nothing.
@@ -74,6 +83,8 @@ struct Used {
     used: f64,
     /// Wanted, as far as that can be told.
     wanted: f64,
+    /// How long the run took.
+    seconds: f64,
 }
 
 /// The share lost to `load` others on `cpus` CPUs.
@@ -86,21 +97,8 @@ fn one(case: &Case) -> Option<Finding> {
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
     let average = before.load.map(|load| load[0]).filter(|load| load.is_finite() && *load >= 0.0);
     let average = average.filter(|_| !give_way(case));
-    let (loss, what, mut seen) = match used(case) {
-        Some(used) => during(used, average, cpus)?,
-        None => {
-            let load = average.filter(|load| *load >= 1.0)?;
-            let says = significant(load);
-            (
-                modelled(share(load, cpus))?,
-                format!("other work wanted {says} CPUs when the measuring began, of {cpus}"),
-                vec![told(
-                    format!("load average {says} over the last minute, {cpus} CPUs"),
-                    "conditions.before.load",
-                )],
-            )
-        }
-    };
+    let Some(used) = used(case) else { return before_it(case, average?, cpus) };
+    let (loss, what, mut seen) = during(used, average, cpus)?;
     if let Some(pressure) = before.pressure.get("cpu") {
         let says = format!("some task waited for a CPU {} of the time before", percent(*pressure));
         seen.push(told(says, "conditions.before.pressure.cpu"));
@@ -120,6 +118,26 @@ fn one(case: &Case) -> Option<Finding> {
         evidence: seen,
         remedy: lines(["who: top -b -n1 | head -20", "measure again when it is gone"]),
         ..by_model(&RULE, loss, what)
+    })
+}
+
+/// What the load average alone tells: nothing of the run itself.
+fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
+    let over =
+        used_meanwhile(case).is_some_and(|used| used.used + TICKS * f64::from(cpus) / used.seconds < 0.5);
+    if average < 1.0 || over {
+        return None;
+    }
+    let says = significant(average);
+    let what = format!("other work wanted {says} CPUs in the minute before, of {cpus}, and may have gone on");
+    let why = "the run was too short, or its record does not tell what others used meanwhile";
+    Some(Finding {
+        evidence: vec![told(
+            format!("load average {says} over the last minute, {cpus} CPUs"),
+            "conditions.before.load",
+        )],
+        remedy: lines(["who: top -b -n1 | head -20", "measure again when it is gone"]),
+        ..of_fact(&RULE, Severity::Note, why, what)
     })
 }
 
@@ -158,8 +176,7 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Strin
 mod tests {
     use super::*;
     use crate::figures::share_of;
-    use crate::samples::{found, machine, measured, missing};
-    use record::Snapshot;
+    use crate::samples::{found, machine, measured, missing, ran};
 
     fn with(load: f64) -> record::Record {
         let mut record = machine(4);
@@ -168,27 +185,18 @@ mod tests {
         record
     }
 
-    /// A run of 10 s in which all together used `busy` CPU seconds and this process `own`.
-    fn ran(record: &mut record::Record, busy: f64, own: f64) {
-        let at = |uptime: f64, user: f64, own: f64| Snapshot {
-            uptime_seconds: Some(uptime),
-            own_cpu_seconds: Some(own),
-            cpu_seconds: BUSY
-                .iter()
-                .map(|kind| ((*kind).to_owned(), 0.0))
-                .chain([("user".to_owned(), user)])
-                .collect(),
-            ..Snapshot::default()
-        };
-        let load = record.conditions.before.load;
-        record.conditions.before = Snapshot { load, ..at(100.0, 500.0, 0.0) };
-        record.conditions.after = Some(at(110.0, 500.0 + busy, own));
-    }
-
     #[test]
-    fn a_machine_that_was_busy_before_is_told() {
-        let finding = &found(&with(3.0), RULE)[0];
-        assert!((share_of(&finding.loss) - 3.0 / 7.0).abs() < 1e-9, "{finding:?}");
+    fn a_machine_that_was_busy_before_a_run_that_tells_nothing_of_others_is_a_note() {
+        let mut record = with(3.0);
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.severity == Severity::Note && share_of(&finding.loss) == 0.0, "{finding:?}");
+        assert!(finding.what.contains("3.00 CPUs in the minute before, of 4"), "{finding:?}");
+        // A short run in which nobody else worked: what was before has ended.
+        ran(&mut record, 0.4, 0.4);
+        record.conditions.after.as_mut().unwrap().uptime_seconds = Some(100.4);
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.after.as_mut().unwrap().uptime_seconds = Some(100.02);
+        assert_eq!(found(&record, RULE).len(), 1, "two ticks tell nothing");
     }
 
     #[test]

@@ -200,8 +200,7 @@ fn what_is_serious_stands_before_any_warning() {
     for cache in record.machine.caches.iter_mut().filter(|cache| cache.level == 3) {
         cache.bytes = Some(512 << 20);
     }
-    record.conditions.before.load = Some([20.0, 20.0, 20.0]);
-    record.conditions.before.own_cpu_seconds = None;
+    crate::samples::ran(&mut record, 200.0, 0.0);
     record.machine.limits.cpu_quota = Some(5.0);
     let found = crate::diagnose(&record).findings;
     let names: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();

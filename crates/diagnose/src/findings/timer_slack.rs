@@ -8,7 +8,7 @@ use record::units::figure;
 use record::{Better, Measurement};
 
 use super::{Case, Rule, costs, finding, inputs, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, middle, severity, told};
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, severity, told};
 use crate::resources::WAKE_UP;
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
@@ -76,9 +76,9 @@ fn one(case: &Case) -> Option<Finding> {
 /// What tuning gains for one scheduling policy.
 #[derive(Debug)]
 pub(super) struct Gain<'a> {
-    /// The CPU in the middle as the machine is: the headline and the ladder tell the same.
+    /// The machine as it is, on the CPU whose gain is in the middle; of two the lesser.
     pub as_is: &'a Measurement,
-    /// The CPU in the middle tuned.
+    /// The same CPU tuned.
     pub tuned: &'a Measurement,
     /// Difference of their medians, ns.
     pub ns: f64,
@@ -107,10 +107,16 @@ pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: f64) -> Option<Gain
     let pairs: Vec<(&Measurement, &Measurement)> =
         as_is.filter_map(|as_is| Some((as_is, *tuned.get(&thread(as_is))?))).collect();
     let cpus = cpus_of(pairs.iter().map(|pair| pair.0));
-    let as_is = middle(pairs.iter().map(|pair| pair.0))?;
-    let tuned = middle(pairs.iter().map(|pair| pair.1))?;
+    // What one CPU has gained says nothing of another.
+    let mut by_gain: Vec<_> = pairs.into_iter().filter(|pair| gained(pair).is_finite()).collect();
+    by_gain.sort_by(|one, other| gained(one).total_cmp(&gained(other)));
+    let (as_is, tuned) = *by_gain.get(by_gain.len().checked_sub(1)? / 2)?;
     let loss = loss(&as_is.summary, &longer(&tuned.summary, more), Better::Lower);
     Some(Gain { as_is, tuned, ns: as_is.value() - tuned.value(), loss, cpus })
+}
+
+fn gained((as_is, tuned): &(&Measurement, &Measurement)) -> f64 {
+    as_is.value() - tuned.value()
 }
 
 /// The summary of samples that all lasted `more` ns longer.

@@ -59,7 +59,7 @@ fn a_program_that_spins_on_one_of_two_cpus_takes_a_quarter_of_the_cycles() {
 fn a_full_machine_whose_stolen_time_nobody_measured_does_not_deliver_its_whole_clock() {
     let mut record = two_cores();
     record.machine.counts.cpus_online = Some(2);
-    record.conditions.before.load = Some([2.0, 2.0, 2.0]);
+    crate::samples::ran(&mut record, 40.0, 20.0);
     let diagnosis = crate::diagnose(&record);
     let core = ladder(&diagnosis.ladders, "core");
     let other = core.rungs.iter().find(|rung| rung.rule.as_deref() == Some("other-load")).unwrap();

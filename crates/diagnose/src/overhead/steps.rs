@@ -121,7 +121,8 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<String> {
     if *share <= 0.0 {
         return Some(counted);
     }
-    if more <= 0.0 {
+    // What comes no more often only has more time to come in.
+    if with <= without || more <= 0.0 {
         return Some(format!("{counted}: not what costs this"));
     }
     let seconds = share / more;

@@ -13,8 +13,16 @@ use crate::{files, output, sources};
 /// Records from which on only what a comparison needs of each is kept in memory.
 const MANY: usize = 16;
 /// Details of measurements that a comparison needs.
-const DETAILS: &[&str] =
-    &["array_bytes", "arrays", "class", "clock_hz", "ns_at_80_percent_of_peak", "ns_at_half_of_peak", "work"];
+const DETAILS: &[&str] = &[
+    "array_bytes",
+    "arrays",
+    "class",
+    "clock_hz",
+    "ns_at_80_percent_of_peak",
+    "ns_at_half_of_peak",
+    "settings",
+    "work",
+];
 
 /// Records up to which it is told what to run for figures that they could share.
 const FEW: usize = 4;

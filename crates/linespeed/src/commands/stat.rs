@@ -2,6 +2,9 @@
 //!
 //! The command has standard output and standard error as it would without us; the report follows on standard error.
 
+use std::fs::File;
+use std::io::{IsTerminal, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Instant;
 
@@ -102,7 +105,9 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
         ));
     };
     let all = stat.warmup + stat.repeat;
+    let mut input = Input::of_runs(all);
     for number in 0..all {
+        input.rewind();
         let run = match command::run(job, stop, &mut tell) {
             Ok(run) => run,
             Err(refused) => {
@@ -128,6 +133,38 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
         }
     }
     runs
+}
+
+/// What several runs read: from its beginning each, where it has one.
+struct Input(Option<(File, u64)>);
+
+impl Input {
+    /// Standard input as it stands before `all` runs.
+    fn of_runs(all: u32) -> Self {
+        let stdin = std::io::stdin();
+        if all < 2 || stdin.is_terminal() {
+            return Self(None);
+        }
+        // The copy shares its position with what the command is given.
+        let Ok(copy) = stdin.as_fd().try_clone_to_owned() else { return Self(None) };
+        let mut file = File::from(copy);
+        match file.stream_position() {
+            Ok(at) => Self(Some((file, at))),
+            Err(_) => {
+                output::complain(
+                    "standard input cannot be read twice: a later run finds what those before it left; give a file: < FILE",
+                );
+                Self(None)
+            }
+        }
+    }
+
+    fn rewind(&mut self) {
+        if let Some((file, at)) = &mut self.0 {
+            // It could be told where it stood, so it can be set there; a file that is gone by then is the command's to tell.
+            let _ = file.seek(SeekFrom::Start(*at));
+        }
+    }
 }
 
 /// Figures, coverage and ceilings of the runs.

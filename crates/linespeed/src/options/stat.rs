@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Options of `stat`.
 #[derive(Debug, Args)]
 pub struct Stat {
-    /// Run it this many times: the median, and from 6 on its 95 % interval (all runs read the same standard input)
+    /// Run it this many times: the median, and from 6 on its 95 % interval (each reads the same file on standard input from where it stood)
     #[arg(short, long, value_name = "N", default_value = "1", hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeat: u32,

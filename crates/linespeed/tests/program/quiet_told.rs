@@ -36,7 +36,7 @@ fn json(text: &str) -> Value {
 fn with_state(before: &str, words: &str) -> Ran {
     let mut command = Command::new("sh");
     let script = format!("mkdir -p /var/lib/linespeed && {before} && exec \"$0\" {words}");
-    command.args(["-c", &script, env!("CARGO_BIN_EXE_linespeed")]).env("HOME", "/nonexistent");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_linespeed")]).env("HOME", crate::support::HOME);
     run(command.with_empty("/var/lib"))
 }
 

@@ -1,7 +1,7 @@
 //! A record's way: written, shown again, as a page, held against the schema and against `--fail-on`.
 
 use record::machine::Cpu;
-use record::{Measurement, Record, Where};
+use record::{Measurement, Record, Snapshot, Where};
 
 use crate::support::{folder, linespeed, measured, ran, run, run_with, sound};
 
@@ -91,7 +91,19 @@ fn busy() -> Record {
         record.machine.cpus.push(Cpu { id, online: true, allowed: true, ..Cpu::default() });
     }
     record.machine.counts.cpus_online = Some(4);
-    record.conditions.before.load = Some([1.2, 1.2, 1.2]);
+    let state = |uptime: f64, user: f64| Snapshot {
+        load: Some([1.2, 1.2, 1.2]),
+        uptime_seconds: Some(uptime),
+        own_cpu_seconds: Some(0.0),
+        cpu_seconds: ["nice", "system", "irq", "softirq"]
+            .map(|kind| (kind.to_owned(), 0.0))
+            .into_iter()
+            .chain([("user".to_owned(), user)])
+            .collect(),
+        ..Snapshot::default()
+    };
+    record.conditions.before = state(100.0, 0.0);
+    record.conditions.after = Some(state(110.0, 12.0));
     record.measurements.push(Measurement::new(
         "cost.syscall",
         Where::new().with("cpu", 0u32),
@@ -109,7 +121,7 @@ fn fail_on_ends_with_1_when_there_is_a_finding_of_that_level() {
     assert_eq!(code(&busy(), "warning"), Some(1));
     assert_eq!(code(&busy(), "serious"), Some(0), "a fifth is a warning");
     let mut calm = busy();
-    calm.conditions.before.load = Some([0.0, 0.0, 0.0]);
+    calm.conditions.after = Some(Snapshot { uptime_seconds: Some(110.0), ..calm.conditions.before.clone() });
     assert_eq!(code(&calm, "note"), Some(0), "a finding on a calm machine");
     assert_eq!(run_with(linespeed(["show", "-"]), busy().to_json()).code, Some(0), "nobody asked");
 }

@@ -64,6 +64,22 @@ fn standard_input_is_the_commands() {
 }
 
 #[test]
+fn each_of_several_runs_reads_the_same_file() {
+    let folder = folder();
+    let file = folder.path().join("five");
+    std::fs::write(&file, "1\n2\n3\n4\n5\n").unwrap();
+    let mut command = linespeed(["stat", "-r", "3", "--", "wc", "-l"]);
+    command.stdin(std::fs::File::open(&file).unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = Ran::from(spawned(&mut command).wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "5\n5\n5\n"), "{ran:?}");
+    assert!(!ran.stderr.contains("read twice"), "{}", ran.stderr);
+    // A pipe has no beginning to return to.
+    let ran = run_with(linespeed(["stat", "-r", "2", "--", "wc", "-l"]), "1\n2\n");
+    assert_eq!(ran.stdout, "2\n0\n", "{ran:?}");
+    assert!(flat(&ran.stderr).contains("standard input cannot be read twice"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_command_that_cannot_be_started_says_why_as_a_shell_would() {
     let folder = folder();
     let file = folder.path().join("plain");

@@ -252,6 +252,10 @@ fn measurements(job: &Job, step: &Step, taken: &Taken) -> Vec<Measurement> {
         .with_detail("command", job.words())
         .with_detail("cpus", step.set().to_string())
         .with_detail("how", how);
+        // Of a recipe: with other settings it is other work.
+        if !job.values.is_empty() {
+            throughput = throughput.with_detail("settings", settings(job));
+        }
         if job.copies && step.cpus.len() > 1 {
             let imbalance: Vec<f64> = runs.iter().map(|run| run.imbalance).collect();
             throughput = throughput.with_detail("fastest_to_slowest", record::Summary::of(&imbalance).median);
@@ -269,6 +273,10 @@ fn measurements(job: &Job, step: &Step, taken: &Taken) -> Vec<Measurement> {
         }
     }
     all
+}
+
+fn settings(job: &Job) -> Vec<String> {
+    job.values.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 fn marks(runs: &[&Run]) -> Vec<SampleMark> {

@@ -77,6 +77,9 @@ pub fn copied_to(file: &Path) {
     assert!(copied.expect("cp starts").success(), "{}", file.display());
 }
 
+/// Where records go that no test looks at.
+pub const HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/home");
+
 /// As [`linespeed`], from a copy of the program.
 pub fn program<A: AsRef<OsStr>>(path: &Path, args: impl IntoIterator<Item = A>) -> Command {
     let told = runner().unwrap_or_default();
@@ -89,7 +92,7 @@ pub fn program<A: AsRef<OsStr>>(path: &Path, args: impl IntoIterator<Item = A>) 
     for name in ["NO_COLOR", "COLUMNS", "XDG_STATE_HOME", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }
-    command.env("HOME", "/nonexistent").env("TERM", "xterm");
+    command.env("HOME", HOME).env("TERM", "xterm");
     command
 }
 
