@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
 use record::units::figure;
-use record::{Better, Measurement};
+use record::{Better, Coverage, Measurement};
 
 use super::{Case, Rule, costs, finding, inputs, lines};
 use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, severity, told};
@@ -37,9 +37,17 @@ fn one(case: &Case) -> Option<Finding> {
         // By a quarter: what the default leaves on an idle machine differs that much from its 50 µs.
         None => idle.is_some() && slack > DEFAULT_NS * 1.25,
     };
+    let slack_alone = idle.is_some() || !held_off(case);
     let mut seen = vec![
         evidence(gain.as_is, "an ordinary thread wakes, in the median, after"),
-        evidence(gain.tuned, "without timer slack and deep idle states after"),
+        evidence(
+            gain.tuned,
+            if !held_off(case) {
+                "without timer slack after"
+            } else {
+                "without timer slack and deep idle states after"
+            },
+        ),
     ];
     if let Some(idle) = idle.filter(|idle| *idle > 0.0) {
         let says =
@@ -53,7 +61,7 @@ fn one(case: &Case) -> Option<Finding> {
             crate::figures::place(gain.as_is),
         ));
         format!("timer slack raised to about {saved} delays the wake-up of ordinary threads")
-    } else if idle.is_some() {
+    } else if slack_alone {
         format!("timer slack delays the wake-up of ordinary threads by {saved}")
     } else {
         format!("timer slack and idle states delay the wake-up of ordinary threads by {saved}")
@@ -71,6 +79,15 @@ fn one(case: &Case) -> Option<Finding> {
         undo: lines(["for t in /proc/$PID/task/*; do echo 0 | sudo tee /proc/${t##*/}/timerslack_ns; done"]),
         ..finding(&RULE, loss, what)
     })
+}
+
+/// Whether what was measured tuned had idle states held off.
+fn held_off(case: &Case) -> bool {
+    let refused = |coverage: &Coverage| {
+        let why = coverage.reason.as_deref().unwrap_or_default();
+        coverage.what == "wakeup tuned" && why.starts_with("idle states cannot be held off")
+    };
+    !case.record.coverage.iter().any(refused)
 }
 
 /// What tuning gains for one scheduling policy.
@@ -206,6 +223,12 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
         assert!(finding.what.starts_with("timer slack and idle states delay"), "{finding:?}");
+        // Who may not hold idle states off has measured the slack alone.
+        let why = "idle states cannot be held off: /dev/cpu_dma_latency: Permission denied (os error 13)";
+        record.coverage.push(record::Coverage::degraded("wakeup tuned", why));
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.what.starts_with("timer slack delays"), "{finding:?}");
+        assert!(finding.evidence[1].says.starts_with("without timer slack after"), "{finding:?}");
     }
 
     #[test]

@@ -22,6 +22,13 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
     }
     let (best, triad) = resources::bandwidths(grounds.reading)?;
     let op = best.place.word("op").unwrap_or("another mix");
-    steps.between(&format!("triad's reads and writes in turn ({op} is the fastest here)"), None, best, triad);
+    let (fewer, all) = (best.place.count("threads"), triad.place.count("threads"));
+    let cause = match (fewer, all) {
+        (Some(fewer), Some(all)) if fewer != all => {
+            format!("triad on all {all} CPUs ({op} on {fewer} is the fastest here)")
+        }
+        _ => format!("triad's reads and writes in turn ({op} is the fastest here)"),
+    };
+    steps.between(&cause, None, best, triad);
     None
 }
