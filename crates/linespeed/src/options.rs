@@ -41,7 +41,7 @@ Exit codes: 0 done; 1 a finding at or above --fail-on; 2 wrong usage; 3 could no
 /// Without a command: inspect, measure, diagnose and report, in about a minute; leaves a record (JSON) and a page
 /// (HTML) in $XDG_STATE_HOME/linespeed.
 #[derive(Debug, Parser)]
-#[command(name = "linespeed", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "linespeed", version, after_help = EXIT_CODES)]
 pub struct Options {
     #[command(subcommand)]
     pub command: Option<Command>,

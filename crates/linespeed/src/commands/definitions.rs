@@ -74,7 +74,8 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
         return output::print(&page(definition)?).map(|()| 0);
     };
     files::create(folder)?;
-    for command in definition.get_subcommands() {
+    // What help prints stands in the pages.
+    for command in definition.get_subcommands().filter(|command| command.get_name() != "help") {
         let name = format!("linespeed-{}", command.get_name());
         files::write(&folder.join(format!("{name}.1")), &page(command.clone().display_name(name))?)?;
     }

@@ -92,6 +92,13 @@ fn a_synopsis_says_which_flags_take_what() {
 }
 
 #[test]
+fn help_is_a_command_too() {
+    let told = ran(["help", "stat"]).succeeds().stdout;
+    assert!(told.contains("Usage: linespeed stat") && told.contains("--perf-format"), "{told}");
+    ran(["help", "nothing"]).misused(&["'nothing'"]);
+}
+
+#[test]
 fn manual_pages_are_written_for_every_command() {
     let folder = folder();
     let place = folder.path().join("man1");
