@@ -10,12 +10,15 @@ const GROWS_BY: libc::c_int = 8 << 20;
 /// What is taken to have the heap grow: more than is left at its end, less than would lie in a mapping of its own.
 const FIRST: usize = 1 << 20;
 
+/// A shorter text is read before a huge page would be cleared.
+const SHORT: u64 = 256 << 10;
+
 /// Has the C library's heap grow at once by as much as a text of `bytes` becomes in memory, and asks the kernel for huge
 /// pages there: page faults on 4 KiB are a sixth of the time that it takes to read a text dense with figures. Where any
 /// of it cannot be had, the heap grows as it always does.
 pub fn expects(bytes: u64) {
     // Addresses that are counted are none to ask for ahead of time.
-    if is_limited(libc::RLIMIT_AS) || is_limited(libc::RLIMIT_DATA) {
+    if bytes < SHORT || is_limited(libc::RLIMIT_AS) || is_limited(libc::RLIMIT_DATA) {
         return;
     }
     let wanted = usize::try_from(bytes).unwrap_or(MOST).saturating_mul(8).clamp(LEAST, MOST);

@@ -24,7 +24,7 @@ const MOST_REGEX: usize = 1 << 20;
 
 /// Reads the texts, makes a record of each machine, and says what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
-    heap::expects(import.files.iter().filter_map(|path| path.metadata().ok()).map(|file| file.len()).sum());
+    heap::expects(length(&import.files));
     let mut transcript = Transcript::new(split(import.split.as_deref())?);
     for path in &import.files {
         read(&mut transcript, path)?;
@@ -83,6 +83,12 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         output::print(&text)?;
     }
     Ok(ended(options, records))
+}
+
+/// Bytes of all files, as far as they tell: a pipe does not.
+fn length(files: &[PathBuf]) -> u64 {
+    let told = files.iter().filter_map(|path| path.metadata().ok());
+    told.fold(0, |sum, file| sum.saturating_add(file.len()))
 }
 
 /// What `work` makes of each, in the order of `all`; as many at once as there are CPUs.

@@ -107,7 +107,7 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
     let all = stat.warmup + stat.repeat;
     let mut input = Input::of_runs(all);
     for number in 0..all {
-        input.rewind();
+        input.before(number);
         let run = match command::run(job, stop, &mut tell) {
             Ok(run) => run,
             Err(refused) => {
@@ -135,36 +135,54 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
     runs
 }
 
-/// What several runs read: from its beginning each, where it has one.
-struct Input(Option<(File, u64)>);
+/// What several runs read.
+enum Input {
+    /// From its beginning each.
+    File(File, u64),
+    /// What those before it left: whether there was anything.
+    Pipe(bool),
+    /// Nobody's concern.
+    Other,
+}
 
 impl Input {
     /// Standard input as it stands before `all` runs.
     fn of_runs(all: u32) -> Self {
         let stdin = std::io::stdin();
         if all < 2 || stdin.is_terminal() {
-            return Self(None);
+            return Self::Other;
         }
         // The copy shares its position with what the command is given.
-        let Ok(copy) = stdin.as_fd().try_clone_to_owned() else { return Self(None) };
+        let Ok(copy) = stdin.as_fd().try_clone_to_owned() else { return Self::Other };
         let mut file = File::from(copy);
         match file.stream_position() {
-            Ok(at) => Self(Some((file, at))),
-            Err(_) => {
-                output::complain(
-                    "standard input cannot be read twice: a later run finds what those before it left; give a file: < FILE",
-                );
-                Self(None)
-            }
+            Ok(at) => Self::File(file, at),
+            Err(_) => Self::Pipe(!is_used_up()),
         }
     }
 
-    fn rewind(&mut self) {
-        if let Some((file, at)) = &mut self.0 {
+    /// Before run `number`, counted from 0.
+    fn before(&mut self, number: u32) {
+        match self {
             // It could be told where it stood, so it can be set there; a file that is gone by then is the command's to tell.
-            let _ = file.seek(SeekFrom::Start(*at));
+            Self::File(file, at) if number > 0 => {
+                let _ = file.seek(SeekFrom::Start(*at));
+            }
+            // A pipe that nobody reads, as over ssh, is as it was.
+            Self::Pipe(true) if number == 1 && is_used_up() => output::complain(
+                "the first run has read standard input, which cannot be read twice: later runs find none; give a file: < FILE",
+            ),
+            _ => {}
         }
     }
+}
+
+/// Whether standard input is a pipe whose writers are gone and that holds nothing any more.
+fn is_used_up() -> bool {
+    let mut asked = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one structure of this function's own, and no waiting.
+    let told = unsafe { libc::poll(&mut asked, 1, 0) };
+    told == 1 && asked.revents & libc::POLLHUP != 0 && asked.revents & libc::POLLIN == 0
 }
 
 /// Figures, coverage and ceilings of the runs.

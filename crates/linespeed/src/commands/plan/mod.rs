@@ -146,16 +146,18 @@ fn of_this_machine() -> (Record, Vec<String>) {
     let mut missing: Vec<&[&str]> = NEEDED.to_vec();
     // What huge pages are worth needs a curve that reached memory on both kinds, and what was measured beside others'
     // work is known less well than what was not: first the newest without such a lack, then any.
-    let here = records_here(&record.machine);
+    // A file that is no record, or another machine's, is none of ours.
+    let here: Vec<(PathBuf, Record)> = records_here(&record.machine)
+        .into_iter()
+        .filter_map(|path| Some((Record::read(&path).ok()?, path)))
+        .filter(|(other, _)| same(&record.machine, &other.machine))
+        .map(|(other, path)| (path, other))
+        .collect();
     let demands = [Demand::SoundAndWhole, Demand::Sound, Demand::Any];
-    for (demand, path) in demands.iter().flat_map(|demand| here.iter().map(move |path| (demand, path))) {
+    let all = demands.iter().flat_map(|demand| here.iter().map(move |(path, other)| (demand, path, other)));
+    for (demand, path, other) in all {
         if missing.is_empty() {
             break;
-        }
-        // A file that is no record, or another machine's, is none of ours.
-        let Ok(other) = Record::read(path) else { continue };
-        if !same(&record.machine, &other.machine) {
-            continue;
         }
         let reached = other.diagnosis.resources.iter().any(|r| r.name == diagnose::resources::MEMORY_LATENCY);
         let mut taken: Vec<&str> = Vec::new();
@@ -192,7 +194,7 @@ fn of_this_machine() -> (Record, Vec<String>) {
         if !taken.is_empty() {
             let doubt = if doubted { " (most of it in doubt: linespeed show says why)" } else { "" };
             let path = crate::failure::shown(path);
-            sources.push(format!("{} of {}: {path}{doubt}", taken.join(", "), day(&other)));
+            sources.push(format!("{} of {}: {path}{doubt}", taken.join(", "), day(other)));
         }
     }
     (record, sources)
