@@ -49,9 +49,9 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let turned = turned::for_measuring(options)?;
     let found = (whole && !stat.perf()).then(|| machine::inspect(&root));
     // After the guardian, which has to outlive what this one ends.
-    let mut guard = Guard::new(None);
+    let guard = Guard::prepared(None);
     let env = [guard.variable()];
-    let job = Job { argv: &stat.command, cpus, env: &env };
+    let job = Job { argv: &stat.command, cpus, env: &env, events: stat.perf(), guard: Some(&guard) };
     let runs = repeat(&job, stat, options, stop);
     // It ends beside our own work on what was seen.
     guard.dismiss();

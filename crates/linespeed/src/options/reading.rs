@@ -2,7 +2,7 @@
 
 use clap::{CommandFactory, FromArgMatches};
 
-use super::{IDLE, Options};
+use super::{Command, IDLE, Measuring, Options, Out, Stat};
 use crate::failure::Failure;
 
 /// What the command line asks for.
@@ -16,7 +16,7 @@ pub enum Asked {
 /// Reads the command line.
 pub fn parse() -> Result<Asked, Failure> {
     use std::io::IsTerminal;
-    match read(std::env::args_os()) {
+    match read(std::env::args_os().collect::<Vec<_>>().into_iter()) {
         Ok(options) => options.check().map(|()| Asked::Do(Box::new(options))),
         Err(mut error) if error.use_stderr() => {
             add_way_out(&mut error);
@@ -29,10 +29,45 @@ pub fn parse() -> Result<Asked, Failure> {
 }
 
 /// Reads arguments, of which the first is the program.
-pub(super) fn read(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Options, clap::Error> {
-    let mut definition = definition();
-    let matches = definition.try_get_matches_from_mut(arguments)?;
-    Options::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
+pub(super) fn read(
+    arguments: impl Iterator<Item = std::ffi::OsString> + Clone,
+) -> Result<Options, clap::Error> {
+    // To put the others' definitions together takes longer than many a command that stat runs.
+    if arguments.clone().nth(1).is_some_and(|word| word == "stat")
+        && let Some(options) = read_stat(arguments.clone())
+    {
+        return Ok(options);
+    }
+    // Helps and complaints name what all have and hide what is idle.
+    let mut whole = definition();
+    let matches = whole.try_get_matches_from_mut(arguments)?;
+    Options::from_arg_matches(&matches).map_err(|error| error.format(&mut whole))
+}
+
+/// The command line as [`Options`] has it, with `stat` alone.
+#[derive(clap::Parser)]
+struct Alone {
+    #[command(subcommand)]
+    command: OnlyStat,
+    #[command(flatten)]
+    measuring: Measuring,
+    #[command(flatten)]
+    out: Out,
+}
+
+#[derive(clap::Subcommand)]
+enum OnlyStat {
+    Stat(Stat),
+}
+
+/// What `stat` is asked for, if nothing is wrong with it.
+fn read_stat(arguments: impl Iterator<Item = std::ffi::OsString>) -> Option<Options> {
+    let mut definition = Alone::command();
+    let matches = definition.try_get_matches_from_mut(arguments).ok()?;
+    let Alone { command: OnlyStat::Stat(stat), measuring, out } = Alone::from_arg_matches(&matches).ok()?;
+    // Taking them apart is nobody's gain: they are few, and the process short.
+    std::mem::forget((definition, matches));
+    Some(Options { command: Some(Command::Stat(stat)), measuring, out })
 }
 
 /// Adds to the complaint about a command without `--` before it what to write instead.

@@ -356,7 +356,17 @@ fn without_the_right_to_count_the_setting_is_named_and_the_rest_is_there() {
     assert!(value(&record, "counter.count", "event", "page-faults") > 0.0, "rusage tells them anyhow");
     let lost = lost(&record, "counter").join("\n");
     assert!(lost.contains("perf_event_paranoid") || lost.contains("no performance counters"), "{lost}");
-    assert!(lost.contains("seccomp") && lost.contains("context-switches"), "{lost}");
+    // What the kernel accounts for every process needs nobody's leave.
+    for event in ["task-clock", "context-switches", "page-faults"] {
+        assert!(value(&record, "counter.count", "event", event) >= 0.0 && !lost.contains(event), "{lost}");
+    }
+    // So has perf's layout, where counting is refused.
+    let perfs = run(linespeed(["stat", "--perf-format", "--", "true"]).denied(&[libc::SYS_perf_event_open]));
+    assert_eq!(perfs.code, Some(0), "{perfs:?}");
+    for event in ["task-clock", "page-faults"] {
+        let line = perfs.stderr.lines().find(|line| line.contains(event));
+        assert!(line.is_some_and(|line| !line.contains("<not")), "{}", perfs.stderr);
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What cleans up when this process is killed without a chance to do it itself: a process of our own that waits for our
 //! end, then ends what we had started and removes the run's folder.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, OsString};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,23 +34,53 @@ pub struct Guard {
     token: String,
     /// By which processes are known that have not the variable any more.
     mark: Option<Mark>,
+    /// What it removes.
+    folder: Option<PathBuf>,
+    posted: RefCell<Post>,
+}
+
+/// Where a guard stands.
+#[derive(Debug)]
+enum Post {
+    NotYet,
     /// What closes with this process, however that ends, and the process that waits for it.
-    posted: Option<(Option<std::io::PipeWriter>, i32)>,
+    Stands(Option<std::io::PipeWriter>, i32),
+    Not,
 }
 
 impl Guard {
     /// Posts a guard over the processes of this run and its `folder`. Where that is not possible (this process has threads
     /// already, or is the init of its namespace) there is none, and only a `kill -9` of this process would tell.
     pub fn new(folder: Option<&Path>) -> Self {
+        let guard = Self::prepared(folder);
+        guard.post();
+        guard
+    }
+
+    /// A guard that is not posted yet. What is started from now on can be told by it.
+    pub fn prepared(folder: Option<&Path>) -> Self {
         let token = format!("{}-{}", std::process::id(), unique());
         let mark = Mark::new();
-        let posted =
-            post(&token, mark, folder.map(Path::to_owned)).map(|(lifeline, pid)| (Some(lifeline), pid));
-        let mark = mark.filter(|_| posted.is_some());
         if let Some(mark) = &mark {
             mark.set();
         }
-        Self { token, mark, posted }
+        Self { token, mark, folder: folder.map(Path::to_owned), posted: RefCell::new(Post::NotYet) }
+    }
+
+    /// Posts it, as [`Guard::new`] does, if it is not posted. A child that stands at its gate meanwhile has done nothing
+    /// that would be to clean up.
+    pub fn post(&self) {
+        let mut posted = self.posted.borrow_mut();
+        if !matches!(*posted, Post::NotYet) {
+            return;
+        }
+        *posted = match post(&self.token, self.mark, self.folder.as_deref()) {
+            Some((lifeline, pid)) => Post::Stands(Some(lifeline), pid),
+            None => {
+                self.mark.iter().for_each(Mark::put_back);
+                Post::Not
+            }
+        };
     }
 
     /// What each process of the run must have in its environment.
@@ -57,8 +89,10 @@ impl Guard {
     }
 
     /// Tells the guard that everything has ended; a drop waits for its own end.
-    pub fn dismiss(&mut self) {
-        if let Some(mut lifeline) = self.posted.as_mut().and_then(|(lifeline, _)| lifeline.take()) {
+    pub fn dismiss(&self) {
+        if let Post::Stands(lifeline, _) = &mut *self.posted.borrow_mut()
+            && let Some(mut lifeline) = lifeline.take()
+        {
             // Should it be gone already, nobody needs to be told.
             let _ = lifeline.write_all(b"d");
         }
@@ -68,10 +102,11 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.dismiss();
-        if let Some(mark) = self.mark.take() {
-            mark.put_back();
+        let posted = self.posted.replace(Post::Not);
+        if !matches!(posted, Post::Not) {
+            self.mark.iter().for_each(Mark::put_back);
         }
-        let Some((_, pid)) = self.posted.take() else { return };
+        let Post::Stands(_, pid) = posted else { return };
         let mut status = 0;
         // SAFETY: the kernel fills the status.
         while unsafe { libc::waitpid(pid, &mut status, 0) } < 0
@@ -86,8 +121,9 @@ fn unique() -> u128 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_nanos())
 }
 
-fn post(token: &str, mark: Option<Mark>, folder: Option<PathBuf>) -> Option<(std::io::PipeWriter, i32)> {
-    let threads = std::fs::read_dir("/proc/self/task").ok()?.count();
+fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<(std::io::PipeWriter, i32)> {
+    // A folder of /proc has a link from itself, one from above and one from each folder in it.
+    let threads = std::fs::metadata("/proc/self/task").ok()?.nlink().checked_sub(2)?;
     if threads != 1 || std::process::id() == 1 {
         return None;
     }
@@ -100,7 +136,7 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<PathBuf>) -> Option<(std
             drop(lifeline);
             // SAFETY: takes nothing. A session of its own, so that Ctrl-C does not reach it.
             unsafe { libc::setsid() };
-            guard(&mut watched, token, mark, folder.as_deref());
+            guard(&mut watched, token, mark, folder);
             // SAFETY: ends this copy without running what the original registered for its own end.
             unsafe { libc::_exit(0) }
         }

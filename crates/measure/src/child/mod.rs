@@ -12,7 +12,9 @@ mod error;
 mod find;
 mod guard;
 mod mark;
+mod raw;
 mod spawn;
+mod start;
 mod tree;
 mod wait;
 
@@ -211,7 +213,13 @@ pub fn is_ours(pid: i32) {
 impl Child {
     /// Starts a child. With a gate it stands before its program, with everything else in place; else its program runs.
     pub fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
-        spawn::spawn(spec)
+        spawn::spawn(spec, &mut |_| ())
+    }
+
+    /// As [`Child::spawn`]; `beside` is called with its process number while it gets ready, on another CPU where there is
+    /// one. What counts from its program's start on can be attached there. A child with a gate has not passed it then.
+    pub fn spawn_beside(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
+        spawn::spawn(spec, beside)
     }
 
     /// Its process number.
@@ -230,8 +238,8 @@ impl Child {
 
     /// Waits until the program runs, or says why it could not be started (then the child has ended, with 127 or 126).
     pub fn started(&mut self) -> Result<(), SpawnError> {
-        if let Some(report) = self.report.take()
-            && let Some(failure) = spawn::read_report(&report)
+        if let Some(mut report) = self.report.take()
+            && let Some(failure) = spawn::read_report(&mut report)
         {
             self.failed = Some(failure.explain(&self.program));
         }

@@ -236,3 +236,51 @@ fn a_child_that_is_dropped_is_gone() {
     drop(gated);
     assert!(!alive(pid));
 }
+
+/// Whether [`note`] was called in this process's memory.
+static NOTED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+extern "C" fn note(_: i32) {
+    NOTED.store(true, std::sync::atomic::Ordering::SeqCst);
+}
+
+#[test]
+fn a_signal_to_a_child_at_its_gate_is_not_ours() {
+    let handler: extern "C" fn(i32) = note;
+    // SAFETY: the handler stores a constant; nothing else uses this signal.
+    let before = unsafe { libc::signal(libc::SIGWINCH, handler as libc::sighandler_t) };
+    let argv = words(&["true"]);
+    let mut child = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
+    // SAFETY: takes numbers.
+    unsafe { libc::kill(child.pid(), libc::SIGWINCH) };
+    child.release();
+    assert_eq!(child.started(), Ok(()));
+    assert_eq!(
+        child.wait(&Stop::new(), None).exit,
+        Exit::Code(0),
+        "this signal ends nobody who has no handler"
+    );
+    // SAFETY: takes numbers.
+    unsafe { libc::signal(libc::SIGWINCH, before) };
+    assert!(!NOTED.load(std::sync::atomic::Ordering::SeqCst), "our handler ran for a child's signal");
+}
+
+#[test]
+fn children_that_start_at_once_and_never_pass_their_gates_leave_all_as_it_is() {
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let code = (number * 20 + round).to_string();
+                    let argv = shell(&format!("exit {code}"));
+                    let waiting = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
+                    let mut running = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
+                    running.release();
+                    drop(waiting);
+                    let expected = Exit::Code(number * 20 + round);
+                    assert_eq!(running.wait(&Stop::new(), None).exit, expected);
+                }
+            });
+        }
+    });
+}

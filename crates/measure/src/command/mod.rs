@@ -15,13 +15,14 @@ use std::time::Duration;
 use record::CpuList;
 
 use crate::Stop;
-use crate::child::{Child, Ended, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
+use crate::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
 use crate::counters::{Counters, Reading, Set, Target, availability};
 use crate::pin;
 
 pub use around::Around;
 pub use records::{Figures, figures};
 pub use sampler::Seen;
+use threads::Had;
 pub use threads::Thread;
 pub use waiting::Waiting;
 
@@ -34,6 +35,12 @@ pub struct Job<'a> {
     pub cpus: Option<&'a CpuList>,
     /// Variables that its environment has beside, or instead of, ours.
     pub env: &'a [(OsString, OsString)],
+    /// Whether the kernel's own events are counted where there is no PMU: exactly, from the program's start on, as perf
+    /// does. Otherwise the accounts in /proc and `wait4` tell: with the first event that anybody counts, the kernel keeps
+    /// its caller for ten milliseconds and more.
+    pub events: bool,
+    /// Posted while the command gets ready, and before its program begins.
+    pub guard: Option<&'a Guard>,
 }
 
 /// One run of a command.
@@ -69,18 +76,19 @@ pub fn run_silent(job: &Job, stop: &Stop, tell: Tell) -> Result<Run, SpawnError>
 }
 
 fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, SpawnError> {
-    let mut child = Child::spawn(&Spec { cpus: job.cpus, env: job.env, gate: true, ..spec })?;
-    let target = Target::Process { pid: child.pid(), inherit: true, enable_on_exec: true };
-    let set = if availability().pmu { Set::Full } else { Set::Unaccounted };
-    let counters = Counters::open(target, set);
-    let mut watch = Watch { sampler: sampler::Sampler::new(child.pid()), tell };
-    let prepared =
-        Prepared { ns: threads::so_far(child.pid()).0, switches: threads::switches_so_far(child.pid()) };
+    let mut opened = None;
+    let mut child =
+        Child::spawn_beside(&Spec { cpus: job.cpus, env: job.env, gate: true, ..spec }, &mut |pid| {
+            job.guard.iter().for_each(|guard| guard.post());
+            opened = count(pid, job.events);
+        })?;
+    let had = Had::of(child.pid());
+    let mut watch = Watch { sampler: sampler::Sampler::new(child.pid(), had), tell };
     child.release();
     child.started()?;
     let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
-    let reading = counters.read();
-    let mut refused = refusals(&counters);
+    let (reading, mut refused) =
+        opened.as_ref().map_or_else(Default::default, |counters| (counters.read(), refusals(counters)));
     refused.extend(reading.not_counted.iter().cloned());
     let (seen, around, cpufreq) = watch.sampler.finish();
     let clock = clock(&reading, cpufreq, seen.samples);
@@ -89,31 +97,33 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
     // Looks may miss a short second thread: only what is hardly more than one CPU gives is the clocks' disagreement.
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
     let threads = if hardly && seen.samples > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
-    prepared.leave_out(&mut ended, threads.min(usable(job)));
+    leave_out(&had, &mut ended, threads.min(usable(job)));
     Ok(Run { ended, reading, refused, seen, around, clock })
 }
 
-/// What a child had had before its program began; its wall time begins after that.
-struct Prepared {
-    ns: u64,
-    switches: (u64, u64),
+/// Counters of a child and all that it starts, from its program's start on.
+fn count(pid: i32, events: bool) -> Option<Counters> {
+    let set = if availability().pmu { Set::Full } else { Set::Unaccounted };
+    let target = Target::Process { pid, inherit: true, enable_on_exec: true };
+    (set == Set::Full || events).then(|| Counters::open(target, set))
 }
 
-impl Prepared {
-    /// Takes it from what was used, of which no more can be than that many threads at once can use in the time.
-    fn leave_out(&self, ended: &mut Ended, at_once: usize) {
-        let usage = &mut ended.usage;
-        let used = usage.user + usage.system;
-        let least = (used - self.ns as f64 / 1e9).max(0.0);
-        let most = ended.wall.as_secs_f64() * at_once as f64;
-        if used > 0.0 {
-            let share = least.min(most) / used;
-            usage.user *= share;
-            usage.system *= share;
-        }
-        usage.voluntary_switches = usage.voluntary_switches.saturating_sub(self.switches.0);
-        usage.involuntary_switches = usage.involuntary_switches.saturating_sub(self.switches.1);
+/// Takes what a child had before its program began from what was used, of which no more can be than that many threads at
+/// once can use in the time. Its wall time begins after that.
+fn leave_out(had: &Had, ended: &mut Ended, at_once: usize) {
+    let usage = &mut ended.usage;
+    let used = usage.user + usage.system;
+    let least = (used - had.on_cpu_ns as f64 / 1e9).max(0.0);
+    let most = ended.wall.as_secs_f64() * at_once as f64;
+    if used > 0.0 {
+        let share = least.min(most) / used;
+        usage.user *= share;
+        usage.system *= share;
     }
+    usage.voluntary_switches = usage.voluntary_switches.saturating_sub(had.switches.0);
+    usage.involuntary_switches = usage.involuntary_switches.saturating_sub(had.switches.1);
+    usage.minor_faults = usage.minor_faults.saturating_sub(had.faults.0);
+    usage.major_faults = usage.major_faults.saturating_sub(had.faults.1);
 }
 
 /// CPUs on which a command may run.

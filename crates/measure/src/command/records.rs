@@ -88,6 +88,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     }
     counted(runs, &mut figures);
     accounted(runs, &mut figures);
+    moved(runs, &mut figures);
     cover(runs, &mut figures);
     figures
 }
@@ -238,7 +239,7 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
         ("major-faults", |run| run.ended.usage.major_faults as f64),
     ];
     for (event, of) in events {
-        if figures.measurements.iter().any(|m| m.place.word("event") == Some(event)) {
+        if has(figures, event) {
             continue;
         }
         let samples = runs.iter().map(of).collect();
@@ -247,6 +248,37 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
             .measurements
             .push(Measurement::new("counter.count", place, samples).with_detail("source", "rusage"));
     }
+}
+
+fn has(figures: &Figures, event: &str) -> bool {
+    figures.measurements.iter().any(|m| m.place.word("event") == Some(event))
+}
+
+/// Moves to other CPUs as the kernel tells them of each thread, where nobody counted them and all threads were looked at.
+fn moved(runs: &[Run], figures: &mut Figures) {
+    const EVENT: &str = "cpu-migrations";
+    if has(figures, EVENT) {
+        return;
+    }
+    let samples: Option<Vec<f64>> = runs.iter().map(moves).collect();
+    if let Some(samples) = samples {
+        let moved = Measurement::new("counter.count", place().with("event", EVENT), samples);
+        figures.measurements.push(moved.with_detail("source", "sched"));
+    } else {
+        let reason = "the kernel tells them of threads that can be looked at, and not all were";
+        let remedy = "--perf-format counts them, and takes longer to start";
+        figures.coverage.push(Coverage::skipped("counter cpu-migrations", reason).with_remedy(remedy));
+    }
+}
+
+/// Moves of a run's threads; `None` where the kernel does not tell, or threads used a CPU that were not looked at.
+fn moves(run: &Run) -> Option<f64> {
+    let used = run.ended.usage.user + run.ended.usage.system;
+    let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
+    if run.seen.threads.is_empty() || seen < used * (1.0 - UNSEEN) {
+        return None;
+    }
+    run.seen.threads.iter().map(|thread| thread.migrations.map(|moves| moves as f64)).sum()
 }
 
 /// Faults without a disk: what was counted less those with one, else what the kernel accounts, where those of the copy of

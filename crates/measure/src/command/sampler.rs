@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use super::around::{Around, Look};
-use super::threads::{self, Thread};
+use super::threads::{self, Had, Thread};
 use super::waiting::{self, Waiting};
 use crate::child;
 
@@ -47,7 +47,7 @@ pub struct Seen {
 pub struct Sampler {
     pid: i32,
     /// What the command's first thread had had before its program began.
-    prepared: (u64, u64),
+    prepared: Had,
     first: bool,
     before: Option<Look>,
     threads: HashMap<(i32, i32), Thread>,
@@ -58,11 +58,11 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// For the command with this process number, which stands before its beginning.
-    pub fn new(pid: i32) -> Self {
+    /// For the command with this process number, which stands before its beginning and has had that.
+    pub fn new(pid: i32, prepared: Had) -> Self {
         Self {
             pid,
-            prepared: threads::so_far(pid),
+            prepared,
             first: true,
             before: None,
             threads: HashMap::new(),
@@ -94,8 +94,9 @@ impl Sampler {
     pub fn finish(mut self) -> (Seen, Option<Around>, Option<f64>) {
         let around = self.before.as_ref().map(Look::until_now);
         if let Some(first) = self.threads.get_mut(&(self.pid, self.pid)) {
-            first.on_cpu_ns = first.on_cpu_ns.saturating_sub(self.prepared.0);
-            first.runnable_ns = first.runnable_ns.saturating_sub(self.prepared.1);
+            first.on_cpu_ns = first.on_cpu_ns.saturating_sub(self.prepared.on_cpu_ns);
+            first.runnable_ns = first.runnable_ns.saturating_sub(self.prepared.runnable_ns);
+            first.migrations = first.migrations.map(|all| all.saturating_sub(self.prepared.migrations));
         }
         self.seen.threads = self.threads.into_values().collect();
         self.seen.threads.sort_by_key(|thread| (std::cmp::Reverse(thread.on_cpu_ns), thread.tid));

@@ -4,7 +4,8 @@ use super::*;
 
 fn ran(line: &str) -> Run {
     let argv: Vec<OsString> = ["sh", "-c", line].map(OsString::from).to_vec();
-    run(&Job { argv: &argv, cpus: None, env: &[] }, &Stop::new(), &mut |_| {}).unwrap()
+    run(&Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, &Stop::new(), &mut |_| {})
+        .unwrap()
 }
 
 fn value(figures: &Figures, metric: &str, key: (&str, &str)) -> f64 {
@@ -18,7 +19,11 @@ fn value(figures: &Figures, metric: &str, key: (&str, &str)) -> f64 {
 fn a_sleep_is_time_off_the_cpu_and_told_as_a_sleep() {
     let run = ran("sleep 0.5");
     let argv = [OsString::from("sleep")];
-    let figures = figures(std::slice::from_ref(&run), &Job { argv: &argv, cpus: None, env: &[] }, 2);
+    let figures = figures(
+        std::slice::from_ref(&run),
+        &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None },
+        2,
+    );
     let (off, on) = (
         value(&figures, "workload.cpu_time", ("state", "off-cpu")),
         value(&figures, "workload.cpu_time", ("state", "user"))
@@ -50,7 +55,7 @@ fn switches_and_faults_are_there_with_or_without_counters() {
     let run = ran("true");
     let argv = [OsString::from("true")];
     let runs = [run.clone(), run];
-    let figures = figures(&runs, &Job { argv: &argv, cpus: None, env: &[] }, 2);
+    let figures = figures(&runs, &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, 2);
     for event in ["task-clock", "page-faults", "context-switches", "minor-faults", "voluntary-switches"] {
         assert!(value(&figures, "counter.count", ("event", event)) >= 0.0);
     }
@@ -73,11 +78,11 @@ fn what_was_before_the_program_is_not_the_commands() {
     (ended.usage.user, ended.usage.system) = (0.090, 0.020);
     (ended.usage.voluntary_switches, ended.usage.involuntary_switches) = (3, 1);
     let mut two = ended.clone();
-    Prepared { ns: 4_000_000, switches: (1, 2) }.leave_out(&mut ended, 1);
+    leave_out(&Had { on_cpu_ns: 4_000_000, switches: (1, 2), ..Had::default() }, &mut ended, 1);
     let used = ended.usage.user + ended.usage.system;
     assert!((used - 0.1).abs() < 1e-9, "more than one CPU gives: {used}");
     assert_eq!((ended.usage.voluntary_switches, ended.usage.involuntary_switches), (2, 0));
-    Prepared { ns: 4_000_000, switches: (0, 0) }.leave_out(&mut two, 2);
+    leave_out(&Had { on_cpu_ns: 4_000_000, ..Had::default() }, &mut two, 2);
     let used = two.usage.user + two.usage.system;
     assert!((used - 0.106).abs() < 1e-9, "{used}");
 }
@@ -86,7 +91,11 @@ fn what_was_before_the_program_is_not_the_commands() {
 fn switches_and_their_kinds_add_up() {
     let run = ran("sleep 0.05; true");
     let argv = [OsString::from("sh")];
-    let figures = figures(std::slice::from_ref(&run), &Job { argv: &argv, cpus: None, env: &[] }, 2);
+    let figures = figures(
+        std::slice::from_ref(&run),
+        &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None },
+        2,
+    );
     let of = |event| value(&figures, "counter.count", ("event", event));
     assert_eq!(of("context-switches"), of("voluntary-switches") + of("involuntary-switches"));
 }
@@ -96,7 +105,8 @@ fn time_of_processes_too_short_to_be_looked_at_is_told() {
     let told = |line: &str| {
         let run = ran(line);
         let argv = [OsString::from("sh")];
-        let figures = figures(&[run], &Job { argv: &argv, cpus: None, env: &[] }, 1);
+        let figures =
+            figures(&[run], &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, 1);
         figures.coverage.into_iter().find(|one| one.what == "runnable").and_then(|one| one.reason)
     };
     let short = told("i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i+1)); done");

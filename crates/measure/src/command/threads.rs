@@ -1,6 +1,7 @@
 //! The threads of a command as /proc shows them: name, state, CPU, time on a CPU and waiting for one.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 
 /// What was seen of one thread, up to the last look at it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +18,8 @@ pub struct Thread {
     pub runnable_ns: u64,
     /// Times that it got a CPU.
     pub slices: u64,
+    /// Times that the kernel moved it to another CPU, where the kernel tells (CONFIG_SCHED_DEBUG).
+    pub migrations: Option<u64>,
     /// Nanoseconds that it waited for a disk, where the kernel accounts delays.
     pub disk_ns: u64,
     /// Looks at it.
@@ -34,6 +37,7 @@ pub struct Thread {
 struct Stat {
     name: String,
     state: char,
+    faults: (u64, u64),
     ticks: u64,
     cpu: Option<u32>,
     disk_ticks: u64,
@@ -48,6 +52,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
     Some(Stat {
         name: head.split_once('(')?.1.to_owned(),
         state: fields.first()?.chars().next()?,
+        faults: (number(10)?, number(12)?),
         ticks: number(14)?.saturating_add(number(15)?),
         cpu: number(39).and_then(|cpu| u32::try_from(cpu).ok()),
         disk_ticks: number(42).unwrap_or(0),
@@ -60,22 +65,59 @@ fn parse_schedstat(text: &str) -> Option<(u64, u64, u64)> {
     Some((numbers.next()??, numbers.next()??, numbers.next()??))
 }
 
+/// A file of /proc, in one piece: its length is not known before, and reading piece by piece may mix two states.
 fn read(path: &str) -> Option<String> {
-    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let mut bytes = Vec::with_capacity(4096);
+    File::open(path).ok()?.take(u64::MAX).read_to_end(&mut bytes).ok()?;
+    Some(match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(other) => String::from_utf8_lossy(other.as_bytes()).into_owned(),
+    })
 }
 
-/// Time on a CPU and time waiting for one of a process's first thread until now, ns: what it had before its program began.
-pub fn so_far(pid: i32) -> (u64, u64) {
-    let text = read(&format!("/proc/{pid}/schedstat"));
-    text.as_deref().and_then(parse_schedstat).map_or((0, 0), |(on_cpu, runnable, _)| (on_cpu, runnable))
+/// What a process's first thread has had until now.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Had {
+    /// Nanoseconds on a CPU.
+    pub on_cpu_ns: u64,
+    /// Nanoseconds ready to run and waiting for a CPU.
+    pub runnable_ns: u64,
+    /// Voluntary and involuntary switches.
+    pub switches: (u64, u64),
+    /// Page faults without and with I/O.
+    pub faults: (u64, u64),
+    /// Moves to other CPUs.
+    pub migrations: u64,
 }
 
-/// Voluntary and involuntary switches of a process's first thread until now.
-pub fn switches_so_far(pid: i32) -> (u64, u64) {
-    let text = read(&format!("/proc/{pid}/status")).unwrap_or_default();
-    let of =
-        |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0);
-    (of("voluntary_ctxt_switches:"), of("nonvoluntary_ctxt_switches:"))
+impl Had {
+    /// Of a process until now; nothing of what /proc does not show.
+    pub fn of(pid: i32) -> Self {
+        let text = |name: &str| read(&format!("/proc/{pid}/{name}"));
+        let (on_cpu_ns, runnable_ns, _) =
+            text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
+        let status = text("status").unwrap_or_default();
+        let switches = |name: &str| {
+            status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
+        };
+        Self {
+            on_cpu_ns,
+            runnable_ns,
+            switches: (switches("voluntary_ctxt_switches:"), switches("nonvoluntary_ctxt_switches:")),
+            faults: text("stat").as_deref().and_then(parse_stat).map_or((0, 0), |stat| stat.faults),
+            migrations: migrations(&format!("/proc/{pid}")).unwrap_or(0),
+        }
+    }
+}
+
+/// How often the kernel moved a thread to another CPU.
+fn migrations(place: &str) -> Option<u64> {
+    parse_migrations(&read(&format!("{place}/sched"))?)
+}
+
+fn parse_migrations(text: &str) -> Option<u64> {
+    let (name, value) = text.lines().find(|line| line.starts_with("se.nr_migrations"))?.split_once(':')?;
+    (name.trim_end() == "se.nr_migrations").then(|| value.trim().parse().ok())?
 }
 
 /// Ticks of /proc are 1/100 s, by promise to user space.
@@ -99,6 +141,7 @@ impl Thread {
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
         self.runnable_ns = self.runnable_ns.max(runnable);
         self.slices = self.slices.max(slices);
+        self.migrations = self.migrations.max(migrations(&place));
         self.disk_ns = self.disk_ns.max(stat.disk_ticks.saturating_mul(TICK_NS));
         if self.looks > 0 && stat.cpu != self.cpu {
             self.moves += 1;
@@ -136,11 +179,20 @@ mod tests {
         let mut fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
         fields[0] = "D".to_owned();
         let stat = parse_stat(&format!("7 (a b) c) {}", fields.join(" "))).unwrap();
-        let expected =
-            Stat { name: "a b) c".to_owned(), state: 'D', ticks: 14 + 15, cpu: Some(39), disk_ticks: 42 };
+        let expected = Stat {
+            name: "a b) c".to_owned(),
+            state: 'D',
+            faults: (10, 12),
+            ticks: 14 + 15,
+            cpu: Some(39),
+            disk_ticks: 42,
+        };
         assert_eq!(stat, expected);
         assert_eq!(parse_schedstat("92327 60572 2\n"), Some((92327, 60572, 2)));
         assert_eq!(parse_schedstat("92327"), None);
+        let sched = "cat (1, #threads: 1)\n---\nse.nr_migrations    :      17\nnr_switches : 5\n";
+        assert_eq!(parse_migrations(sched), Some(17));
+        assert_eq!(parse_migrations("se.nr_migrations_cold : 3\n"), None);
     }
 
     #[test]
@@ -158,6 +210,7 @@ mod tests {
             let _ = parse_stat(&text);
             let _ = parse_stat(&format!("1 (x) R {text}"));
             let _ = parse_schedstat(&text);
+            let _ = parse_migrations(&format!("se.nr_migrations{text}"));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::attr::Mode;
-use super::events::{self, EVENTS, Event, HARDWARE_GROUPS, Kind, SOFTWARE_GROUP};
+use super::events::{self, EVENTS, Event, HARDWARE_GROUPS};
 use super::group::{Group, Opener, Wish};
 use super::hardware_wishes;
 use super::reading::Tally;
@@ -18,7 +18,8 @@ pub struct Availability {
     pub reason: Option<String>,
     /// What would change that.
     pub remedy: Option<String>,
-    /// Events of [`EVENTS`] that can be counted, by perf's names.
+    /// Hardware events of [`EVENTS`] that can be counted, by perf's names. The kernel's own are not tried: where nobody
+    /// counts anything, the first event that can be had keeps its caller for ten milliseconds and more.
     pub supported: Vec<&'static str>,
     /// Whether only user mode can be counted.
     pub user_only: bool,
@@ -33,19 +34,13 @@ pub fn availability() -> &'static Availability {
 fn look() -> Availability {
     let here = refusal::surroundings();
     let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
-    // One software event stands for all: they need no counter. Opening each would cost more than all else here.
-    opener.open(&Wish::plain(&[SOFTWARE_GROUP[0]]));
-    let software = !opener.groups.is_empty();
     for wish in hardware_wishes(HARDWARE_GROUPS) {
         opener.open(&wish);
     }
     let user_only = opener.user_only();
-    let had = |event: &&Event| match event.kind {
-        Kind::Software => software && !(user_only && event.in_kernel_only()),
-        Kind::Hardware => opener.groups.iter().any(|group| group.has(event.name)),
-    };
+    let had = |event: &&Event| opener.groups.iter().any(|group| group.has(event.name));
     let supported: Vec<&'static str> = EVENTS.iter().filter(had).map(|event| event.name).collect();
-    let pmu = opener.groups.iter().any(|group| !group.has(SOFTWARE_GROUP[0]));
+    let pmu = !opener.groups.is_empty();
     // The remedy belongs to the same failure: asked for again, with the error at hand.
     let refusal = if pmu { None } else { opener.first_refusal(&Wish::plain(events::CORE_GROUP)) };
     Availability {

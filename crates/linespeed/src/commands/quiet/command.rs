@@ -56,7 +56,7 @@ fn attempt(
     let mut turned = Turned::begin(options, names, Purpose::ForACommand)?;
     turned.outcomes().clone_into(outcomes);
     // After the guardian, which has to outlive what this one ends.
-    let mut guard = Guard::new(None);
+    let guard = Guard::new(None);
     if let Some(signal) = stop.signal() {
         turned.end();
         return Ok(128u8.wrapping_add(signal as u8));

@@ -342,7 +342,13 @@ impl Runner<'_> {
         }
         let guard = Guard::new(None);
         let env = [guard.variable()];
-        let job = Job { argv: &self.quiet.command, cpus: setting.cpus.as_ref(), env: &env };
+        let job = Job {
+            argv: &self.quiet.command,
+            cpus: setting.cpus.as_ref(),
+            env: &env,
+            events: true,
+            guard: None,
+        };
         let run = command::run_silent(&job, self.stop, &mut |_: &[Process]| {});
         drop(guard);
         if let Some(nice) = nice {
