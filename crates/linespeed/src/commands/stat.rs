@@ -108,7 +108,7 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
     let mut input = Input::of_runs(all);
     for number in 0..all {
         input.before(number);
-        let run = match command::run(job, stop, &mut tell) {
+        let mut run = match command::run(job, stop, &mut tell) {
             Ok(run) => run,
             Err(refused) => {
                 runs.refused = Some(refused);
@@ -124,6 +124,12 @@ fn repeat(job: &Job, stat: &Stat, options: &Options, stop: &Stop) -> Runs {
             ));
         }
         runs.interrupted = stop.signal();
+        // A terminal's Ctrl-C reaches the command itself, too.
+        if let Some(signal) = runs.interrupted
+            && [Exit::Signal(signal), Exit::Code(128 + signal)].contains(&run.ended.exit)
+        {
+            run.ended.exit = Exit::Stopped(signal);
+        }
         // What a signal cut short is told when it is all that there is, and else left out.
         if number >= stat.warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
             runs.done.push(run);

@@ -492,6 +492,25 @@ fn a_second_ctrl_c_ends_them_at_once() {
 }
 
 #[test]
+fn a_run_that_a_terminals_ctrl_c_cuts_is_none_of_those_counted() {
+    use std::os::unix::process::CommandExt;
+    let folder = folder();
+    let file = folder.path().join("pid");
+    let line = format!("echo $$ >{}; exec sleep 300", file.display());
+    let mut command = linespeed(["stat", "-r", "6", "--", "sh", "-c", &line]);
+    // As a shell does, whose terminal then sends the signal to all of the group.
+    command.process_group(0);
+    let started = Started::new(command);
+    numbers(&file, 1);
+    // SAFETY: takes numbers.
+    unsafe { libc::kill(-(started.id() as i32), libc::SIGINT) };
+    let ran = started.ended();
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    let text = flat(&ran.stderr);
+    assert!(text.contains("ended early by signal 2: what follows is of a run that was cut short"), "{text}");
+}
+
+#[test]
 fn a_command_dies_with_us() {
     let folder = folder();
     let file = folder.path().join("pids");

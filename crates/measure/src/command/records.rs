@@ -49,6 +49,9 @@ fn times(run: &Run) -> Times {
     let (user, system) = (run.ended.usage.user, run.ended.usage.system);
     let runnable = run.seen.threads.iter().map(|thread| thread.runnable_ns).sum::<u64>() as f64 / 1e9;
     let wall = run.ended.wall.as_secs_f64();
+    // One thread is in one state at a time; the clocks of the kernel's accounts begin and end beside ours.
+    let alone = run.seen.most_threads <= 1 && run.seen.threads.len() == 1;
+    let runnable = if alone { runnable.min((wall - user - system).max(0.0)) } else { runnable };
     // Exact for one thread; for several no more than a lower bound, and looks tell better.
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.samples >= ENOUGH_LOOKS && run.seen.most_threads > 1;

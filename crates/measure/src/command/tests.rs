@@ -113,3 +113,20 @@ fn time_of_processes_too_short_to_be_looked_at_is_told() {
     assert!(short.as_deref().is_some_and(|why| why.contains("too short to be looked at")), "{short:?}");
     assert_eq!(told("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"), None);
 }
+
+#[test]
+fn the_shares_of_one_thread_are_no_more_than_its_time() {
+    let mut run = ran("true");
+    run.ended.wall = std::time::Duration::from_millis(1);
+    (run.ended.usage.user, run.ended.usage.system) = (0.0006, 0.0003);
+    run.seen.threads = vec![Thread { runnable_ns: 400_000, ..Thread::new(1, 1) }];
+    run.seen.most_threads = 0;
+    let argv = [OsString::from("true")];
+    let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+    let figures = figures(&[run], &job, 2);
+    let sum: f64 = ["user", "system", "runnable", "off-cpu"]
+        .iter()
+        .map(|state| value(&figures, "workload.cpu_time", ("state", state)))
+        .sum();
+    assert!((sum - 0.001).abs() < 1e-9, "{sum} of 0.001 s");
+}

@@ -277,6 +277,12 @@ fn threads(record: &Record) -> Table {
     table
 }
 
+/// A count as a whole number, or with its half: the median of an even number of runs may lie between two.
+fn count(value: f64) -> String {
+    let whole = units::thousands(value.trunc());
+    if value.fract() == 0.5 { format!("{whole}.5") } else { units::thousands(value) }
+}
+
 /// The events that the report tells; faults and switches are told in sum.
 fn counts(record: &Record) -> Table {
     let mut table =
@@ -302,7 +308,7 @@ fn counts(record: &Record) -> Table {
             name.push_str(":u");
             table.note("events with :u are of user mode alone, all that the kernel allows this user");
         }
-        table.row(vec![name, units::thousands(m.value()), rate, coverage]);
+        table.row(vec![name, count(m.value()), rate, coverage]);
     }
     table
 }
@@ -329,8 +335,9 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
     }
     if let Some(hz) = number("clock_hz") {
         let source = detail("clock_source").and_then(|source| source.as_str()).unwrap_or_default();
-        let most =
-            ceiling("clock_hz").map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
+        // What is exceeded was no ceiling.
+        let most = ceiling("clock_hz").filter(|most| *most >= hz);
+        let most = most.map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
         lines.push(("core clock", format!("{}{most} ({source})", units::figure(hz, "Hz"))));
     }
     if let Some(bytes) = number("max_rss_bytes") {
@@ -353,6 +360,8 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
         if let Some(ipc) = ceilings.get("ipc").and_then(|ipc| ipc.as_object()) {
             let best = ipc.iter().filter_map(|(name, ipc)| Some((name, ipc.as_f64()?)));
             let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
+            // One workload's is no ceiling, but that of the one that shows the core's width.
+            let best = best.filter(|_| ipc.len() > 1 || ipc.contains_key("nop"));
             parts.extend(
                 best.map(|(name, ipc)| format!("{} instructions a cycle ({name})", units::significant(ipc))),
             );
@@ -458,6 +467,26 @@ mod tests {
             shown(&record, 100)
                 .contains("ended early by signal 2: what follows is of a run that was cut short")
         );
+    }
+
+    #[test]
+    fn a_median_between_two_counts_is_told_with_its_half() {
+        assert_eq!(
+            (count(0.5).as_str(), count(1234.5).as_str(), count(7.0).as_str()),
+            ("0.5", "1,234.5", "7")
+        );
+        assert_eq!(count(1_000_000.4), "1,000,000");
+    }
+
+    #[test]
+    fn what_was_exceeded_is_not_called_a_ceiling() {
+        let text = |most: f64| {
+            let details = json!({"clock_hz": 3.69e9, "clock_source": "counted", "cpus": 2,
+                "ceilings": {"clock_hz": most, "ipc": {"primes": 0.8}}});
+            shown(&example(details, "t", "e", 1.0), 100)
+        };
+        assert!(text(3.7e9).contains("3.69 GHz of 3.70 GHz") && !text(3.67e9).contains(" of 3.67 GHz"));
+        assert!(!text(3.7e9).contains("instructions a cycle (primes)"), "{}", text(3.7e9));
     }
 
     #[test]

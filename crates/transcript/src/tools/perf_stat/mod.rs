@@ -80,7 +80,7 @@ impl Tool for PerfStat {
         let of_perf =
             || command.is_some_and(|command| command.text.contains("perf") && command.text.contains("stat"));
         let known = |counter: Counter| KNOWN.contains(&counter.event.split(':').next().unwrap_or_default());
-        if text::counter(text).is_some_and(known) && of_perf() {
+        if of_perf() && text::counter(text).is_some_and(known) {
             return true;
         }
         let named =
