@@ -20,7 +20,7 @@ const WORTH: f64 = 0.5;
 /// A figure in doubt is taken for as uncertain as a spread of this share.
 const DOUBTFUL: f64 = 0.05;
 /// Residual from which the fit does not describe the steps: a twentieth is more than any step's own noise should be.
-const POOR: f64 = 0.05;
+pub(crate) const POOR: f64 = 0.05;
 /// Steps of one workload and placement that are looked at; real ones have about twenty.
 const MOST_STEPS: usize = 4096;
 /// One entry for each workload and placement of which there are at least two steps.

@@ -129,6 +129,24 @@ pub struct Run {
     pub forms: WakeupForms,
 }
 
+impl Run {
+    /// Refuses a form of a figure that is not measured.
+    fn check(&self) -> Result<(), Failure> {
+        let form = match (self.forms.cyclictest, self.forms.histogram) {
+            (true, _) => "--cyclictest",
+            (_, true) => "--histogram",
+            _ => return Ok(()),
+        };
+        if self.names.is_empty() || self.names.iter().any(|name| name == "wakeup") {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "{form} prints wake-up latency, which is not among {}: name wakeup too, or leave {form} out",
+            self.names.join(", ")
+        )))
+    }
+}
+
 /// How to measure; for the main job and `run`.
 #[derive(Debug, Args)]
 pub struct Measuring {
@@ -223,7 +241,7 @@ const IDLE: &[(&str, &[&str])] = &[
     ("plan", &["--quick", "--full", "--fail-on"]),
     ("quiet", &["--quick", "--full", "--fail-on", "--quiet-machine"]),
     ("overhead", &["--fail-on"]),
-    ("import", &["--quiet-machine"]),
+    ("import", &["--quick", "--full", "--cpus", "--quiet-machine"]),
     ("compare", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
     ("show", &["--quick", "--full", "--cpus", "--quiet-machine"]),
     ("reference", &["--quick", "--full", "--cpus", "--fail-on", "--quiet-machine"]),
@@ -251,6 +269,7 @@ impl Options {
             Some(Command::Schema { .. }) => "schema",
             Some(Command::Completions { .. }) => "completions",
             Some(Command::Man { .. }) => "man",
+            Some(Command::Run(run)) => return run.check(),
             _ => return Ok(()),
         };
         let idle = IDLE.iter().find(|(command, _)| *command == name).map_or(&[][..], |(_, flags)| *flags);
@@ -280,6 +299,25 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         super::definition().debug_assert();
+    }
+
+    fn refusal(line: &str) -> Option<String> {
+        let words = line.split(' ').map(std::ffi::OsString::from).collect::<Vec<_>>();
+        let read = super::reading::read(words.into_iter()).unwrap_or_else(|error| panic!("{line}: {error}"));
+        read.check().err().map(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_flag_that_would_be_ignored_is_refused_with_the_way_out() {
+        let told = refusal("linespeed run clock --cyclictest").unwrap_or_default();
+        assert!(told.contains("not among clock: name wakeup too"), "{told}");
+        for good in ["run clock wakeup --cyclictest", "run --histogram", "run wakeup --histogram"] {
+            assert_eq!(refusal(&format!("linespeed {good}")), None);
+        }
+        assert!(refusal("linespeed import a.txt --cpus 0").is_some_and(|told| told.contains("--cpus")));
+        // Read by itself or with all others, a command line of stat says the same.
+        assert!(refusal("linespeed stat --quick -- true").is_some_and(|told| told.contains("--quick")));
+        assert!(refusal("linespeed --quick stat -- true").is_some_and(|told| told.contains("--quick")));
     }
 
     #[test]

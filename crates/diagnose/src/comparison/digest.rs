@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use record::units::percent;
 use record::{Handover, Level, Measurement, Record, Where, metrics};
 
 use super::datum::{Datum, Size, key_text};
 use super::method;
 use super::nodes::Nodes;
 use super::ratio;
+use crate::scaling::POOR;
 
 /// Keys that name a place on one machine and not what was measured there.
 const ON_MACHINE: &[&str] =
@@ -468,6 +470,11 @@ fn efficiency(digest: &mut Digest) {
         datum.over = Some(format!("{threads} threads against one"));
         datum.doubt = entry.datum.doubt.clone().or_else(|| one.datum.doubt.clone());
         datum.method = entry.datum.method.clone();
+        if value > 1.0 + POOR {
+            let why =
+                format!("{} of what so many threads can do: one of the two was disturbed", percent(value));
+            datum.unfit.get_or_insert(why);
+        }
         found.push((format!("{name}, efficiency on all CPUs"), datum));
     }
     for (what, datum) in found {

@@ -159,6 +159,25 @@ fn all_cpus_stand_per_core_cpu_and_package_too() {
 }
 
 #[test]
+fn an_efficiency_that_cannot_be_is_refused_with_its_reason() {
+    let workload = |all: f64| {
+        let place = Where::new().with("workload", "primes").with("placement", "cores-first");
+        let one = with(machine(2), "workload.throughput", place.clone().with("threads", 1u32), 5.0);
+        with(one, "workload.throughput", place.with("threads", 2u32), all)
+    };
+    let efficiency = |all: f64| {
+        let said = both(&workload(9.8), &workload(all));
+        let what = "primes, efficiency on all CPUs";
+        let ratio = said.rows.iter().find(|row| row.what == what).and_then(|row| row.cells[1].ratio);
+        (ratio, said.refused.iter().map(|one| one.why.clone()).collect::<String>())
+    };
+    assert!(efficiency(9.5).0.is_some());
+    let (ratio, why) = efficiency(13.6);
+    assert_eq!(ratio, None);
+    assert!(why.contains("136 % of what so many threads can do"), "{why:?}");
+}
+
+#[test]
 fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
     let mut a = machine(2);
     a.machine.hostname = Some("db1".to_owned());

@@ -292,7 +292,7 @@ fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf>
         gain: small.value / huge.value,
         at_most: true,
         says: format!(
-            "As on {}, for large working sets: {} instead of {}, both measured here.",
+            "As on {}, for large working sets: {} instead of {}, from its own measurements.",
             names[who],
             figure(huge.value, "ns"),
             figure(small.value, "ns")
@@ -316,7 +316,7 @@ fn wakeup(this: &Known) -> Option<WhatIf> {
         gain: now.value / then.value,
         at_most: false,
         says: format!(
-            "{} instead of {}, both measured here.",
+            "{} instead of {}, from its own measurements.",
             figure(then.value, "ns"),
             figure(now.value, "ns")
         ),

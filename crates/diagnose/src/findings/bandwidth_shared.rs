@@ -24,7 +24,7 @@ fn missing(case: &Case) -> Option<&'static str> {
 
 fn find(case: &Case) -> Vec<Finding> {
     match turns(case) {
-        Some(turns) => by_turns(&turns),
+        Some(turns) => by_turns(case, &turns),
         None => by_time(case),
     }
     .into_iter()
@@ -51,16 +51,19 @@ pub(super) fn is_measured(case: &Case) -> bool {
     turns(case).is_some_and(|turns| costs(turns.loss).is_some())
 }
 
-fn remedy() -> Vec<String> {
-    lines([
-        "who: top -b -n1 | head -20",
-        "measure again when it is gone, or keep it on CPUs and a node of its own",
-        "whether it streams: sudo perf stat -a -e LLC-load-misses sleep 1",
-        "where resctrl is there, limit it: MB in its schemata",
-    ])
+fn remedy(case: &Case) -> Vec<String> {
+    let own = if case.record.machine.counts.nodes.unwrap_or(1) > 1 { "CPUs and a node" } else { "CPUs" };
+    let mut all = lines(["who: top -b -n1 | head -20"]);
+    all.push(format!("measure again when it is gone, or keep it on {own} of its own"));
+    // Nobody counts on a machine without counters.
+    if !case.record.coverage.iter().any(|one| one.what.ends_with("counters")) {
+        all.push("whether it streams: sudo perf stat -a -e LLC-load-misses sleep 1".to_owned());
+    }
+    all.push("where resctrl is there, limit it: MB in its schemata".to_owned());
+    all
 }
 
-fn by_turns(turns: &Turns) -> Option<Finding> {
+fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
     let m = turns.measurement;
     let loss = costs(turns.loss.clone())?;
     // Not the place of one figure: that is in doubt because of the others, and what they take was measured in turns.
@@ -80,7 +83,7 @@ fn by_turns(turns: &Turns) -> Option<Finding> {
     Some(Finding {
         place: (threads > 0).then(|| format!("{threads} CPUs")),
         evidence: seen,
-        remedy: remedy(),
+        remedy: remedy(case),
         ..finding(&RULE, loss, format!("others on the CPUs take {lost} of the memory bandwidth"))
     })
 }
@@ -115,7 +118,7 @@ fn by_time(case: &Case) -> Option<Finding> {
         confidence: Confidence::Low,
         place: Some(format!("{cpus} CPUs")),
         evidence: seen,
-        remedy: remedy(),
+        remedy: remedy(case),
         ..by_model(
             &RULE,
             loss,

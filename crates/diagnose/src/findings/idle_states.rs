@@ -40,15 +40,24 @@ fn one(case: &Case) -> Option<Finding> {
         severity: at_most_warning(&loss),
         place: cpus_text(&gain.cpus),
         evidence: seen,
-        remedy: vec![
-            "as long as this runs, until Ctrl-C: sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \"\\0\\0\\0\\0\" >&3 \
-             && sleep infinity'"
-                .to_owned(),
-            format!("until the next boot: sudo cpupower idle-set -D {}", shallowest_us(states)),
-        ],
+        remedy: remedy(case, states),
         undo: off_before(states),
         ..finding(&RULE, loss, format!("idle states delay each wake-up by {saved}"))
     })
+}
+
+fn remedy(case: &Case, states: &[IdleState]) -> Vec<String> {
+    let while_it_runs = "as long as this runs, until Ctrl-C: sudo sh -c 'exec 3>/dev/cpu_dma_latency && printf \
+         \"\\0\\0\\0\\0\" >&3 && sleep infinity'";
+    let guest = case.record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
+    let knob = if guest { "guest-halt" } else { "idle-states" };
+    let mut all =
+        vec![format!("for a command: sudo linespeed quiet {knob} -- COMMAND"), while_it_runs.to_owned()];
+    // A guest has no states of its own to disable: its halt is the hypervisor's.
+    if !guest || !states.is_empty() {
+        all.push(format!("until the next boot: sudo cpupower idle-set -D {}", shallowest_us(states)));
+    }
+    all
 }
 
 /// The exit latency of the first state that sleeps, µs: from it on `cpupower idle-set -D` disables, as the request for a
@@ -84,12 +93,12 @@ mod tests {
         assert!(finding.what.contains("55.0 µs"), "{finding:?}");
         assert!(finding.evidence[2].says.contains("133 µs"), "{finding:?}");
         assert_eq!(finding.undo, ["sudo cpupower idle-set -E"]);
-        assert!(finding.remedy[1].ends_with("-D 133"), "{finding:?}");
+        assert!(finding.remedy[2].ends_with("-D 133"), "{finding:?}");
         let (poll, shallow) = (0, 2_000);
         let states = [poll, shallow].map(|exit| IdleState { exit_ns: Some(exit), ..IdleState::default() });
         record.machine.idle_states.splice(0..0, states);
         // From the first that sleeps on, as it was measured.
-        assert!(found(&record, RULE)[0].remedy[1].ends_with("-D 2"));
+        assert!(found(&record, RULE)[0].remedy[2].ends_with("-D 2"));
         record.machine.idle_states.drain(..2);
         record.machine.idle_states.push(IdleState { disabled: Some(true), ..IdleState::default() });
         assert_eq!(found(&record, RULE)[0].undo, ["sudo cpupower idle-set -E; sudo cpupower idle-set -d 1"]);
