@@ -15,8 +15,8 @@ use crate::reading::Reading;
 /// tables account for the rest.
 const AS_ADVERTISED: f64 = 0.8;
 /// Up to this multiple of its size (and of the cache before it, whose lines it may not repeat) the curve may stay on
-/// a cache that is as advertised: a cache that replaces at random holds its share of larger working sets.
-const AT_MOST: f64 = 1.5;
+/// a cache that is as advertised: one that replaces at random still holds half of a working set of twice its size.
+const AT_MOST: f64 = 2.0;
 /// Below this share a cache is not the one advertised: no step of the curve and no pollution explains half.
 pub const MUCH_SMALLER: f64 = 0.5;
 /// What it costs to leave a cache or an edge unmatched, against the logarithm of how far their sizes lie apart: a

@@ -228,6 +228,21 @@ pub(crate) fn bandwidths<'a>(reading: &Reading<'a>) -> Option<(&'a Measurement, 
     Some((fastest(&all)?, triad_of(&all)?))
 }
 
+/// What all CPUs moved while others were kept from them, B/s on the bus, and in words which loop; where that was measured.
+pub(crate) fn bandwidth_alone(reading: &Reading) -> Option<(f64, String)> {
+    let all = on_the_bus(reading);
+    let told =
+        |m: &Measurement| m.detail.get("alone_bytes_per_second")?.as_f64().filter(|rate| rate.is_finite());
+    let (m, alone) = all.into_iter().find_map(|m| Some((m, told(m)?)))?;
+    let words = format!(
+        "{} with {} stores on {} with the CPUs to itself, in turns of some milliseconds",
+        m.place.word("op").unwrap_or("a loop"),
+        m.place.word("stores").unwrap_or("regular"),
+        of_threads(m.place.count("threads").unwrap_or(0))
+    );
+    Some((alone, words))
+}
+
 /// The doubt about arrays that are beyond the part of the caches that was found, but not beyond those that the kernel
 /// shows: neighbours who were quiet while the arrays were walked may have left more of them.
 fn maybe_cached(record: &Record, triad: &Measurement) -> Option<String> {

@@ -3,7 +3,7 @@
 use record::Measurement;
 use record::diagnosis::{Confidence, Finding};
 use record::statistics::Verdict;
-use record::units::percent;
+use record::units::{figure, percent};
 
 use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines, theft};
 use crate::figures::{RESOLUTION, evidence, is_at, share_of, told, verdict};
@@ -16,6 +16,9 @@ use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 /// all CPUs' time is lost. Where fewer CPUs than there are fill the memory it is less, and where the others stream
 /// themselves more.
 pub const RULE: Rule = Rule { name: "bandwidth-shared", resource: Some(MEMORY_BANDWIDTH), missing, find };
+
+/// So many times what the turns with others gave, and the figure shows that others did not take as much all the time.
+const AT_TIMES: f64 = 1.25;
 
 fn missing(case: &Case) -> Option<&'static str> {
     let bandwidth = inputs::metric(case, "memory.bandwidth", "memory bandwidth");
@@ -78,13 +81,28 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
         from.clone(),
     )];
     if let Some(rounds) = m.detail.get("taken_by_others_rounds").and_then(|rounds| rounds.as_u64()) {
-        seen.push(told(format!("{rounds} rounds of both in turn"), from));
+        seen.push(told(format!("{rounds} rounds of both in turn"), from.clone()));
+    }
+    // The figure is from another moment of the run than the turns.
+    let beside = m.detail.get("alone_bytes_per_second").and_then(|alone| alone.as_f64());
+    let beside = beside.map(|alone| alone * (1.0 - share_of(&loss)));
+    let at_times = beside.is_some_and(|beside| m.value() > beside * AT_TIMES);
+    if at_times {
+        let says =
+            format!("at another time of this run it moved {}: they come and go", figure(m.value(), "B/s"));
+        seen.push(told(says, from));
+    }
+    let when = if at_times { "at times " } else { "" };
+    let mut base =
+        finding(&RULE, loss, format!("others on the CPUs {when}take {lost} of the memory bandwidth"));
+    if at_times {
+        base.confidence = Confidence::Medium;
     }
     Some(Finding {
         place: (threads > 0).then(|| format!("{threads} CPUs")),
         evidence: seen,
         remedy: remedy(case),
-        ..finding(&RULE, loss, format!("others on the CPUs take {lost} of the memory bandwidth"))
+        ..base
     })
 }
 
@@ -174,6 +192,29 @@ mod tests {
         assert!((share_of(&finding.loss) - 0.36).abs() < 1e-9, "{finding:?}");
         assert!(finding.what.contains("take 36.0 % of the memory bandwidth"), "{finding:?}");
         assert_eq!(found(&in_turns(0.02), RULE), [], "not resolved");
+    }
+
+    #[test]
+    fn what_comes_and_goes_is_told_so_and_what_the_cpus_do_alone_is_the_ceiling() {
+        let mut record = in_turns(0.36);
+        let alone = |record: &mut Record, rate: f64| {
+            let detail = &mut record.measurements[0].detail;
+            detail.insert("array_bytes".to_owned(), (1u64 << 30).into());
+            detail.insert("alone_bytes_per_second".to_owned(), rate.into());
+        };
+        // 40 GB/s is what the turns beside others gave.
+        alone(&mut record, 62.5e9);
+        let told = crate::diagnose(&record);
+        assert!(told.findings[0].what.starts_with("others on the CPUs take"), "{:?}", told.findings[0]);
+        let ladder = &told.ladders[0];
+        assert!((ladder.ceiling - 62.5e9).abs() < 1.0 && ladder.unexplained == 0.0, "{ladder:?}");
+        assert_eq!(ladder.rungs[0].rule.as_deref(), Some(RULE.name), "{ladder:?}");
+        assert!(ladder.ceiling_is.contains("with the CPUs to itself"), "{ladder:?}");
+        // 40 GB/s is nearly all that there is, so others were not there when it was measured.
+        alone(&mut record, 42e9);
+        let finding = &crate::diagnose(&record).findings[0];
+        assert!(finding.what.contains("others on the CPUs at times take 36.0 %"), "{finding:?}");
+        assert_eq!(finding.confidence, Confidence::Medium);
     }
 
     #[test]

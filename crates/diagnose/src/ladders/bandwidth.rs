@@ -21,6 +21,15 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
         steps.take(&cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
     }
     let (best, triad) = resources::bandwidths(grounds.reading)?;
+    if let Some((alone, words)) = resources::bandwidth_alone(grounds.reading)
+        && alone > best.value()
+    {
+        if steps.ladder.source == CeilingSource::Measured {
+            (steps.ladder.ceiling, steps.level) = (alone, alone);
+            steps.ladder.ceiling_is = words;
+        }
+        steps.take("others on the CPUs", Some("bandwidth-shared"), alone - best.value(), None, true);
+    }
     let op = best.place.word("op").unwrap_or("another mix");
     let (fewer, all) = (best.place.count("threads"), triad.place.count("threads"));
     let cause = match (fewer, all) {

@@ -297,7 +297,7 @@ fn push(
             .with_detail("array_bytes", walked)
             .with_detail("arrays", stream.arrays);
         m.marks = marks.to_vec();
-        m.detail.extend(taken.into_iter().flat_map(Taken::details));
+        m.detail.extend(taken.into_iter().flat_map(|taken| taken.details(bytes)));
         judge(&mut m, TARGET);
         context.push(m);
     }

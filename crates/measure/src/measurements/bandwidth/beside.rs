@@ -45,6 +45,8 @@ pub(super) struct Taken {
     op: Op,
     stores: Stores,
     share: Summary,
+    /// Iterations a second without them: the median of the rounds.
+    alone: f64,
 }
 
 impl Taken {
@@ -53,14 +55,15 @@ impl Taken {
         (self.threads, self.op, self.stores) == (threads, stream.op, stream.stores)
     }
 
-    /// What the measurement says of it.
-    pub fn details(&self) -> Vec<(String, Value)> {
+    /// What the measurement says of it, whose iterations move so many bytes.
+    pub fn details(&self, bytes: f64) -> Vec<(String, Value)> {
         let (low, high) = self.share.interval.unwrap_or((self.share.min, self.share.max));
         [
             ("taken_by_others", json!(self.share.median)),
             ("taken_by_others_low", json!(low)),
             ("taken_by_others_high", json!(high)),
             ("taken_by_others_rounds", json!(self.share.n)),
+            ("alone_bytes_per_second", json!(self.alone * bytes)),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into()
@@ -83,7 +86,7 @@ pub(super) fn taken(
     }
     let Some(means) = means(context, group, parts, stream) else { return Ok(None) };
     let beside_seconds = context.depth.pick(BESIDE.0, BESIDE.1, BESIDE.2);
-    let mut shares = Vec::new();
+    let (mut shares, mut alones) = (Vec::new(), Vec::new());
     for round in 0..context.depth.pick(ROUNDS.0, ROUNDS.1, ROUNDS.2) {
         context.check()?;
         let beside = || mean(&run(group, parts, stream, beside_seconds).0);
@@ -97,14 +100,17 @@ pub(super) fn taken(
             (beside(), alone)
         };
         shares.extend(beside.zip(alone).map(|(beside, alone)| 1.0 - beside / alone));
+        alones.extend(alone);
     }
     let share = Summary::of(&shares);
+    let alone = Summary::of(&alones).median;
     let told = share.interval.is_some() && share.median.is_finite();
     if !told {
         let why = "others kept the CPUs in too many of the turns that were to be without them";
         context.coverage.push(Coverage::degraded("bandwidth taken", why));
     }
-    Ok(told.then_some(Taken { threads: group.cpus.len(), op: stream.op, stores: stream.stores, share }))
+    let (threads, op, stores) = (group.cpus.len(), stream.op, stream.stores);
+    Ok(told.then_some(Taken { threads, op, stores, share, alone }))
 }
 
 /// How others are kept from the CPUs.
