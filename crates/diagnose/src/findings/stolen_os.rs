@@ -52,6 +52,19 @@ mod tests {
     }
 
     #[test]
+    fn bursts_that_the_median_does_not_show_are_told() {
+        let with = |share: f64| {
+            let mut record = stolen("os", [0.02, 0.02]);
+            for m in &mut record.measurements {
+                m.detail.insert("share_of_all".to_owned(), share.into());
+            }
+            found(&record, RULE)[0].what.clone()
+        };
+        assert!(with(0.159).ends_with("2.00 % of CPU 1's time in the median, and in bursts 15.9 % in all"));
+        assert!(!with(0.02).contains("in bursts"), "{}", with(0.02));
+    }
+
+    #[test]
     fn what_the_quota_takes_is_not_told_twice() {
         let mut record = stolen("os", [0.74, 0.76]);
         assert_eq!(found(&record, RULE).len(), 1);

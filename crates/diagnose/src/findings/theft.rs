@@ -34,11 +34,24 @@ pub(super) struct Theft<'a> {
     cause: &'static str,
 }
 
+/// Above the median's interval a share of all the time is that of bursts.
+const OF_BURSTS: f64 = 1.5;
+
 impl Theft<'_> {
+    /// The share of all the time that the worst CPU was watched for, where that is much more than most moments show.
+    fn in_all(&self) -> Option<f64> {
+        let share = self.worst.detail.get("share_of_all")?.as_f64().filter(|share| share.is_finite())?;
+        (share > spread(&self.worst.summary).1 && share > self.worst.value() * OF_BURSTS).then_some(share)
+    }
+
     /// `6.00 % of CPU 1's time, 3.00 % of all 2 CPUs'`.
     pub fn says(&self) -> String {
         let cpu = self.worst.place.count("cpu").map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-        let worst = format!("{} of {cpu}'s time", percent(share_of(&self.loss)));
+        let lost = percent(share_of(&self.loss));
+        if let Some(all) = self.in_all() {
+            return format!("{lost} of {cpu}'s time in the median, and in bursts {} in all", percent(all));
+        }
+        let worst = format!("{lost} of {cpu}'s time");
         match self.of_all {
             (share, count) if count > 1 => format!("{worst}, {} of all {count} CPUs'", percent(share)),
             _ => worst,

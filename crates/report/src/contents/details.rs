@@ -345,11 +345,30 @@ pub fn stolen(record: &Record, most: usize) -> Table {
         let mut row = vec![key(first, "cpu")];
         for name in &takers {
             let m = all.iter().find(|m| m.place.get("cpu") == first.place.get("cpu") && taker(m) == *name);
-            row.push(m.map_or(String::new(), |m| noted(&mut table, m, value(m))));
+            row.push(m.map_or(String::new(), |m| noted(&mut table, m, share(m))));
         }
         table.row(row);
     }
+    if table.rows.iter().flatten().any(|cell| cell.contains(IN_ALL)) {
+        table.note(
+            "the median of parts of the time, and what it was of all of the time, which came in bursts",
+        );
+    }
     table.finished()
+}
+
+/// Stands behind a share of all of the time.
+const IN_ALL: &str = " in all)";
+
+/// A share of time: the median of its parts, and where bursts make it much more, that of all of the time.
+fn share(m: &Measurement) -> String {
+    let all = m.detail.get("share_of_all").and_then(|all| all.as_f64()).unwrap_or(0.0);
+    let most = m.summary.interval.map_or(m.summary.max, |(_, high)| high);
+    if m.summary.n > 0 && all > most && all > m.value() * 1.5 {
+        format!("{} ({}{IN_ALL}", value(m), figure(m, all))
+    } else {
+        value(m)
+    }
 }
 
 /// The gaps in busy loops.
