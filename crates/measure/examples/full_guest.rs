@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let cpu = measure::pin::allowed().and_then(|cpus| cpus.iter().next()).unwrap_or(0);
-    let kvm: Kind = guest::find(guest::PATH.as_ref(), cpu, None, Ticks::calibrate()).kind;
+    let kvm: Kind = guest::find(guest::PATH.as_ref(), cpu, None, (Ticks::calibrate(), &STOP)).kind;
     let parts = full::Parts { kernel: Some(&kernel), program: &program, cpu, kvm, stop: &STOP };
     match full::start(&parts).and_then(|mut full| full.pass(0..primes::LIMIT)) {
         Ok(pass) => {

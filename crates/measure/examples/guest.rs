@@ -13,6 +13,8 @@ use std::process::ExitCode;
 use kernels::primes;
 use measure::layers::{Layer, Ticks, crc32, guest};
 
+static STOP: measure::Stop = measure::Stop::new();
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wanted = if arguments.first().is_some_and(|word| word == "both") { 2 } else { 1 };
@@ -28,7 +30,7 @@ fn main() -> ExitCode {
     let counted = primes::count(0, primes::LIMIT);
     println!("outside: {counted} primes in {:.6} s", ticks.since(from));
     let from = ticks.now();
-    let found = guest::find(Path::new(guest::PATH), cpu, None, ticks);
+    let found = guest::find(Path::new(guest::PATH), cpu, None, (ticks, &STOP));
     println!("KVM: {} ({}); found out in {:.3} s", found.kind.word(), found.kind, ticks.since(from));
     let (mut right, mut many) = (true, 0);
     for (mode, guest) in [("user", found.user), ("kernel", found.kernel)] {

@@ -52,7 +52,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     }
     if which != Vm::None && stop.signal().is_none() {
         let hypervisor = found.machine.virtualization.hypervisor.as_deref();
-        let guests = guest::find(Path::new(guest::PATH), cpu, hypervisor, ticks);
+        let guests = guest::find(Path::new(guest::PATH), cpu, hypervisor, (ticks, stop));
         let kind = *kvm.insert(guests.kind);
         add((&mut layers, &mut missing), guests.layers(cpu));
         if which == Vm::Full {

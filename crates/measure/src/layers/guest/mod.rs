@@ -26,6 +26,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Bound, Failure, Layer, LayerName, Pass, Ticks};
+use crate::Stop;
 
 pub use device::PATH;
 pub use kind::Kind;
@@ -127,12 +128,13 @@ impl Found {
 
 /// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is what this machine runs below itself,
 /// `none` where it is hardware. It takes a second at most where KVM answers, and at most ten where it does not.
-pub fn find(path: &Path, cpu: u32, hypervisor: Option<&str>, ticks: Ticks) -> Found {
-    let user = Guest::start(path, cpu, Mode::User, ticks);
+/// A signal that `stop` tells ends a guest that hangs.
+pub fn find(path: &Path, cpu: u32, hypervisor: Option<&str>, (ticks, stop): (Ticks, &'static Stop)) -> Found {
+    let user = Guest::start(path, cpu, Mode::User, (ticks, stop));
     let kernel = match &user {
         // Without a device there is nothing more to try.
         Err(tried) if tried.times.is_none() && tried.before_running => Err(tried.clone()),
-        _ => Guest::start(path, cpu, Mode::Kernel, ticks),
+        _ => Guest::start(path, cpu, Mode::Kernel, (ticks, stop)),
     };
     Found {
         kind: kind::of(&user, &kernel, hypervisor, Path::new("/sys/module/kvm_pvm").exists()),
@@ -162,9 +164,9 @@ pub struct Guest {
 }
 
 impl Guest {
-    fn start(path: &Path, cpu: u32, mode: Mode, ticks: Ticks) -> Result<Self, Tried> {
+    fn start(path: &Path, cpu: u32, mode: Mode, by: (Ticks, &'static Stop)) -> Result<Self, Tried> {
         let before = |failure| Tried { failure, times: None, before_running: true };
-        let mut worker = Worker::start(path, cpu, mode, ticks, TRIAL_LIMIT).map_err(before)?;
+        let mut worker = Worker::start(path, cpu, mode, by, TRIAL_LIMIT).map_err(before)?;
         let tried = |failure| Tried { failure, times: None, before_running: false };
         let trial = worker.try_out(TRIAL_LIMIT).map_err(tried)?;
         if trial.times >= INTERPRETED {

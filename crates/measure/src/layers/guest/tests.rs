@@ -3,12 +3,15 @@
 use super::*;
 use std::path::PathBuf;
 
+/// Nobody asks.
+static NEVER: Stop = Stop::new();
+
 fn cpu() -> u32 {
     crate::sys::current_cpu().unwrap_or(0)
 }
 
 fn found(path: &Path) -> Found {
-    find(path, cpu(), Some("none"), Ticks::calibrate())
+    find(path, cpu(), Some("none"), (Ticks::calibrate(), &NEVER))
 }
 
 #[test]
@@ -44,6 +47,24 @@ fn a_guest_that_never_ends_is_ended() {
 }
 
 #[test]
+fn a_signal_ends_a_guest_that_never_ends() {
+    static ASKED: Stop = Stop::new();
+    let Ok(mut guest) = find(Path::new(PATH), cpu(), Some("none"), (Ticks::calibrate(), &ASKED)).user else {
+        return;
+    };
+    guest.worker.spoil();
+    let from = std::time::Instant::now();
+    let asker = std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(100));
+        ASKED.ask(libc::SIGINT);
+    });
+    let failure = guest.pass(0..10).unwrap_err();
+    asker.join().unwrap();
+    assert!(failure.reason.ends_with("had not answered at signal 2 and was ended"), "{}", failure.reason);
+    assert!(from.elapsed() < LIMIT, "it was the limit that ended it");
+}
+
+#[test]
 fn no_device_is_two_rows_with_a_reason_and_a_way_out() {
     let found = found(&PathBuf::from("/nonexistent/kvm"));
     assert_eq!(found.kind, Kind::None);
@@ -66,6 +87,6 @@ fn what_is_no_device_runs_nothing() {
 
 #[test]
 fn a_cpu_that_is_not_there_is_told() {
-    let found = find(Path::new(PATH), 60_000, None, Ticks::calibrate());
+    let found = find(Path::new(PATH), 60_000, None, (Ticks::calibrate(), &NEVER));
     assert!(found.user.unwrap_err().reason.contains("CPU 60000"));
 }

@@ -12,10 +12,13 @@ use super::super::{Failure, Pass, Ticks, Watcher, crc32, page_offset};
 use super::device::Device;
 use super::machine::{Exit, INTERRUPT, Machine};
 use super::{Counted, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, Way, processor};
+use crate::Stop;
 use crate::pin::Pinned;
 
 /// How long a thread that was told to leave its guest may take.
 const GRACE: Duration = Duration::from_secs(1);
+/// Between two looks whether a signal asks us to stop.
+const LOOK: Duration = Duration::from_millis(50);
 /// Most trials: what cuts into one must not read as interpreting.
 const TRIALS: usize = 5;
 /// A trial that takes longer is not repeated often.
@@ -54,13 +57,20 @@ pub(super) struct Worker {
     answers: Receiver<Answer>,
     thread: Option<JoinHandle<()>>,
     what: String,
+    stop: &'static Stop,
     /// Why it does nothing any more.
     over: Option<Failure>,
 }
 
 impl Worker {
-    /// Makes the guest.
-    pub fn start(path: &Path, cpu: u32, mode: Mode, ticks: Ticks, limit: Duration) -> Result<Self, Failure> {
+    /// Makes the guest. A signal that asks to stop takes its thread out of it, as the end of a limit does.
+    pub fn start(
+        path: &Path,
+        cpu: u32,
+        mode: Mode,
+        (ticks, stop): (Ticks, &'static Stop),
+        limit: Duration,
+    ) -> Result<Self, Failure> {
         let (orders, receiver) = mpsc::sync_channel(1);
         let (sender, answers) = mpsc::sync_channel(1);
         let to = path.to_owned();
@@ -70,7 +80,7 @@ impl Worker {
             .spawn(move || serve(&to, cpu, mode, ticks, &receiver, &sender))
             .map_err(|error| Failure::new(format!("no thread for a guest: {error}")))?;
         let what = format!("KVM ({})", path.display());
-        let mut worker = Self { orders: Some(orders), answers, thread: Some(thread), what, over: None };
+        let mut worker = Self { orders: Some(orders), answers, thread: Some(thread), what, stop, over: None };
         match worker.answer(limit)? {
             Answer::Ready => Ok(worker),
             _ => Err(Failure::new("a guest's thread has answered something else")),
@@ -110,20 +120,32 @@ impl Worker {
     }
 
     fn answer(&mut self, limit: Duration) -> Result<Answer, Failure> {
-        let failure = match self.answers.recv_timeout(limit) {
-            Ok(Answer::Failed(failure)) => failure,
-            Ok(answer) => return Ok(answer),
-            Err(RecvTimeoutError::Disconnected) => Failure::new("a guest's thread has ended"),
-            Err(RecvTimeoutError::Timeout) => {
-                let seconds = limit.as_secs_f64();
-                let left = self.leave_guest();
-                let how = if left { "and was ended" } else { "and could not be ended" };
-                Failure::new(format!("{} did not answer within {seconds:.0} s {how}", self.what))
-                    .with_remedy("look what the kernel says of it: sudo dmesg | grep -i kvm")
+        let until = Instant::now() + limit;
+        let failure = loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.answers.recv_timeout(left.min(LOOK)) {
+                Ok(Answer::Failed(failure)) => break failure,
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => break Failure::new("a guest's thread has ended"),
+                Err(RecvTimeoutError::Timeout) if left > LOOK && self.stop.signal().is_none() => {}
+                Err(RecvTimeoutError::Timeout) => break self.given_up(limit),
             }
         };
         self.over = Some(failure.clone());
         Err(failure)
+    }
+
+    /// Ends a guest that did not answer in time, or that nobody waits for any more.
+    fn given_up(&mut self, limit: Duration) -> Failure {
+        let how = if self.leave_guest() { "and was ended" } else { "and could not be ended" };
+        match self.stop.signal() {
+            Some(signal) => Failure::new(format!("{} had not answered at signal {signal} {how}", self.what)),
+            None => {
+                let seconds = limit.as_secs_f64();
+                Failure::new(format!("{} did not answer within {seconds:.0} s {how}", self.what))
+                    .with_remedy("look what the kernel says of it: sudo dmesg | grep -i kvm")
+            }
+        }
     }
 
     /// Takes the thread out of its guest; whether it came.
