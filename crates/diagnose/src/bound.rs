@@ -16,6 +16,10 @@ use crate::reading::Reading;
 const SHORT: f64 = 0.02;
 /// The same of commands that nobody got to look at: on a busy machine the first look comes late.
 const SHORT_UNSEEN: f64 = 0.1;
+/// From so many looks on they tell what nothing else does.
+const ENOUGH_LOOKS: f64 = 20.0;
+/// The share of its time on a CPU that the last look before each thread's end may miss.
+const UNSEEN: f64 = 0.1;
 /// A cause that explains less of the time than this is not worth a sentence.
 const WORTH: f64 = 0.1;
 /// A cause from which a second sentence is told beside the first.
@@ -111,6 +115,14 @@ impl<'a> Facts<'a> {
             m.place.word("workload") == Some("command") && m.place.word("source") == Some("pmu")
         };
         self.reading.of("core.ipc").find(counted)
+    }
+
+    /// Whether much of its time on a CPU was that of threads that nobody looked at, and looks were too few to tell instead.
+    fn hardly_seen(&self) -> bool {
+        let number = |of: &str, name: &str| self.time.detail.get(of)?.get(name)?.as_f64();
+        let seen = number("threads", "seen_seconds").unwrap_or(f64::INFINITY);
+        let looks = number("looks", "all").unwrap_or(0.0);
+        looks > 0.0 && looks < ENOUGH_LOOKS && seen < self.cpu() * (1.0 - UNSEEN)
     }
 
     /// Whether it ended before anybody looked at it; false where the record does not tell.

@@ -225,3 +225,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_threads_too_short_for_looks_did_besides_is_not_called_waiting_for_a_disk() {
+    let told = |seen: f64, looks: u32| {
+        let record = command([0.2, 0.1, 0.0, 0.7]);
+        let record = with_detail(record, "looks", &format!("{{\"all\": {looks}}}"));
+        let record = with_detail(record, "threads", &format!("{{\"most\": 2, \"seen_seconds\": {seen}}}"));
+        bound(&record).unwrap().says
+    };
+    assert!(
+        told(0.1, 9).contains("Whether it waited or was ready and got no CPU is not told"),
+        "{}",
+        told(0.1, 9)
+    );
+    for (seen, looks) in [(0.3, 9), (0.1, 20)] {
+        assert!(
+            told(seen, looks).contains("it waited for something else than a CPU"),
+            "{}",
+            told(seen, looks)
+        );
+    }
+}

@@ -80,6 +80,20 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
             kinds.iter().map(|(word, count)| format!("{word} {}", percent(count / all))).collect();
         evidence.push(told(format!("looks while nothing ran: {}", list.join(", ")), detail("waiting")));
     }
+    // Threads that ended before they were looked at may have been ready all that time.
+    if facts.hardly_seen() {
+        return Some(Cause {
+            by: "waiting",
+            share,
+            says: format!(
+                "For {} of the time nothing of it ran. Whether it waited or was ready and got no CPU is not told: its \
+                 processes or threads ended before they could be looked at.",
+                percent(share)
+            ),
+            advice: vec!["see which: perf sched timehist, or give it CPUs of its own: --cpus".to_owned()],
+            evidence,
+        });
+    }
     Some(Cause {
         by: "waiting",
         share,

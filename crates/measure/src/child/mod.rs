@@ -205,6 +205,11 @@ pub fn become_subreaper() -> bool {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 }
 }
 
+/// The most memory in RAM that this process had until now, bytes.
+pub(crate) fn own_peak_bytes() -> u64 {
+    wait::own_usage().max_rss_bytes
+}
+
 /// Notes a process that this one has forked for its own work: nothing that a command left behind.
 pub fn is_ours(pid: i32) {
     tree::register(pid, true);

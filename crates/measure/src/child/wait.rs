@@ -86,6 +86,16 @@ fn reap(pid: i32) -> Option<(i32, Usage)> {
     (code == pid).then(|| (status, usage_of(&usage)))
 }
 
+/// What this process has used until now.
+pub(super) fn own_usage() -> Usage {
+    // SAFETY: the kernel fills the structure, for which all zeros is a value.
+    usage_of(&unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    })
+}
+
 fn usage_of(usage: &libc::rusage) -> Usage {
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);

@@ -58,6 +58,9 @@ pub struct Run {
     pub around: Option<Around>,
     /// The core clock while it ran, Hz, and how that is known.
     pub clock: Option<(f64, &'static str)>,
+    /// Whether its memory at its most is its own: the kernel counts what a process had before its program began, too, and
+    /// that was this one's.
+    pub rss_known: bool,
 }
 
 /// Hears of what a command left behind while that is waited for.
@@ -86,6 +89,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
     let mut watch = Watch { sampler: sampler::Sampler::new(child.pid(), had), tell };
     child.release();
     child.started()?;
+    let own_rss = crate::child::own_peak_bytes();
     let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
     let (reading, mut refused) =
         opened.as_ref().map_or_else(Default::default, |counters| (counters.read(), refusals(counters)));
@@ -98,7 +102,8 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
     let threads = if hardly && seen.samples > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
     leave_out(&had, &mut ended, threads.min(usable(job)));
-    Ok(Run { ended, reading, refused, seen, around, clock })
+    let rss_known = ended.usage.max_rss_bytes > own_rss;
+    Ok(Run { ended, reading, refused, seen, around, clock, rss_known })
 }
 
 /// Counters of a child and all that it starts, from its program's start on.

@@ -56,7 +56,17 @@ fn times(run: &Run) -> Times {
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.samples >= ENOUGH_LOOKS && run.seen.most_threads > 1;
     let idle = if looked { wall * run.seen.idle as f64 / run.seen.samples as f64 } else { 0.0 };
-    Times { user, system, runnable, off_cpu: least.max(idle) }
+    // What threads that were not looked at waited for a CPU is in the rest, too: there looks alone tell the two apart.
+    let off_cpu = if looked && unseen_share(run) > UNSEEN { idle.min(least) } else { least.max(idle) };
+    let rest = (wall - user - system - off_cpu).max(0.0);
+    let runnable = if looked && one_at_a_time(run) { runnable.max(rest) } else { runnable };
+    Times { user, system, runnable, off_cpu }
+}
+
+/// Whether hardly ever more than one of a command's threads ran or was ready.
+fn one_at_a_time(run: &Run) -> bool {
+    let busy = run.seen.samples.saturating_sub(run.seen.idle);
+    busy > 0 && run.seen.active as f64 <= busy as f64 * 1.1
 }
 
 /// The runs of one command, at least one, as measurements and coverage. `cpus` is the number of CPUs on which it might run.
@@ -119,7 +129,11 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Vec<(String, 
         ("command", json!(words)),
         ("cpus", json!(cpus)),
         ("ends", json!(ends)),
-        ("max_rss_bytes", json!(runs.iter().map(|run| run.ended.usage.max_rss_bytes).max())),
+        // What a program needed that needs less than we do is not told.
+        (
+            if runs.iter().all(|run| run.rss_known) { "max_rss_bytes" } else { "max_rss_below_bytes" },
+            json!(runs.iter().map(|run| run.ended.usage.max_rss_bytes).max()),
+        ),
         (
             "looks",
             json!({"all": sum(|run| run.seen.samples), "idle": sum(|run| run.seen.idle),
@@ -343,8 +357,8 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         figures.coverage.push(Coverage::degraded(
             "runnable",
             format!(
-                "{share} of its time on a CPU was that of threads too short to be looked at: what those waited for a CPU \
-                 counts as off-cpu"
+                "{share} of its time on a CPU was that of threads that ended before they could be looked at once more: the \
+                 time that they were ready is more than what is told"
             ),
         ));
     }

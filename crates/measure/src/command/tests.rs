@@ -110,8 +110,40 @@ fn time_of_processes_too_short_to_be_looked_at_is_told() {
         figures.coverage.into_iter().find(|one| one.what == "runnable").and_then(|one| one.reason)
     };
     let short = told("i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i+1)); done");
-    assert!(short.as_deref().is_some_and(|why| why.contains("too short to be looked at")), "{short:?}");
+    assert!(short.as_deref().is_some_and(|why| why.contains("before they could be looked at")), "{short:?}");
     assert_eq!(told("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"), None);
+}
+
+#[test]
+fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
+    let mut run = ran("true");
+    run.ended.wall = std::time::Duration::from_secs(4);
+    (run.ended.usage.user, run.ended.usage.system) = (1.0, 0.0);
+    run.seen.threads = vec![Thread { on_cpu_ns: 200_000_000, ..Thread::new(1, 1) }];
+    (run.seen.samples, run.seen.idle, run.seen.active, run.seen.most_threads) = (80, 4, 76, 2);
+    let argv = [OsString::from("sh")];
+    let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+    let told = |run: &Run, state| {
+        value(&figures(std::slice::from_ref(run), &job, 2), "workload.cpu_time", ("state", state))
+    };
+    assert!((told(&run, "off-cpu") - 0.2).abs() < 1e-9, "{}", told(&run, "off-cpu"));
+    assert!((told(&run, "runnable") - 2.8).abs() < 1e-9, "{}", told(&run, "runnable"));
+    // All of its threads were looked at to their ends: the rest is what they waited for something else.
+    run.seen.threads[0].on_cpu_ns = 1_000_000_000;
+    run.seen.idle = 60;
+    assert!((told(&run, "off-cpu") - 3.0).abs() < 1e-9, "{}", told(&run, "off-cpu"));
+}
+
+#[test]
+fn memory_of_a_command_that_needs_less_than_we_do_is_told_as_a_bound() {
+    let argv = [OsString::from("sh")];
+    let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
+    let detail = |run: Run, name: &str| figures(&[run], &job, 2).measurements[0].detail.get(name).cloned();
+    let small = ran("true");
+    assert!(!small.rss_known && detail(small.clone(), "max_rss_bytes").is_none(), "{small:?}");
+    assert!(detail(small, "max_rss_below_bytes").and_then(|bytes| bytes.as_u64()).is_some_and(|b| b > 0));
+    let large = ran("head -c 200000000 /dev/zero | tail -c 199999999 >/dev/null");
+    assert!(large.rss_known && detail(large, "max_rss_bytes").is_some());
 }
 
 #[test]

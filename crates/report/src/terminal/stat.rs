@@ -46,7 +46,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
     // One line for each thing that was lost; single events stand in the record.
     let lost =
         record.coverage.iter().filter(|c| c.state != State::Measured && !c.what.starts_with("counter "));
-    let stat = ["counters", "kernel events", "threads", "ceilings"];
+    let stat = ["counters", "kernel events", "threads", "runnable", "ceilings"];
     for (at, coverage) in lost.filter(|c| stat.contains(&c.what.as_str())).enumerate() {
         if at == 0 {
             screen.blank();
@@ -55,7 +55,11 @@ pub fn write(screen: &mut Screen, record: &Record) {
         let remedy =
             coverage.remedy.as_ref().map(|remedy| format!("; to have them: {remedy}")).unwrap_or_default();
         screen.paragraph(
-            &[Span::quiet(format!("No {}: ", coverage.what))],
+            &[Span::quiet(if coverage.what == "runnable" {
+                "Ready for more: ".to_owned()
+            } else {
+                format!("No {}: ", coverage.what)
+            })],
             Tone::Quiet,
             &format!("{reason}{remedy}"),
         );
@@ -345,6 +349,9 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
             "memory at its most",
             format!("{}, of its largest process", units::bytes(bytes.max(0.0) as u64)),
         ));
+    } else if let Some(bytes) = number("max_rss_below_bytes") {
+        let most = units::bytes(bytes.max(0.0) as u64);
+        lines.push(("memory at its most", format!("no more than {most}, of its largest process")));
     }
     if let Some(stolen) = around("stolen_seconds").filter(|stolen| *stolen > 0.0) {
         lines.push((
