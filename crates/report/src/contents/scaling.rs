@@ -135,7 +135,9 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             if impossible {
                 table.note_row(DISTURBED);
             }
-            let none = impossible || steps.last_of(name, line).is_some_and(withheld);
+            // Known to no better than its own size either way, it is none.
+            let vague = line.speedup_interval.is_some_and(|(low, high)| high - low > 2.0 * line.speedup);
+            let none = impossible || vague || steps.last_of(name, line).is_some_and(withheld);
             if noisy {
                 table.note_row(if doubtful { "steps in doubt" } else { "too noisy to lean on" });
             }
@@ -518,6 +520,10 @@ mod tests {
             "{:?}",
             table.remarks
         );
+        // 1.64 on two threads, between 0.275 and 31.3, is no figure.
+        record.diagnosis.scaling[0].speedup_interval = Some((0.3, 31.3));
+        let table = fits(&workloads(&record), &Steps::of(&record));
+        assert_eq!(table.rows[0][..5], ["primes", "2", "-", "-", "-"].map(str::to_owned));
     }
 
     #[test]
