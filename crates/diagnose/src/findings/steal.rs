@@ -10,6 +10,9 @@ use crate::resources::CORE;
 /// Steal during the run, by the kernel's account.
 pub const RULE: Rule = Rule { name: "steal", resource: Some(CORE), missing, find };
 
+/// Seconds of steal below which it may be chance: the kernel counts it in ticks of 10 ms.
+const FEW_TICKS: f64 = 0.05;
+
 fn missing(case: &Case) -> Option<&'static str> {
     let after = case.record.conditions.after.as_ref();
     inputs::told(after, inputs::AFTER)
@@ -22,6 +25,10 @@ fn find(case: &Case) -> Vec<Finding> {
 
 fn one(case: &Case) -> Option<Finding> {
     let share = case.record.conditions.after.as_ref()?.steal_share?;
+    let cpus = case.record.machine.cpus.iter().filter(|cpu| cpu.online).count().max(1) as f64;
+    if case.record.seconds.is_some_and(|seconds| share * seconds * cpus < FEW_TICKS) {
+        return None;
+    }
     let loss = modelled(share)?;
     let lost = percent(share);
     let mut seen =
@@ -50,6 +57,15 @@ mod tests {
     #[test]
     fn steal_during_the_run_is_found() {
         assert!(found(&with(Some(0.07)), RULE)[0].what.contains("7.00 %"));
+    }
+
+    #[test]
+    fn one_tick_of_a_short_run_is_chance() {
+        let mut record = with(Some(0.025));
+        record.seconds = Some(0.4);
+        assert_eq!(found(&record, RULE), []);
+        record.seconds = Some(40.0);
+        assert_eq!(found(&record, RULE).len(), 1);
     }
 
     #[test]
