@@ -122,7 +122,8 @@ impl<'a> Facts<'a> {
         let number = |of: &str, name: &str| self.time.detail.get(of)?.get(name)?.as_f64();
         let seen = number("threads", "seen_seconds").unwrap_or(f64::INFINITY);
         let looks = number("looks", "all").unwrap_or(0.0);
-        looks > 0.0 && looks < ENOUGH_LOOKS && seen < self.cpu() * (1.0 - UNSEEN)
+        // What hardly ran hardly waited for a CPU.
+        looks > 0.0 && looks < ENOUGH_LOOKS && self.cpu() - seen > UNSEEN * self.cpu().max(self.wall)
     }
 
     /// Whether it ended before anybody looked at it; false where the record does not tell.

@@ -239,7 +239,7 @@ fn what_threads_too_short_for_looks_did_besides_is_not_called_waiting_for_a_disk
         "{}",
         told(0.1, 9)
     );
-    for (seen, looks) in [(0.3, 9), (0.1, 20)] {
+    for (seen, looks) in [(0.3, 9), (0.1, 20), (0.25, 9)] {
         assert!(
             told(seen, looks).contains("it waited for something else than a CPU"),
             "{}",
