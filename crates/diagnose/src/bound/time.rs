@@ -64,9 +64,10 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
         Some("terminal") => ("for input from a terminal", "give it its input from a file"),
         Some("pipe") => ("for another process, through a pipe", "measure the process at the other end"),
         Some("sleep") => ("in sleeps that it asked for", "wait for what it needs instead of for a time"),
-        Some("events") => {
-            ("for events (poll, epoll)", "measure what sends them: this program has nothing to do until then")
-        }
+        Some("events") => (
+            "for events or signals (poll, epoll, sigsuspend)",
+            "measure what sends them: this program has nothing to do until then",
+        ),
         Some("lock") => ("for locks or other threads", "hold locks shorter, or share less between threads"),
         Some("child") => ("for processes that it started", "measure those"),
         _ => (
@@ -158,8 +159,8 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let rate = |event: &str| facts.counted(event).map(|count| count / facts.cpu().max(1e-9));
     let faults = rate("page-faults").unwrap_or(0.0);
     let switches = rate("context-switches").unwrap_or(0.0);
-    // A fault costs about half a microsecond at best, a switch one to two: from a tenth of the time on they matter.
-    let (why, advice) = if faults > 2e5 {
+    // A fault costs half a microsecond to two (in a guest), a switch one to two: from a tenth of the time on they matter.
+    let (why, advice) = if faults > 1e5 {
         (
             format!(" It took {} page faults a second of CPU.", significant(faults)),
             "reuse memory instead of giving it back, or use huge pages",

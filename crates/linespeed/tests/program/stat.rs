@@ -492,6 +492,30 @@ fn a_second_ctrl_c_ends_them_at_once() {
 }
 
 #[test]
+fn memory_is_the_commands_own_or_told_as_a_bound() {
+    if emulated() {
+        return skipped("memory_is_the_commands_own_or_told_as_a_bound", "the emulator's memory is in it");
+    }
+    let detail = |line: &str, name: &str| {
+        let folder = folder();
+        let place = folder.path().join("a.json");
+        let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", line];
+        assert_eq!(ran(words).code, Some(0));
+        let record = sound::record(&std::fs::read(&place).unwrap());
+        let time = record.of("workload.time").next().unwrap();
+        time.detail.get(name).and_then(|bytes| bytes.as_f64())
+    };
+    let large = "head -c 100000000 /dev/zero | tail -c 99999999 >/dev/null";
+    assert!(detail(large, "max_rss_bytes").is_some_and(|bytes| (9e7..3e8).contains(&bytes)));
+    assert_eq!(
+        detail("true", "max_rss_bytes"),
+        None,
+        "a shell needs less than linespeed, which was there before it"
+    );
+    assert!(detail("true", "max_rss_below_bytes").is_some_and(|bytes| bytes < 9e7));
+}
+
+#[test]
 fn a_run_that_a_terminals_ctrl_c_cuts_is_none_of_those_counted() {
     use std::os::unix::process::CommandExt;
     let folder = folder();

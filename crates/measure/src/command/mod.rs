@@ -102,7 +102,8 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
     let threads = if hardly && seen.samples > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
     leave_out(&had, &mut ended, threads.min(usable(job)));
-    let rss_known = ended.usage.max_rss_bytes > own_rss;
+    // The kernel's counts of pages in use are several CPUs', and rounded.
+    let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);
     Ok(Run { ended, reading, refused, seen, around, clock, rss_known })
 }
 

@@ -135,18 +135,6 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
 }
 
 #[test]
-fn memory_of_a_command_that_needs_less_than_we_do_is_told_as_a_bound() {
-    let argv = [OsString::from("sh")];
-    let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
-    let detail = |run: Run, name: &str| figures(&[run], &job, 2).measurements[0].detail.get(name).cloned();
-    let small = ran("true");
-    assert!(!small.rss_known && detail(small.clone(), "max_rss_bytes").is_none(), "{small:?}");
-    assert!(detail(small, "max_rss_below_bytes").and_then(|bytes| bytes.as_u64()).is_some_and(|b| b > 0));
-    let large = ran("head -c 200000000 /dev/zero | tail -c 199999999 >/dev/null");
-    assert!(large.rss_known && detail(large, "max_rss_bytes").is_some());
-}
-
-#[test]
 fn the_shares_of_one_thread_are_no_more_than_its_time() {
     let mut run = ran("true");
     run.ended.wall = std::time::Duration::from_millis(1);
