@@ -122,9 +122,7 @@ fn unique() -> u128 {
 }
 
 fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<(std::io::PipeWriter, i32)> {
-    // A folder of /proc has a link from itself, one from above and one from each folder in it.
-    let threads = std::fs::metadata("/proc/self/task").ok()?.nlink().checked_sub(2)?;
-    if threads != 1 || std::process::id() == 1 {
+    if !has_one_thread() || std::process::id() == 1 {
         return None;
     }
     let (mut watched, lifeline) = std::io::pipe().ok()?;
@@ -146,6 +144,15 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<(std::
             Some((lifeline, pid))
         }
     }
+}
+
+/// Whether this process has one thread.
+fn has_one_thread() -> bool {
+    const TASKS: &str = "/proc/self/task";
+    // Linux gives the folder a link from itself, one from above and one for each thread; sandboxes with a /proc of their own
+    // may not, and there its entries are counted.
+    std::fs::metadata(TASKS).is_ok_and(|folder| folder.nlink() == 3)
+        || std::fs::read_dir(TASKS).is_ok_and(|tasks| tasks.count() == 1)
 }
 
 /// What the guard does.

@@ -56,7 +56,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
             coverage.remedy.as_ref().map(|remedy| format!("; to have them: {remedy}")).unwrap_or_default();
         screen.paragraph(
             &[Span::quiet(if coverage.what == "runnable" {
-                "Ready for more: ".to_owned()
+                "Time ready: ".to_owned()
             } else {
                 format!("No {}: ", coverage.what)
             })],
