@@ -264,10 +264,11 @@ impl Child {
         wait::end(self);
     }
 
-    /// Whether the child itself still runs. Reads on the way what it has printed for us.
-    pub fn is_running(&mut self) -> bool {
+    /// How the child itself has ended, whatever it left behind; `None` while it runs. Its end stays to be waited for.
+    /// Reads on the way what it has printed for us.
+    pub fn exit(&mut self) -> Option<Exit> {
         self.drain();
-        self.ended.is_none() && !tree::has_ended(self.pid)
+        self.ended.as_ref().map(|ended| ended.exit).or_else(|| wait::exit_unreaped(self.pid))
     }
 
     /// What of standard output and standard error was kept.

@@ -66,7 +66,7 @@ fn a_gated_child_waits_and_starts_when_it_is_let() {
     let argv = words(&["touch", file.to_str().unwrap()]);
     let mut child = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
     std::thread::sleep(Duration::from_millis(50));
-    assert!(!file.exists() && child.is_running());
+    assert!(!file.exists() && child.exit().is_none());
     child.release();
     assert_eq!(child.started(), Ok(()));
     assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(0));
@@ -223,6 +223,33 @@ fn what_forks_away_and_stays_too_long_makes_the_run_too_long() {
     let mut child = Child::spawn(&Spec { own_group: true, ..Spec::new(&argv) }).unwrap();
     let ended = child.wait(&Stop::new(), Some(Duration::from_millis(300)));
     assert_eq!(ended.exit, Exit::TimedOut, "{ended:?}");
+}
+
+#[test]
+fn a_program_whose_first_thread_has_ended_still_runs() {
+    // exit(2) ends a thread; its numbers on x86-64, arm64 and others.
+    let line = "import ctypes, platform, threading, time\n\
+        threading.Thread(target=time.sleep, args=(100,)).start()\n\
+        ctypes.CDLL(None).syscall(60 if platform.machine() == 'x86_64' else 93, 0)";
+    let argv = words(&["python3", "-c", line]);
+    let mut child = Child::spawn(&Spec { stdin: Input::Null, ..Spec::new(&argv) }).unwrap();
+    let stat = format!("/proc/{}/stat", child.pid());
+    let began = Instant::now();
+    while !std::fs::read_to_string(&stat).unwrap().contains(") Z ") {
+        assert!(began.elapsed() < Duration::from_secs(60), "its first thread does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(child.exit(), None);
+    assert!(alive(child.pid()));
+    // SAFETY: takes numbers.
+    unsafe { libc::kill(child.pid(), libc::SIGKILL) };
+    while child.exit().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not end");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(child.exit(), Some(Exit::Signal(libc::SIGKILL)));
+    assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Signal(libc::SIGKILL));
+    assert_eq!(child.exit(), Some(Exit::Signal(libc::SIGKILL)));
 }
 
 #[test]

@@ -59,6 +59,7 @@ pub(crate) struct Line {
     group: i32,
     /// CPU time that its threads have had, in ticks of USER_HZ.
     pub(crate) ticks: u64,
+    threads: u64,
     /// When it started, in ticks since boot: with its number, what tells it from any other.
     pub(crate) started: u64,
 }
@@ -77,18 +78,26 @@ fn parse(stat: &str) -> Option<Line> {
         state: fields.next()?.chars().next()?,
         parent: fields.next()?.parse().ok()?,
         group: fields.next()?.parse().ok()?,
-        // Fields 14, 15 and 22 of proc_pid_stat(5); 3 to 5 are taken.
+        // Fields 14, 15, 20 and 22 of proc_pid_stat(5); 3 to 5 are taken.
         ticks: {
             let user: u64 = fields.nth(8)?.parse().ok()?;
             user.saturating_add(fields.next()?.parse().ok()?)
         },
-        started: fields.nth(6)?.parse().ok()?,
+        threads: fields.nth(4)?.parse().ok()?,
+        started: fields.nth(1)?.parse().ok()?,
     })
 }
 
-/// Whether a child of ours has ended, waited for or not.
+impl Line {
+    /// Whether all its threads have ended. The state alone is that of the first one, which others can outlive.
+    fn has_ended(&self) -> bool {
+        self.state == 'X' || self.state == 'Z' && self.threads <= 1
+    }
+}
+
+/// Whether a process has ended, waited for or not.
 pub(super) fn has_ended(pid: i32) -> bool {
-    line_of(pid).is_none_or(|line| matches!(line.state, 'Z' | 'X'))
+    line_of(pid).is_none_or(|line| line.has_ended())
 }
 
 /// Whether we have any child at all.
@@ -169,7 +178,7 @@ impl Doomed {
     pub(super) fn running(&self) -> Vec<i32> {
         let runs = |(pid, started): &(i32, u64)| {
             let line = line_of(*pid).filter(|line| line.started == *started)?;
-            (!matches!(line.state, 'Z' | 'X')).then_some(*pid)
+            (!line.has_ended()).then_some(*pid)
         };
         self.0.iter().filter_map(runs).collect()
     }
@@ -198,7 +207,7 @@ mod tests {
         let rest: Vec<String> = (6..=52).map(|field| field.to_string()).collect();
         let line = parse(&format!("12 (a) S 1 (b)) R 7 9 {}", rest.join(" "))).unwrap();
         assert_eq!((line.name.as_str(), line.state, line.parent, line.group), ("a) S 1 (b)", 'R', 7, 9));
-        assert_eq!(line.started, 22);
+        assert_eq!((line.threads, line.started), (20, 22));
         assert_eq!(parse("12 (a) S"), None);
     }
 

@@ -137,7 +137,7 @@ impl Waited {
 
     /// Takes the child's end when it has come.
     fn look(&mut self, child: &Child, watcher: &mut dyn Watcher) {
-        if self.exit.is_some() || !ended_unreaped(child.pid) {
+        if self.exit.is_some() || exit_unreaped(child.pid).is_none() {
             return;
         }
         self.wall = child.started.elapsed();
@@ -149,13 +149,23 @@ impl Waited {
     }
 }
 
-/// Whether a child of ours has ended; its end stays to be taken. A child that is none of ours any more has ended too.
-fn ended_unreaped(pid: i32) -> bool {
-    // SAFETY: the kernel fills the siginfo, for which all zeros is a value.
-    unsafe {
+/// How a child of ours ended, if it has; its end stays to be taken. A child that is none of ours any more has ended too.
+///
+/// Not from /proc: there a process whose first thread has ended, or is the first to end, looks dead while others run.
+pub(super) fn exit_unreaped(pid: i32) -> Option<Exit> {
+    // SAFETY: the kernel fills the siginfo, for which all zeros is a value, and whose fields of a child are read when it
+    // tells of one.
+    let (code, found, kind, status) = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags) < 0 || info.si_pid() == pid
+        let code = libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags);
+        (code, info.si_pid(), info.si_code, info.si_status())
+    };
+    match (code < 0, found == pid) {
+        (true, _) => Some(Exit::Code(-1)),
+        (false, false) => None,
+        (false, true) if kind == libc::CLD_EXITED => Some(Exit::Code(status)),
+        (false, true) => Some(Exit::Signal(status)),
     }
 }
 

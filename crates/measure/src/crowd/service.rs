@@ -129,11 +129,9 @@ impl Running {
         if let Some(signal) = stop.signal() {
             return Err(Trouble::Stopped(signal));
         }
-        if self.child.is_running() {
-            return Ok(());
-        }
-        let ended = self.child.wait(stop, Some(Duration::ZERO));
-        let how = how_it_failed(ended.exit).unwrap_or_else(|| "ended by itself".to_owned());
+        let Some(exit) = self.child.exit() else { return Ok(()) };
+        self.child.end();
+        let how = how_it_failed(exit).unwrap_or_else(|| "ended by itself".to_owned());
         let words = last(&self.last_words());
         Err(Trouble::Service(format!("{} {how} in the middle of the run{words}", self.name)))
     }
