@@ -1,4 +1,4 @@
-//! What an argument of `compare` stands for: a record's file, `.` for this machine's newest record, or `reference:NAME`.
+//! What an argument of `compare` and `show` stands for: a record's file, `.` for this machine's newest record, or `reference:NAME`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ use crate::files;
 const MOST_LOOKED_AT: usize = 200;
 /// Names that are told when one is not known.
 const MOST_NAMES: usize = 8;
+
+/// What stands for this machine.
+pub const HERE: &str = ".";
 
 /// A record and what it is called.
 pub struct Source {
@@ -73,7 +76,7 @@ pub fn read_all(arguments: &[String], lighten: Option<fn(&mut Record)>) -> Resul
 
 /// The record that an argument stands for.
 pub fn read(argument: &str) -> Result<Source, Failure> {
-    if argument == "." {
+    if argument == HERE {
         return this_machine();
     }
     if let Some(name) = argument.strip_prefix(reference::PREFIX) {
@@ -222,7 +225,7 @@ fn shorten(sources: &mut [Source], arguments: &[String]) {
         .iter()
         .zip(arguments)
         .map(|(source, argument)| {
-            let file = argument != "." && argument != "-" && !argument.starts_with(reference::PREFIX);
+            let file = argument != HERE && argument != "-" && !argument.starts_with(reference::PREFIX);
             files::host_of(&source.name).filter(|_| file).map(str::to_owned)
         })
         .collect();

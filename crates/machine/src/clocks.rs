@@ -163,8 +163,12 @@ pub fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     settings
 }
 
+/// The clock that /proc/cpuinfo tells, where the CPUs count it (APERF, MPERF). Elsewhere, as in most virtual machines, that
+/// line holds the rate of the TSC, whatever the clock is (`arch_freq_get_on_cpu` and `show_cpuinfo` in arch/x86/kernel).
 fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
     let cpuinfo = root.text("/proc/cpuinfo")?;
+    let flags = fields(&cpuinfo, "flags").next()?;
+    flags.split_whitespace().any(|flag| flag == "aperfmperf").then_some(())?;
     let clocks = fields(&cpuinfo, "cpu MHz").filter_map(|value| value.parse::<f64>().ok());
     let hz: Vec<u64> =
         clocks.filter(|mhz| (1.0..=100_000.0).contains(mhz)).map(|mhz| (mhz * 1e6).round() as u64).collect();
@@ -382,7 +386,8 @@ mod tests {
 
     #[test]
     fn without_cpufreq_the_clock_of_cpuinfo_is_told() {
-        let cpuinfo = "processor\t: 0\ncpu MHz\t\t: 2599.998\n\nprocessor\t: 1\ncpu MHz\t\t: 2600.5\n";
+        let cpuinfo = "processor\t: 0\ncpu MHz\t\t: 2599.998\nflags\t\t: fpu aperfmperf sse\n\n\
+            processor\t: 1\ncpu MHz\t\t: 2600.5\nflags\t\t: fpu aperfmperf sse\n";
         let root = Tree::new().file("proc/cpuinfo", cpuinfo);
         let root = root.root();
         let settings = settings(&root, &policies(&root));
@@ -390,6 +395,8 @@ mod tests {
         assert_eq!(settings[0].cpus, list("0-1"));
         assert_eq!(settings[0].current_hz, Some((2_599_998_000, 2_600_500_000)));
         assert_eq!(settings[0].driver, None);
+        let guest = Tree::new().file("proc/cpuinfo", &cpuinfo.replace("aperfmperf", "hypervisor"));
+        assert!(super::settings(&guest.root(), &Policies::default()).is_empty(), "that is the TSC's rate");
         let none = Tree::new();
         assert!(super::settings(&none.root(), &Policies::default()).is_empty());
     }

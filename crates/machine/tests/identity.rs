@@ -104,10 +104,8 @@ fn an_old_opteron_reads_from_the_little_that_its_kernel_told() {
     assert_eq!(processor.vector_bits, Some(128));
     assert!(machine.system.board.is_some());
     assert!(machine.idle.governor.is_some() || machine.idle.driver.is_some());
-    let clocks = &captured(OPTERON).snapshot.clocks;
-    assert_eq!(clocks.len(), 1);
-    assert_eq!(clocks[0].driver, None);
-    assert_eq!(clocks[0].cpus.len(), 16);
+    // Its kernel has no cpufreq, and its CPUs do not count their clock: /proc/cpuinfo has what it was at boot.
+    assert_eq!(captured(OPTERON).snapshot.clocks, []);
 }
 
 #[test]

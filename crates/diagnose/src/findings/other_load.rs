@@ -69,7 +69,15 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
     let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0]));
     // Others that take nothing from a program that never stops wait for what it leaves (nice 19, SCHED_IDLE), or are gone.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
-    used.is_finite().then_some(Used { used, wanted, seconds })
+    let own = is_of_commands(case).then_some((own / seconds).max(0.0));
+    used.is_finite().then_some(Used { used, wanted, own, seconds })
+}
+
+/// Whether nothing but commands was measured, of which nobody knows whether they would never stop.
+fn is_of_commands(case: &Case) -> bool {
+    let measured = &case.record.measurements;
+    measured.iter().all(|m| m.metric.starts_with("workload."))
+        && measured.iter().any(|m| m.detail.contains_key("command"))
 }
 
 /// Whether what others take was measured, and is nothing.
@@ -83,13 +91,19 @@ struct Used {
     used: f64,
     /// Wanted, as far as that can be told.
     wanted: f64,
+    /// CPUs that commands used, where nothing else was measured.
+    own: Option<f64>,
     /// How long the run took.
     seconds: f64,
 }
 
-/// The share lost to `load` others on `cpus` CPUs.
-fn share(load: f64, cpus: u32) -> f64 {
-    load / (load + f64::from(cpus))
+impl Used {
+    /// The share lost to `load` others on `cpus` CPUs.
+    fn share(&self, load: f64, cpus: u32) -> f64 {
+        let cpus = f64::from(cpus);
+        let never_stops = load / (load + cpus);
+        self.own.map_or(never_stops, |own| never_stops.min(own / cpus * load / cpus))
+    }
 }
 
 fn one(case: &Case) -> Option<Finding> {
@@ -149,13 +163,13 @@ fn is_elsewhere(case: &Case) -> bool {
 }
 
 fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
-    let least = share(used.used, cpus);
+    let least = used.share(used.used, cpus);
     if least < RESOLUTION {
         return None;
     }
-    let usual = share(used.wanted, cpus);
+    let usual = used.share(used.wanted, cpus);
     // What they wanted at most: what they wanted before, when nobody measured beside them.
-    let most = average.map_or(usual, |average| share(average, cpus)).max(usual);
+    let most = average.map_or(usual, |average| used.share(average, cpus)).max(usual);
     let says = significant(used.used);
     let mut seen = vec![told(
         format!("others used {says} of {cpus} CPUs during the run"),
@@ -206,6 +220,22 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
         assert!(finding.what.contains("used 1.00 of 4 CPUs"), "{finding:?}");
+    }
+
+    #[test]
+    fn a_command_that_hardly_ran_lost_no_more_than_it_could() {
+        let mut record = machine(2);
+        let place = record::Where::new().with("workload", "command");
+        let run = measured("workload.throughput", place, 1.0).with_detail("command", "sleep");
+        record.measurements.push(run);
+        // Over ten seconds: both CPUs busy, with others, or half with the command.
+        ran(&mut record, 20.0, 0.02);
+        assert_eq!(found(&record, RULE), []);
+        ran(&mut record, 20.0, 10.0);
+        let finding = &found(&record, RULE)[0];
+        assert!((share_of(&finding.loss) - 0.25).abs() < 1e-9, "{finding:?}");
+        record.measurements.push(measured("cost.syscall", record::Where::new(), 100.0));
+        assert!((share_of(&found(&record, RULE)[0].loss) - 1.0 / 3.0).abs() < 1e-9, "never stops");
     }
 
     #[test]

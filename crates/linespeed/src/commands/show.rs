@@ -9,7 +9,13 @@ use crate::{files, output, sources};
 
 /// Prints a record, or writes it as a page.
 pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
-    let mut record = sources::file(&show.record)?;
+    let mut record = if show.record.as_os_str() == sources::HERE {
+        let source = sources::read(sources::HERE)?;
+        source.say_note(&options.out);
+        source.record
+    } else {
+        sources::file(&show.record)?
+    };
     // Findings follow from the figures: an older record gets the rules of this version.
     record.diagnosis = diagnose::diagnose(&record);
     let text = if show.html {

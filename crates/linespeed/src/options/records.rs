@@ -18,7 +18,7 @@ pub struct Inspect {
 /// Options of `show`.
 #[derive(Debug, Args)]
 pub struct Show {
-    /// A record that linespeed wrote; - is standard input
+    /// A record that linespeed wrote; - is standard input, . the newest of this machine
     pub record: PathBuf,
     /// As a page (HTML), to --output or standard output
     #[arg(long)]

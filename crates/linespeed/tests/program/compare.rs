@@ -502,4 +502,12 @@ fn the_newest_record_of_this_machine_stands_behind_a_dot() {
     assert!(text.contains("this machine (baseline)") && text.contains("measured 2026-01-01"), "{text}");
     // The path is longer than a line; its end alone is not broken.
     assert!(text.contains("record here.json") && !text.contains("/linespeed/"), "{text}");
+    // It is shown by the same sign.
+    let mut command = linespeed(["show", "."]);
+    command.env("XDG_STATE_HOME", files.0.path());
+    let text = run(command).succeeds().stdout;
+    assert!(text.contains("2026-01-01") && text.contains("3.00 GHz"), "{text}");
+    let mut command = linespeed(["show", "."]);
+    command.env("XDG_STATE_HOME", state);
+    run(command).fails(3, &["no record of this machine", "run linespeed first"]);
 }

@@ -133,6 +133,8 @@ enum Demand {
     SoundAndWhole,
     /// Without doubt for the most part.
     Sound,
+    /// Of latency as far as memory.
+    Whole,
     Any,
 }
 
@@ -145,7 +147,7 @@ fn of_this_machine() -> (Record, Vec<String>) {
     let mut sources = Vec::new();
     let mut missing: Vec<&[&str]> = NEEDED.to_vec();
     // What huge pages are worth needs a curve that reached memory on both kinds, and what was measured beside others'
-    // work is known less well than what was not: first the newest without such a lack, then any.
+    // work is known less well than what was not: first the newest without such a lack, then with one of them.
     // A file that is no record, or another machine's, is none of ours.
     let here: Vec<(PathBuf, Record)> = records_here(&record.machine)
         .into_iter()
@@ -153,7 +155,7 @@ fn of_this_machine() -> (Record, Vec<String>) {
         .filter(|(other, _)| same(&record.machine, &other.machine))
         .map(|(other, path)| (path, other))
         .collect();
-    let demands = [Demand::SoundAndWhole, Demand::Sound, Demand::Any];
+    let demands = [Demand::SoundAndWhole, Demand::Sound, Demand::Whole, Demand::Any];
     let all = demands.iter().flat_map(|demand| here.iter().map(move |(path, other)| (demand, path, other)));
     for (demand, path, other) in all {
         if missing.is_empty() {
@@ -173,6 +175,7 @@ fn of_this_machine() -> (Record, Vec<String>) {
             let suffices = match demand {
                 Demand::SoundAndWhole => is_sound && is_whole,
                 Demand::Sound => is_sound,
+                Demand::Whole => is_whole,
                 Demand::Any => true,
             };
             if !suffices {
