@@ -56,6 +56,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         None => Job::typed(&scale.command),
     };
     job.ignore_failure = scale.ignore_failure;
+    let cached = recipe.as_ref().and_then(|recipe| recipe.within_caches(&job.values, &found.machine));
     let memory = [measure::sys::memory_available(), found.machine.limits.memory_available_bytes];
     let how = crowd::Options {
         repeats,
@@ -75,6 +76,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     record.measurements = results.measurements;
     record.coverage = results.coverage;
     record.coverage.extend(instead);
+    record.coverage.extend(cached);
     record.coverage.extend(found.coverage);
     record.ended = match (&results.interrupted, &results.failed) {
         (Some(signal), _) => Ended::Interrupted { signal: *signal },

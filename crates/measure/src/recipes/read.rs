@@ -114,6 +114,8 @@ struct RawSetting {
     what: String,
     value: Plain,
     small: Option<Plain>,
+    #[serde(default)]
+    beyond_caches: bool,
 }
 
 /// A setting's value: text, or a number as it is written.
@@ -209,7 +211,8 @@ impl Reader<'_> {
             .into_iter()
             .map(|(name, raw)| {
                 let small = raw.small.map(Plain::text);
-                (name, Setting { what: raw.what, value: raw.value.text(), small })
+                let (what, value, beyond_caches) = (raw.what, raw.value.text(), raw.beyond_caches);
+                (name, Setting { what, value, small, beyond_caches })
             })
             .collect();
         let template = |text: &Spanned<String>| self.template(text, &settings);

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use record::units::{bytes, parse_bytes};
+use record::{Coverage, Machine};
+
 use super::needs::Need;
 use super::score::Score;
 use super::template::{Template, Values};
+use crate::budget;
 
 /// Where a recipe comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +29,8 @@ pub struct Setting {
     pub value: String,
     /// Its value in a quick run; the usual one without.
     pub small: Option<String>,
+    /// Whether it is a working set in bytes, with a unit, that must lie beyond the caches for memory to be measured.
+    pub beyond_caches: bool,
 }
 
 /// A program that runs beside what is measured: a database server, for instance. Its threads share the CPUs of each step.
@@ -101,6 +107,24 @@ impl Recipe {
             values.insert(name.clone(), value.clone());
         }
         Ok(values)
+    }
+
+    /// What a run with these values says of memory where its working set may lie in the caches of `machine`.
+    pub fn within_caches(&self, values: &Values, machine: &Machine) -> Option<Coverage> {
+        let needed = budget::beyond_caches(machine);
+        let caches = machine.last_level_bytes();
+        let settings = self.settings.iter().filter(|(_, setting)| setting.beyond_caches);
+        let mut sizes = settings.filter_map(|(name, _)| Some((name, values.get(name)?)));
+        let (name, value) = sizes.find(|(_, value)| parse_bytes(value).is_ok_and(|size| size < needed))?;
+        let lies = match parse_bytes(value) {
+            _ if caches == 0 => "may lie in caches, whose size is not known".to_owned(),
+            Ok(size) if size <= caches => format!("fits the last-level caches ({})", bytes(caches)),
+            _ => format!("is less than four times the last-level caches ({})", bytes(caches)),
+        };
+        let reason = format!("its {name} of {value} {lies}: this is no rate of memory");
+        let enough = needed.div_ceil(1_000_000).max(1);
+        let remedy = format!("--set {name}={enough}MB");
+        Some(Coverage::degraded(format!("recipe {}", self.name), reason).with_remedy(remedy))
     }
 
     /// Finds the programs that it needs in `folders` and writes their paths into its commands. `Err` with what is missing

@@ -57,6 +57,34 @@ fn settings_are_usual_small_or_the_users() {
 }
 
 #[test]
+fn a_working_set_within_the_caches_is_told() {
+    let recipe = find("likwid-stream", None).unwrap().unwrap();
+    let mut machine = record::Machine::default();
+    machine.caches.push(record::machine::Cache {
+        level: 3,
+        kind: record::machine::CacheKind::Unified,
+        bytes: Some(200 << 20),
+        cpus: [0, 1].into_iter().collect(),
+        ways: None,
+        line: None,
+    });
+    let told = |size: &str, machine: &record::Machine| {
+        let set = [("size".to_owned(), size.to_owned())];
+        recipe.within_caches(&recipe.values(true, &set).unwrap(), machine)
+    };
+    let fits = told("96MB", &machine).unwrap();
+    let (reason, remedy) = (fits.reason.unwrap(), fits.remedy.unwrap());
+    assert!(reason.contains("96MB fits the last-level caches (200 MiB)"), "{reason}");
+    assert_eq!(remedy, "--set size=839MB");
+    assert_eq!(told("839MB", &machine), None);
+    assert!(told("400MB", &machine).unwrap().reason.unwrap().contains("less than four times"));
+    assert_eq!(told("96MB", &record::Machine::default()), None, "64 MiB do where no cache is known");
+    assert!(told("1MB", &record::Machine::default()).unwrap().reason.unwrap().contains("not known"));
+    let other = find("bc-power", None).unwrap().unwrap();
+    assert_eq!(other.within_caches(&other.values(true, &[]).unwrap(), &machine), None);
+}
+
+#[test]
 fn what_is_wrong_with_a_recipe_is_told_with_its_line() {
     let head = "name = \"mine\"\nwhat = \"x\"\n";
     let cases = [
