@@ -166,7 +166,8 @@ fn of_this_machine() -> (Record, Vec<String>) {
         let mut doubted = false;
         missing.retain(|group| {
             let wanted = |m: &&record::Measurement| {
-                group.contains(&m.metric.as_str()) && m.place.word("workload") != Some("command")
+                // What a command does, or a recipe's, is not what the machine is like.
+                group.contains(&m.metric.as_str()) && !m.detail.contains_key("command")
             };
             let (sure, doubtful): (Vec<_>, Vec<_>) =
                 other.measurements.iter().filter(wanted).partition(|m| m.doubt.is_none());
