@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(settings[0].cpus, list("0-1"));
         assert_eq!(settings[0].current_hz, Some((2_599_998_000, 2_600_500_000)));
         assert_eq!(settings[0].driver, None);
-        let guest = Tree::new().file("proc/cpuinfo", &cpuinfo.replace("aperfmperf", "hypervisor"));
+        let guest = Tree::new().file("proc/cpuinfo", cpuinfo.replace("aperfmperf", "hypervisor"));
         assert!(super::settings(&guest.root(), &Policies::default()).is_empty(), "that is the TSC's rate");
         let none = Tree::new();
         assert!(super::settings(&none.root(), &Policies::default()).is_empty());

@@ -110,18 +110,6 @@ impl<V> Default for Entries<V> {
     }
 }
 
-impl<V> std::ops::Index<&str> for Entries<V> {
-    type Output = V;
-
-    /// The value of `name`, which must be there, as with any map.
-    fn index(&self, name: &str) -> &V {
-        match self.get(name) {
-            Some(value) => value,
-            None => panic!("no entry {name:?}"),
-        }
-    }
-}
-
 impl<N: Into<Shared>, V> Extend<(N, V)> for Entries<V> {
     fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, more: I) {
         self.0.extend(more.into_iter().map(|(name, value)| (name.into(), value)));

@@ -44,7 +44,7 @@ fn with_detail(mut record: Record, key: &str, json: &str) -> Record {
     // A record read from JSON is the way in which details get their values.
     let text = text.to_json().replace("\"x\": 0", &format!("\"{key}\": {json}"));
     let read = Record::from_json(text.as_bytes()).unwrap();
-    let value = read.measurements[0].detail[key].clone();
+    let value = read.measurements[0].detail.get(key).unwrap().clone();
     record.measurements[0].detail.insert(key.to_owned(), value);
     record
 }

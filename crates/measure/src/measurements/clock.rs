@@ -282,7 +282,7 @@ mod tests {
         }
         let m = summed(0, "one", "scalar", taken);
         assert_eq!(m.summary.n, 6);
-        assert_eq!(m.detail["pairs_cut_by_interruption"], json!(2));
+        assert_eq!(m.detail.get("pairs_cut_by_interruption").unwrap(), &json!(2));
         assert_eq!(m.marks, [SampleMark { sample: 1, mark: Mark::Switched }]);
     }
 

@@ -240,7 +240,7 @@ mod tests {
         );
         let copy = the(&told, "stream.ns_per_element op=copy cpu=7 node=0");
         assert_eq!(copy.method.as_deref(), Some("lmbench stream"));
-        assert_eq!(copy.detail["array_bytes"].as_u64(), Some(64 << 20));
+        assert_eq!(copy.detail.get("array_bytes").unwrap().as_u64(), Some(64 << 20));
     }
 
     #[test]

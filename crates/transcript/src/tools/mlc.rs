@@ -332,7 +332,7 @@ mod tests {
             0\t  78.6\t 144.1\t\n       1\t 144.7\t  78.5\t\n";
         let told = import(&format!("{part}\n{part}"));
         assert_eq!((told.import.outputs.len(), told.measurements.len()), (2, 8));
-        assert_eq!(told.measurements[0].detail["access"].as_str(), Some("random"));
+        assert_eq!(told.measurements[0].detail.get("access").unwrap().as_str(), Some("random"));
         let told = import("Each iteration took 250.3 core clocks (\t78.2\tns)\n");
         assert_eq!(figures(&told), ["numa.latency: 78.2"]);
     }

@@ -206,7 +206,7 @@ mod tests {
         );
         let copy = the(&told, "memory.bandwidth op=copy bytes_counted=stream threads=2");
         assert_eq!(copy.method.as_deref(), Some("STREAM"));
-        assert_eq!(copy.detail["array_bytes"].as_u64(), Some(80_000_000));
+        assert_eq!(copy.detail.get("array_bytes").unwrap().as_u64(), Some(80_000_000));
         assert_eq!(told.import.outputs[0].version.as_deref(), Some("5.10"));
         assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
     }

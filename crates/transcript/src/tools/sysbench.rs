@@ -406,7 +406,7 @@ mod tests {
             figures(&told),
             ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
         );
-        assert_eq!(told.measurements[0].detail["latency_p95_ms"].as_f64(), Some(0.24));
+        assert_eq!(told.measurements[0].detail.get("latency_p95_ms").unwrap().as_f64(), Some(0.24));
         assert_eq!(told.import.outputs[0].version.as_deref(), Some("1.0.20"));
         assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
     }
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(the(&told, &format!("workload.time {name}")).value(), 83.2642);
         let rate = the(&told, &format!("workload.throughput {name}"));
         assert_eq!(rate.value(), 10000.0 / 83.2642);
-        assert_eq!(rate.detail["latency_avg_ms"].as_f64(), Some(8.33));
+        assert_eq!(rate.detail.get("latency_avg_ms").unwrap().as_f64(), Some(8.33));
         assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
     }
 
@@ -428,7 +428,10 @@ mod tests {
         let name = "workload=sysbench memory --memory-block-size=1KiB --memory-oper=write --memory-scope=global threads=1";
         assert_eq!(figures(&told).len(), 1);
         let rate = the(&told, &format!("workload.throughput {name}"));
-        assert_eq!((rate.value(), rate.detail["work"].as_str()), (6843.84 * 1_048_576.0, Some("B")));
+        assert_eq!(
+            (rate.value(), rate.detail.get("work").unwrap().as_str()),
+            (6843.84 * 1_048_576.0, Some("B"))
+        );
         let told = import(THREADS);
         assert_eq!(figures(&told).len(), 1);
         let rate = the(&told, "workload.throughput workload=sysbench threads threads=1");
@@ -466,7 +469,7 @@ mod tests {
             figures(&told),
             ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
         );
-        assert_eq!(told.measurements[0].detail["latency_p99_ms"].as_f64(), Some(0.24));
+        assert_eq!(told.measurements[0].detail.get("latency_p99_ms").unwrap().as_f64(), Some(0.24));
         assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
     }
 

@@ -26,7 +26,7 @@ fn rates_are_bytes_a_second_by_block_size_and_processes() {
             "workload.throughput workload=openssl speed aes-256-ige bytes=8192 threads=32: 2680422400",
         ]
     );
-    assert_eq!(told.measurements[0].detail["work"].as_str(), Some("B"));
+    assert_eq!(told.measurements[0].detail.get("work").unwrap().as_str(), Some("B"));
     assert_eq!(told.import.outputs[0].version.as_deref(), Some("1.0.2k-fips"));
     assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
 }
@@ -134,7 +134,7 @@ fn one_process_is_known_by_what_it_says_while_it_works() {
         in 3.00s\nversion: 3.0.19\ntype             16 bytes\nsha256          129693.08k\n";
     let told = import(text);
     let rate = the(&told, "workload.throughput workload=openssl speed sha256 bytes=16 threads=1");
-    assert_eq!((rate.doubt.as_deref(), rate.detail["clock"].as_str()), (None, Some("elapsed")));
+    assert_eq!((rate.doubt.as_deref(), rate.detail.get("clock").unwrap().as_str()), (None, Some("elapsed")));
     assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
     let decrypted =
         import("$ openssl speed -decrypt -evp aes-128-cbc\ntype 16 bytes\nAES-128-CBC    1065383.39k\n");
