@@ -26,6 +26,10 @@ const UNMATCHED: f64 = 3.0;
 const BEYOND: f64 = 5.0;
 /// Working sets beyond the caches that take so many times as long as the last plateau are not on it.
 const NOT_ITS_OWN: f64 = 1.5;
+/// An edge that climbs so many times as far as another is what that one is not: the end of the caches.
+const MUCH_STEEPER: f64 = 2.0;
+/// The largest working sets that take so many times as long as the last plateau are what it climbs to.
+const CLIMBS: f64 = 1.05;
 /// Points below which a curve says nothing of levels.
 const LEAST_POINTS: usize = 3;
 
@@ -180,13 +184,15 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     };
     let edges = curve.edges();
     let left: Vec<u64> = curve.plateaus(&edges).iter().filter_map(|plateau| plateau.left_at).collect();
-    let matched = align(&left, caches);
+    let mut matched = align(&left, caches);
+    let ripple = to_its_wall(&edges, &mut matched, caches.len());
     // An edge that belongs to no cache counts only beyond the last one that does: before it, it is a TLB or a port.
     let last_matched = matched.iter().rposition(Option::is_some);
     let (kept, of_cache): (Vec<Edge>, Vec<Option<usize>>) = edges
         .iter()
         .zip(matched)
         .enumerate()
+        .filter(|(i, _)| Some(*i) != ripple)
         .filter(|(i, (_, cache))| cache.is_some() || last_matched.is_none_or(|last| *i > last))
         .map(|(_, (edge, cache))| (*edge, cache))
         .unzip();
@@ -220,6 +226,20 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
         }
     }
     found
+}
+
+/// Gives the last cache to the edge between the cache before it and its own that climbs much more: that is where the memory
+/// begins, and what stood at about the advertised size is a ripple of it, whose index this returns. A virtual machine that
+/// gets a small part of the cache that it is shown has a curve like that.
+fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> Option<usize> {
+    let own = matched.iter().rposition(Option::is_some)?;
+    let last = matched[own].filter(|cache| *cache > 0 && cache + 1 == caches)?;
+    let before = matched.iter().position(|cache| *cache == Some(last - 1))?;
+    let wall = (before + 1..own).max_by(|a, b| edges[*a].rise.total_cmp(&edges[*b].rise))?;
+    (edges[wall].rise > edges[own].rise * MUCH_STEEPER).then(|| {
+        matched.swap(wall, own);
+        own
+    })
 }
 
 /// A cache that holds more than the largest working set measured.
@@ -320,6 +340,13 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     let beyond = curve.from(caches.saturating_mul(2).max(1)).filter(|_| plateau.flat.0 < caches);
     if let (Some((latency, from)), Some((_, largest))) = (beyond, curve.range())
         && latency > plateau.latency * NOT_ITS_OWN
+    {
+        (plateau.latency, plateau.flat) = (latency, (from, largest));
+    }
+    // Of a curve that still climbs, or of few sizes, the largest are memory.
+    if let Some((_, largest)) = curve.range()
+        && let Some((latency, from)) = curve.from(largest / 2)
+        && latency > plateau.latency * CLIMBS
     {
         (plateau.latency, plateau.flat) = (latency, (from, largest));
     }

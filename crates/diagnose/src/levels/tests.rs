@@ -43,6 +43,31 @@ fn caches_that_are_there_are_as_advertised() {
 }
 
 #[test]
+fn a_ripple_of_memory_at_the_advertised_size_is_no_cache() {
+    // A virtual machine that gets 4 MiB of its host's 260, whose neighbours make memory slower in the middle of the run.
+    for ripple in [200 * MIB, 600 * MIB] {
+        let mut record = server(260 * MIB);
+        let curve = [(32 * KIB, 1.7), (MIB, 5.4), (4 * MIB, 35.0), (ripple, 138.0), (u64::MAX, 168.0)];
+        add_curve(&mut record, "2MiB", &steps(&sizes_by(4.0, 4 * KIB, GIB), &curve));
+        let levels = levels(&record);
+        assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"], "{levels:?}");
+        assert_eq!(levels[2].measured_bytes, Some(4 * MIB), "{levels:?}");
+        assert!((levels[2].latency_ns - 35.0).abs() < 0.5 && levels[3].latency_ns > 130.0, "{levels:?}");
+        assert!(levels[2].judgement.contains("gets a part"), "{levels:?}");
+    }
+}
+
+#[test]
+fn memory_is_as_slow_as_the_largest_sets_of_few() {
+    let mut record = server(260 * MIB);
+    let mut quick = steps(&sizes_by(2.0, 4 * KIB, 4 * MIB), &[(32 * KIB, 1.7), (MIB, 5.4), (u64::MAX, 34.0)]);
+    quick.extend([(11 * MIB, 112.0), (45 * MIB, 144.0)]);
+    add_curve(&mut record, "2MiB", &quick);
+    let levels = levels(&record);
+    assert_eq!(levels.last().unwrap().latency_ns, 144.0, "{levels:?}");
+}
+
+#[test]
 fn two_sizes_an_octave_are_enough() {
     let mut record = server(32 * MIB);
     let curve = [(48 * KIB, 1.3), (MIB, 4.5), (30 * MIB, 18.0), (u64::MAX, 85.0)];
