@@ -47,6 +47,8 @@ pub fn read(root: &Root, policies: &Policies) -> Snapshot {
         steal_share: steal_share(&cpu_seconds),
         cpu_seconds,
         own_cpu_seconds: root.text("/proc/self/stat").as_deref().and_then(own_cpu_seconds),
+        // Those that measure know it.
+        own_ready_seconds: None,
         memory_available_bytes: kib("MemAvailable"),
         swap_used_bytes: swap_bytes.zip(kib("SwapFree")).map(|(all, free)| all.saturating_sub(free)),
         swap_bytes,

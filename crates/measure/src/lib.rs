@@ -25,6 +25,7 @@ pub mod orders;
 pub mod pace;
 pub mod pin;
 pub mod placement;
+pub mod ready;
 pub mod recipes;
 mod refusal;
 pub mod repeat;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::pin::Pinned;
+use crate::ready::AtEnd;
 
 /// Time given for threads to start and pin themselves, before the deadline: 3 ms and 60 µs a thread.
 fn lead_time(threads: usize) -> Duration {
@@ -45,6 +46,7 @@ pub fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Opti
                     .name(format!("linespeed/{cpu}"))
                     .stack_size(256 << 10)
                     .spawn_scoped(scope, move || {
+                        let _noted = AtEnd;
                         let pin = Pinned::to(cpu);
                         work(Member { index, cpu, pinned: pin.is_ok(), start })
                     })
@@ -61,6 +63,7 @@ pub fn run_on<T: Send>(cpu: u32, work: impl FnOnce(Member) -> T + Send) -> Optio
         let thread = std::thread::Builder::new()
             .name(format!("linespeed/{cpu}"))
             .spawn_scoped(scope, move || {
+                let _noted = AtEnd;
                 let pin = Pinned::to(cpu);
                 work(Member { index: 0, cpu, pinned: pin.is_ok(), start: Instant::now() })
             })

@@ -94,6 +94,9 @@ pub struct Snapshot {
     /// CPU time that this process and its ended children have used since it began, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_cpu_seconds: Option<f64>,
+    /// Time for which this process's measuring threads have been ready to run and had no CPU, seconds, since it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_ready_seconds: Option<f64>,
     /// Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,

@@ -4,7 +4,7 @@ use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{percent, significant};
 
-use super::{Case, Rule, bandwidth_shared, by_model, cpu_quota, inputs, lines, of_fact, theft};
+use super::{Case, Rule, bandwidth_shared, by_model, cpu_quota, finding, inputs, lines, of_fact, theft};
 use crate::figures::{RESOLUTION, severity, told, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
@@ -12,7 +12,9 @@ use crate::figures::{RESOLUTION, severity, told, verdict};
 ///
 /// Modelled: n CPUs shared fairly by n threads and L others leave the threads n ÷ (n + L) of the time. Others that were
 /// held up by the measuring itself used less than they wanted: where no CPU was idle L is the load average, if it stood
-/// there before and after.
+/// there before and after, without what the measuring was of it. Where the measuring threads' own waiting for a CPU is known
+/// that is the loss, as far as others can have caused it. A command, which may wait for other things, is held up for as long
+/// as it ran, times L ÷ n, at most.
 pub const RULE: Rule = Rule { name: "other-load", resource: None, missing, find };
 
 /// Kinds of CPU time in which somebody works.
@@ -66,11 +68,15 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
         .zip(before.cpu_seconds.get("idle"))
         .map(|(after, before)| after - before);
     let full = idle.is_some_and(|idle| idle < IDLE * busy);
-    let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0]));
+    let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0] - own / seconds));
     // Others that take nothing from a program that never stops wait for what it leaves (nice 19, SCHED_IDLE), or are gone.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
-    let own = is_of_commands(case).then_some((own / seconds).max(0.0));
-    used.is_finite().then_some(Used { used, wanted, own, seconds })
+    let of_commands = is_of_commands(case);
+    // More than others had they did not take: what waits for another thread of ours is none of theirs.
+    let ready = after.own_ready_seconds.filter(|_| !of_commands).map(|ready| ready.min(used * seconds));
+    let waited = ready.filter(|ready| *ready >= 0.0 && own > 0.0).map(|ready| ready / (ready + own));
+    let own = of_commands.then_some((own / seconds).max(0.0));
+    used.is_finite().then_some(Used { used, wanted, own, waited, seconds })
 }
 
 /// Whether nothing but commands was measured, of which nobody knows whether they would never stop.
@@ -93,6 +99,8 @@ struct Used {
     wanted: f64,
     /// CPUs that commands used, where nothing else was measured.
     own: Option<f64>,
+    /// The share of its time for which the measuring waited for a CPU that others had, where that is known.
+    waited: Option<f64>,
     /// How long the run took.
     seconds: f64,
 }
@@ -112,6 +120,7 @@ fn one(case: &Case) -> Option<Finding> {
     let average = before.load.map(|load| load[0]).filter(|load| load.is_finite() && *load >= 0.0);
     let average = average.filter(|_| !give_way(case));
     let Some(used) = used(case) else { return before_it(case, average?, cpus) };
+    let measured = used.waited.is_some();
     let (loss, what, mut seen) = during(used, average, cpus)?;
     if let Some(pressure) = before.pressure.get("cpu") {
         let says = format!("some task waited for a CPU {} of the time before", percent(*pressure));
@@ -127,11 +136,13 @@ fn one(case: &Case) -> Option<Finding> {
         ));
     }
     let is_told = theft::missing(case).is_none() || bandwidth_shared::is_measured(case) || is_elsewhere(case);
+    let severity = if is_told { Severity::Note } else { severity(&loss) };
+    let found = if measured { finding(&RULE, loss, what) } else { by_model(&RULE, loss, what) };
     Some(Finding {
-        severity: if is_told { Severity::Note } else { severity(&loss) },
+        severity,
         evidence: seen,
         remedy: lines(["who: top -b -n1 | head -20", "measure again when it is gone"]),
-        ..by_model(&RULE, loss, what)
+        ..found
     })
 }
 
@@ -163,6 +174,23 @@ fn is_elsewhere(case: &Case) -> bool {
 }
 
 fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
+    if let Some(waited) = used.waited {
+        return (waited >= RESOLUTION).then(|| {
+            let says = significant(used.used);
+            let seen = vec![
+                told(
+                    format!("the measuring threads waited for a CPU {} of their time", percent(waited)),
+                    "conditions.after.own_ready_seconds and .own_cpu_seconds",
+                ),
+                told(
+                    format!("others used {says} of {cpus} CPUs during the run"),
+                    "conditions.after.cpu_seconds and .own_cpu_seconds",
+                ),
+            ];
+            let what = format!("other work used {says} of {cpus} CPUs while this was measured");
+            (verdict(waited, (waited, waited)), what, seen)
+        });
+    }
     let least = used.share(used.used, cpus);
     if least < RESOLUTION {
         return None;
@@ -223,6 +251,24 @@ mod tests {
     }
 
     #[test]
+    fn what_the_measuring_itself_waited_is_the_loss() {
+        let mut record = with(12.0);
+        ran(&mut record, 40.0, 10.0);
+        let after = record.conditions.after.as_mut().unwrap();
+        after.own_ready_seconds = Some(2.5);
+        let finding = &found(&record, RULE)[0];
+        assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9 && finding.measured, "{finding:?}");
+        // It had its CPU all the time, whatever others did on the rest.
+        record.conditions.after.as_mut().unwrap().own_ready_seconds = Some(0.01);
+        assert_eq!(found(&record, RULE), []);
+        // Threads that hand over to each other on one CPU wait for themselves.
+        let mut alone = with(0.0);
+        ran(&mut alone, 10.0, 10.0);
+        alone.conditions.after.as_mut().unwrap().own_ready_seconds = Some(5.0);
+        assert_eq!(found(&alone, RULE), []);
+    }
+
+    #[test]
     fn a_command_that_hardly_ran_lost_no_more_than_it_could() {
         let mut record = machine(2);
         let place = record::Where::new().with("workload", "command");
@@ -249,7 +295,7 @@ mod tests {
             state.cpu_seconds.insert("idle".to_owned(), 1000.0);
         }
         let finding = &found(&record, RULE)[0];
-        assert!((share_of(&finding.loss) - 0.75).abs() < 1e-9, "{finding:?}");
+        assert!((share_of(&finding.loss) - 11.0 / 15.0).abs() < 1e-9, "{finding:?}");
         assert!(finding.what.contains("used 3.00 of 4 CPUs"), "{finding:?}");
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, list};
-use record::{Coverage, CpuList, Ended, Machine, Record, State};
+use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot, State};
 use report::terminal;
 
 use super::quiet::turned;
@@ -98,7 +98,8 @@ fn measure_and_report(
         return Err(Failure::Cannot(why));
     }
 
-    record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
+    let after = machine::snapshot_since(&root, &found.snapshot);
+    record.conditions.after = Some(Snapshot { own_ready_seconds: measure::ready::seconds(), ..after });
     drop(turned);
     record.conditions.before = found.snapshot;
     record.machine = found.machine;

@@ -1,0 +1,53 @@
+//! How long the measuring threads were ready to run and had no CPU: what other work on their CPUs took from them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Of the threads that have ended, ns.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// Takes note of what the calling thread had to wait, when this is dropped at its end.
+#[derive(Debug)]
+pub(crate) struct AtEnd;
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        let ns = std::fs::read_to_string("/proc/thread-self/schedstat").ok().and_then(|text| waited(&text));
+        ENDED.fetch_add(ns.unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+/// Seconds until now, of the first thread and of those that have ended; `None` where the kernel does not tell
+/// (CONFIG_SCHED_INFO). Time that the hypervisor took is none of it.
+pub fn seconds() -> Option<f64> {
+    let first = waited(&std::fs::read_to_string("/proc/self/schedstat").ok()?)?;
+    Some(first.saturating_add(ENDED.load(Ordering::Relaxed)) as f64 / 1e9)
+}
+
+/// The second figure of a schedstat file: ns spent waiting on a run queue (Documentation/scheduler/sched-stats.rst).
+fn waited(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_threads_on_one_cpu_wait_for_each_other() {
+        assert_eq!(waited("12345 678 9\n"), Some(678));
+        assert_eq!(waited("12345"), None);
+        let Some(before) = seconds() else { return };
+        let cpu = crate::sys::current_cpu().unwrap();
+        // Until each has had some CPU time: then one waited while the other ran, however late they were.
+        crate::team::run(&[cpu, cpu], |member| {
+            member.wait();
+            let enough = std::time::Duration::from_millis(30);
+            let busy = || {
+                let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+                text.split_ascii_whitespace().next().unwrap().parse::<u64>().unwrap()
+            };
+            while u128::from(busy()) < enough.as_nanos() {}
+        });
+        assert!(seconds().unwrap() - before > 0.01, "{} {before}", seconds().unwrap());
+    }
+}
