@@ -22,6 +22,8 @@ const ENOUGH_LOOKS: f64 = 20.0;
 const UNSEEN: f64 = 0.1;
 /// A cause that explains less of the time than this is not worth a sentence.
 const WORTH: f64 = 0.1;
+/// A cause that explains less than this does not bound a command.
+const FIRST: f64 = 0.25;
 /// A cause from which a second sentence is told beside the first.
 const SECOND: f64 = 0.2;
 
@@ -200,19 +202,24 @@ pub fn bound(reading: &Reading) -> Option<Bound> {
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
     causes.retain(|cause| cause.share >= WORTH);
-    // What holds a command back from outside makes it look as if it used few CPUs.
-    let order = |cause: &Cause| (cause.is_outside() && cause.share >= SECOND, cause.share);
+    // What holds a command back from outside, or keeps it waiting, makes it look as if it used few CPUs.
+    let order =
+        |cause: &Cause| ((cause.is_outside() || cause.by == "waiting") && cause.share >= SECOND, cause.share);
     causes.order_by(|a, b| {
         let (a, b) = (order(a), order(b));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });
     let compute = core::compute(&facts);
+    // What explains a small part of the time stands beside what the command did in the rest.
+    if causes.first().is_none_or(|first| first.share < FIRST) {
+        causes.insert(0, compute);
+    }
     let mut causes = causes.into_iter();
-    let first = causes.next().unwrap_or(compute);
+    let Some(first) = causes.next() else { return None };
     let mut says = first.says;
     let mut advice = first.advice;
     evidence.extend(first.evidence);
-    if let Some(second) = causes.next().filter(|cause| cause.share >= SECOND) {
+    if let Some(second) = causes.next().filter(|cause| cause.share >= SECOND || cause.is_outside()) {
         says.push_str(&format!(" Besides: {}", second.says));
         advice.extend(second.advice);
         evidence.extend(second.evidence);

@@ -370,7 +370,7 @@ fn wake_up(reading: &Reading) -> Option<Resource> {
         delivered: delivered.value(),
         share: Some(best.value() / delivered.value()),
         meaning: format!(
-            "median of SCHED_OTHER{cpu} as the machine is{tail}, against the best median measured ({policy}, {setting})"
+            "median of SCHED_OTHER{cpu} as the machine is{tail}, against the best median measured there ({policy}, {setting})"
         ),
         doubt: doubt([delivered, best]),
     })

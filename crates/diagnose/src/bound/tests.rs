@@ -85,8 +85,12 @@ fn one_thread_that_waited_for_a_cpu_is_not_told_that_more_of_them_do_not_help() 
     // Others use two of eight.
     let bound = is_bound(&waited("2.88"), "one-thread", &["One thread (bc)", "5.12 CPUs"]);
     assert!(!bound.advice[0].contains("more cores") && bound.advice[0].contains("--cpus"), "{bound:?}");
-    // And all of them.
-    is_bound(&waited("7.95"), "cpu-contention", &["without getting a CPU"]);
+    // And all of them: most of its time it computed, and that it waited is told beside.
+    is_bound(&waited("7.95"), "cpu", &["0.88 of 8 CPUs busy", "without getting a CPU"]);
+    let long = with_thread(command([0.6, 0.0, 0.4, 0.0]), "bc 1234", 0.6);
+    let long = with_detail(long, "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
+    let bound = is_bound(&long, "cpu-contention", &["without getting a CPU"]);
+    assert!(bound.advice[0].contains("quiet --cpus"), "binding keeps nobody away: {bound:?}");
 }
 
 #[test]

@@ -6,6 +6,9 @@ use record::units::{figure, percent, significant};
 use super::{Cause, Facts, detail};
 use crate::figures::told;
 
+/// Binding alone would not keep others away.
+const OWN_CPUS: &str = "give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND";
+
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around("throttled_seconds")?;
     let seconds = facts.around("seconds")?.max(1e-9);
@@ -91,7 +94,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
                  processes or threads ended before they could be looked at.",
                 percent(share)
             ),
-            advice: vec!["see which: perf sched timehist, or give it CPUs of its own: --cpus".to_owned()],
+            advice: vec![format!("see which: perf sched timehist; or {OWN_CPUS}")],
             evidence,
         });
     }
@@ -127,12 +130,9 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let others = used_by_others(facts);
     let own = facts.threads.len() as f64 > facts.cpus && others.is_none_or(|others| others < 0.5);
     let (who, advice) = if own {
-        ("it has more busy threads than CPUs", "start as many threads as there are CPUs")
+        ("it has more busy threads than CPUs", "start as many threads as there are CPUs".to_owned())
     } else {
-        (
-            "other programs, or its own threads, had the CPU",
-            "see who: top; or give it CPUs of its own: --cpus",
-        )
+        ("other programs, or its own threads, had the CPU", format!("see who: top; or {OWN_CPUS}"))
     };
     let mut evidence = Vec::new();
     if let Some(others) = others {
@@ -147,7 +147,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
             figure(runnable, "s"),
             percent(share)
         ),
-        advice: vec![advice.to_owned()],
+        advice: vec![advice],
         evidence,
     })
 }

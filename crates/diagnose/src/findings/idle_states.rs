@@ -41,9 +41,15 @@ fn one(case: &Case) -> Option<Finding> {
         place: cpus_text(&gain.cpus),
         evidence: seen,
         remedy: remedy(case, states),
-        undo: off_before(states),
+        undo: if heeds_disabled(case) { off_before(states) } else { Vec::new() },
         ..finding(&RULE, loss, format!("idle states delay each wake-up by {saved}"))
     })
+}
+
+/// Whether a state that is disabled is not entered: the governor haltpoll polls and halts whatever is
+/// (drivers/cpuidle/governors/haltpoll.c).
+fn heeds_disabled(case: &Case) -> bool {
+    case.record.machine.idle.governor.as_deref() != Some("haltpoll")
 }
 
 fn remedy(case: &Case, states: &[IdleState]) -> Vec<String> {
@@ -53,8 +59,8 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<String> {
     let knob = if guest { "guest-halt" } else { "idle-states" };
     let mut all =
         vec![format!("for a command: sudo linespeed quiet {knob} -- COMMAND"), while_it_runs.to_owned()];
-    // A guest has no states of its own to disable: its halt is the hypervisor's.
-    if !guest || !states.is_empty() {
+    // A guest without states has none of its own to disable: its halt is the hypervisor's.
+    if heeds_disabled(case) && (!guest || !states.is_empty()) {
         all.push(format!("until the next boot: sudo cpupower idle-set -D {}", shallowest_us(states)));
     }
     all
@@ -99,6 +105,11 @@ mod tests {
         record.machine.idle_states.splice(0..0, states);
         // From the first that sleeps on, as it was measured.
         assert!(found(&record, RULE)[0].remedy[2].ends_with("-D 2"));
+        record.machine.idle.governor = Some("haltpoll".to_owned());
+        let heedless = &found(&record, RULE)[0];
+        assert!(heedless.remedy.iter().all(|line| !line.contains("idle-set")), "{heedless:?}");
+        assert_eq!(heedless.undo, [""; 0]);
+        record.machine.idle.governor = None;
         record.machine.idle_states.drain(..2);
         record.machine.idle_states.push(IdleState { disabled: Some(true), ..IdleState::default() });
         assert_eq!(found(&record, RULE)[0].undo, ["sudo cpupower idle-set -E; sudo cpupower idle-set -d 1"]);

@@ -71,7 +71,9 @@ fn gaps(case: &Case) -> Option<Finding> {
     let share = case.of("stolen.share").find(|share| share.place == gap.place)?;
     let longest = figure(gap.summary.max, "ns");
     let (who, remedy) = who(case);
-    let taken = percent(share.value());
+    // Of the whole time that it was watched for, where the record has that: half of the moments had less than the median.
+    let all = share.detail.get("share_of_all").and_then(|all| all.as_f64()).filter(|all| all.is_finite());
+    let taken = percent(all.unwrap_or(share.value()));
     let mut seen = vec![
         evidence(gap, &format!("{} gaps of up to {longest}, in the median", gap.summary.n)),
         told(format!("together {taken} of the CPU's time"), place(share)),

@@ -27,8 +27,13 @@ fn find(case: &Case) -> Vec<Finding> {
 
 fn one(case: &Case) -> Option<Finding> {
     // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
-    let idle = gains(case, "fifo", 0.0).map(|gain| gain.ns.max(0.0));
-    let gain = gains(case, "other", idle.unwrap_or(0.0))?;
+    let idle_of = |on: Option<u64>| {
+        gains_of(case, "fifo", 0.0, on).or_else(|| gains(case, "fifo", 0.0)).map(|gain| gain.ns.max(0.0))
+    };
+    // Of the same CPU: what one has gained says nothing of another.
+    let on = gains(case, "other", 0.0)?.as_is.place.count("cpu");
+    let idle = idle_of(on);
+    let gain = gains_of(case, "other", idle.unwrap_or(0.0), on)?;
     let slack = gain.ns - idle.unwrap_or(0.0);
     let saved = figure(slack, "ns");
     let loss = costs(gain.loss)?;
@@ -119,6 +124,11 @@ pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
 
 /// The wake-up latency of `policy` as-is against tuned, whose latency is taken as `more` ns longer.
 pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: f64) -> Option<Gain<'a>> {
+    gains_of(case, policy, more, None)
+}
+
+/// The same, for one CPU where one is named.
+fn gains_of<'a>(case: &Case<'a>, policy: &str, more: f64, on: Option<u64>) -> Option<Gain<'a>> {
     let tuned: HashMap<_, &Measurement> = case.wakeups(policy, "tuned").map(|m| (thread(m), m)).collect();
     let as_is = case.wakeups(policy, "as-is");
     let pairs: Vec<(&Measurement, &Measurement)> =
@@ -127,6 +137,7 @@ pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: f64) -> Option<Gain
     // What one CPU has gained says nothing of another.
     let mut by_gain: Vec<_> = pairs.into_iter().filter(|pair| gained(pair).is_finite()).collect();
     by_gain.sort_by(|one, other| gained(one).total_cmp(&gained(other)));
+    by_gain.retain(|(as_is, _)| on.is_none() || as_is.place.count("cpu") == on);
     let (as_is, tuned) = *by_gain.get(by_gain.len().checked_sub(1)? / 2)?;
     let loss = loss(&as_is.summary, &longer(&tuned.summary, more), Better::Lower);
     Some(Gain { as_is, tuned, ns: as_is.value() - tuned.value(), loss, cpus })

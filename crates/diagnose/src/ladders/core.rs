@@ -41,12 +41,12 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
     }
     // Where nobody looked at what spinning loops lose, the others' demand tells what a program would.
     if cpus_of(grounds.reading.of("stolen.share")).is_empty()
-        && let Some((_, share, (least, most))) = grounds.found("other-load")
+        && let Some((found, share, (least, most))) = grounds.found("other-load")
     {
         let takes = (clock - taken) * share;
         let interval = Some(((clock - taken) * least, (clock - taken) * most));
         let before = steps.ladder.rungs.len();
-        steps.take("other work on the CPUs", Some("other-load"), takes, interval, false);
+        steps.take("other work on the CPUs", Some("other-load"), takes, interval, found.measured);
         if steps.ladder.rungs.len() > before {
             taken += takes;
             words.push("other work".to_owned());
