@@ -91,7 +91,7 @@ pub struct Snapshot {
     /// CPU time since boot in seconds, over all CPUs: `user`, `nice`, `system`, `idle`, `iowait`, `irq`,
     /// `softirq`, `steal`.
     pub cpu_seconds: BTreeMap<String, f64>,
-    /// CPU time that this process and its ended children have used since it began, seconds.
+    /// CPU time that this process, its ended children and its threads in the kernel have used since it began, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_cpu_seconds: Option<f64>,
     /// Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).

@@ -21,6 +21,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 pub use build::{Built, build};
 pub use headers::Headers;
@@ -51,6 +54,7 @@ pub struct Module {
     folder: PathBuf,
     guardian: Option<Guardian>,
     loaded: bool,
+    spent: Spent,
     /// Held until all is put back.
     _lock: UnixListener,
 }
@@ -84,7 +88,14 @@ impl Module {
             Failure::new(format!("no process can be made that would unload the kernel module: {error}"))
                 .with_remedy("raise the limit of processes (ulimit -u, or pids.max of the cgroup)")
         })?;
-        let mut module = Self { device: None, folder, guardian: Some(guardian), loaded: false, _lock: lock };
+        let mut module = Self {
+            device: None,
+            folder,
+            guardian: Some(guardian),
+            loaded: false,
+            spent: Spent::default(),
+            _lock: lock,
+        };
         let folder = module.folder.clone();
         // Only ours: nobody else may change what is loaded.
         fs::DirBuilder::new()
@@ -118,7 +129,7 @@ impl Module {
     /// What the module says of the request, or of a pass that it ended.
     pub fn ask(&self, request: &Request) -> Result<Answer, Failure> {
         match &self.device {
-            Some(device) => device.ask(request),
+            Some(device) => device.ask(request).inspect(|answer| self.spent.add(answer.thread_ns)),
             None => Err(Failure::new("the kernel module is not loaded")),
         }
     }
@@ -150,15 +161,34 @@ impl Drop for Module {
     }
 }
 
+/// CPU time of the module's threads, which the kernel counts as nobody's.
+#[derive(Clone, Debug, Default)]
+pub struct Spent(Arc<AtomicU64>);
+
+impl Spent {
+    fn add(&self, ns: u64) {
+        self.0.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// All of it so far.
+    pub fn time(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// The layers of kernel mode, and what became of them.
+pub struct Kernel {
+    /// Those that there are. The module is unloaded when the last of them is dropped.
+    pub rows: Vec<Box<dyn Layer>>,
+    /// Those that cannot be had, each with its reason.
+    pub missing: Vec<(LayerName, Failure)>,
+    /// What their threads use, which goes on counting while they run.
+    pub spent: Spent,
+}
+
 /// The layers of kernel mode: placed by the scheduler and bound to `cpu`, each with interrupts and without. Where the
-/// module cannot be had, each of them with the reason. The module is unloaded when the last of them is dropped.
-#[allow(clippy::type_complexity)]
-pub fn layers(
-    source: Source,
-    ticks: Ticks,
-    cpu: u32,
-    stop: &Stop,
-) -> (Vec<Box<dyn Layer>>, Vec<(LayerName, Failure)>) {
+/// module cannot be had, each of them with the reason.
+pub fn layers(source: Source, ticks: Ticks, cpu: u32, stop: &Stop) -> Kernel {
     let places =
         [(Bound::None, true), (Bound::Cpu(cpu), true), (Bound::Cpu(cpu), false), (Bound::None, false)];
     match Module::load(source, stop) {
@@ -167,12 +197,12 @@ pub fn layers(
             let layer = |(bound, interrupts)| -> Box<dyn Layer> {
                 Box::new(KernelLayer::new(&module, ticks, bound, interrupts))
             };
-            (places.map(layer).into(), Vec::new())
+            Kernel { rows: places.map(layer).into(), missing: Vec::new(), spent: module.spent.clone() }
         }
         Err(failure) => {
             let name =
                 |(bound, interrupts)| (LayerName { layer: KERNEL, bound, interrupts }, failure.clone());
-            (Vec::new(), places.map(name).into())
+            Kernel { rows: Vec::new(), missing: places.map(name).into(), spent: Spent::default() }
         }
     }
 }
