@@ -101,14 +101,15 @@ impl Module {
         fs::DirBuilder::new()
             .mode(0o700)
             .create(&folder)
-            .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+            .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
         let file = match (source, headers) {
             (Source::File(file), _) => file.to_owned(),
             (Source::Build, Some(headers)) => {
                 sources::write(&folder)
-                    .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+                    .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
                 let mind = |group| module.guardian.iter().for_each(|guardian| guardian.mind(group));
-                let built = build(&headers, &folder, &path, stop, mind)?;
+                let built = build(&headers, &folder, &path, stop, mind)
+                    .map_err(|failure| with_a_way_out(failure, root, &release, stop))?;
                 // Its number may soon be another process group's.
                 mind(0);
                 built.module
@@ -159,6 +160,23 @@ impl Drop for Module {
             guardian.dismiss();
         }
     }
+}
+
+/// It cannot be built where temporary files lie.
+fn elsewhere(reason: String) -> Failure {
+    Failure::new(reason).with_remedy("TMPDIR=/var/tmp linespeed overhead --kernel")
+}
+
+/// What would help where a build has failed and does not say it itself.
+fn with_a_way_out(failure: Failure, root: &Path, release: &str, stop: &Stop) -> Failure {
+    if failure.remedy.is_some() || stop.signal().is_some() {
+        return failure;
+    }
+    if failure.reason.contains("No space left on device") {
+        return elsewhere(failure.reason);
+    }
+    let install = distribution::headers(root, release);
+    failure.with_remedy(format!("see that what builds modules is whole: {install}"))
 }
 
 /// CPU time of the module's threads, which the kernel counts as nobody's.
@@ -217,6 +235,17 @@ fn release() -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_that_failed_says_what_to_look_at_unless_it_was_ended() {
+        let (root, stop) = (Path::new("/nowhere"), Stop::new());
+        let told = |failure: Failure| with_a_way_out(failure, root, "6.1.0", &stop).remedy;
+        assert!(told(Failure::new("x")).unwrap().contains("the headers of kernel 6.1.0"));
+        assert!(told(Failure::new("/x.s: No space left on device")).unwrap().starts_with("TMPDIR=/var/tmp "));
+        assert_eq!(told(Failure::new("x").with_remedy("y")).as_deref(), Some("y"));
+        stop.ask(2);
+        assert_eq!(with_a_way_out(Failure::new("a signal came"), root, "6.1.0", &stop).remedy, None);
+    }
 
     #[test]
     fn where_no_module_can_be_loaded_there_is_a_reason_and_nothing_is_left() {
