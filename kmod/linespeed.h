@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Told by both sides; a request of another version is refused. */
-#define LINESPEED_VERSION 1
+#define LINESPEED_VERSION 2
 
 /* The thread is bound to a CPU. */
 #define LINESPEED_BOUND 1
@@ -56,6 +56,7 @@ struct linespeed_answer {
 	__u32 clock_offset;	/* their place in a page of 4096 bytes */
 	__u64 load_count;	/* interrupts of the load, and how long they worked, ns */
 	__u64 load_ns;
+	__u64 thread_ns;	/* CPU time of the thread that made the passes, from its begin to its end */
 };
 
 struct linespeed_pass {

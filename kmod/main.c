@@ -131,7 +131,7 @@ static struct miscdevice device = {
 static int __init linespeed_init(void)
 {
 	BUILD_BUG_ON(sizeof(struct linespeed_request) != 56);
-	BUILD_BUG_ON(sizeof(struct linespeed_answer) != 40);
+	BUILD_BUG_ON(sizeof(struct linespeed_answer) != 48);
 	BUILD_BUG_ON(sizeof(struct linespeed_pass) != 96);
 	return misc_register(&device);
 }

@@ -32,6 +32,7 @@ struct run {
 	struct completion done;
 	bool stop;
 	int error;
+	u64 thread_ns;
 };
 
 /* The counter that user mode reads, ordered as there. */
@@ -217,12 +218,15 @@ static int run_thread(struct run *run)
 	thread = kthread_create(work, run, "linespeed");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
+	/* Kept beyond its end, when all of its time has been counted. */
+	get_task_struct(thread);
 	if (run->request->flags & LINESPEED_BOUND) {
 		/* Held, so that the CPU cannot go between the look and the start. */
 		cpus_read_lock();
 		if (!cpu_online(run->request->cpu)) {
 			cpus_read_unlock();
 			kthread_stop(thread);
+			put_task_struct(thread);
 			return -ENODEV;
 		}
 		kthread_bind(thread, run->request->cpu);
@@ -236,6 +240,8 @@ static int run_thread(struct run *run)
 		wait_for_completion(&run->done);
 	}
 	kthread_stop(thread);
+	run->thread_ns = thread->se.sum_exec_runtime;
+	put_task_struct(thread);
 	return run->error;
 }
 
@@ -264,5 +270,6 @@ int linespeed_run(const struct linespeed_request *request, struct linespeed_answ
 	answer->clock_offset = (unsigned long)linespeed_adds_start & 0xfff;
 	answer->load_count = load.count;
 	answer->load_ns = load.worked;
+	answer->thread_ns = run.thread_ns;
 	return error;
 }

@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use crate::guest::{self, Ended, Job, Outcome};
 use crate::options::{Boot, Check, Command, Options, Parts};
 use crate::shape::{Architecture, Shape};
-use crate::{kernel, module, program, shapes};
+use crate::tree::Tree;
+use crate::{headers, kernel, module, program, shapes, tools};
 
 /// Does it; returns the exit code.
 pub fn run(options: &Options) -> Result<u8, Failure> {
@@ -50,18 +51,33 @@ fn kernel_of(shape: &Shape, parts: &Parts) -> Result<PathBuf, Failure> {
     }
 }
 
+/// What comes along into a machine.
+#[derive(Default)]
+struct Along {
+    /// Files for its `/bin`.
+    files: Vec<PathBuf>,
+    /// Files that have places of their own.
+    tree: Tree,
+}
+
+impl Along {
+    fn files(files: impl Into<Vec<PathBuf>>) -> Self {
+        Self { files: files.into(), tree: Tree::default() }
+    }
+}
+
 /// Boots a machine. With `record` linespeed is told to leave its record where the machine brings it back from.
 fn boot_shape(
     shape: &Shape,
     arguments: &[String],
     record: bool,
-    with: &[PathBuf],
+    with: &Along,
     pass_on: bool,
     parts: &Parts,
 ) -> Result<Outcome, Failure> {
     let program = program_of(shape, parts)?;
     let bytes = program::load(&program, shape.architecture)?;
-    let initramfs = program::initramfs(&bytes, with)?;
+    let initramfs = program::initramfs(&bytes, &with.files, &with.tree)?;
     let kernel = kernel_of(shape, parts)?;
     let mut all = Vec::new();
     if record {
@@ -82,7 +98,14 @@ fn boot_shape(
 
 fn boot(boot: &Boot, parts: &Parts) -> Result<u8, Failure> {
     let shape = shapes::find(&boot.shape)?;
-    let outcome = boot_shape(&shape, &boot.arguments, boot.output.is_some(), &boot.with, true, parts)?;
+    let outcome = boot_shape(
+        &shape,
+        &boot.arguments,
+        boot.output.is_some(),
+        &Along::files(boot.with.as_slice()),
+        true,
+        parts,
+    )?;
     if parts.verbose {
         let (boot, whole) = (outcome.boot.as_secs_f64(), outcome.whole.as_secs_f64());
         eprintln!("lab: {}: booted in {boot:.1} s, over after {whole:.1} s", shape.name);
@@ -171,7 +194,7 @@ fn check_kills(shape: &Shape, kills: u32, parts: &Parts) -> Result<Verdicts, Fai
     // The machine's boot has its part of the time, too.
     let seconds = (parts.seconds.unwrap_or(shape.seconds) * 4 / 5).to_string();
     let arguments = [format!("/bin/{KILLER}"), "live".to_owned(), kills.to_string(), seconds, "3".to_owned()];
-    let outcome = boot_shape(shape, &arguments, false, &[killer], false, parts)?;
+    let outcome = boot_shape(shape, &arguments, false, &Along::files([killer]), false, parts)?;
     let printed = String::from_utf8_lossy(&outcome.printed).trim_end().replace('\n', "; ");
     Ok(Verdicts::of_kills(outcome.ended == Ended::Exit(0), &printed))
 }
@@ -197,7 +220,7 @@ fn check_guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let mut arguments = vec![format!("/bin/{GUESTS}"), "both".to_owned()];
     let names = modules.iter().filter_map(|path| path.file_name()?.to_str());
     arguments.extend(names.map(|name| format!("/bin/{name}")));
-    let with = [vec![guests], modules].concat();
+    let with = Along::files([vec![guests], modules].concat());
     let outcome = boot_shape(shape, &arguments, false, &with, false, parts)?;
     let printed = String::from_utf8_lossy(&outcome.printed).trim_end().replace('\n', "; ");
     Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), &printed))
@@ -220,10 +243,39 @@ fn check_module(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     if shape.icount.is_some() {
         arguments.push("exact".to_owned());
     }
-    let outcome = boot_shape(shape, &arguments, false, &[trial, file], false, parts)?;
+    let outcome = boot_shape(shape, &arguments, false, &Along::files([trial, file]), false, parts)?;
     let printed = String::from_utf8_lossy(&outcome.printed).trim_end().to_owned();
     if parts.verbose {
         eprintln!("{printed}");
+    }
+    let last = printed.lines().next_back().unwrap_or("it said nothing");
+    Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), last))
+}
+
+/// Has `linespeed overhead --kernel` build its module in the machine, with this host's compiler and the kernel's headers
+/// there, in good weather and in bad.
+fn check_overhead(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
+    let program = module::program(&program_of(shape, parts)?)?;
+    let kernel = kernel_of(shape, parts)?;
+    let release = module::release(&kernel)?;
+    let mut along = Along::default();
+    tools::gather(&mut along.tree, shape.architecture)?;
+    headers::installed(&mut along.tree, &cache(), shape.architecture, release)?;
+    tools::libraries_of_headers(&mut along.tree, &headers::find(&cache(), shape.architecture, release)?)?;
+    // The kernel is Debian's; what is to be installed is told in its words.
+    along.tree.text("/etc/os-release", "ID=debian\n");
+    along.tree.link("/bin/linespeed", Path::new("/init"))?;
+    // For runs that need not build it once more.
+    let folder = tempfile::tempdir().map_err(|error| Failure::Cannot(format!("a folder: {error}")))?;
+    let file = folder.path().join("linespeed.ko");
+    module::build(&program, shape.architecture, release, &cache(), &file)?;
+    along.files = vec![program, file];
+    let arguments = ["/bin/kernel_module", "command", "/bin/linespeed.ko"].map(str::to_owned);
+    let outcome = boot_shape(shape, &arguments, false, &along, parts.verbose, parts)?;
+    let printed = String::from_utf8_lossy(&outcome.printed).trim_end().to_owned();
+    // How long it takes in an emulator holds nowhere else; it is told, and not judged.
+    if let Some(took) = printed.lines().find(|line| line.starts_with("linespeed overhead")) {
+        eprintln!("lab: {}: {took}", shape.name);
     }
     let last = printed.lines().next_back().unwrap_or("it said nothing");
     Ok(Verdicts::of_trial(outcome.ended == Ended::Exit(0), last))
@@ -239,7 +291,10 @@ fn check_shape(shape: &Shape, records: Option<&Path>, parts: &Parts) -> Result<V
     if shape.check.module {
         return check_module(shape, parts);
     }
-    let outcome = boot_shape(shape, &shape.check.run, true, &[], false, parts)?;
+    if shape.check.overhead {
+        return check_overhead(shape, parts);
+    }
+    let outcome = boot_shape(shape, &shape.check.run, true, &Along::default(), false, parts)?;
     if parts.verbose {
         let (boot, whole) = (outcome.boot.as_secs_f64(), outcome.whole.as_secs_f64());
         eprintln!("lab: {}: booted in {boot:.1} s, over after {whole:.1} s", shape.name);

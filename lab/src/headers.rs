@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::failure::Failure;
 use crate::kernel::output;
 use crate::shape::Architecture;
+use crate::tree::Tree;
 
 /// The ending of a release of the usual kernel for this instruction set, which is Debian's name for it.
 fn ending(architecture: Architecture) -> &'static str {
@@ -70,6 +71,36 @@ pub fn find(cache: &Path, architecture: Architecture, release: &str) -> Result<P
         fetch(&kept, architecture, release)?;
     }
     Ok(folder)
+}
+
+/// The headers of a release as they lie in a system where they are installed, without those of other instruction sets.
+pub fn installed(
+    tree: &mut Tree,
+    cache: &Path,
+    architecture: Architecture,
+    release: &str,
+) -> Result<(), Failure> {
+    let folder = find(cache, architecture, release)?;
+    let kept = cache.join("headers").join(release);
+    let own = match architecture {
+        Architecture::X86_64 => "x86",
+        Architecture::Aarch64 => "arm64",
+    };
+    // /usr/src/linux-headers-…-common/arch/mips
+    let others = |place: &Path| {
+        let of_an_architecture = place.parent().is_some_and(|parent| parent.ends_with("arch"));
+        of_an_architecture && place.components().count() == 6 && !place.ends_with(own)
+    };
+    for part in ["usr/src", "usr/lib", "lib"] {
+        tree.folder(&Path::new("/").join(part), &kept.join(part), &others)?;
+    }
+    // Where it was unpacked stands in it.
+    let makefile = folder.join("Makefile");
+    let text = fs::read_to_string(&makefile)
+        .map_err(|error| Failure::Cannot(format!("{}: {error}", makefile.display())))?;
+    let text = text.replace(&format!("{}/usr/src/", kept.display()), "/usr/src/");
+    tree.text(&format!("/usr/src/linux-headers-{release}/Makefile"), text);
+    Ok(())
 }
 
 /// Fetches and unpacks them into `kept`.
@@ -149,6 +180,29 @@ mod tests {
                       Depends: linux-kbuild-6.12.1:arm64\n    linux-kbuild-6.12.1\n  Depends: gcc-12:arm64\n";
         assert_eq!(needed(listed), ["linux-headers-6.12.1-common", "linux-kbuild-6.12.1"]);
         assert_eq!(needed(""), [""; 0]);
+    }
+
+    #[test]
+    fn in_a_machine_they_lie_where_they_would_be_installed() {
+        let (cache, release) = (tempfile::tempdir().unwrap(), "6.1.0-9-amd64");
+        let kept = cache.path().join("headers").join(release);
+        let own = format!("usr/src/linux-headers-{release}");
+        for (file, text) in [
+            (format!("{own}/Makefile"), format!("include {}/usr/src/common/Makefile\n", kept.display())),
+            ("usr/src/common/arch/x86/Makefile".to_owned(), "of this one".to_owned()),
+            ("usr/src/common/arch/mips/Makefile".to_owned(), "of another one".to_owned()),
+            ("usr/lib/linux-kbuild/scripts/x".to_owned(), String::new()),
+            (format!("lib/modules/{release}/x"), String::new()),
+        ] {
+            fs::create_dir_all(kept.join(&file).parent().unwrap()).unwrap();
+            fs::write(kept.join(&file), text).unwrap();
+        }
+        let (mut tree, mut archive) = (Tree::default(), wire::Archive::new());
+        installed(&mut tree, cache.path(), Architecture::X86_64, release).unwrap();
+        tree.write(&mut archive).unwrap();
+        let text = String::from_utf8(archive.finish()).unwrap();
+        assert!(text.contains("include /usr/src/common/Makefile"), "{text}");
+        assert!(text.contains("of this one") && !text.contains("of another one"), "{text}");
     }
 
     #[test]

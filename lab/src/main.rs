@@ -16,6 +16,8 @@ mod shape;
 mod shapes;
 mod signals;
 mod smbios;
+mod tools;
+mod tree;
 
 use std::process::ExitCode;
 

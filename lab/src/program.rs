@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::failure::Failure;
 use crate::shape::Architecture;
+use crate::tree::Tree;
 
 /// The newest linespeed that cargo built for `architecture` below its target folder, as `./test` builds them.
 pub fn find(target: &Path, architecture: Architecture) -> Result<PathBuf, Failure> {
@@ -79,8 +80,8 @@ fn stripped(path: &Path, architecture: Architecture) -> Option<Vec<u8>> {
     check(&bytes, architecture).is_ok().then_some(bytes)
 }
 
-/// The machine's first file system, with `files` in `/bin`, where its commands are found.
-pub fn initramfs(program: &[u8], files: &[PathBuf]) -> Result<Vec<u8>, Failure> {
+/// The machine's first file system, with `files` in `/bin`, where its commands are found, and a tree of more.
+pub fn initramfs(program: &[u8], files: &[PathBuf], tree: &Tree) -> Result<Vec<u8>, Failure> {
     let too_long = |error: wire::TooLong| Failure::Usage(error.to_string());
     let mut archive = wire::first_file_system(program).map_err(too_long)?;
     for path in files {
@@ -89,6 +90,7 @@ pub fn initramfs(program: &[u8], files: &[PathBuf]) -> Result<Vec<u8>, Failure> 
         let contents = fs::read(path).map_err(|error| fail(&error))?;
         archive.file(&format!("bin/{name}"), 0o755, &contents).map_err(too_long)?;
     }
+    tree.write(&mut archive)?;
     Ok(archive.finish())
 }
 

@@ -126,6 +126,8 @@ pub struct Check {
     pub guests: bool,
     /// Whether linespeed's kernel module is built, loaded and tried out, instead of a run.
     pub module: bool,
+    /// Whether `linespeed overhead --kernel` builds its module in the machine and runs it, instead of a run.
+    pub overhead: bool,
 }
 
 impl Default for Check {
@@ -139,6 +141,7 @@ impl Default for Check {
             kills: None,
             guests: false,
             module: false,
+            overhead: false,
         }
     }
 }

@@ -91,7 +91,7 @@ pub struct Snapshot {
     /// CPU time since boot in seconds, over all CPUs: `user`, `nice`, `system`, `idle`, `iowait`, `irq`,
     /// `softirq`, `steal`.
     pub cpu_seconds: BTreeMap<String, f64>,
-    /// CPU time that this process and its ended children have used since it began, seconds.
+    /// CPU time that this process, its ended children and its threads in the kernel have used since it began, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_cpu_seconds: Option<f64>,
     /// Time for which this process's measuring threads have been ready to run and had no CPU, seconds, since it began.

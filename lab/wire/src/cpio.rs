@@ -5,6 +5,7 @@
 const DIRECTORY: u32 = 0o040_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 const REGULAR: u32 = 0o100_000;
+const LINK: u32 = 0o120_000;
 
 /// The name that ends an archive.
 const TRAILER: &str = "TRAILER!!!";
@@ -53,6 +54,11 @@ impl Archive {
     /// A file.
     pub fn file(&mut self, path: &str, mode: u32, contents: &[u8]) -> Result<(), TooLong> {
         self.entry(path, REGULAR | mode, (0, 0), contents)
+    }
+
+    /// A symbolic link to `target`.
+    pub fn link(&mut self, path: &str, target: &str) -> Result<(), TooLong> {
+        self.entry(path, LINK | 0o777, (0, 0), target.as_bytes())
     }
 
     /// The archive with its end.
@@ -154,6 +160,7 @@ mod tests {
         archive.device("dev/console", 0o600, 5, 1).unwrap();
         archive.file("init", 0o755, b"\x7fELF!").unwrap();
         archive.file("empty", 0o644, b"").unwrap();
+        archive.link("dev/stdout", "/proc/self/fd/1").unwrap();
         archive.finish()
     }
 
@@ -163,11 +170,18 @@ mod tests {
         let told: Vec<(&str, u32)> = entries.iter().map(|entry| (entry.name.as_str(), entry.mode)).collect();
         assert_eq!(
             told,
-            [("dev", 0o040_755), ("dev/console", 0o020_600), ("init", 0o100_755), ("empty", 0o100_644)]
+            [
+                ("dev", 0o040_755),
+                ("dev/console", 0o020_600),
+                ("init", 0o100_755),
+                ("empty", 0o100_644),
+                ("dev/stdout", 0o120_777)
+            ]
         );
         assert_eq!(entries[1].device, (5, 1));
         assert_eq!(entries[2].contents, b"\x7fELF!");
         assert!(entries[3].contents.is_empty());
+        assert_eq!(entries[4].contents, b"/proc/self/fd/1");
     }
 
     #[test]
@@ -193,6 +207,6 @@ mod tests {
         child.stdin.take().unwrap().write_all(&example()).unwrap();
         let listed = child.wait_with_output().unwrap();
         assert!(listed.status.success());
-        assert_eq!(String::from_utf8(listed.stdout).unwrap(), "dev\ndev/console\ninit\nempty\n");
+        assert_eq!(String::from_utf8(listed.stdout).unwrap(), "dev\ndev/console\ninit\nempty\ndev/stdout\n");
     }
 }

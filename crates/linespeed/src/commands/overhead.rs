@@ -6,10 +6,10 @@ use std::time::Instant;
 use machine::Root;
 use measure::context::lead_cpu;
 use measure::layers::full::{self, Parts};
-use measure::layers::module::{self, Source};
+use measure::layers::module::{self, Source, Spent};
 use measure::layers::{self, Effort, Failure as Missing, How, LayerName, PORTIONS, Ticks, User, guest};
 use measure::{Progress, Stop};
-use record::{Coverage, CpuList, Ended, Machine, Record};
+use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot};
 use report::terminal;
 
 use super::new_record;
@@ -40,7 +40,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let effort = overhead.rounds.map_or(Effort::Seconds(seconds), |rounds| Effort::Rounds(rounds as usize));
     let ticks = Ticks::calibrate();
     let (mut layers, mut missing) = user_layers(&found.machine, &cpus, cpu, ticks);
-    let mut kvm = None;
+    let (mut kvm, mut spent) = (None, Spent::default());
     let verbose = |says: &str| {
         if options.out.verbose {
             output::complain(says);
@@ -48,7 +48,9 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     };
     if let Some(source) = source(overhead) {
         verbose("the kernel module is built and loaded");
-        add((&mut layers, &mut missing), module::layers(source, ticks, cpu, stop));
+        let kernel = module::layers(source, ticks, cpu, stop);
+        spent = kernel.spent;
+        add((&mut layers, &mut missing), (kernel.rows, kernel.missing));
     }
     if which != Vm::None && stop.signal().is_none() {
         let hypervisor = found.machine.virtualization.hypervisor.as_deref();
@@ -71,7 +73,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     progress.end();
     progress.finish();
     record.conditions.knobs = turned::knobs(turned.as_ref());
-    record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
+    record.conditions.after = Some(with_threads(machine::snapshot_since(&root, &found.snapshot), &spent));
     drop(turned);
     let mut taken = taken.map_err(Failure::Cannot)?;
     taken.missing.extend(missing);
@@ -152,6 +154,15 @@ fn source(overhead: &Overhead) -> Option<Source<'_>> {
     file.or(overhead.kernel.then_some(Source::Build))
 }
 
+/// The threads of the kernel module are no process's: what they used is counted as this one's own, not as others'.
+fn with_threads(mut after: Snapshot, spent: &Spent) -> Snapshot {
+    if let Some(own) = &mut after.own_cpu_seconds {
+        // A hundredth, as the kernel's own counts have it.
+        *own = ((*own + spent.time().as_secs_f64()) * 100.0).round() / 100.0;
+    }
+    after
+}
+
 /// The whole guest. It is started by this thread, which outlives it: QEMU ends with the thread that started it.
 fn whole(
     kernel: Option<&Path>,
@@ -223,5 +234,17 @@ fn deliver(options: &Options, record: &Record, destination: Option<PathBuf>) -> 
             output::print(&text)?;
             Err(failure)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_thread_of_the_kernel_used_changes_nothing() {
+        let after = Snapshot { own_cpu_seconds: Some(2.5), ..Snapshot::default() };
+        assert_eq!(with_threads(after.clone(), &Spent::default()), after);
+        assert_eq!(with_threads(Snapshot::default(), &Spent::default()).own_cpu_seconds, None);
     }
 }

@@ -11,7 +11,7 @@ const REQUESTS: u32 = 1_500;
 const SECONDS: u64 = 30;
 /// Bytes of a request, and of the answer to one pass.
 const REQUEST: usize = 56;
-const ANSWER: usize = 40 + 96;
+const ANSWER: usize = 48 + 96;
 
 /// The same numbers each time.
 struct Random(u64);

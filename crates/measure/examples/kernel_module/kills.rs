@@ -53,7 +53,7 @@ fn folders() -> usize {
 }
 
 /// Waits until nothing is left; what is there after that.
-fn left() -> Option<String> {
+pub fn left() -> Option<String> {
     let began = Instant::now();
     loop {
         let (loaded, guardians, folders) = (is_loaded(), guardians().len(), folders());

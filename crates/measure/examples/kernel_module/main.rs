@@ -5,12 +5,16 @@
 //! kernel_module trial FILE.ko [exact]                    loads it and tries everything (root, in a virtual machine);
 //!                                                        exact: time there follows instructions, and a known load
 //!                                                        must show as what it is
+//! kernel_module command FILE.ko                          runs linespeed overhead --kernel, in good weather and in bad (root,
+//!                                                        in a virtual machine with headers and a compiler)
 //! kernel_module hold FILE.ko                             loads it and makes passes until it is killed
 //! ```
 
+mod command;
 mod fuzz;
 mod kills;
 mod trial;
+mod weather;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,9 +29,13 @@ fn main() -> ExitCode {
         ["build", headers, file, more @ ..] => built(headers, file, more),
         ["trial", file] => trial::run(Path::new(file), false),
         ["trial", file, "exact"] => trial::run(Path::new(file), true),
+        ["command", file] => command::run(Path::new(file)),
         ["hold", file] => kills::hold(Path::new(file)),
-        _ => Err("arguments: build HEADERS FILE.ko [MAKE-ARGUMENT…] | trial FILE.ko [exact] | hold FILE.ko"
-            .to_owned()),
+        _ => Err(
+            "arguments: build HEADERS FILE.ko [MAKE-ARGUMENT…] | trial FILE.ko [exact] | command FILE.ko | \
+                  hold FILE.ko"
+                .to_owned(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

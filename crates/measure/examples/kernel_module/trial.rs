@@ -18,11 +18,20 @@ const WRONG: [&str; 8] =
     ["BUG:", "WARNING:", "Oops", "soft lockup", "hard LOCKUP", "rcu_sched", "Call Trace", "Unpatched"];
 
 /// Counts what held; the first thing that does not ends the trial.
+#[derive(Default)]
 pub struct Trial {
     held: u32,
 }
 
 impl Trial {
+    /// Everything was tried; the kernel must have nothing to complain of.
+    pub fn end(mut self, of: &str) -> Result<(), String> {
+        let wrong = log();
+        self.hold(wrong.is_none(), "the kernel complains of nothing", || wrong.unwrap_or_default())?;
+        println!("{} things about {of} held", self.held);
+        Ok(())
+    }
+
     /// `what` must hold; `found` says what is there.
     pub fn hold(&mut self, held: bool, what: &str, found: impl FnOnce() -> String) -> Result<(), String> {
         if held {
@@ -64,7 +73,7 @@ fn log() -> Option<String> {
 
 /// Tries everything; with `exact`, where time follows instructions, only whether a known load shows as what it is.
 pub fn run(file: &Path, exact: bool) -> Result<(), String> {
-    let mut trial = Trial { held: 0 };
+    let mut trial = Trial::default();
     let module = Rc::new(load(file)?);
     trial.hold(is_loaded(), "the module is loaded", || "it is not".to_owned())?;
     injected(&module, exact, &mut trial)?;
@@ -81,10 +90,7 @@ pub fn run(file: &Path, exact: bool) -> Result<(), String> {
     if !exact {
         kills::run(file, &mut trial)?;
     }
-    let wrong = log();
-    trial.hold(wrong.is_none(), "the kernel complains of nothing", || wrong.unwrap_or_default())?;
-    println!("{} things about the kernel module held", trial.held);
-    Ok(())
+    trial.end("the kernel module")
 }
 
 /// Whole passes: the right count, by the program's own bytes.

@@ -11,8 +11,11 @@ use super::headers::Headers;
 use crate::Stop;
 use crate::layers::Failure;
 
-/// A build of four small files takes some seconds; a machine that needs longer than this has other troubles.
-const LIMIT: Duration = Duration::from_secs(180);
+/// A build of four small files takes some seconds, in an emulator two minutes; a machine that needs longer than this has other
+/// troubles.
+const LIMIT: Duration = Duration::from_secs(300);
+/// Files that are compiled side by side at most: there are four.
+const MOST_JOBS: usize = 4;
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(20);
 /// What make says, in its folder.
@@ -79,6 +82,11 @@ fn build_within(
         .arg("CONFIG_DEBUG_INFO_BTF_MODULES=")
         .args(&headers.arguments)
         .arg("modules")
+        // Side by side, as far as there are files for it.
+        .arg(format!(
+            "-j{}",
+            std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(MOST_JOBS))
+        ))
         // Nothing that somebody has set for builds of their own, and the compiler's files in our folder.
         .env_clear()
         .envs([("PATH", path), ("LC_ALL", OsStr::new("C")), ("TMPDIR", folder.as_os_str())])
@@ -130,7 +138,7 @@ fn said(words: &Path) -> String {
 /// The line that says what went wrong: the first error, or the last line. Without what a terminal would act on.
 fn complaint(words: &str) -> String {
     let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
-    let wrong = ["error:", "not found", "No such file", "Error ", "cannot", "***"];
+    let wrong = ["error:", "ERROR:", "not found", "No such file", "Error ", "cannot", "***"];
     let line = wrong
         .iter()
         .find_map(|word| lines().find(|line| line.contains(word)))
@@ -166,6 +174,10 @@ mod tests {
         );
         for (recipe, said) in [
             ("@echo 'x.c:1:2: error: y'; echo z; exit 1", "could not be built: x.c:1:2: error: y"),
+            (
+                "@echo 'ERROR: modpost: \"x\" [y.ko] undefined!'; echo 'make: *** [Makefile:9: z] Error 1'; exit 1",
+                "could not be built: ERROR: modpost: \"x\" [y.ko] undefined!",
+            ),
             ("@no-such-program-anywhere", "no-such-program-anywhere: "),
             ("@exit 3", "Error 3"),
             ("@true", "make built no module"),

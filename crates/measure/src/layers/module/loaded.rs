@@ -181,6 +181,10 @@ fn explained(error: &io::Error) -> Failure {
         Some(libc::ETIME) => Failure::new(
             "a single number takes longer than interrupts may be off (2 ms), so the kernel module ended the pass",
         ),
+        Some(libc::EINVAL) => {
+            Failure::new("the kernel module does not know what it was asked: another linespeed has built it")
+                .with_remedy("leave out --kernel-module, so that it is built anew")
+        }
         Some(libc::EINTR) => Failure::new("a signal came while the kernel module ran the routine"),
         _ => Failure::new(format!("the kernel module did not run the routine: {error}")),
     }
@@ -202,6 +206,13 @@ mod tests {
             assert!(failure.remedy.as_ref().unwrap().contains(said), "{failure:?}");
         }
         assert_eq!(refused(&io::Error::from_raw_os_error(libc::ENOMEM), "6.1.0").remedy, None);
+    }
+
+    #[test]
+    fn a_module_of_another_version_is_told_as_one() {
+        let failure = explained(&io::Error::from_raw_os_error(libc::EINVAL));
+        assert!(failure.reason.contains("another linespeed has built it"), "{failure:?}");
+        assert!(failure.remedy.is_some_and(|remedy| remedy.contains("--kernel-module")));
     }
 
     #[test]

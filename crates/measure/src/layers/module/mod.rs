@@ -21,6 +21,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 pub use build::{Built, build};
 pub use headers::Headers;
@@ -51,6 +54,7 @@ pub struct Module {
     folder: PathBuf,
     guardian: Option<Guardian>,
     loaded: bool,
+    spent: Spent,
     /// Held until all is put back.
     _lock: UnixListener,
 }
@@ -84,20 +88,28 @@ impl Module {
             Failure::new(format!("no process can be made that would unload the kernel module: {error}"))
                 .with_remedy("raise the limit of processes (ulimit -u, or pids.max of the cgroup)")
         })?;
-        let mut module = Self { device: None, folder, guardian: Some(guardian), loaded: false, _lock: lock };
+        let mut module = Self {
+            device: None,
+            folder,
+            guardian: Some(guardian),
+            loaded: false,
+            spent: Spent::default(),
+            _lock: lock,
+        };
         let folder = module.folder.clone();
         // Only ours: nobody else may change what is loaded.
         fs::DirBuilder::new()
             .mode(0o700)
             .create(&folder)
-            .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+            .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
         let file = match (source, headers) {
             (Source::File(file), _) => file.to_owned(),
             (Source::Build, Some(headers)) => {
                 sources::write(&folder)
-                    .map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+                    .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
                 let mind = |group| module.guardian.iter().for_each(|guardian| guardian.mind(group));
-                let built = build(&headers, &folder, &path, stop, mind)?;
+                let built = build(&headers, &folder, &path, stop, mind)
+                    .map_err(|failure| with_a_way_out(failure, root, &release, stop))?;
                 // Its number may soon be another process group's.
                 mind(0);
                 built.module
@@ -118,7 +130,7 @@ impl Module {
     /// What the module says of the request, or of a pass that it ended.
     pub fn ask(&self, request: &Request) -> Result<Answer, Failure> {
         match &self.device {
-            Some(device) => device.ask(request),
+            Some(device) => device.ask(request).inspect(|answer| self.spent.add(answer.thread_ns)),
             None => Err(Failure::new("the kernel module is not loaded")),
         }
     }
@@ -150,15 +162,51 @@ impl Drop for Module {
     }
 }
 
+/// It cannot be built where temporary files lie.
+fn elsewhere(reason: String) -> Failure {
+    Failure::new(reason).with_remedy("TMPDIR=/var/tmp linespeed overhead --kernel")
+}
+
+/// What would help where a build has failed and does not say it itself.
+fn with_a_way_out(failure: Failure, root: &Path, release: &str, stop: &Stop) -> Failure {
+    if failure.remedy.is_some() || stop.signal().is_some() {
+        return failure;
+    }
+    if failure.reason.contains("No space left on device") {
+        return elsewhere(failure.reason);
+    }
+    let install = distribution::headers(root, release);
+    failure.with_remedy(format!("see that what builds modules is whole: {install}"))
+}
+
+/// CPU time of the module's threads, which the kernel counts as nobody's.
+#[derive(Clone, Debug, Default)]
+pub struct Spent(Arc<AtomicU64>);
+
+impl Spent {
+    fn add(&self, ns: u64) {
+        self.0.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// All of it so far.
+    pub fn time(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// The layers of kernel mode, and what became of them.
+pub struct Kernel {
+    /// Those that there are. The module is unloaded when the last of them is dropped.
+    pub rows: Vec<Box<dyn Layer>>,
+    /// Those that cannot be had, each with its reason.
+    pub missing: Vec<(LayerName, Failure)>,
+    /// What their threads use, which goes on counting while they run.
+    pub spent: Spent,
+}
+
 /// The layers of kernel mode: placed by the scheduler and bound to `cpu`, each with interrupts and without. Where the
-/// module cannot be had, each of them with the reason. The module is unloaded when the last of them is dropped.
-#[allow(clippy::type_complexity)]
-pub fn layers(
-    source: Source,
-    ticks: Ticks,
-    cpu: u32,
-    stop: &Stop,
-) -> (Vec<Box<dyn Layer>>, Vec<(LayerName, Failure)>) {
+/// module cannot be had, each of them with the reason.
+pub fn layers(source: Source, ticks: Ticks, cpu: u32, stop: &Stop) -> Kernel {
     let places =
         [(Bound::None, true), (Bound::Cpu(cpu), true), (Bound::Cpu(cpu), false), (Bound::None, false)];
     match Module::load(source, stop) {
@@ -167,12 +215,12 @@ pub fn layers(
             let layer = |(bound, interrupts)| -> Box<dyn Layer> {
                 Box::new(KernelLayer::new(&module, ticks, bound, interrupts))
             };
-            (places.map(layer).into(), Vec::new())
+            Kernel { rows: places.map(layer).into(), missing: Vec::new(), spent: module.spent.clone() }
         }
         Err(failure) => {
             let name =
                 |(bound, interrupts)| (LayerName { layer: KERNEL, bound, interrupts }, failure.clone());
-            (Vec::new(), places.map(name).into())
+            Kernel { rows: Vec::new(), missing: places.map(name).into(), spent: Spent::default() }
         }
     }
 }
@@ -187,6 +235,17 @@ fn release() -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_that_failed_says_what_to_look_at_unless_it_was_ended() {
+        let (root, stop) = (Path::new("/nowhere"), Stop::new());
+        let told = |failure: Failure| with_a_way_out(failure, root, "6.1.0", &stop).remedy;
+        assert!(told(Failure::new("x")).unwrap().contains("the headers of kernel 6.1.0"));
+        assert!(told(Failure::new("/x.s: No space left on device")).unwrap().starts_with("TMPDIR=/var/tmp "));
+        assert_eq!(told(Failure::new("x").with_remedy("y")).as_deref(), Some("y"));
+        stop.ask(2);
+        assert_eq!(with_a_way_out(Failure::new("a signal came"), root, "6.1.0", &stop).remedy, None);
+    }
 
     #[test]
     fn where_no_module_can_be_loaded_there_is_a_reason_and_nothing_is_left() {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Told by both sides.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The largest end of a range that the module takes: a number below it has at most 4096 divisions, so that interrupts
 /// are never off for long.
 pub const BELOW_MAX: u64 = 1 << 24;
@@ -15,7 +15,7 @@ pub const CLOCK_MAX: u32 = 8192;
 const BOUND: u32 = 1;
 const INTERRUPTS_OFF: u32 = 2;
 const REQUEST_BYTES: usize = 56;
-const ANSWER_BYTES: usize = 40;
+const ANSWER_BYTES: usize = 48;
 const PASS_BYTES: usize = 96;
 
 /// A load by timer interrupts on one CPU, while passes run: a known cost, for tests.
@@ -129,6 +129,8 @@ pub struct Answer {
     pub load_count: u64,
     /// How long they worked, ns.
     pub load_ns: u64,
+    /// CPU time of the thread that made the passes, ns.
+    pub thread_ns: u64,
     /// The passes.
     pub passes: Vec<Told>,
 }
@@ -163,9 +165,9 @@ impl Answer {
         let _clock_bytes = numbers.word()?;
         let clock_crc = numbers.word()?;
         let _clock_offset = numbers.word()?;
-        let (load_count, load_ns) = (numbers.number()?, numbers.number()?);
+        let (load_count, load_ns, thread_ns) = (numbers.number()?, numbers.number()?, numbers.number()?);
         let passes = (0..passes).map(|_| told(&mut numbers)).collect::<Option<_>>()?;
-        Some(Self { routine_bytes, clock_crc, load_count, load_ns, passes })
+        Some(Self { routine_bytes, clock_crc, load_count, load_ns, thread_ns, passes })
     }
 }
 
@@ -206,7 +208,7 @@ mod tests {
     fn a_request_is_laid_out_as_the_module_reads_it() {
         let bytes = request().bytes();
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!((word(0), word(4)), (1, 3));
+        assert_eq!((word(0), word(4)), (VERSION, 3));
         assert_eq!(u64::from_ne_bytes(bytes[16..24].try_into().unwrap()), 1000);
         let rest: Vec<u32> = (24..REQUEST_BYTES).step_by(4).map(word).collect();
         assert_eq!(rest, [2, 1, 2_000_000, 7, 100_000, 5_000, 3, 0]);
@@ -234,15 +236,15 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_number_by_number() {
-        let mut bytes: Vec<u8> = [1u32, 2, 117, 843, 5, 64].iter().flat_map(|n| n.to_ne_bytes()).collect();
-        bytes.extend([6u64, 7].iter().flat_map(|n| n.to_ne_bytes()));
+        let mut bytes: Vec<u8> = [VERSION, 2, 117, 843, 5, 64].iter().flat_map(|n| n.to_ne_bytes()).collect();
+        bytes.extend([6u64, 7, 8].iter().flat_map(|n| n.to_ne_bytes()));
         for pass in [100u64, 200] {
             bytes.extend((0..7).flat_map(|n| (pass + n).to_ne_bytes()));
             bytes.extend((0..10).flat_map(|n| (pass as u32 + 50 + n).to_ne_bytes()));
         }
         let answer = Answer::read(&bytes, 2).unwrap();
         assert_eq!((answer.routine_bytes, answer.clock_crc), (117, 5));
-        assert_eq!((answer.load_count, answer.load_ns), (6, 7));
+        assert_eq!((answer.load_count, answer.load_ns, answer.thread_ns), (6, 7, 8));
         let pass = &answer.passes[1];
         assert_eq!((pass.primes, pass.longest_off_ns, pass.clock_iterations), (200, 206, 250));
         assert_eq!((pass.cpu_from, pass.preemptions), (254, 258));

@@ -1,0 +1,254 @@
+//! `linespeed overhead --kernel` where something is missing, forbidden or cut off: the other rows come, each missing row
+//! says why and what would help, and nothing is left.
+
+use std::ffi::CString;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use record::Record;
+
+use crate::command::{Ran, Running, nothing_left, others};
+use crate::trial::{Trial, is_loaded};
+
+/// Who is nobody.
+const NOBODY: u32 = 65534;
+/// One pass, of which the record tells; no guests, which say nothing here.
+const BRIEF: [&str; 5] = ["--rounds", "1", "--vm", "none", "--json"];
+/// Where the kernel shows lockdown.
+const SECURITY: &str = "/sys/kernel/security";
+
+/// What is wrong, and what the missing rows must then say.
+struct Weather<'a> {
+    /// What is wrong.
+    name: &'a str,
+    /// Where the module comes from.
+    source: &'a [&'a str],
+    variables: &'a [(&'a str, &'a str)],
+    user: u32,
+    reason: &'a str,
+    remedy: &'a str,
+}
+
+impl Default for Weather<'_> {
+    fn default() -> Self {
+        Self { name: "", source: &["--kernel"], variables: &[], user: 0, reason: "", remedy: "" }
+    }
+}
+
+/// The kernel rows that are missing: which, why, and what would help.
+pub fn told(record: &Record) -> Vec<(String, String, String)> {
+    let of = |c: &record::Coverage| {
+        (c.what.clone(), c.reason.clone().unwrap_or_default(), c.remedy.clone().unwrap_or_default())
+    };
+    record.coverage.iter().filter(|c| c.what.starts_with("overhead (kernel")).map(of).collect()
+}
+
+/// Tries all weathers, those that the machine does not come out of last.
+pub fn run(file: &str, trial: &mut Trial) -> Result<(), String> {
+    missing(trial)?;
+    unfit(trial)?;
+    killed(file, trial)?;
+    forbidden(file, trial)
+}
+
+impl Weather<'_> {
+    fn look(&self, trial: &mut Trial) -> Result<(), String> {
+        let arguments = [self.source, &BRIEF].concat();
+        let ran = Running::start(&arguments, self.variables, self.user)?.end()?;
+        self.judge(&ran, trial)?;
+        nothing_left(self.name, trial)
+    }
+
+    /// The user's rows are there, and each of the kernel's has the reason and the way out.
+    fn judge(&self, ran: &Ran, trial: &mut Trial) -> Result<(), String> {
+        let name = self.name;
+        let said = || format!("{:?}, {}", ran.code, ran.complained);
+        trial.hold(ran.code == Some(0), &format!("{name}: linespeed ends well"), said)?;
+        let record = ran.record()?;
+        let layer =
+            |layer: &str| record.of("layer.time").filter(|m| m.place.word("layer") == Some(layer)).count();
+        let (user, kernel) = (layer("user"), layer("kernel"));
+        trial.hold(user == 3 && kernel == 0, &format!("{name}: the other rows come"), || {
+            format!("{user} of user mode, {kernel} of the kernel")
+        })?;
+        let told = told(&record);
+        for (what, reason, remedy) in &told {
+            let line = !reason.contains('\n') && !remedy.contains('\n');
+            let right =
+                line && reason.contains(self.reason) && remedy.contains(self.remedy) && !remedy.is_empty();
+            trial.hold(right, &format!("{name}: {what} says why, and what would help"), || {
+                format!("{reason} | {remedy}")
+            })?;
+        }
+        trial.hold(told.len() == 4, &format!("{name}: each of the kernel's rows says why"), || {
+            format!("{told:?}")
+        })?;
+        if let Some((_, reason, remedy)) = told.first() {
+            println!("{name}: {reason} → {remedy} [{:.0} s]", ran.took.as_secs_f64());
+        }
+        Ok(())
+    }
+}
+
+/// Takes files away for as long as this lives.
+struct Away(Vec<(String, String)>);
+
+impl Away {
+    fn take(files: &[&str]) -> Result<Self, String> {
+        let mut away = Self(Vec::new());
+        for file in files {
+            let aside = format!("{file}.away");
+            fs::rename(file, &aside).map_err(|error| format!("{file}: {error}"))?;
+            away.0.push(((*file).to_owned(), aside));
+        }
+        Ok(away)
+    }
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        for (file, aside) in &self.0 {
+            let _ = fs::rename(aside, file);
+        }
+    }
+}
+
+/// The running kernel's release.
+fn release() -> Result<String, String> {
+    let text = fs::read_to_string("/proc/sys/kernel/osrelease").map_err(|error| error.to_string())?;
+    Ok(text.trim().to_owned())
+}
+
+/// What the build needs is not there.
+fn missing(trial: &mut Trial) -> Result<(), String> {
+    let release = release()?;
+    let build = format!("/lib/modules/{release}/build");
+    let install = format!("sudo apt install linux-headers-{release} make gcc");
+    let away = Away::take(&[&build])?;
+    let reason = format!("there is no {build}");
+    let (reason, remedy) = (reason.as_str(), install.as_str());
+    Weather { name: "without headers", reason, remedy, ..Weather::default() }.look(trial)?;
+    drop(away);
+    for (tool, package) in [("make", "make"), ("ld", "binutils")] {
+        let away = Away::take(&[&format!("/bin/{tool}")])?;
+        let (name, reason) = (format!("without {tool}"), format!("{tool} is not installed"));
+        let remedy = format!("sudo apt install {package}");
+        Weather { name: &name, reason: &reason, remedy: &remedy, ..Weather::default() }.look(trial)?;
+        drop(away);
+    }
+    let reason = "loading a module needs root";
+    let remedy = "sudo linespeed overhead --kernel";
+    Weather { name: "without root", user: NOBODY, reason, remedy, ..Weather::default() }.look(trial)
+}
+
+/// What is there is of no use.
+fn unfit(trial: &mut Trial) -> Result<(), String> {
+    let compiler = std::process::Command::new("gcc").arg("-print-prog-name=cc1").output();
+    let compiler = compiler.map_err(|error| format!("gcc: {error}"))?.stdout;
+    let away = Away::take(&[String::from_utf8_lossy(&compiler).trim()])?;
+    let (reason, remedy) = ("cc1", "sudo apt install linux-headers-");
+    Weather { name: "with a compiler that fails", reason, remedy, ..Weather::default() }.look(trial)?;
+    drop(away);
+    let small = "/root/small";
+    fs::create_dir_all(small).map_err(|error| format!("{small}: {error}"))?;
+    // Less than the sources need.
+    mount("tmpfs", small, c"size=16k")?;
+    let variables = [("TMPDIR", small)];
+    let (reason, remedy) = ("No space left", "TMPDIR");
+    Weather { name: "without space", variables: &variables, reason, remedy, ..Weather::default() }
+        .look(trial)?;
+    let source = ["--kernel-module", "/etc/os-release"];
+    let (reason, remedy) = ("does not take the module", "leave out --kernel-module");
+    Weather { name: "with a file that is no module", source: &source, reason, remedy, ..Weather::default() }
+        .look(trial)
+}
+
+/// It is ended before it is done.
+fn killed(file: &str, trial: &mut Trial) -> Result<(), String> {
+    let compiles = || others().iter().any(|name| name == "cc1");
+    let mut running = Running::start(&["--kernel", "--json"], &[], 0)?;
+    running.until("the compiler runs", compiles)?;
+    running.signal(libc::SIGKILL);
+    ended(running.end()?, None, "a kill in the middle of the build", trial)?;
+
+    let mut running = Running::start(&["--kernel", "--json"], &[], 0)?;
+    running.until("the compiler runs", compiles)?;
+    running.signal(libc::SIGINT);
+    ended(running.end()?, Some(130), "Ctrl-C in the middle of the build", trial)?;
+
+    let long = ["--kernel-module", file, "--rounds", "1000", "--vm", "none", "--json"];
+    let mut running = Running::start(&long, &[], 0)?;
+    running.until("the module is loaded", is_loaded)?;
+    let (reason, remedy) = ("another linespeed is using the kernel module", "wait until it has ended");
+    let second = Weather { name: "beside another linespeed", reason, remedy, ..Weather::default() };
+    let ran = Running::start(&[second.source, &BRIEF].concat(), &[], 0)?.end()?;
+    second.judge(&ran, trial)?;
+    trial.hold(is_loaded(), "the module is loaded when linespeed is killed", || "it is not".to_owned())?;
+    running.signal(libc::SIGKILL);
+    ended(running.end()?, None, "a kill in the middle of the passes", trial)?;
+
+    let mut running = Running::start(&long, &[], 0)?;
+    running.until("the module is loaded", is_loaded)?;
+    // Its passes have begun then, or will soon.
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal(libc::SIGTERM);
+    let ran = running.end()?;
+    ran.record()?;
+    ended(ran, Some(143), "SIGTERM in the middle of the passes", trial)
+}
+
+/// It has ended with this code, or by a kill, and left nothing.
+fn ended(ran: Ran, code: Option<i32>, how: &str, trial: &mut Trial) -> Result<(), String> {
+    let said = || format!("{:?}, {}", ran.code, ran.complained);
+    trial.hold(ran.code == code, &format!("{how} ends it with {code:?}"), said)?;
+    nothing_left(how, trial)?;
+    println!("{how}: the module is gone, and nothing else is left [{:.0} s]", ran.took.as_secs_f64());
+    Ok(())
+}
+
+/// The kernel takes no modules any more: only a restart changes that.
+fn forbidden(file: &str, trial: &mut Trial) -> Result<(), String> {
+    let source = ["--kernel-module", file];
+    mount("securityfs", SECURITY, c"")?;
+    set(&format!("{SECURITY}/lockdown"), "integrity")?;
+    let (reason, remedy) = ("locked down (integrity)", "lockdown=");
+    Weather { name: "with a kernel that is locked down", reason, remedy, ..Weather::default() }
+        .look(trial)?;
+    unmount(SECURITY)?;
+    // Then only the kernel's refusal tells.
+    let (reason, remedy) = ("does not take the module", "lockdown");
+    Weather {
+        name: "with lockdown that nothing shows",
+        source: &source,
+        reason,
+        remedy,
+        ..Weather::default()
+    }
+    .look(trial)?;
+    set("/proc/sys/kernel/modules_disabled", "1")?;
+    let (reason, remedy) = ("switched off until the next boot", "boot again");
+    Weather { name: "with modules disabled", reason, remedy, ..Weather::default() }.look(trial)
+}
+
+fn set(path: &str, value: &str) -> Result<(), String> {
+    if !Path::new(path).exists() {
+        return Err(format!("{path}: this kernel has none"));
+    }
+    fs::write(path, value).map_err(|error| format!("{path}: {error}"))
+}
+
+fn mount(kind: &str, at: &str, data: &std::ffi::CStr) -> Result<(), String> {
+    let text = |text: &str| CString::new(text).map_err(|error| error.to_string());
+    let (name, place) = (text(kind)?, text(at)?);
+    // SAFETY: strings that outlive the call.
+    let done = unsafe { libc::mount(name.as_ptr(), place.as_ptr(), name.as_ptr(), 0, data.as_ptr().cast()) };
+    if done == 0 { Ok(()) } else { Err(format!("{kind} on {at}: {}", std::io::Error::last_os_error())) }
+}
+
+fn unmount(at: &str) -> Result<(), String> {
+    let place = CString::new(at).map_err(|error| error.to_string())?;
+    // SAFETY: a string that outlives the call.
+    let done = unsafe { libc::umount(place.as_ptr()) };
+    if done == 0 { Ok(()) } else { Err(format!("{at}: {}", std::io::Error::last_os_error())) }
+}

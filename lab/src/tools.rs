@@ -1,0 +1,140 @@
+//! What builds a kernel module, of this host, for a machine: programs, their libraries, the compiler's own parts.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::kernel::output;
+use crate::shape::Architecture;
+use crate::tree::Tree;
+
+/// What the kernel's makefiles call: make, the compiler and its tools, a shell and what its scripts need.
+const TOOLS: [&str; 49] = [
+    "make", "gcc", "as", "ld", "ar", "nm", "objcopy", "objdump", "readelf", "strip", "sh", "awk", "sed",
+    "grep", "find", "xargs", "cmp", "basename", "cat", "chmod", "comm", "cp", "cut", "date", "dirname",
+    "echo", "env", "expr", "false", "head", "ln", "ls", "mkdir", "mktemp", "mv", "printf", "pwd", "readlink",
+    "rm", "sort", "tail", "tee", "test", "touch", "tr", "true", "uname", "uniq", "wc",
+];
+/// Programs of the kernel's own headers that a build of a module runs.
+const OF_HEADERS: [&str; 3] = ["scripts/basic/fixdep", "scripts/mod/modpost", "tools/objtool/objtool"];
+
+/// Puts them into the tree: each program at its own place, as it looks for its parts beside it, with a link in `/bin`.
+pub fn gather(tree: &mut Tree, architecture: Architecture) -> Result<(), Failure> {
+    if architecture.name() != std::env::consts::ARCH {
+        return Err(Failure::Cannot(format!(
+            "the compiler in the machine is this host's own, which runs on {} only",
+            std::env::consts::ARCH
+        )));
+    }
+    let mut programs = BTreeSet::new();
+    for name in TOOLS {
+        let program = on_path(name)?;
+        tree.link(&format!("/bin/{name}"), &program)?;
+        programs.insert(program);
+    }
+    let gcc = on_path("gcc")?;
+    // Distributions' headers call the compiler by the version that the kernel was built with.
+    for name in names_of(&gcc) {
+        tree.link(&format!("/bin/{name}"), &gcc)?;
+    }
+    let asked = |what: &str| {
+        let told = output(Command::new(&gcc).arg(what)).map_err(Failure::Cannot)?;
+        let path = PathBuf::from(told.trim());
+        if path.is_absolute() { Ok(path) } else { Err(Failure::Cannot(format!("gcc {what} tells no path"))) }
+    };
+    // It knows its parts by this path, links in it or not.
+    let compiler = asked("-print-prog-name=cc1")?;
+    programs.insert(compiler);
+    let headers = asked("-print-file-name=include")?;
+    tree.folder(&headers, &headers, &|_| false)?;
+    for program in programs {
+        tree.file(&program, &program)?;
+        libraries(tree, &program)?;
+    }
+    Ok(())
+}
+
+/// The libraries of the programs that came along with a kernel's headers, which lie in `kept`.
+pub fn libraries_of_headers(tree: &mut Tree, kept: &Path) -> Result<(), Failure> {
+    for name in OF_HEADERS {
+        libraries(tree, &kept.join(name))?;
+    }
+    Ok(())
+}
+
+/// A program on the search path, without links.
+fn on_path(name: &str) -> Result<PathBuf, Failure> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file());
+    let found =
+        found.ok_or_else(|| Failure::Cannot(format!("{name} is not installed, which builds modules")))?;
+    fs::canonicalize(&found).map_err(|error| Failure::Cannot(format!("{}: {error}", found.display())))
+}
+
+/// What else a program is called in the folders of the search path, with a version behind its name: `gcc-12`.
+fn names_of(program: &Path) -> BTreeSet<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let entries =
+        std::env::split_paths(&path).filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let named = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let version = name.strip_prefix("gcc-")?;
+        let numbers = version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        (numbers && fs::canonicalize(entry.path()).ok()? == program).then_some(name)
+    });
+    named.collect()
+}
+
+/// Adds the libraries of a program, and its loader.
+fn libraries(tree: &mut Tree, program: &Path) -> Result<(), Failure> {
+    let listed = match output(Command::new("ldd").arg(program)) {
+        Ok(listed) => listed,
+        // A static program has none; ldd calls that a failure.
+        Err(why) if why.contains("not a dynamic executable") => return Ok(()),
+        Err(why) => return Err(Failure::Cannot(why)),
+    };
+    for library in needed(&listed).map_err(|name| {
+        Failure::Cannot(format!("{} needs {name}, which is not installed", program.display()))
+    })? {
+        tree.file(library, library)?;
+    }
+    Ok(())
+}
+
+/// The paths that `ldd` lists; the name of a library that is not there otherwise.
+fn needed(listed: &str) -> Result<Vec<&Path>, &str> {
+    let mut paths = Vec::new();
+    for line in listed.lines().map(str::trim) {
+        let (name, path) = line.split_once(" => ").unwrap_or((line, line));
+        match path.split_whitespace().next() {
+            Some(path) if path.starts_with('/') => paths.push(Path::new(path)),
+            Some("not") => return Err(name),
+            // What the kernel itself maps (linux-vdso) lies nowhere.
+            _ => {}
+        }
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_those_that_lie_somewhere() {
+        let listed = "\tlinux-vdso.so.1 (0x00007ffc)\n\tlibelf.so.1 => /lib/x86_64-linux-gnu/libelf.so.1 (0x00007f)\n\
+                      \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
+        let paths = ["/lib/x86_64-linux-gnu/libelf.so.1", "/lib64/ld-linux-x86-64.so.2"].map(Path::new);
+        assert_eq!(needed(listed).unwrap(), paths);
+        assert_eq!(needed("\tlibelf.so.1 => not found\n"), Err("libelf.so.1"));
+        assert!(needed("\tstatically linked\n").is_ok_and(|paths| paths.is_empty()));
+    }
+
+    #[test]
+    fn a_tool_that_is_not_there_is_named() {
+        let why = on_path("no-such-tool-anywhere").unwrap_err().to_string();
+        assert!(why.contains("no-such-tool-anywhere is not installed"), "{why}");
+    }
+}
