@@ -358,7 +358,9 @@ pub fn noise(record: &Record) -> Vec<String> {
         .max_by(|a, b| a.value().total_cmp(&b.value()));
     let taken = worst.map(|m| {
         let cpu = m.place.count("cpu").map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
-        format!("{}{cpu}'s time was taken from a busy loop", units::percent(m.value()))
+        // Of all the time that it was watched for: bursts are not in the median.
+        let all = m.detail.get("share_of_all").and_then(|all| all.as_f64()).filter(|all| all.is_finite());
+        format!("{}{cpu}'s time was taken from a busy loop", units::percent(all.unwrap_or(m.value())))
     });
     lines.extend(taken);
     let state = record.conditions.after.as_ref().unwrap_or(&record.conditions.before);
