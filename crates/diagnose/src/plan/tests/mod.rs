@@ -1,6 +1,7 @@
 //! Plans for machines of many shapes.
 
 mod published;
+mod unnumbered;
 
 use proptest::prelude::*;
 use record::machine::{Cache, CacheKind, Cpu, Node};
