@@ -3,7 +3,7 @@
 use record::Record;
 use record::plan::{Plan, Purpose};
 
-use super::{Wish, default, many, plan, says};
+use super::{Wish, default, many, pasted, plan, says};
 
 /// What lscpu tells of `nodes` of `cores` cores of two CPUs each.
 fn lists(nodes: u32, cores: u32) -> Record {
@@ -71,4 +71,39 @@ fn one_range_says_nothing_of_siblings() {
     assert!(says(&latency.cautions, "CPUs that it leaves free"), "{latency:?}");
     // All CPUs have all cores, whichever those are.
     assert!(!says(&default(&one).cautions, "cores"), "{:?}", default(&one).cautions);
+}
+
+fn kubernetes(plan: &Plan) -> (String, String) {
+    let paste = plan.pastes.iter().find(|paste| paste.tool == "kubernetes").unwrap();
+    (paste.says.clone(), pasted(plan, "kubernetes").join("\n"))
+}
+
+#[test]
+fn pods_are_as_large_as_the_kubelet_has_room_for() {
+    // Half of each node: all fit beside the kubelet's core.
+    let (text, lines) = kubernetes(&of(&lists(2, 16), 4, 4));
+    assert!(
+        lines.contains("# 4 pods like this one, each with one container") && lines.contains("cpu: \"8\""),
+        "{lines}"
+    );
+    assert!(
+        text.contains("Run 4 threads in each, a core for each thread.") && !text.contains("leaves"),
+        "{text}"
+    );
+    // The whole node: a core is the kubelet's.
+    let (text, lines) = kubernetes(&of(&lists(2, 16), 4, 8));
+    assert!(lines.contains("cpu: \"14\"") && lines.contains("reservedSystemCPUs: \"0,32\""), "{lines}");
+    assert!(lines.contains("# 14 CPUs and not 16: CPUs 0,32 are the kubelet's"), "{lines}");
+    assert!(text.contains("leaves 14 CPUs for each pod where the plan has 16"), "{text}");
+    assert!(text.contains("Run 7 threads in each, a core for each thread."), "{text}");
+    let (text, lines) = kubernetes(&of(&many(2, 16, 1), 2, 8));
+    assert!(
+        lines.contains("cpu: \"8\"") && !text.contains("leaves") && !text.contains("Run "),
+        "{text}\n{lines}"
+    );
+    let (text, lines) = kubernetes(&of(&many(1, 16, 1), 1, 8));
+    assert!(lines.contains("# the pod's one container") && lines.contains("cpu: \"8\""), "{text}\n{lines}");
+    // Siblings that take part are no idle ones.
+    let (text, lines) = kubernetes(&of(&many(2, 16, 2), 2, 24));
+    assert!(lines.contains("cpu: \"24\"") && !text.contains("Run "), "{text}\n{lines}");
 }
