@@ -8,7 +8,7 @@ pub struct Plan {
     /// A record of the machine to plan for, or reference:NAME; - is standard input; without, or with a dot: this machine,
     /// with the newest figures of its records that are not in doubt
     pub record: Option<String>,
-    /// So many processes; without: one a node
+    /// So many processes; without: one a node, or with --threads as many as there is room for
     #[arg(long, value_name = "N")]
     pub processes: Option<u32>,
     /// So many threads in each process; without: as many as its CPUs allow
