@@ -22,7 +22,8 @@ pub struct Plan {
           conflicts_with = "json")]
     pub tool: Option<String>,
     /// Run the command both ways, as planned and unbound, in turn, and say what the layout really gives
-    #[arg(long, conflicts_with_all = ["record", "tool"])]
+    // That it goes with neither a record nor --as is told by the command: clap's usage line would show the record.
+    #[arg(long)]
     pub verify: bool,
     /// Rounds of --verify; an interval needs 6
     #[arg(short, long, value_name = "N", default_value = "10", requires = "verify",
