@@ -6,6 +6,7 @@ use record::machine::Machine;
 use record::{CpuList, InOrder, Record};
 
 use super::costs::Costs;
+use super::numbering::{self, Numbering};
 
 /// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: u32 = 1024;
@@ -67,6 +68,8 @@ pub(super) struct Ground {
     pub without_memory: Vec<u32>,
     /// Most hardware threads of a core.
     pub per_core: u32,
+    /// How it is known which CPUs are one core's.
+    pub numbering: Numbering,
     /// CPUs isolated at boot, which were left out.
     pub isolated: CpuList,
     /// Whether all usable CPUs are isolated ones.
@@ -117,9 +120,10 @@ pub(super) fn survey(record: &Record, costs: &Costs, wanted: Option<&CpuList>) -
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
         *online.entry(on_node.get(&cpu.id).copied().unwrap_or(0)).or_default() += 1;
     }
-    let domain_of = domains(machine, &usable);
-    let core_of: BTreeMap<u32, u32> =
-        machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
+    // By all CPUs, also those that may not be used: they tell how CPUs are numbered.
+    let (core_of, numbering) = numbering::cores(machine, &on_node);
+    ground.numbering = numbering;
+    let domain_of = domains(machine, &usable, &core_of);
     for (node, cpus) in by_node {
         let mut own: BTreeMap<usize, CpuList> = BTreeMap::new();
         for cpu in &cpus {
@@ -200,15 +204,14 @@ fn usable(
 }
 
 /// Which last-level cache each CPU has, by a number; none where no two cores share one.
-fn domains(machine: &Machine, usable: &CpuList) -> BTreeMap<u32, usize> {
-    let cores: BTreeMap<u32, u32> = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
+fn domains(machine: &Machine, usable: &CpuList, core_of: &BTreeMap<u32, u32>) -> BTreeMap<u32, usize> {
     let mut domains = BTreeMap::new();
     let mut shared = false;
     for (number, cache) in machine.data_caches(machine.last_level()).enumerate() {
         let mut first = None;
         for cpu in &cache.cpus.intersection(usable) {
             domains.entry(cpu).or_insert(number);
-            let core = cores.get(&cpu).copied();
+            let core = core_of.get(&cpu).copied();
             shared |= *first.get_or_insert(core) != core;
         }
     }

@@ -58,6 +58,7 @@ pub(super) fn lay_out(ground: &Ground, costs: &Costs, wish: &Wish, siblings: boo
     if !ground.cpus_known && threads.is_none() {
         share_threads(&mut layout.processes);
     }
+    layout.cautions.extend(several_a_node(ground, &layout, wish));
     layout.cautions.extend(uneven(ground, &layout, wish));
     layout.cautions.extend(oversubscribed(&layout, wish));
     Ok(layout)
@@ -218,6 +219,18 @@ fn share_threads(processes: &mut [Process]) {
         let count = sharing.get(&process.nodes).copied().unwrap_or(1);
         process.threads = process.threads.map(|threads| (threads / count).max(1));
     }
+}
+
+/// That a number of threads alone gives as many processes as there is room for: one a node would leave CPUs idle.
+fn several_a_node(ground: &Ground, layout: &Layout, wish: &Wish) -> Option<String> {
+    let (processes, seats) = (layout.processes.len(), ground.seats.len());
+    let threads = wish.threads.filter(|_| wish.processes.is_none() && processes > seats)?;
+    let plural = if threads == 1 { "" } else { "s" };
+    let fewer = if seats == 1 { "one alone" } else { "one a node" };
+    Some(format!(
+        "There is room for {processes} processes of {threads} thread{plural}, and so many are planned; {fewer}: --processes \
+         {seats}."
+    ))
 }
 
 /// That processes get unequal parts, and which numbers would not.

@@ -5,6 +5,7 @@ mod costs;
 mod gains;
 mod ground;
 mod layout;
+mod numbering;
 mod pastes;
 mod siblings;
 pub mod verified;
@@ -17,6 +18,7 @@ use crate::figures::{evidence, middle};
 use crate::reading::Reading;
 use costs::Costs;
 use ground::Ground;
+use numbering::Numbering;
 pub use pastes::TOOLS;
 
 /// What is asked of a plan.
@@ -76,6 +78,7 @@ fn of_reading(reading: &Reading, wish: &Wish) -> Result<Plan, String> {
             format!("A cgroup allows {quota} CPUs' worth of time: more threads than that would only be stopped in turn."),
         );
     }
+    plan.cautions.extend(siblings_not_told(&ground, &layout.processes));
     plan.cautions.extend(layout.cautions);
     plan.processes = layout.processes;
     plan.summary = summary(&plan, &ground, wish);
@@ -284,6 +287,16 @@ fn cautions(record: &Record, ground: &Ground, wish: &Wish, gains: bool) -> Vec<S
         ));
     }
     all
+}
+
+/// That siblings are assumed or unknown, where that matters.
+fn siblings_not_told(ground: &Ground, processes: &[Process]) -> Option<String> {
+    // Whole nodes have all of their cores' CPUs, whichever those are.
+    let whole = !ground.narrowed && processes.iter().all(|process| process.whole_nodes);
+    if whole && ground.numbering == Numbering::Unknown {
+        return None;
+    }
+    ground.numbering.says(ground.cpus().first()?)
 }
 
 /// What is not known, and how to find it out.

@@ -1,5 +1,7 @@
 //! The plan as lines to paste: numactl, taskset, systemd, docker, Kubernetes. Only numbers of the record enter them.
 
+use std::collections::BTreeMap;
+
 use record::CpuList;
 use record::plan::{Paste, Piece, Policy, Process};
 
@@ -145,7 +147,50 @@ fn docker(processes: &[Process]) -> Option<Paste> {
     paste("docker", "One container a process; podman takes the same.", each(processes, line))
 }
 
-/// The kubelet's settings and the pod's resources. Pods are alike, so that the smallest process decides.
+/// What each pod asks for.
+struct Pod {
+    cpus: u32,
+    /// As many as the plan has for the smallest process.
+    wanted: u32,
+    /// Whether it takes a core for each thread, and so the siblings too.
+    siblings_idle: bool,
+}
+
+/// The CPUs of a pod beside the `reserved` ones. Pods are alike, so that the smallest process decides what is wanted and the
+/// fullest node what there is: the kubelet chooses the CPUs itself, and not those that the plan names. `None` where a pod
+/// would get none.
+fn pod(ground: &Ground, processes: &[Process], reserved: &CpuList) -> Option<Pod> {
+    let taken = processes.iter().fold(CpuList::new(), |all, process| all.union(&process.cpus));
+    let cores = || ground.seats.iter().flat_map(|seat| &seat.cores);
+    // A thread on each of its cores, whose siblings nobody uses.
+    let alone = |process: &Process| {
+        let own = || cores().filter(|core| core.iter().any(|cpu| process.cpus.contains(*cpu)));
+        own().any(|core| core.len() > 1)
+            && own().all(|core| core.iter().filter(|cpu| taken.contains(**cpu)).count() == 1)
+    };
+    let siblings_idle = processes.iter().any(alone);
+    let per_core = ground.per_core.max(1);
+    let smallest = processes.iter().map(|process| process.cpus.len() as u32).min()?;
+    // The kubelet gives whole cores.
+    let wanted =
+        if siblings_idle { smallest.checked_mul(per_core)? } else { smallest.next_multiple_of(per_core) };
+    let mut sharing: BTreeMap<&CpuList, u32> = BTreeMap::new();
+    for process in processes {
+        *sharing.entry(&process.nodes).or_default() += 1;
+    }
+    let room = sharing.iter().map(|(nodes, count)| {
+        let seats = ground.seats.iter().filter(|seat| nodes.contains(seat.node));
+        let free = seats
+            .flat_map(|seat| &seat.cores)
+            .filter(|core| !core.iter().any(|cpu| reserved.contains(*cpu)))
+            .map(|core| core.len() as u32);
+        free.sum::<u32>() / *count / per_core * per_core
+    });
+    let cpus = room.min()?.min(wanted);
+    (cpus > 0).then_some(Pod { cpus, wanted, siblings_idle })
+}
+
+/// The kubelet's settings and the pod's resources.
 fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<Paste> {
     if processes.iter().any(everywhere) {
         return None;
@@ -157,29 +202,9 @@ fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<
     if first.is_empty() {
         return None;
     }
-    let threads = processes
-        .iter()
-        .map(|process| {
-            let left = process.cpus.difference(&first).len() as u32;
-            if process.threads.is_some_and(|threads| (threads as usize) < process.cpus.len()) {
-                process.threads.unwrap_or(left)
-            } else {
-                left
-            }
-        })
-        .min()
-        .filter(|threads| *threads > 0)?;
     let singles = processes.iter().all(|process| process.nodes.len() == 1);
     let whole_cores = ground.per_core > 1;
-    // Where only one thread of each core runs, a pod still takes the whole cores.
-    let siblings_idle = processes.iter().any(|process| {
-        let cores = ground.seats.iter().flat_map(|seat| &seat.cores);
-        let used = cores.filter(|core| core.iter().any(|cpu| process.cpus.contains(*cpu)));
-        used.map(Vec::len).sum::<usize>() > process.cpus.len()
-    });
-    let cpus = if siblings_idle { threads.saturating_mul(ground.per_core) } else { threads };
-    let cpus =
-        if whole_cores && !siblings_idle { (cpus / ground.per_core).max(1) * ground.per_core } else { cpus };
+    let Pod { cpus, wanted, siblings_idle } = pod(ground, processes, &first)?;
     let sharing = processes.len().div_ceil(ground.seats.len().max(1)).max(1) as u64;
     let gib =
         ground.seats.iter().filter_map(|seat| seat.bytes).min().map(|bytes| (bytes / 5 * 4 / sharing) >> 30);
@@ -204,8 +229,16 @@ fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<
     } else {
         String::new()
     };
-    let pod = vec![
-        format!("# container of the pod, {} of them", processes.len()),
+    let mut pod = vec![match processes.len() {
+        1 => "# the pod's one container".to_owned(),
+        count => format!("# {count} pods like this one, each with one container"),
+    }];
+    if cpus < wanted {
+        pod.push(format!(
+            "# {cpus} CPUs and not {wanted}: CPUs {first} are the kubelet's, and pods are alike"
+        ));
+    }
+    pod.extend([
         "resources:".to_owned(),
         "  requests:".to_owned(),
         format!("    cpu: \"{cpus}\""),
@@ -213,9 +246,15 @@ fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<
         "  limits:".to_owned(),
         format!("    cpu: \"{cpus}\""),
         format!("    memory: {memory}"),
-    ];
-    let idle = if siblings_idle {
-        format!(" Run {threads} threads in each, a core for each thread.")
+    ]);
+    let threads = match (siblings_idle, cpus / ground.per_core.max(1)) {
+        (true, 1) => " Run 1 thread in each, which has its core alone.".to_owned(),
+        (true, cores) => format!(" Run {cores} threads in each, a core for each thread."),
+        (false, _) if cpus < wanted => format!(" Run {cpus} threads in each."),
+        (false, _) => String::new(),
+    };
+    let fewer = if cpus < wanted {
+        format!(" That leaves {cpus} CPUs for each pod where the plan has {wanted}, since pods are alike.")
     } else {
         String::new()
     };
@@ -224,7 +263,7 @@ fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<
         &format!(
             "Whole CPUs, the same for requests and limits, make a Guaranteed pod with CPUs of its own on one node; its memory is \
              taken there by first touch (memoryManagerPolicy: Static binds it, and needs reservedMemory). The kubelet keeps \
-             {first} for itself.{idle}{newer} To change its policy: drain the node, stop the kubelet, delete \
+             {first} for itself.{fewer}{threads}{newer} To change its policy: drain the node, stop the kubelet, delete \
              /var/lib/kubelet/cpu_manager_state, start it."
         ),
         vec![Piece { process: None, lines: kubelet }, Piece { process: None, lines: pod }],

@@ -8,8 +8,10 @@ use record::units::{percent, significant};
 const LEAST_ROUNDS: usize = 6;
 /// Where less than this share could have been resolved, nothing was: the runs differ too much.
 const TOO_NOISY: f64 = 0.25;
-/// What a further run should be able to resolve, for the number of rounds that would do.
+/// With so small a difference left to either side a further run has told that there is none.
 const WORTH: f64 = 0.05;
+/// Rounds beyond this nobody can ask for (-r).
+const MOST_ROUNDS: usize = 10_000;
 
 /// Times that runs can have, seconds.
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
@@ -42,7 +44,6 @@ fn verdict(logs: &[f64]) -> (Verdict, bool) {
         return (Verdict::TooNoisy { rounds_needed: Some(needed) }, false);
     };
     let middle = median_of_sorted(logs);
-    let share = |log: f64| 1.0 - (-log).exp();
     if low > 0.0 {
         return (Verdict::Costs { share: share(middle), interval: (share(low), share(high)) }, false);
     }
@@ -53,10 +54,41 @@ fn verdict(logs: &[f64]) -> (Verdict, bool) {
     if smaller_than <= TOO_NOISY {
         return (Verdict::NotResolved { smaller_than }, false);
     }
-    // The interval narrows with the root of the number of rounds.
-    let times = (smaller_than / WORTH).powi(2).min(1000.0);
-    let more = (logs.len() as f64 * (times - 1.0)).ceil();
-    (Verdict::TooNoisy { rounds_needed: Some(more as u64) }, false)
+    (Verdict::TooNoisy { rounds_needed: more_rounds(logs) }, false)
+}
+
+/// The share of time that goes with a ratio's logarithm.
+fn share(log: f64) -> f64 {
+    1.0 - (-log).exp()
+}
+
+/// About how many more rounds would tell: the fewest whose interval leaves out "no difference", or leaves hardly any, were they
+/// to scatter as these did. The root of the number of rounds says too much: of six rounds the interval goes from the
+/// least to the most, and a single one that is far off counts no longer once there are a few more. `None` where no number
+/// that can be asked for would do.
+fn more_rounds(logs: &[f64]) -> Option<u64> {
+    let mut rounds = logs.len();
+    while rounds < MOST_ROUNDS {
+        rounds = (rounds + (rounds / 16).max(1)).min(MOST_ROUNDS);
+        let (low, high) = median_interval(&stretched(logs, rounds))?;
+        if low > 0.0 || high < 0.0 || share(high).max(share(-low)) <= WORTH {
+            return Some((rounds - logs.len()) as u64);
+        }
+    }
+    None
+}
+
+/// So many values, ascending, that are distributed as `sorted` ones, straight lines between them.
+fn stretched(sorted: &[f64], count: usize) -> Vec<f64> {
+    let last = sorted.len().saturating_sub(1);
+    let at = |index: usize| sorted.get(index.min(last)).copied().unwrap_or(0.0);
+    (0..count)
+        .map(|index| {
+            let place = ((index as f64 + 0.5) / count as f64 * sorted.len() as f64 - 0.5).max(0.0);
+            let below = place.floor();
+            at(below as usize) + (place - below) * (at(below as usize + 1) - at(below as usize))
+        })
+        .collect()
 }
 
 fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> String {
@@ -110,10 +142,29 @@ fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> String {
             logs.len(),
             rounds_needed.unwrap_or_default()
         ),
-        Verdict::TooNoisy { rounds_needed } => format!(
-            "Too noisy to tell: rounds differ too much; about {} more would do.",
-            rounds_needed.unwrap_or_default()
-        ),
+        Verdict::TooNoisy { rounds_needed } => {
+            let middle = median_of_sorted(logs);
+            let (low, high) = median_interval(logs).unwrap_or((middle, middle));
+            let way_out = match rounds_needed {
+                Some(more) => {
+                    let all = logs.len() as u64 + more;
+                    format!(
+                        "If further rounds scatter alike, about {more} more (-r {all}) tell a difference, or that it is \
+                         smaller than {}.",
+                        percent(WORTH)
+                    )
+                }
+                None => "Rounds that scatter so tell nothing, however many they are.".to_owned(),
+            };
+            format!(
+                "Too noisy to tell: as planned it did {} times the work in the same time, but by {} rounds that is anything \
+                 from {} to {}. {way_out}",
+                times(middle),
+                logs.len(),
+                times(low),
+                times(high)
+            )
+        }
         Verdict::NotMeasurable { reason } => format!("Not measurable: {reason}."),
     }
 }
@@ -182,6 +233,29 @@ mod tests {
         assert_eq!(few.verdict, Some(Verdict::TooNoisy { rounds_needed: Some(3) }));
         let wild = judged(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0], &[2.0, 1.0, 2.0, 1.0, 2.0, 1.0], None);
         assert!(wild.says.starts_with("Too noisy to tell"), "{}", wild.says);
+        assert!(wild.says.ends_with("however many they are."), "{}", wild.says);
+    }
+
+    #[test]
+    fn one_round_far_off_asks_for_few_more() {
+        // Runs in a row are alike but for one: the interval of six goes from the least to the most.
+        let planned = [0.505, 0.51, 0.50, 0.505, 0.50, 0.505];
+        let unbound = [0.388, 0.39, 0.385, 0.39, 0.74, 0.388];
+        let verified = judged(&planned, &unbound, None);
+        assert!(verified.noise.is_some_and(|noise| noise < 0.05), "{:?}", verified.noise);
+        let Some(Verdict::TooNoisy { rounds_needed: Some(more) }) = verified.verdict else {
+            panic!("{verified:?}")
+        };
+        assert!((1..=20).contains(&more), "{more}");
+        assert!(verified.says.contains("0.769 times the work"), "{}", verified.says);
+        assert!(verified.says.contains("from 0.765 to 1.48"), "{}", verified.says);
+        assert!(
+            verified.says.contains(&format!("about {more} more (-r {}) tell a difference", 6 + more)),
+            "{verified:?}"
+        );
+        // As many as that, scattered alike, do tell.
+        let logs: Vec<f64> = stretched(&[-0.27, -0.265, -0.264, -0.263, -0.26, 0.39], 6 + more as usize);
+        assert!(matches!(super::verdict(&logs), (Verdict::Costs { .. }, true)), "{logs:?}");
     }
 
     proptest! {

@@ -8,7 +8,7 @@ pub struct Plan {
     /// A record of the machine to plan for, or reference:NAME; - is standard input; without, or with a dot: this machine,
     /// with the newest figures of its records that are not in doubt
     pub record: Option<String>,
-    /// So many processes; without: one a node
+    /// So many processes; without: one a node, or with --threads as many as there is room for
     #[arg(long, value_name = "N")]
     pub processes: Option<u32>,
     /// So many threads in each process; without: as many as its CPUs allow
@@ -22,7 +22,8 @@ pub struct Plan {
           conflicts_with = "json")]
     pub tool: Option<String>,
     /// Run the command both ways, as planned and unbound, in turn, and say what the layout really gives
-    #[arg(long, conflicts_with_all = ["record", "tool"])]
+    // That it goes with neither a record nor --as is told by the command: clap's usage line would show the record.
+    #[arg(long)]
     pub verify: bool,
     /// Rounds of --verify; an interval needs 6
     #[arg(short, long, value_name = "N", default_value = "10", requires = "verify",

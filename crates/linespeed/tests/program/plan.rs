@@ -252,6 +252,10 @@ fn what_cannot_be_planned_is_said_in_a_line() {
     ran(["plan", "--cpus", "65000"]).fails(2, &["--cpus 65000", "usable are"]);
     ran(["plan", "--", "ls"]).fails(2, &["--verify -- ls"]);
     ran(["plan", "--verify"]).fails(2, &["nothing to run", "-- COMMAND"]);
+    let two = ran(["plan", "--verify", empty, "--", "true"]);
+    two.fails(2, &["--verify runs the command on this machine", "leave", "empty.json out"]);
+    let two = ran(["plan", "--verify", "--as", "numactl", "--", "true"]);
+    two.fails(2, &["--verify", "--as", "leave one of them out"]);
     ran(["plan", "--quick"]).fails(2, &["--quick means nothing to linespeed plan"]);
     ran(["plan", "--verify", "--timeout", "0s", "--", "true"]).fails(2, &["--timeout 0s"]);
     ran(["plan", "--verify", "--", "no-such-program-here"]).fails(127, &["command not found"]);

@@ -60,15 +60,22 @@ fn gain(gain: &Gain) -> String {
 /// What running a command both ways gave, a sentence a line.
 pub fn verification(verified: &Verification) -> Vec<String> {
     let mut lines = vec![verified.says.clone(), verified.how.clone()];
-    let median = |values: &[f64]| figure(record::Summary::of(values).median, "s");
+    let times = |values: &[f64]| {
+        let all = record::Summary::of(values);
+        let seconds = |value: f64| figure(value, "s");
+        format!("{} ({} to {})", seconds(all.median), seconds(all.min), seconds(all.max))
+    };
     if !verified.planned.is_empty() {
         let noise = verified.noise.map_or(String::new(), |noise| {
-            format!("; two runs of one kind in a row differ by {}", percent(noise))
+            format!(
+                "; of two runs of one kind, one right after the other, half differ by less than {}",
+                percent(noise)
+            )
         });
         lines.push(format!(
-            "As planned {}, unbound {}, the medians of {} rounds{noise}.",
-            median(&verified.planned),
-            median(&verified.unbound),
+            "As planned {}, unbound {}: the medians of {} rounds, with the least and the most{noise}.",
+            times(&verified.planned),
+            times(&verified.unbound),
             verified.planned.len()
         ));
         for (mark, count) in &verified.marks {

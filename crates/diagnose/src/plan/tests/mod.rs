@@ -1,6 +1,7 @@
 //! Plans for machines of many shapes.
 
 mod published;
+mod unnumbered;
 
 use proptest::prelude::*;
 use record::machine::{Cache, CacheKind, Cpu, Node};
@@ -299,7 +300,12 @@ fn threads_decide_the_processes() {
     let threads =
         |threads| super::plan(&record, &Wish { threads: Some(threads), ..Wish::default() }).unwrap();
     assert_eq!(threads(4).processes.len(), 8);
-    assert_eq!(threads(8).processes.len(), 4);
+    let cautions = threads(4).cautions;
+    assert!(
+        says(&cautions, "room for 8 processes of 4 threads") && says(&cautions, "--processes 4."),
+        "{cautions:?}"
+    );
+    assert_eq!((threads(8).processes.len(), threads(8).cautions.len()), (4, 0));
     // More than a node has: over two.
     let wide = threads(16);
     assert_eq!(wide.processes.iter().map(|p| p.nodes.to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);

@@ -43,6 +43,19 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
             "--quiet-machine is for --verify: without it linespeed plan measures nothing".to_owned(),
         ));
     }
+    // A dot is this machine.
+    if let (true, Some(record)) = (plan.verify, plan.record.as_deref().filter(|record| *record != ".")) {
+        let record = crate::failure::shown(Path::new(record));
+        return Err(Failure::Usage(format!(
+            "--verify runs the command on this machine, so it takes no record: leave {record} out, or --verify and the command"
+        )));
+    }
+    if plan.verify && plan.tool.is_some() {
+        return Err(Failure::Usage(
+            "--verify prints what the layout gave and --as only lines to paste: leave one of them out"
+                .to_owned(),
+        ));
+    }
     if plan.verify && plan.command.is_empty() {
         return Err(Failure::Usage(
             "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)".to_owned(),
