@@ -1,5 +1,7 @@
 //! `linespeed overhead`: one routine in each layer of the machine, in turn, and what the steps between them cost.
 
+mod named;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -12,12 +14,18 @@ use measure::{Progress, Stop};
 use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot};
 use report::terminal;
 
-use super::new_record;
 use super::quiet::turned;
+use super::{new_record, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Options, Overhead, Vm};
 use crate::progress::Shown;
 use crate::{files, output, signals};
+
+/// What `measure::layers::module` says where a kernel takes no modules.
+const NO_MODULES: (&str, &str) = (
+    "this kernel takes no modules (there is no /proc/modules)",
+    "boot a kernel with loadable modules (CONFIG_MODULES)",
+);
 
 /// Seconds that it all may take, by depth; a slow CPU makes the fewest passes that say something all the same.
 const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
@@ -30,6 +38,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     // Wrong usage is said before anything is turned.
     let cpus = usable(options)?;
     let which = overhead.guests()?;
+    named::check(overhead)?;
     let found = machine::inspect(&root);
     let cpu = chosen(overhead, &found.machine, &cpus)?;
     let turned = turned::for_measuring(options)?;
@@ -87,7 +96,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         }
     }
     record.coverage = layers::coverage(&taken);
-    record.coverage.extend(unasked(overhead));
+    record.coverage.extend(unasked(&root, overhead));
     record.coverage.extend(found.coverage);
     if let Some(signal) = taken.interrupted {
         record.ended = Ended::Interrupted { signal };
@@ -177,8 +186,12 @@ fn whole(
 }
 
 /// What kernel rows would need, where they were not asked for.
-fn unasked(overhead: &Overhead) -> Option<Coverage> {
+fn unasked(root: &Root, overhead: &Overhead) -> Option<Coverage> {
     source(overhead).is_none().then(|| {
+        if !root.exists("/proc/modules") {
+            // Who asks would be told no more; these are the words that he would be told.
+            return Coverage::skipped("overhead (kernel)", NO_MODULES.0).with_remedy(NO_MODULES.1);
+        }
         let why = "not asked for: a kernel thread needs --kernel, which loads a kernel module, and root";
         Coverage::skipped("overhead (kernel)", why).with_remedy("sudo linespeed overhead --kernel")
     })
@@ -218,18 +231,21 @@ fn nothing(missing: &[(LayerName, Missing)]) -> String {
 /// Writes the record and prints the table.
 fn deliver(options: &Options, record: &Record, destination: Option<PathBuf>) -> Result<(), Failure> {
     let json = record.to_json();
-    let Some(destination) = destination else { return output::print(&json) };
     let mut text = String::new();
-    if !options.out.quiet_output {
+    if to_standard_output(options) {
+        text.push_str(&json);
+    } else if !options.out.quiet_output {
         text = terminal::overhead(record, &output::style(&options.out));
     }
+    let Some(destination) = destination else { return output::print(&text) };
     // What was measured is shown even when it could not be stored.
     match files::write_or_rescue(&destination, options.out.output.is_some(), &json) {
-        Ok(path) if !text.is_empty() => {
-            text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&path)));
+        Ok(path) => {
+            if !text.is_empty() && !to_standard_output(options) {
+                text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&path)));
+            }
             output::print(&text)
         }
-        Ok(_) => Ok(()),
         Err(failure) => {
             output::print(&text)?;
             Err(failure)

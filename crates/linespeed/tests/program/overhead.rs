@@ -80,18 +80,26 @@ fn told<'a>(record: &'a Record, layer: &str) -> Vec<(&'a str, &'a str)> {
 fn kernel_rows_are_timed_when_asked_for_or_say_what_they_need() {
     let record = measured(brief(&["--json", "--vm", "none"])).succeeds().record();
     let unasked = told(&record, "kernel");
-    assert!(unasked.len() == 1 && unasked[0].0.contains("--kernel") && unasked[0].0.contains("root"));
-    assert_eq!(unasked[0].1, "sudo linespeed overhead --kernel");
     assert!(told(&record, "guest").is_empty(), "nobody asked for guests: {:?}", record.coverage);
-    // A file that is none: it is never loaded, whatever the machine.
-    let file = ["--json", "--vm", "none", "--kernel-module", "/nowhere/linespeed.ko"];
-    let record = measured(brief(&file)).succeeds().record();
-    let refused = told(&record, "kernel");
+    // The first bytes of a module, and nothing more: it is never loaded, whatever the machine.
+    let folder = folder();
+    let file = folder.path().join("linespeed.ko");
+    std::fs::write(&file, [&b"\x7fELF\x02\x01\x01"[..], &[0; 9], &1u16.to_ne_bytes()].concat()).unwrap();
+    let words = ["--json", "--vm", "none", "--kernel-module", file.to_str().unwrap()];
+    let asked = measured(brief(&words)).succeeds().record();
+    let refused = told(&asked, "kernel");
     assert_eq!(refused.len(), 4, "{refused:?}");
     assert!(
         refused.iter().all(|why| *why == refused[0] && !why.0.is_empty() && !why.0.contains("not asked"))
     );
     let modules = std::path::Path::new("/proc/modules").exists();
+    if modules {
+        assert!(unasked.len() == 1 && unasked[0].0.contains("--kernel") && unasked[0].0.contains("root"));
+        assert_eq!(unasked[0].1, "sudo linespeed overhead --kernel");
+    } else {
+        // Nobody is sent to ask for what would be refused, and both say the same.
+        assert_eq!(unasked, refused[..1]);
+    }
     assert!(modules || refused[0].0.contains("takes no modules"), "{refused:?}");
     if !modules {
         let text = measured(brief(&["--vm", "none", "--kernel"])).succeeds().stdout;
@@ -109,11 +117,6 @@ fn a_whole_guest_that_cannot_be_had_says_what_is_missing() {
             "an emulated program is not what a guest could boot",
         );
     }
-    let no_file = ["--json", "--vm", "full", "--vm-kernel", "/nowhere/vmlinuz"];
-    let record = measured(brief(&no_file)).succeeds().record();
-    let why = told(&record, "guest OS user");
-    assert!(why.len() == 1 && why[0].0.contains("/nowhere/vmlinuz"), "{why:?}");
-    assert!(why[0].1.contains("--vm-kernel"), "{why:?}");
     // Any file will do: without QEMU nobody boots it. A kernel's name alone asks for the guest.
     let mut command = brief(&["--json", "--vm-kernel", "/proc/self/exe"]);
     command.env("PATH", "");
@@ -123,6 +126,25 @@ fn a_whole_guest_that_cannot_be_had_says_what_is_missing() {
     assert!(why[0].1.contains("apt install qemu-system-"), "{why:?}");
     run(brief(&["--vm", "raw", "--vm-kernel", "/x"])).fails(2, &["--vm-kernel", "--vm full"]);
     ran(["overhead", "--vm", "qemu"]).misused(&["--vm", "full"]);
+}
+
+#[test]
+fn a_named_file_that_is_none_is_told_before_anything_is_measured() {
+    for flag in ["--vm-kernel", "--kernel-module"] {
+        run(brief(&[flag, "/nowhere/file"])).fails(3, &["/nowhere/file: cannot be read", flag]);
+        run(brief(&[flag, "/proc"])).fails(3, &["/proc: cannot be read: it is no file", flag]);
+    }
+    run(brief(&["--vm-kernel", "/etc/hostname"])).fails(3, &["/etc/hostname: is no kernel image"]);
+    run(brief(&["--kernel-module", "/proc/self/exe"])).fails(3, &["/proc/self/exe: is no kernel module"]);
+}
+
+#[test]
+fn json_beside_a_file_is_the_record_and_nothing_else() {
+    let folder = folder();
+    let file = folder.path().join("layers.json");
+    let told = measured(brief(&["--json", "--vm", "none", "--output", file.to_str().unwrap()])).succeeds();
+    assert_eq!(told.stdout, std::fs::read_to_string(file).unwrap());
+    assert_eq!(layers(&told.record()).len(), told.record().of("layer.time").count());
 }
 
 #[test]
