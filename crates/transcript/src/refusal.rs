@@ -41,7 +41,9 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Nothing { lines: 0 } => f.write_str("the text is empty"),
             Refusal::Nothing { lines } => {
-                write!(f, "none of the {lines} lines is output of a tool that is known")
+                let none =
+                    if *lines == 1 { "its one line is no" } else { &format!("none of the {lines} lines is") };
+                write!(f, "{none} output of a tool that is known")
             }
             Refusal::Empty { says } | Refusal::Several { says } | Refusal::TooMuch { says } => {
                 f.write_str(says)

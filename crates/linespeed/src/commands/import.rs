@@ -79,7 +79,10 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         written.push(shown(&path));
     }
     text.push_str(&next(&written));
-    if !options.out.quiet_output {
+    if to_standard_output(options) {
+        text = records.iter().map(Record::to_json).collect();
+    }
+    if !options.out.quiet_output || to_standard_output(options) {
         output::print(&text)?;
     }
     Ok(ended(options, records))
@@ -217,11 +220,12 @@ fn destinations(options: &Options, machines: &[Imported]) -> Result<Option<Vec<(
         Failure::Usage(format!("the text is of {} machines ({}): {way_out}", names.len(), listed(&names)))
     };
     if to_standard_output(options) {
-        return if several {
-            Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"))
-        } else {
-            Ok(None)
-        };
+        if several {
+            return Err(too_many("print one of them with --only NAME, or write all with --output FOLDER"));
+        }
+        if output_file(options).is_none() {
+            return Ok(None);
+        }
     }
     let started = new_record().started;
     let own = |folder: &Path| -> Vec<(PathBuf, bool)> {
@@ -233,7 +237,7 @@ fn destinations(options: &Options, machines: &[Imported]) -> Result<Option<Vec<(
     let destinations = match output_file(options) {
         None => own(&files::state_folder()?),
         Some(folder) if folder.is_dir() => own(&folder),
-        Some(folder) if several && folder.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+        Some(folder) if folder.as_os_str().as_encoded_bytes().ends_with(b"/") => {
             std::fs::create_dir_all(&folder)
                 .map_err(|error| Failure::Cannot(format!("{}: cannot be made: {error}", folder.display())))?;
             own(&folder)

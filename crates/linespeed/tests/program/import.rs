@@ -87,6 +87,24 @@ fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_told_once() 
 }
 
 #[test]
+fn a_folder_is_made_for_one_machine_too_and_json_is_printed_beside_a_file() {
+    let place = folder();
+    let (text, out) = (place.path().join("mail.txt"), place.path().join("new/records"));
+    fs::write(&text, TWO).unwrap();
+    let told = import(&["--only", "db1", "--output", &format!("{}/", out.display())], &text);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    let made = records(&out);
+    assert!(made.len() == 1 && made[0].machine.hostname.as_deref() == Some("db1"), "{told:?}");
+    assert!(told.stdout.contains("new/records/"), "{}", told.stdout);
+    let file = place.path().join("one.json");
+    let told = import(&["--only", "2", "--json", "--output", file.to_str().unwrap()], &text);
+    assert_eq!(told.record().machine.architecture, Record::read(&file).unwrap().machine.architecture);
+    // A file is no folder.
+    let told = import(&["--only", "1", "--output", &format!("{}/", file.display())], &text);
+    assert!(told.code == Some(3) && told.stderr.contains("one.json/: cannot be made"), "{told:?}");
+}
+
+#[test]
 fn one_of_several_is_named_or_numbered() {
     let place = folder();
     let text = place.path().join("mail.txt");
@@ -112,7 +130,7 @@ fn what_cannot_be_imported_is_one_clear_line() {
         path
     };
     import(&[], &file("prose.txt", "Nothing here.\n"))
-        .fails(3, &["prose.txt", "none of the 1 lines", "lscpu"]);
+        .fails(3, &["prose.txt", "its one line is no output", "lscpu"]);
     import(&[], &file("empty.txt", "")).fails(3, &["empty.txt", "empty"]);
     import(&[], place.path()).fails(3, &["is a folder"]);
     import(&[], &place.path().join("missing.txt")).fails(3, &["missing.txt", "cannot be opened"]);
