@@ -133,7 +133,8 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
     let mut mismatches: Vec<String> =
         mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
     if more > 0 {
-        mismatches.push(format!("{more} more pairs differ likewise."));
+        let pairs = if more == 1 { "pair differs" } else { "pairs differ" };
+        mismatches.push(format!("{more} more {pairs} likewise."));
     }
     Verdict { agreement: gamma(&told), mismatches, worst, default_table }
 }

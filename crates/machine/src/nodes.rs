@@ -77,7 +77,8 @@ fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     if without.is_empty() {
         return listed;
     }
-    notes.add("no folder", &path, format_args!("lists {} nodes that have no folder", without.len()));
+    let have = if without.len() == 1 { "node that has" } else { "nodes that have" };
+    notes.add("no folder", &path, format_args!("lists {} {have} no folder", without.len()));
     let both = listed.intersection(&folders);
     if both.is_empty() { folders } else { both }
 }

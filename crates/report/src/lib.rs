@@ -16,3 +16,5 @@ mod table;
 pub mod terminal;
 mod text;
 mod told;
+
+pub use text::plural;

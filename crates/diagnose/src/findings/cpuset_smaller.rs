@@ -4,7 +4,7 @@ use record::CpuList;
 use record::diagnosis::{Finding, Severity};
 
 use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{modelled, told};
+use crate::figures::{cpus_text, modelled, told};
 
 /// CPUs allowed against CPUs online.
 pub const RULE: Rule = Rule { name: "cpuset-smaller", resource: None, missing, find };
@@ -48,9 +48,16 @@ fn one(case: &Case) -> Option<Finding> {
     let others: CpuList =
         machine.cpus.iter().filter(|cpu| cpu.online && !cpu.allowed).map(|cpu| cpu.id).collect();
     let mut finding = Finding {
-        place: (!mine.is_empty()).then(|| format!("CPUs {mine}")),
+        place: cpus_text(&mine),
         evidence: vec![
-            told(format!("{allowed} CPUs allowed by {who}"), from),
+            told(
+                if allowed == 1 {
+                    format!("1 CPU allowed by {who}")
+                } else {
+                    format!("{allowed} CPUs allowed by {who}")
+                },
+                from,
+            ),
             told(
                 format!("{online} CPUs online: what programs count that ask for the machine's CPUs"),
                 "machine.counts.cpus_online",

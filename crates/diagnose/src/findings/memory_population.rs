@@ -79,12 +79,14 @@ fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Findin
     let what = if empty.is_empty() {
         "memory channels hold different amounts, so the fullest ones carry more than their share".to_owned()
     } else {
-        format!("{} of {} memory channels are empty", empty.len(), channels.len())
+        let are = if empty.len() == 1 { "is" } else { "are" };
+        format!("{} of {} memory channels {are} empty", empty.len(), channels.len())
     };
     let sizes: Vec<String> = channels.iter().map(|(name, size)| format!("{name} {}", bytes(*size))).collect();
     let mut place = node.map(|node| format!("node or package {node}"));
     if !empty.is_empty() {
-        let named = format!("channels {}", empty.join(", "));
+        let channels = if empty.len() == 1 { "channel" } else { "channels" };
+        let named = format!("{channels} {}", empty.join(", "));
         place = Some(place.map_or_else(|| named.clone(), |place| format!("{place}, {named}")));
     }
     Some(Finding {

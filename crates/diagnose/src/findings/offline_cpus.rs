@@ -53,10 +53,12 @@ fn one(case: &Case) -> Option<Finding> {
         };
         (share.clone(), crate::figures::severity(&share), remedy, undo)
     };
+    let without = present.saturating_sub(online);
+    let are = if without == 1 { "is" } else { "are" };
     let what = if siblings_off {
-        format!("SMT is off: {} CPUs are not used", present.saturating_sub(online))
+        format!("SMT is off: {without} {} {are} not used", if without == 1 { "CPU" } else { "CPUs" })
     } else {
-        format!("{} of {present} CPUs are offline", present.saturating_sub(online))
+        format!("{without} of {present} CPUs {are} offline")
     };
     Some(Finding {
         severity,
@@ -90,6 +92,7 @@ mod tests {
             ("2 of 8 CPUs are offline", Some("CPUs 6-7"))
         );
         assert!(finding.remedy[0].contains("for cpu in $(seq 6 7); do echo 1"), "{finding:?}");
+        assert_eq!(found(&with(1), RULE)[0].what, "1 of 8 CPUs is offline");
     }
 
     #[test]

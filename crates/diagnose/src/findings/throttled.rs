@@ -28,7 +28,7 @@ fn one(case: &Case) -> Option<Finding> {
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
     let mut seen =
-        vec![told(format!("throttled {times} times during the run"), "conditions.after.throttled")];
+        vec![told(format!("throttled {} during the run", often(times)), "conditions.after.throttled")];
     if let Some((sensor, hottest)) = after.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
         seen.push(told(
             format!("hottest sensor {hottest:.0} °C"),
@@ -41,8 +41,12 @@ fn one(case: &Case) -> Option<Finding> {
         remedy: lines([
             "look at fans, dust, airflow and thermal paste; in the firmware at the cooling profile",
         ]),
-        ..of_fact(&RULE, Severity::Warning, reason, format!("heat held the clock down {times} times"))
+        ..of_fact(&RULE, Severity::Warning, reason, format!("heat held the clock down {}", often(times)))
     })
+}
+
+fn often(times: u64) -> String {
+    if times == 1 { "once".to_owned() } else { format!("{times} times") }
 }
 
 #[cfg(test)]

@@ -247,7 +247,10 @@ fn cautions(record: &Record, ground: &Ground, wish: &Wish, gains: bool) -> Vec<S
         );
     }
     if !ground.offline.is_empty() {
-        all.push(format!("CPUs {} are offline and left out.", ground.offline));
+        all.push(match ground.offline.len() {
+            1 => format!("CPU {} is offline and left out.", ground.offline),
+            _ => format!("CPUs {} are offline and left out.", ground.offline),
+        });
     }
     for (node, size) in &ground.memory_only {
         let size = size.map_or(String::new(), |size| format!(" ({})", bytes(size)));

@@ -137,11 +137,14 @@ fn says(verdict: &Verdict, slower: bool, logs: &[f64], plan: &Plan) -> String {
             });
             text
         }
-        Verdict::TooNoisy { rounds_needed } if logs.len() < LEAST_ROUNDS => format!(
-            "{} rounds give no interval: {} more are needed (-r {LEAST_ROUNDS}).",
-            logs.len(),
-            rounds_needed.unwrap_or_default()
-        ),
+        Verdict::TooNoisy { rounds_needed } if logs.len() < LEAST_ROUNDS => {
+            let give = if logs.len() == 1 { "1 round gives" } else { &format!("{} rounds give", logs.len()) };
+            let are = match rounds_needed.unwrap_or_default() {
+                1 => "1 more is",
+                many => &format!("{many} more are"),
+            };
+            format!("{give} no interval: {are} needed (-r {LEAST_ROUNDS}).")
+        }
         Verdict::TooNoisy { rounds_needed } => {
             let middle = median_of_sorted(logs);
             let (low, high) = median_interval(logs).unwrap_or((middle, middle));

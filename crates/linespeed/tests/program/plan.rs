@@ -314,7 +314,7 @@ fn a_command_that_is_told_nothing_runs_as_a_copy_for_each_thread() {
     let args = ["plan", "--verify", "-r", "1", "--json", "--", "sh", "-c", &line];
     let verified = verification(&measured(linespeed(args)).succeeds());
     assert!(
-        verified.says.contains("give no interval") && verified.says.contains("-r 6"),
+        verified.says.contains("1 round gives no interval: 5 more are") && verified.says.contains("-r 6"),
         "{}",
         verified.says
     );

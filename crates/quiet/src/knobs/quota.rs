@@ -18,7 +18,7 @@ impl Knob for Quota {
     fn look(&self, scene: &Scene) -> Look {
         match (&scene.quota, scene.live) {
             (Some(cpus), _) => Look::noisy(
-                format!("{cpus} CPUs"),
+                if *cpus == 1.0 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") },
                 "none",
                 Way::ByHand("run outside of the container, or give it no limit on CPUs".to_owned()),
             ),

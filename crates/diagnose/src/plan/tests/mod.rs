@@ -148,7 +148,7 @@ fn only_what_is_allowed_is_planned_on() {
     let plan = default(&record);
     assert_eq!(plan.cpus().to_string(), "0-2");
     assert!(plan.processes.iter().all(|process| process.memory.is_empty()), "{:?}", plan.processes);
-    assert!(says(&plan.cautions, "CPUs 3-6 are left out") && says(&plan.cautions, "CPUs 7 are offline"));
+    assert!(says(&plan.cautions, "CPUs 3-6 are left out") && says(&plan.cautions, "CPU 7 is offline"));
     let wish = Wish { cpus: Some("2-3".parse().unwrap()), ..Wish::default() };
     assert!(super::plan(&record, &wish).unwrap_err().starts_with("--cpus 2-3: CPU 3 cannot be used"));
 }

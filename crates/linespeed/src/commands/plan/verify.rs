@@ -7,6 +7,7 @@ use measure::crowd::{Ear, Trouble};
 use measure::recipes::template::{Template, Values};
 use record::plan::{Plan as Layout, Policy, Process, Verification};
 use record::{CpuList, Mark, units};
+use report::plural;
 
 use crate::commands::quiet::turned;
 use crate::commands::scale::{FILES_A_COPY, raise_file_limit, timeout};
@@ -66,8 +67,8 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         None => 0,
         Some(signal) => {
             verified.says = format!(
-                "Interrupted by signal {signal} after {} rounds. {}",
-                verified.planned.len(),
+                "Interrupted by signal {signal} after {}. {}",
+                plural(verified.planned.len(), "round"),
                 verified.says
             );
             128u8.wrapping_add(signal as u8)

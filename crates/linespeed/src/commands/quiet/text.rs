@@ -6,6 +6,7 @@ use ::quiet::files::Tree;
 use ::quiet::journal::Kept;
 use ::quiet::session::Left;
 use ::quiet::turn::Turn;
+use report::plural;
 use report::terminal::{KnobLine, Style, knob_lines};
 
 use super::by_root::ByRoot;
@@ -15,7 +16,7 @@ use crate::options::Quiet;
 /// Who made a journal, in a few words.
 pub fn who(kept: &Kept) -> String {
     let plan = &kept.plan;
-    let values = count(plan.changes.len(), "value");
+    let values = plural(plan.changes.len(), "value");
     format!("{values} set by process {} ({}) at {}", plan.pid, plan.command, plan.date)
 }
 
@@ -25,11 +26,6 @@ pub fn gone(kept: &Kept) -> String {
         "{} before the last boot: they ended with it, and what the machine sets at boot is in force",
         who(kept)
     )
-}
-
-/// `1 value`, `2 values`.
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// `--apply`.
@@ -102,7 +98,7 @@ pub fn dry_run(turn: &Turn, quiet: &Quiet, style: &Style) -> String {
         lines.push(KnobLine::Knob("page cache".to_owned(), what.to_owned()));
     }
     if !quiet.warm.is_empty() {
-        let what = format!("{} read into it before the command", count(quiet.warm.len(), "file"));
+        let what = format!("{} read into it before the command", plural(quiet.warm.len(), "file"));
         lines.push(KnobLine::Knob("page cache".to_owned(), what));
     }
     if !turn.left.is_empty() {
@@ -135,7 +131,7 @@ pub fn restored(
     }
     let back = came.iter().filter(|(_, came)| super::turned::is_back(came)).count();
     if back > 0 {
-        let values = count(back, "value");
+        let values = plural(back, "value");
         lines.push(KnobLine::Note(format!("{values} {} as before.", if back == 1 { "is" } else { "are" })));
     }
     if back < came.len() {

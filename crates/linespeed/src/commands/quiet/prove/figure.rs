@@ -137,10 +137,12 @@ impl Figure {
             }
             Verdict::NotResolved { .. } => "none".to_owned(),
             Verdict::TooNoisy { rounds_needed: Some(more) } if gain.interval.is_none() => {
-                format!("too few rounds: {more} more are needed")
+                let are = if *more == 1 { "is" } else { "are" };
+                format!("too few rounds: {more} more {are} needed")
             }
             Verdict::TooNoisy { rounds_needed: Some(more) } => {
-                format!("too noisy (+{more} rounds)")
+                let rounds = if *more == 1 { "round" } else { "rounds" };
+                format!("too noisy (+{more} {rounds})")
             }
             Verdict::TooNoisy { rounds_needed: None } => "too noisy".to_owned(),
             Verdict::NotMeasurable { reason } => reason.clone(),
@@ -182,6 +184,10 @@ mod tests {
         let wilder = [(1.0, 9e9), (9e9, 1.0)].repeat(3);
         assert_eq!(told(TIME, &wilder), "too noisy");
         assert_eq!(told(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more are needed");
+        assert_eq!(told(TIME, &[(1.0, 2.0); 5]), "too few rounds: 1 more is needed");
+        let mut noisy = TIME.compare(wild, 1, None).unwrap().gain;
+        noisy.verdict = Verdict::TooNoisy { rounds_needed: Some(1) };
+        assert_eq!(TIME.result(&noisy), "too noisy (+1 round)");
         assert!(TIME.compare(vec![(0.0, f64::NAN)], 1, None).is_none());
     }
 

@@ -6,6 +6,7 @@ mod knobs;
 
 use diagnose::gain::least_rounds;
 use record::statistics::Verdict;
+use report::plural;
 use report::terminal::{self, Proof, ProofRow};
 use serde_json::{Value, json};
 
@@ -76,16 +77,17 @@ impl Findings {
             many => format!("intervals hold at 95 % for all {many} comparisons together"),
         };
         self.remarks.push(format!(
-            "Medians of {} rounds; {together}. The rows {name:?} compare one state with itself: how far that differs is the \
+            "Medians of {}; {together}. The rows {name:?} compare one state with itself: how far that differs is the \
              floor, and no smaller difference counts. (+N rounds): so many more would do, with --rounds.",
-            self.rounds
+            plural(self.rounds, "round")
         ));
     }
 
     /// Prints it; the exit code.
     fn tell(mut self, options: &Options) -> Result<u8, Failure> {
         if let Some(signal) = self.interrupted {
-            self.remarks.push(format!("Interrupted by signal {signal} after {} rounds.", self.rounds));
+            self.remarks
+                .push(format!("Interrupted by signal {signal} after {}.", plural(self.rounds, "round")));
         }
         let text = if options.out.json {
             format!("{:#}\n", self.json())
