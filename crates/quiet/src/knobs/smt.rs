@@ -44,8 +44,15 @@ impl Knob for Smt {
             .collect();
         let shared = pairs.iter().filter(|(_, siblings)| siblings.len() > 1).count();
         if shared == 0 {
+            let control = scene.text(CONTROL);
+            let has_them = control.is_some_and(|text| ["on", "off", "forceoff"].contains(&text.as_str()));
             return if pairs.is_empty() && scene.text(ACTIVE).is_none() {
                 Look::absent("nothing here tells which CPUs are siblings")
+            } else if scene.live && !has_them {
+                // A host's siblings run others all the same: that is not quiet, and not to be set from here.
+                Look::absent(
+                    "no core shows two siblings: it has none, the firmware keeps them off, or a hypervisor hides them",
+                )
             } else {
                 Look::steady("no core shows two siblings")
             };
