@@ -57,8 +57,9 @@ Without --apply, --restore and a command nothing is changed, and no root is need
 quiet: interrupts, the kernel's own work and other tasks go to the others, and a command is bound to them.
 
 What is set is written down before (root: in /var/lib/linespeed, others: in the state folder), and a process of its own puts it \
-back when this one is killed. What somebody else has changed since is left alone and named. One session stands at a time: a \
-command below another one's, or after --apply, runs as it is and is told what that leaves open.
+back when this one is killed. What somebody else has changed since is left alone and named. One session stands at a time: \
+below another one's, or after --apply, nothing more is set on the machine. A command is given what ends with it all the same \
+(nice, affinity, idle states held off), and is told what stays open.
 
 The audit shows what adds noise and names the rest; -v tells all. What a knob can be worth here it knows from the last --prove of \
 this boot (noise.json in the state folder), or it measures for half a second. --prove -- COMMAND runs the command several dozen times, \
@@ -67,5 +68,5 @@ and once under ptrace to see which files it opens.
 With a command --json tells what was set, how it ended and why it did not run on standard error, or in the file that --output \
 names: standard output is the command's own.
 
-Exit codes: 0 quiet, or done; 1 not quiet, or not all of it could be set or put back; 2 wrong usage; 3 could not do it. With a \
-command its own (1 where that is 0 and not all could be put back); 128+n when signal n ended it; 127 it was not found; 126 it cannot be run.";
+Exit codes: 0 quiet, or done; 1 not quiet, or not all of it could be set or put back; with --status 0 nothing is set, 1 \
+something is; 2 wrong usage; 3 could not do it. With a command its own (1 where that is 0 and not all could be put back); 128+n when signal n ended it; 127 it was not found; 126 it cannot be run.";

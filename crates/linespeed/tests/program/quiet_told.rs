@@ -198,11 +198,16 @@ fn after_apply_a_command_runs_and_is_told_what_is_still_open() {
     };
     ran(["quiet", "--apply", KNOB]).succeeds();
     let done = ran(["quiet", "--", "cat", FILE]);
+    // The command's own is given it all the same, and that is said.
+    let own = ran(["quiet", "nice", "--", "nice"]);
     let named = ran(["quiet", "perf-cpu-time", "--", "true"]);
     let same = ran(["quiet", KNOB, "--", "true"]);
     ran(["quiet", "--restore"]).succeeds();
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "10\n"), "{done:?}");
     assert!(done.stderr.contains("already set is what stands since"), "{done:?}");
+    if own.code == Some(0) && own.stdout == "-20\n" {
+        assert!(own.stderr.contains("nothing more is set, but while this runs: nice"), "{own:?}");
+    }
     named.fails(3, &["perf-cpu-time", "linespeed quiet --restore"]);
     assert_eq!(same.code, Some(0), "{same:?}");
     assert_eq!(value(), before);

@@ -96,8 +96,8 @@ impl Over {
         (!more.is_empty()).then_some(more)
     }
 
-    /// Says that nothing more is set, and what stays open.
-    pub fn tell(&self, options: &Options, open: &[&'static str]) {
+    /// Says that nothing more is set but what is held while this runs, and what stays open.
+    pub fn tell(&self, options: &Options, held: &[&'static str], open: &[&'static str]) {
         if options.out.quiet_output || options.out.json {
             return;
         }
@@ -110,7 +110,11 @@ impl Over {
         };
         let who = self.who.trim_end_matches(',');
         let already = if self.parent { "already quiet by" } else { "already set is" };
-        output::complain(&format!("{already} {who}: nothing more is set{open}"));
+        let besides = match held {
+            [] => String::new(),
+            some => format!(", but while this runs: {}", some.join(", ")),
+        };
+        output::complain(&format!("{already} {who}: nothing more is set{besides}{open}"));
     }
 }
 

@@ -108,7 +108,8 @@ impl Turned {
             if purpose == Purpose::ForMeasuring {
                 turned.outcomes.extend(set_before(&over.changes, &tree));
             }
-            return turned.or_refuse(named).inspect(|_| over.tell(options, &set));
+            let held: Vec<&str> = turn.holds.iter().map(|(name, _)| *name).collect();
+            return turned.or_refuse(named).inspect(|_| over.tell(options, &held, &set));
         }
         let left = folder.as_ref().map_or(Ok(Left::Nothing), |folder| session::left(folder, &super::boot()));
         let left_behind = matches!(left.map_err(Failure::Cannot)?, Left::Orphaned(_) | Left::OtherBoot(_));
