@@ -4,6 +4,7 @@ mod support;
 use machine::Root;
 use quiet::audit::{audit, is_quiet, refused};
 use quiet::files::{Files, Refusal, Tree};
+use quiet::holds::process::Own;
 use quiet::knob::{Scene, State, Way};
 use quiet::knobs::KNOBS;
 use record::CpuList;
@@ -222,6 +223,66 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
         ("irqbalance", "does not run"),
     ] {
         assert_eq!(row(&rows, name).look.now, now);
+    }
+}
+
+/// A scene of the running machine, made up.
+fn live<'a>(files: &'a Tree, own: Option<Own>) -> Scene<'a> {
+    Scene { live: true, own, ..support::scene(files, &online("0-1"), "") }
+}
+
+#[test]
+fn nice_says_against_whom_it_counts() {
+    const AUTOGROUPS: &str = "proc/sys/kernel/sched_autogroup_enabled";
+    let note = |files: &[(&str, &str)]| {
+        let folder = temporary();
+        put(folder.path(), "sys/devices/system/cpu/online", "0-1");
+        files.iter().for_each(|(path, text)| put(folder.path(), path, text));
+        let root = Root::captured(folder.path()).unwrap();
+        let files = Tree::new(&root);
+        let rows = audit(&live(&files, Some(Own { lowest_nice: -20, ..Own::default() })), &["nice"]);
+        assert!(matches!(rows[0].look.way, Way::Hold(_)), "{:?}", rows[0].look);
+        rows[0].look.notes.join(" ")
+    };
+    let (first, second) = ("proc/self/cgroup", "sys/fs/cgroup/cpu.weight");
+    assert_eq!(note(&[]), "");
+    assert_eq!(note(&[(AUTOGROUPS, "0"), (first, "0::/")]), "");
+    for groups in ["0::/", "2:cpu,cpuacct:/\n0::/", "0::/user.slice/session-1.scope"] {
+        let told = note(&[(AUTOGROUPS, "1"), (first, groups)]);
+        assert!(told.contains("only against tasks of the same session") && told.contains("fifo"), "{told}");
+    }
+    // A group that has its own share is no session's.
+    let weighed = [(first, "0::/a/b"), ("sys/fs/cgroup/a/cpu.weight", "100"), (AUTOGROUPS, "1")];
+    for (files, group) in [
+        (&weighed[..], "group /a has"),
+        (&[(first, "0::/"), (second, "100")], "group / has"),
+        (&[(first, "3:cpuset:/\n2:cpu,cpuacct:/x\n0::/")], "group /x has"),
+    ] {
+        let told = note(files);
+        assert!(told.contains(group) && told.contains("only against tasks of that group"), "{told}");
+    }
+}
+
+#[test]
+fn siblings_that_no_switch_here_has_turned_off_are_not_there() {
+    let smt = |control: &str, siblings: &str| {
+        let folder = temporary();
+        put(folder.path(), "sys/devices/system/cpu/smt/control", control);
+        for cpu in 0..2 {
+            let at = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+            put(folder.path(), &at, if siblings.is_empty() { ["0", "1"][cpu] } else { siblings });
+        }
+        let root = Root::captured(folder.path()).unwrap();
+        let files = Tree::new(&root);
+        audit(&live(&files, None), &["smt"]).remove(0).look.state
+    };
+    for control in ["on", "off", "forceoff"] {
+        assert_eq!(smt(control, ""), State::Steady);
+    }
+    assert_eq!(smt("on", "0-1"), State::Noisy);
+    for control in ["notsupported", "notimplemented"] {
+        let State::Absent(why) = smt(control, "") else { panic!("{control}: it can be set") };
+        assert!(why.contains("no core shows two siblings"), "{why}");
     }
 }
 

@@ -285,6 +285,40 @@ fn without_a_lasting_folder_that_can_be_written_the_boots_own_is_taken() {
     assert_eq!(value(), before);
 }
 
+#[test]
+fn where_nice_counts_in_a_session_only_it_says_so_and_is_worth_no_more() {
+    let name = "where_nice_counts_in_a_session_only_it_says_so_and_is_worth_no_more";
+    let root_folder = machine::Root::live();
+    let Some(words) = quiet::knobs::nice_counts_only(&quiet::files::Tree::new(&root_folder)) else {
+        return skipped(name, "nice counts against everybody here");
+    };
+    let told = json(&ran(["quiet", "--json", "nice"]).stdout);
+    let row = &told["knobs"][0];
+    if row["state"] == "noisy" {
+        assert_eq!(
+            (&row["notes"][0], &row["worth"]["at_most"]),
+            (&words.as_str().into(), &Value::Null),
+            "{row}"
+        );
+    }
+    if root() {
+        let done = ended(&["quiet", "nice", "--", "true"], 0);
+        assert!(done.stderr.contains(&format!("nice: {words}")), "{done:?}");
+    }
+}
+
+#[test]
+fn siblings_that_cannot_be_set_are_refused_as_boost_is() {
+    let row = json(&ran(["quiet", "--json", "smt"]).stdout)["knobs"][0].clone();
+    if row["state"] != "absent" {
+        return skipped("siblings_that_cannot_be_set_are_refused_as_boost_is", "there are siblings");
+    }
+    let why = row["why"].as_str().unwrap();
+    for words in [&["quiet", "smt", "--", "true"][..], &["quiet", "smt", "--apply"]] {
+        ran(words).fails(3, &["smt: ", why]);
+    }
+}
+
 /// Where control groups of version 1 have their cpusets.
 const CPUSETS: &str = "/sys/fs/cgroup/cpuset";
 

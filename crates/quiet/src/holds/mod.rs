@@ -19,3 +19,29 @@ pub fn dress(pid: i32, holds: &[Hold]) -> Vec<(Hold, String)> {
     };
     holds.iter().filter_map(|hold| Some((hold.clone(), given(hold).err()?))).collect()
 }
+
+/// Does some work while this thread has what a command is to have: a command that begins within inherits it. An error says why
+/// it could not be had; what was done then says nothing.
+pub fn with<T>(hold: &Hold, work: impl FnOnce() -> T) -> Result<T, String> {
+    if *hold == Hold::FixedAddresses {
+        let (done, fixed) = process::with_fixed_addresses(work);
+        return fixed.map(|()| done);
+    }
+    let own = process::own();
+    let cpus = process::Mask::of_task(0);
+    if let Some((_, why)) = dress(0, std::slice::from_ref(hold)).into_iter().next() {
+        return Err(why);
+    }
+    let done = work();
+    match hold {
+        Hold::Affinity(_) => cpus.map_or(Ok(()), |cpus| process::set_affinity(0, &cpus.list()))?,
+        Hold::Nice(_) => process::set_nice(0, own.nice)?,
+        Hold::Fifo(_) => process::set_policy(0, own.policy, 0)?,
+        Hold::IoPriority(_) => {
+            let (class, level) = own.io.unwrap_or_default();
+            process::set_io_class(0, class, if class == 0 { 0 } else { level })?;
+        }
+        Hold::DmaLatency(_) | Hold::FixedAddresses => {}
+    }
+    Ok(done)
+}

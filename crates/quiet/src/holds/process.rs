@@ -166,21 +166,35 @@ const FIRST: i32 = -20;
 
 /// Puts a process under SCHED_FIFO.
 pub fn set_fifo(pid: i32, priority: i32) -> Result<(), String> {
+    set_policy(pid, libc::SCHED_FIFO, priority)
+}
+
+/// Puts a process under a scheduling policy.
+pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), String> {
     // SAFETY: a structure of which zeros are a value, and that outlives the call.
     let result = unsafe {
         let mut param: libc::sched_param = std::mem::zeroed();
         param.sched_priority = priority;
-        libc::syscall(libc::SYS_sched_setscheduler, pid, libc::SCHED_FIFO, &raw const param)
+        libc::syscall(libc::SYS_sched_setscheduler, pid, policy, &raw const param)
     };
-    told(result, &format!("SCHED_FIFO {priority}"))
+    let name = match policy {
+        libc::SCHED_FIFO => "SCHED_FIFO".to_owned(),
+        other => format!("scheduling policy {other}, priority"),
+    };
+    told(result, &format!("{name} {priority}"))
 }
 
 /// Sets the level of a process's input and output within the class "best effort": 0 the first, 7 the last.
 pub fn set_io_priority(pid: i32, level: i32) -> Result<(), String> {
-    let value = IOPRIO_CLASS_BE << IOPRIO_CLASS_SHIFT | level;
+    set_io_class(pid, IOPRIO_CLASS_BE, level)
+}
+
+/// Sets the class of a process's input and output, and the level within it; class 0 has none.
+pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), String> {
+    let value = class << IOPRIO_CLASS_SHIFT | level;
     // SAFETY: takes numbers.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, pid, value) };
-    told(result, &format!("ionice -c 2 -n {level}"))
+    told(result, &format!("ionice -c {class} -n {level}"))
 }
 
 /// Calls `start`, of which the programs that begin in it have fixed addresses; whether the kernel agreed.
@@ -237,6 +251,36 @@ mod tests {
         let (was, within) = (nice(), before_others(nice));
         assert_eq!(nice(), was);
         assert!(within == FIRST || within == was, "{within}");
+    }
+
+    #[test]
+    fn what_begins_within_has_what_was_held_and_this_thread_has_it_no_more() {
+        use super::super::with;
+        use crate::knob::Hold;
+        let field = |at: usize| {
+            let output = std::process::Command::new("cat").arg("/proc/self/stat").output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            // The name in parentheses is the second field (proc_pid_stat(5)).
+            text.rsplit_once(") ").unwrap().1.split(' ').nth(at - 3).unwrap().parse::<i32>().unwrap()
+        };
+        let before = own();
+        // Without the right to it the kernel refuses, and nothing is left.
+        for (hold, at, is) in [(Hold::Nice(before.nice - 1), 19, before.nice - 1), (Hold::Fifo(1), 41, 1)] {
+            match with(&hold, || field(at)) {
+                Ok(had) => assert_eq!(had, is, "{hold:?}"),
+                Err(why) => assert!(why.contains("CAP_SYS_NICE"), "{why}"),
+            }
+        }
+        let (io, affinity) = (|| own().io, before.affinity.iter().take(1).collect::<CpuList>());
+        if let Ok(had) = with(&Hold::IoPriority(0), io) {
+            assert_eq!(had, Some((2, 0)));
+        }
+        // A process's status tells its first thread's, and this is another one.
+        let (cpus, one) = (|| Mask::of_task(0).unwrap(), Mask::of(&affinity));
+        let all = cpus();
+        assert_eq!(with(&Hold::Affinity(affinity), cpus), Ok(one));
+        assert_eq!(cpus(), all);
+        assert_eq!(Own { latency_us: None, ..own() }, Own { latency_us: None, ..before });
     }
 
     #[test]

@@ -34,7 +34,7 @@ mod timer_migration;
 mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
-pub use priority::nicest;
+pub use priority::{nice_counts_only, nicest};
 
 use crate::knob::Knob;
 

@@ -1,5 +1,6 @@
 //! The command before others: nice, SCHED_FIFO, ionice.
 
+use crate::files::Files;
 use crate::holds::process::Own;
 use crate::knob::{Hold, Knob, Look, Scene, State, Way};
 
@@ -13,6 +14,52 @@ const NICEST: i32 = -20;
 /// The nice value that a command is given: as low as this user may, if that is lower than its own, otherwise what root may.
 pub fn nicest(own: &Own) -> i32 {
     if own.lowest_nice < own.nice { own.lowest_nice } else { NICEST }
+}
+
+const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
+
+/// Against whom a nice value counts, where that is not everybody: the scheduler weighs groups first, and tasks only within
+/// one. Tasks of no control group's own are grouped by session where autogroups are on (sched(7)).
+pub fn nice_counts_only(files: &dyn Files) -> Option<String> {
+    let (why, whom) = if let Some(group) = group_of_its_own(files) {
+        (format!("the control group {group} has a share of the CPUs of its own"), "of that group")
+    } else if files.read(AUTOGROUPS).is_ok_and(|text| text == "1") {
+        (
+            "the kernel groups tasks by session (sched_autogroup_enabled is 1)".to_owned(),
+            "of the same session",
+        )
+    } else {
+        return None;
+    };
+    let way_out = if whom == "of the same session" {
+        "the knob fifo, or sudo sysctl kernel.sched_autogroup_enabled=0"
+    } else {
+        "the knob fifo, or the group's own weight"
+    };
+    Some(format!("{why}, so here it counts only against tasks {whom}; against others: {way_out}"))
+}
+
+/// The nearest control group of this process with weights of its own; `None` where that is the root.
+fn group_of_its_own(files: &dyn Files) -> Option<String> {
+    let groups = files.read("/proc/self/cgroup").ok()?;
+    // "4:cpu,cpuacct:/a" of version 1, "0::/a" of version 2 (cgroups(7)).
+    let of = |wanted: fn(&str) -> bool| {
+        groups.lines().find_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            controllers.split(',').any(wanted).then_some(path)
+        })
+    };
+    if let Some(path) = of(|name| name == "cpu") {
+        return (path != "/").then(|| path.to_owned());
+    }
+    // The root of all has no weight; that of a container has one.
+    let mut path = of(str::is_empty)?.trim_end_matches('/');
+    loop {
+        if files.read(&format!("/sys/fs/cgroup{path}/cpu.weight")).is_ok() {
+            return Some(if path.is_empty() { "/" } else { path }.to_owned());
+        }
+        path = path.rsplit_once('/')?.0;
+    }
 }
 
 impl Knob for Nice {
@@ -30,7 +77,11 @@ impl Knob for Nice {
             return Look::steady(NICEST.to_string());
         }
         let to = nicest(own);
-        Look::noisy(own.nice.to_string(), to.to_string(), Way::Hold(Hold::Nice(to)))
+        let look = Look::noisy(own.nice.to_string(), to.to_string(), Way::Hold(Hold::Nice(to)));
+        match nice_counts_only(scene.files) {
+            Some(limits) => look.note(limits),
+            None => look,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ::quiet::audit::{Row, audit, is_quiet};
 use ::quiet::files::Tree;
 use ::quiet::knob::{Hold, State, Way};
+use ::quiet::knobs::nice_counts_only;
 use ::quiet::turn::Purpose;
 use ::quiet::undertaking::Undertaking;
 use machine::Root;
@@ -13,7 +14,7 @@ use record::units;
 use report::terminal::{Audit, Audited, Stand};
 use serde_json::{Value, json};
 
-use super::noise::Noise;
+use super::noise::{Noise, Proof};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::{output, signals};
@@ -31,7 +32,9 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     let stop = signals::install();
     let load = (seen && rows.iter().any(|row| row.knob.name() == "others")).then(|| busy::look(LOOK));
     let noise = if seen { Noise::here(&super::prove::cpus(options), stop) } else { Noise::default() };
-    let noise = noise.beside(load.as_ref().and_then(|load| load.cpus));
+    let noise = noise
+        .beside(load.as_ref().and_then(|load| load.cpus))
+        .where_nice_counts_for(nice_counts_only(&tree).is_some());
     if let Some(signal) = stop.signal() {
         return Ok(128u8.wrapping_add(signal as u8));
     }
@@ -88,11 +91,24 @@ fn audited(row: &Row, noise: &Noise) -> Audited {
         set_by: set_by(row),
         stand,
         effect: row.knob.effect().to_owned(),
-        here: told.then(|| worth.told(row.knob.name())),
+        here: told.then(|| worth.told(row.knob.name(), proof(row))),
         worth: if told { worth.brief() } else { String::new() },
         way: advice(row),
         why,
         notes: look.notes.clone(),
+    }
+}
+
+/// Whether `--prove KNOB -- COMMAND` could tell what it gains.
+fn proof(row: &Row) -> Proof {
+    let turned = match &row.look.way {
+        Way::Write(_) | Way::Hold(_) | Way::Undertake(Undertaking::Swap(_)) => true,
+        Way::None | Way::Undertake(Undertaking::Shield(_)) | Way::Boot(_) | Way::ByHand(_) => false,
+    };
+    match row.needs.as_deref() {
+        None if turned => Proof::Anybodys,
+        Some("root") if turned => Proof::Roots,
+        _ => Proof::None,
     }
 }
 
@@ -256,7 +272,7 @@ fn to_json(
             "now": look.now,
             "steadier": look.steadier,
             "effect": row.knob.effect(),
-            "here": told.then(|| worth.told(row.knob.name())),
+            "here": told.then(|| worth.told(row.knob.name(), proof(row))),
             "worth": told.then(|| json!({"is": word, "at_most": most})),
             "way": way,
             "detail": detail,

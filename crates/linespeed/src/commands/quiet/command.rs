@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use ::quiet::files::Tree;
 use ::quiet::holds::{self, process};
 use ::quiet::knob::Hold;
+use ::quiet::knobs::nice_counts_only;
 use ::quiet::turn::Purpose;
 use machine::Root;
 use measure::child::{Child, Exit, Guard, Process, SpawnError, Spec, Watcher, wait_all};
@@ -74,6 +76,12 @@ fn attempt(
     let spec = Spec { env: &env, gate: true, ..Spec::new(&quiet.command) };
     let mut child = spawn(&spec, &mut turned).map_err(Failure::Refused)?;
     dress(child.pid(), &mut turned);
+    // Who takes all knobs as they come has not asked for this one.
+    if (names.contains(&"nice") || options.out.verbose || options.out.json)
+        && let Some(limits) = nice_counts_only(&Tree::new(&Root::live()))
+    {
+        turned.note("nice", limits);
+    }
     turned.outcomes().clone_into(outcomes);
     refuse_named(&turned, names)?;
     stand_aside(options);

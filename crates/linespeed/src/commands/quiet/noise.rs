@@ -100,6 +100,17 @@ pub enum Worth {
     NotMeasured,
 }
 
+/// Whose proof would tell more of a knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Nobody's: it cannot be turned for the time of a run.
+    None,
+    /// That of whoever asks.
+    Anybodys,
+    /// Root's.
+    Roots,
+}
+
 /// Shares of what.
 const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
@@ -119,7 +130,7 @@ impl Worth {
     }
 
     /// In a sentence.
-    pub fn told(&self, knob: &str) -> String {
+    pub fn told(&self, knob: &str, how: Proof) -> String {
         match self {
             Worth::Proven(gains) => format!("Proven here: {}.", gains.join("; ")),
             Worth::NothingSeen => {
@@ -145,9 +156,11 @@ impl Worth {
                 "Not told here: others are busy, and what they take hides it; look again when they are done."
                     .to_owned()
             }
-            Worth::NotMeasured => {
-                format!("Not measured here: linespeed quiet --prove {knob} -- COMMAND")
-            }
+            Worth::NotMeasured => match how {
+                Proof::None => "Not measured here.".to_owned(),
+                Proof::Anybodys => format!("Not measured here: linespeed quiet --prove {knob} -- COMMAND."),
+                Proof::Roots => format!("Not measured here: sudo linespeed quiet --prove {knob} -- COMMAND."),
+            },
         }
     }
 
@@ -193,6 +206,8 @@ pub struct Noise {
     hypervisor: bool,
     /// Whether others were busy while it was measured.
     beside_others: bool,
+    /// Whether a nice value counts against some tasks only.
+    nice_counts_for_some: bool,
 }
 
 impl Noise {
@@ -200,6 +215,12 @@ impl Noise {
     pub fn beside(mut self, cpus: Option<f64>) -> Self {
         // A proof of another hour has its own company, and told its gains beside it.
         self.beside_others = self.kept.is_none() && cpus.is_some_and(|cpus| cpus >= MANY);
+        self
+    }
+
+    /// What the operating system takes is by all other tasks; a nice value may count against some of them only.
+    pub fn where_nice_counts_for(mut self, some: bool) -> Self {
+        self.nice_counts_for_some = some;
         self
     }
 
@@ -223,7 +244,7 @@ impl Noise {
             let record = Record::read(&path).ok()?;
             same(&machine, &record.machine).then(|| tuned_p99(&record)).flatten()
         });
-        Self { measured, source, kept, tuned, hypervisor, beside_others: false }
+        Self { measured, source, kept, tuned, hypervisor, beside_others: false, nice_counts_for_some: false }
     }
 
     /// What was measured, in one sentence; `None` where nothing was.
@@ -268,7 +289,9 @@ impl Noise {
             (Some(share), Some(floor)) if share <= floor => Worth::BelowFloor(of, share),
             (Some(share), _) => Worth::AtMost(of, share),
         };
-        if CLOCK.contains(&knob) {
+        if knob == "nice" && self.nice_counts_for_some {
+            Worth::NotMeasured
+        } else if CLOCK.contains(&knob) {
             at_most(OF_THE_CLOCK, measured.clock_spread)
         } else if self.beside_others && BY_THE_KERNEL.contains(&knob) {
             Worth::BehindOthers
@@ -351,6 +374,21 @@ mod tests {
         for idle in [noise(0.01).beside(Some(0.02)), noise(0.01).beside(None)] {
             assert_eq!(idle.of("stat-interval"), Worth::AtMost(OF_A_CPU, 0.02));
         }
+    }
+
+    #[test]
+    fn a_nice_value_that_counts_against_some_is_not_worth_what_all_take() {
+        assert_eq!(noise(0.01).of("nice"), Worth::AtMost(OF_A_CPU, 0.02));
+        let some = noise(0.01).where_nice_counts_for(true);
+        assert_eq!((some.of("nice"), some.of("fifo")), (Worth::NotMeasured, Worth::AtMost(OF_A_CPU, 0.02)));
+    }
+
+    #[test]
+    fn a_proof_is_advised_where_one_can_be_made() {
+        let told = |how| Worth::NotMeasured.told("swap", how);
+        assert_eq!(told(Proof::None), "Not measured here.");
+        assert!(told(Proof::Anybodys).ends_with(": linespeed quiet --prove swap -- COMMAND."));
+        assert!(told(Proof::Roots).ends_with(": sudo linespeed quiet --prove swap -- COMMAND."));
     }
 
     #[test]

@@ -227,6 +227,14 @@ impl Turned {
         }
     }
 
+    /// Adds what should be known of a knob that is set.
+    pub fn note(&mut self, knob: &str, note: String) {
+        let done = |outcome: &&mut Outcome| outcome.knob == knob && outcome.is_done();
+        if let Some(outcome) = self.outcomes.iter_mut().find(done) {
+            outcome.note = Some(note);
+        }
+    }
+
     /// Notes that a command could not be put behind its shield.
     pub fn refuse_shield(&mut self, why: String) {
         if let Some(outcome) = self.outcomes.iter_mut().find(|outcome| outcome.knob == "shield") {

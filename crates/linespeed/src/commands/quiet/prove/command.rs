@@ -1,12 +1,15 @@
 //! A command's own time before and after: boost, affinity, priority, page cache.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ::quiet::holds::process;
-use ::quiet::knobs::nicest;
+use ::quiet::files::Tree;
+use ::quiet::holds::{self, process};
+use ::quiet::knob::Hold;
+use ::quiet::knobs::{nice_counts_only, nicest};
 use ::quiet::turn::Purpose;
 use diagnose::gain::Scale;
+use machine::Root;
 use measure::child::{Exit, Guard, Process};
 use measure::command::{self, Job, Run};
 use measure::{Stop, opened, pin};
@@ -24,6 +27,9 @@ use crate::{output, signals};
 /// Rounds where they fit into [`WORTH_WAITING`] seconds; otherwise the fewest that give an interval.
 const ROUNDS: usize = 12;
 const WORTH_WAITING: f64 = 120.0;
+
+/// A promise that was so many seconds off, and by such a factor, is corrected.
+const WORTH_TELLING: (f64, f64) = (2.0, 1.3);
 
 const FIGURES: [Figure; 4] = [
     Figure { name: names::TIME, unit: Unit::Seconds, scale: Scale::Ratio, less_is_better: true },
@@ -50,8 +56,8 @@ struct Setting {
     /// Turned for the run.
     knob: Option<&'static str>,
     cpus: Option<CpuList>,
-    /// The nice value it begins with; `None` for ours.
-    nice: Option<i32>,
+    /// What it begins with beside that.
+    hold: Option<Hold>,
     cold: Option<Cold>,
 }
 
@@ -68,6 +74,8 @@ struct Comparison {
 const BOOST: &str = "boost";
 const AFFINITY: &str = "affinity";
 const PRIORITY: &str = "nice";
+/// What the command alone is given, and a proof without a command cannot turn.
+const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
 /// The command as it is, against itself.
 const TWICE: &str = "as it is, twice";
 
@@ -80,6 +88,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     if !quiet.warm.is_empty() {
         caches::warm(&quiet.warm)?;
     }
+    let began = Instant::now();
     // Also what warms the caches.
     let trial = runner.once(&Setting::default());
     if let Some(failed) = runner.failed {
@@ -87,6 +96,8 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     }
     let trial = trial.map_err(Failure::Cannot)?;
     let seconds = trial.and_then(|figures| figures[0]).unwrap_or(0.0);
+    // With what is before and after the command's own time.
+    let each = began.elapsed().as_secs_f64();
     if names.is_empty() && !quiet.drop_caches && stop.signal().is_none() {
         match runner.look_at_files(seconds) {
             Ok(()) => comparisons.push(cold(Cold::Files)),
@@ -94,7 +105,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         }
     }
     let fewest = super::rounds((comparisons.len() - 1).max(1) * FIGURES.len(), 0);
-    let time = |rounds: usize| (rounds * comparisons.len() * 2) as f64 * seconds;
+    let time = |rounds: usize| (rounds * comparisons.len() * 2) as f64 * each;
     let rounds = match quiet.rounds {
         Some(rounds) => rounds as usize,
         None if time(ROUNDS) <= WORTH_WAITING => ROUNDS.max(fewest),
@@ -104,10 +115,12 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         output::complain(&format!(
             "{} runs of about {} each, in turn, their output dropped: about {}",
             rounds * comparisons.len() * 2,
-            units::figure(seconds, "s"),
+            units::figure(each, "s"),
             units::figure(time(rounds), "s")
         ));
     }
+    let promised = time(rounds);
+    let began = Instant::now();
     let mut done = 0;
     'all: for round in 0..rounds {
         for (at, comparison) in comparisons.iter_mut().enumerate() {
@@ -119,6 +132,14 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
             }
         }
         done += 1;
+        // One run as it is tells nothing of a bound one's, or of a cold one's.
+        if done == 1
+            && !options.out.quiet_output
+            && let Some(left) = corrected(promised, began.elapsed().as_secs_f64(), rounds)
+        {
+            let left = units::figure(left, "s");
+            output::complain(&format!("the first round took another time than that: about {left} more"));
+        }
     }
     if let Some(failed) = runner.failed {
         return Err(failed);
@@ -133,6 +154,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     };
     let mut same = (TWICE.to_owned(), Rounds::new());
     let mut others = Vec::new();
+    let held: Vec<Hold> = comparisons.iter().filter_map(|comparison| comparison.after.hold.clone()).collect();
     for comparison in comparisons {
         let told = of_figures(&comparison.rounds);
         let refused = match comparison.before.cold {
@@ -147,8 +169,19 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     }
     found.judge(same, others);
     found.remarks.extend(runner.told_of_files());
+    if held.iter().any(|hold| matches!(hold, Hold::Nice(_))) {
+        let limits = nice_counts_only(&Tree::new(&Root::live()));
+        found.remarks.extend(limits.map(|limits| format!("Nice: {limits}.")));
+    }
     found.remarks.extend(runner.clock.map(|how| format!("Core clock: {how}.")));
     found.tell(options)
+}
+
+/// What remains by the first round, in seconds, where that is far from what was promised of all.
+fn corrected(promised: f64, round: f64, rounds: usize) -> Option<f64> {
+    let all = round * rounds as f64;
+    let far = (all - promised).abs() > WORTH_TELLING.0 && (all / promised).ln().abs() > WORTH_TELLING.1.ln();
+    (rounds > 1 && far).then_some(all - round)
 }
 
 fn of_figures(rounds: &[(Figures, Figures)]) -> Rounds {
@@ -172,10 +205,14 @@ fn comparisons(
     // Those that concern the machine are turned as for any measuring.
     let of_machine: Vec<&'static str> = match names {
         [] => vec![BOOST],
-        names => names.iter().copied().filter(|name| ![AFFINITY, PRIORITY].contains(name)).collect(),
+        names => {
+            let its_own =
+                |name: &&'static str| [AFFINITY, PRIORITY].contains(name) || THE_COMMANDS.contains(name);
+            names.iter().copied().filter(|name| !its_own(name)).collect()
+        }
     };
     if !of_machine.is_empty() {
-        let Turnable { knobs, left } = knobs::turnable(options, &of_machine)?;
+        let Turnable { knobs, left } = knobs::turnable(options, &of_machine, Purpose::ForMeasuring)?;
         for knob in knobs {
             let name = format!("{} {}", knob.name, knob.change);
             all.push(comparison(name, plain(), Setting { knob: Some(knob.name), ..plain() }));
@@ -198,12 +235,22 @@ fn comparisons(
         if own.lowest_nice < own.nice {
             let from = bound.as_ref().map_or("as it is".to_owned(), |cpus| format!("on CPU {cpus}"));
             let name = format!("{from}, then with nice {nice}");
-            all.push(comparison(name, at(), Setting { nice: Some(nice), ..at() }));
+            all.push(comparison(name, at(), Setting { hold: Some(Hold::Nice(nice)), ..at() }));
         } else if own.nice <= nice {
             missing.push((PRIORITY.to_owned(), format!("it is {} already", own.nice)));
         } else {
             missing.push((PRIORITY.to_owned(), format!("nice {nice} needs root")));
         }
+    }
+    let its_own: Vec<&'static str> =
+        names.iter().copied().filter(|name| THE_COMMANDS.contains(name)).collect();
+    if !its_own.is_empty() {
+        let Turnable { knobs, left } = knobs::turnable(options, &its_own, Purpose::ForACommand)?;
+        for knob in knobs {
+            let name = format!("{} {}", knob.name, knob.change);
+            all.push(comparison(name, plain(), Setting { hold: knob.hold, ..plain() }));
+        }
+        missing.extend(left);
     }
     if quiet.drop_caches {
         all.push(cold(Cold::Machine));
@@ -335,11 +382,6 @@ impl Runner<'_> {
             ),
             None => None,
         };
-        let nice = setting.nice.map(|_| process::own().nice);
-        if let Some(nice) = setting.nice {
-            // The command inherits it.
-            process::set_nice(0, nice)?;
-        }
         let guard = Guard::new(None);
         let env = [guard.variable()];
         let job = Job {
@@ -349,11 +391,12 @@ impl Runner<'_> {
             events: true,
             guard: None,
         };
-        let run = command::run_silent(&job, self.stop, &mut |_: &[Process]| {});
+        let run = || command::run_silent(&job, self.stop, &mut |_: &[Process]| {});
+        let run = match &setting.hold {
+            Some(hold) => holds::with(hold, run)?,
+            None => run(),
+        };
         drop(guard);
-        if let Some(nice) = nice {
-            process::set_nice(0, nice)?;
-        }
         if let Some(turned) = turned {
             turned.end();
         }
@@ -393,5 +436,19 @@ impl Runner<'_> {
             Some(count("context-switches").unwrap_or_else(switches)),
             count("cpu-migrations"),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_that_was_far_off_is_corrected_by_the_first_round() {
+        assert_eq!(corrected(6.0, 1.6, 10), Some(14.4));
+        assert_eq!(corrected(16.0, 0.6, 10), Some(5.4));
+        for (promised, round, rounds) in [(6.0, 0.7, 10), (0.1, 0.1, 12), (6.0, 60.0, 1), (60.0, 6.5, 10)] {
+            assert_eq!(corrected(promised, round, rounds), None);
+        }
     }
 }

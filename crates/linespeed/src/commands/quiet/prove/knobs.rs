@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ::quiet::audit::{Row, audit};
 use ::quiet::files::Tree;
+use ::quiet::knob::Hold;
 use ::quiet::turn::{Purpose, Turn};
 use diagnose::gain::Scale;
 use machine::Root;
@@ -66,7 +67,7 @@ struct Trial {
 /// Measures and prints; the exit code.
 pub fn run(options: &Options, names: &[&'static str], wanted: Option<u32>) -> Result<u8, Failure> {
     let stop = signals::install();
-    let Turnable { knobs, left: mut missing } = turnable(options, names)?;
+    let Turnable { knobs, left: mut missing } = turnable(options, names, Purpose::ForMeasuring)?;
     let mut trials = trials(knobs);
     let cpus = cpus(options);
     let rounds =
@@ -74,7 +75,8 @@ pub fn run(options: &Options, names: &[&'static str], wanted: Option<u32>) -> Re
     let seconds = (rounds * trials.len() * 2) as f64 * BLOCK;
     if !options.out.quiet_output {
         output::complain(&format!(
-            "{rounds} rounds of {} blocks in turn: about {}",
+            "{} of {} blocks in turn: about {}",
+            report::plural(rounds, "round"),
             trials.len() * 2,
             record::units::figure(seconds, "s")
         ));
@@ -182,15 +184,17 @@ pub struct Named {
     pub name: &'static str,
     /// From what to what, in a person's words.
     pub change: String,
+    /// What a process holds for it.
+    pub hold: Option<Hold>,
 }
 
-/// Which of these knobs, or of all, can be turned while linespeed measures.
-pub fn turnable(options: &Options, names: &[&'static str]) -> Result<Turnable, Failure> {
+/// Which of these knobs, or of all, can be turned for this purpose.
+pub fn turnable(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<Turnable, Failure> {
     let root = Root::live();
     let tree = Tree::new(&root);
     let scene = crate::commands::quiet::scene(options, &root, &tree, Purpose::ForACommand)?;
     let rows = audit(&scene, names);
-    let turn = Turn::of(&rows, !names.is_empty(), Purpose::ForMeasuring, &tree);
+    let turn = Turn::of(&rows, !names.is_empty(), purpose, &tree);
     let mut left: Vec<(String, String)> =
         turn.left.iter().map(|(name, why)| ((*name).to_owned(), why.clone())).collect();
     let turned = |name: &str| {
@@ -201,6 +205,7 @@ pub fn turnable(options: &Options, names: &[&'static str]) -> Result<Turnable, F
     let told = |row: &Row| Named {
         name: row.knob.name(),
         change: format!("{}, then {}", row.look.now, row.look.steadier.as_deref().unwrap_or("steadier")),
+        hold: turn.holds.iter().find(|(name, _)| *name == row.knob.name()).map(|(_, hold)| hold.clone()),
     };
     let knobs: Vec<Named> = rows.iter().filter(|row| turned(row.knob.name())).map(told).collect();
     // Who names a knob hears of it.
