@@ -215,7 +215,7 @@ pub fn bound(reading: &Reading) -> Option<Bound> {
         causes.insert(0, compute);
     }
     let mut causes = causes.into_iter();
-    let Some(first) = causes.next() else { return None };
+    let first = causes.next()?;
     let mut says = first.says;
     let mut advice = first.advice;
     evidence.extend(first.evidence);
