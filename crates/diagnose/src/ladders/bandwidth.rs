@@ -28,7 +28,9 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
             (steps.ladder.ceiling, steps.level) = (alone, alone);
             steps.ladder.ceiling_is = words;
         }
-        steps.take("others on the CPUs", Some("bandwidth-shared"), alone - best.value(), None, true);
+        // The same loop moved as much alone: no mix of reads and writes is what it lacks, others are.
+        steps.take("others on the CPUs", Some("bandwidth-shared"), alone - triad.value(), None, true);
+        return None;
     }
     let op = best.place.word("op").unwrap_or("another mix");
     let (fewer, all) = (best.place.count("threads"), triad.place.count("threads"));
