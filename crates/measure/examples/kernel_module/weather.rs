@@ -47,7 +47,7 @@ pub fn told(record: &Record) -> Vec<(String, String, String)> {
 /// Tries all weathers, those that the machine does not come out of last.
 pub fn run(file: &str, trial: &mut Trial) -> Result<(), String> {
     missing(trial)?;
-    unfit(trial)?;
+    unfit(file, trial)?;
     killed(file, trial)?;
     forbidden(file, trial)
 }
@@ -143,7 +143,7 @@ fn missing(trial: &mut Trial) -> Result<(), String> {
 }
 
 /// What is there is of no use.
-fn unfit(trial: &mut Trial) -> Result<(), String> {
+fn unfit(file: &str, trial: &mut Trial) -> Result<(), String> {
     let compiler = std::process::Command::new("gcc").arg("-print-prog-name=cc1").output();
     let compiler = compiler.map_err(|error| format!("gcc: {error}"))?.stdout;
     let away = Away::take(&[String::from_utf8_lossy(&compiler).trim()])?;
@@ -158,9 +158,13 @@ fn unfit(trial: &mut Trial) -> Result<(), String> {
     let (reason, remedy) = ("No space left", "TMPDIR");
     Weather { name: "without space", variables: &variables, reason, remedy, ..Weather::default() }
         .look(trial)?;
-    let source = ["--kernel-module", "/etc/os-release"];
+    // What begins otherwise than a module is refused before anything is measured.
+    let broken = "/root/broken.ko";
+    let whole = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
+    fs::write(broken, whole.get(..4096).unwrap_or(&whole)).map_err(|error| format!("{broken}: {error}"))?;
+    let source = ["--kernel-module", broken];
     let (reason, remedy) = ("does not take the module", "leave out --kernel-module");
-    Weather { name: "with a file that is no module", source: &source, reason, remedy, ..Weather::default() }
+    Weather { name: "with a module that is cut off", source: &source, reason, remedy, ..Weather::default() }
         .look(trial)
 }
 
