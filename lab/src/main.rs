@@ -2,6 +2,7 @@
 //! holds the records against the shapes. Emulated time is no real time: what is checked is placement, counts, shapes
 //! and orders, never a speed.
 
+mod boot;
 mod checks;
 mod commands;
 mod failure;
@@ -18,6 +19,7 @@ mod signals;
 mod smbios;
 mod tools;
 mod tree;
+mod trials;
 
 use std::process::ExitCode;
 

@@ -126,6 +126,8 @@ pub struct Check {
     pub guests: bool,
     /// Whether linespeed's kernel module is built, loaded and tried out, instead of a run.
     pub module: bool,
+    /// Whether the kernel is booted by linespeed itself, as a whole guest with linespeed's module, instead of by the lab.
+    pub whole_guest: bool,
     /// Whether `linespeed overhead --kernel` builds its module in the machine and runs it, instead of a run.
     pub overhead: bool,
 }
@@ -141,6 +143,7 @@ impl Default for Check {
             kills: None,
             guests: false,
             module: false,
+            whole_guest: false,
             overhead: false,
         }
     }

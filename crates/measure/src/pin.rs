@@ -43,9 +43,23 @@ pub fn allowed() -> Option<CpuList> {
 }
 
 fn set_affinity(mask: &[u64]) -> io::Result<()> {
+    set_affinity_of(0, mask)
+}
+
+/// Of the thread of this number; 0 is the calling one.
+fn set_affinity_of(thread: i32, mask: &[u64]) -> io::Result<()> {
     // SAFETY: the kernel reads the given number of bytes from a live slice.
-    let code = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len() * 8, mask.as_ptr()) };
+    let code = unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, mask.len() * 8, mask.as_ptr()) };
     if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Binds another thread, by its number, to a CPU, for as long as it lives.
+///
+/// # Errors
+///
+/// The kernel's: no such thread, somebody else's, or no such CPU.
+pub(crate) fn bind(thread: i32, cpu: u32) -> io::Result<()> {
+    set_affinity_of(thread, &mask_of(&[cpu].into_iter().collect()))
 }
 
 impl Pinned {

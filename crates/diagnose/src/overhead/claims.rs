@@ -106,9 +106,13 @@ fn migration_takes_much(rows: &Rows, together: Together) -> (Answer, String) {
     }
 }
 
+/// Kernels of guests: that of a whole one, which was published, and one of raw KVM, which has no interrupts of its own.
+const GUEST_KERNELS: [&str; 2] = ["guest OS kernel", "guest kernel"];
+
 /// A guest and what it is held against, without interrupts where both were timed so.
 fn guest_and_host<'a>(rows: &'a Rows<'a>) -> Option<(&'a Row<'a>, &'a Row<'a>)> {
-    let quiet = || Some((rows.without_interrupts("guest kernel")?, rows.without_interrupts("kernel")?));
+    let guest = || GUEST_KERNELS.iter().find_map(|layer| rows.without_interrupts(layer));
+    let quiet = || Some((guest()?, rows.without_interrupts("kernel")?));
     let kernel = || Some((bound(rows, "guest kernel")?, bound(rows, "kernel")?));
     let user = || Some((bound(rows, "guest user")?, bound(rows, "user")?));
     let whole = || Some((bound(rows, "guest OS user")?, bound(rows, "user")?));
@@ -122,12 +126,12 @@ fn hypervisor_takes_little(rows: &Rows, together: Together) -> (Answer, String) 
 }
 
 fn guests_suffer(rows: &Rows, together: Together) -> (Answer, String) {
-    let (Some(with), Some(without)) = (bound(rows, "guest kernel"), rows.without_interrupts("guest kernel"))
-    else {
+    let both = |layer: &'static str| Some((layer, bound(rows, layer)?, rows.without_interrupts(layer)?));
+    let Some((layer, with, without)) = GUEST_KERNELS.into_iter().find_map(both) else {
         return cannot("no guest's kernel was timed with interrupts of its own and without");
     };
     let (interrupts, why) = compared(with, without, together);
-    let Some(free) = rows.find("guest kernel", None, true) else {
+    let Some(free) = rows.find(layer, None, true) else {
         let answer = if interrupts == Size::Little { Answer::Contradicted } else { Answer::CannotTell };
         return (answer, format!("{why}; no guest was timed that is free to be moved"));
     };

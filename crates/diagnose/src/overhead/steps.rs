@@ -74,6 +74,22 @@ fn pairs<'a>(rows: &'a Rows<'a>) -> Vec<Pair<'a>> {
     add("a guest's operating system", whole, bound("guest user"), Events::None);
     let guest_kernel = bound("guest kernel");
     add("hypervisor: guest kernel mode", guest_kernel, bound("kernel").or(bound("user")), Events::None);
+    let (whole_kernel, quiet) = (bound("guest OS kernel"), rows.without_interrupts("guest OS kernel"));
+    add(
+        "hypervisor: a guest's kernel, interrupts off",
+        quiet,
+        rows.without_interrupts("kernel"),
+        Events::None,
+    );
+    add("interrupts of a guest's kernel", whole_kernel, quiet, Events::Interrupts);
+    add(
+        "guest's kernel thread not bound to a CPU",
+        free("guest OS kernel"),
+        whole_kernel,
+        Events::Migrations,
+    );
+    add("guest's program not bound to a CPU", free("guest OS user"), whole, Events::Migrations);
+    add("user mode instead of a kernel thread, in a guest", whole, whole_kernel, Events::None);
     pairs
 }
 

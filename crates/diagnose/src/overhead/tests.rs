@@ -141,6 +141,37 @@ fn the_published_figures_support_the_published_conclusions() {
     assert!(matches!(interrupts.verdict, Verdict::Costs { share, .. } if (share - 0.0663).abs() < 1e-3));
 }
 
+/// A record of linespeed's own names a whole guest's kernel as such.
+#[test]
+fn a_whole_guests_kernel_answers_as_the_published_one_did() {
+    let mut record = published();
+    for m in &mut record.measurements {
+        if m.place.word("layer") == Some("guest kernel") {
+            let word = |key: &str| m.place.word(key).unwrap().to_owned();
+            let (bound, interrupts) = (word("bound"), word("interrupts"));
+            m.place = Where::new()
+                .with("layer", "guest OS kernel")
+                .with("bound", bound)
+                .with("interrupts", interrupts);
+        }
+    }
+    timed(&mut record, "guest OS user", "cpu 1", "on", 1.5e9 / 16.0, &[]);
+    timed(&mut record, "guest OS user", "none", "on", 1.6e9 / 16.0, &[("migrations_per_s", 3.0)]);
+    let found = overhead(&record).unwrap();
+    for claim in &found.claims {
+        assert_eq!(claim.answer, Answer::Supported, "{claim:?}");
+    }
+    let share = |what: &str| match step(&found, what).verdict {
+        Verdict::Costs { share, .. } => share,
+        ref other => panic!("{what}: {other:?}"),
+    };
+    assert!((share("hypervisor: a guest's kernel, interrupts off") - 0.010_286).abs() < 1e-4);
+    assert!((share("interrupts of a guest's kernel") - 0.075_504).abs() < 1e-4);
+    assert!((share("guest's kernel thread not bound to a CPU") - 0.050_188).abs() < 1e-4);
+    assert!((share("guest's program not bound to a CPU") - 0.066_667).abs() < 1e-4);
+    assert!((share("user mode instead of a kernel thread, in a guest") - 0.025_986).abs() < 1e-4);
+}
+
 #[test]
 fn figures_that_say_the_contrary_contradict() {
     let mut record = published();

@@ -3,12 +3,13 @@
 mod named;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use machine::Root;
 use measure::context::lead_cpu;
 use measure::layers::full::{self, Parts};
-use measure::layers::module::{self, Source, Spent};
+use measure::layers::module::{self, Source, Spent, Workshop};
 use measure::layers::{self, Effort, Failure as Missing, How, LayerName, PORTIONS, Ticks, User, guest};
 use measure::{Progress, Stop};
 use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot};
@@ -50,6 +51,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let ticks = Ticks::calibrate();
     let (mut layers, mut missing) = user_layers(&found.machine, &cpus, cpu, ticks);
     let (mut kvm, mut spent) = (None, Spent::default());
+    let workshop = Arc::new(Workshop::default());
     let verbose = |says: &str| {
         if options.out.verbose {
             output::complain(says);
@@ -57,7 +59,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     };
     if let Some(source) = source(overhead) {
         verbose("the kernel module is built and loaded");
-        let kernel = module::layers(source, ticks, cpu, stop);
+        let kernel = module::layers(source, &workshop, ticks, cpu, stop);
         spent = kernel.spent;
         add((&mut layers, &mut missing), (kernel.rows, kernel.missing));
     }
@@ -68,7 +70,8 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
         add((&mut layers, &mut missing), guests.layers(cpu));
         if which == Vm::Full {
             verbose("the whole guest boots");
-            add((&mut layers, &mut missing), whole(overhead.vm_kernel.as_deref(), cpu, kind, stop));
+            let other = beside(&found.machine, &cpus, cpu).ok();
+            add((&mut layers, &mut missing), whole(overhead, &workshop, (cpu, other), kind, stop));
         }
     }
     let mut progress = Shown::new(&options.out, seconds);
@@ -172,17 +175,22 @@ fn with_threads(mut after: Snapshot, spent: &Spent) -> Snapshot {
     after
 }
 
-/// The whole guest. It is started by this thread, which outlives it: QEMU ends with the thread that started it.
+/// The whole guest, its CPUs bound to these. It is started by this thread, which outlives it: QEMU ends with the thread that
+/// started it.
 fn whole(
-    kernel: Option<&Path>,
-    cpu: u32,
+    overhead: &Overhead,
+    workshop: &Workshop,
+    (cpu, other): (u32, Option<u32>),
     kvm: guest::Kind,
     stop: &'static Stop,
 ) -> (guest::Rows, guest::Missing) {
-    match full::start(&Parts { kernel, program: Path::new("/proc/self/exe"), cpu, kvm, stop }) {
-        Ok(layer) => (vec![Box::new(layer)], Vec::new()),
-        Err(why) => (Vec::new(), vec![(full::name(cpu), why)]),
-    }
+    let module = match &overhead.vm_module {
+        Some(file) => full::Module::File(file),
+        None if overhead.kernel => full::Module::Build(workshop),
+        None => full::Module::None,
+    };
+    let program = Path::new("/proc/self/exe");
+    full::layers(&Parts { kernel: overhead.vm_kernel.as_deref(), module, program, cpu, other, kvm, stop })
 }
 
 /// What kernel rows would need, where they were not asked for.

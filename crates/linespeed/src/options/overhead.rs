@@ -30,6 +30,10 @@ pub struct Overhead {
     /// The kernel that the whole guest boots, and --vm full; without: the one that runs here
     #[arg(long, value_name = "FILE")]
     pub vm_kernel: Option<PathBuf>,
+    /// A kernel module that this linespeed has built for the whole guest's kernel before, and --vm full; without, --kernel
+    /// builds one, if the headers of the guest's kernel are installed here
+    #[arg(long, value_name = "FILE")]
+    pub vm_module: Option<PathBuf>,
 }
 
 /// Which guests are timed.
@@ -48,14 +52,17 @@ impl Overhead {
     ///
     /// # Errors
     ///
-    /// A kernel for a guest that is not asked for.
+    /// A kernel, or a module, for a guest that is not asked for.
     pub fn guests(&self) -> Result<Vm, Failure> {
-        match (self.vm, &self.vm_kernel) {
+        let kernel = self.vm_kernel.as_ref().map(|_| "--vm-kernel names the kernel");
+        let module = self.vm_module.as_ref().map(|_| "--vm-module names the kernel module");
+        match (self.vm, kernel.or(module)) {
             (None, Some(_)) => Ok(Vm::Full),
-            (Some(Vm::None | Vm::Raw), Some(_)) => Err(Failure::Usage(
-                "--vm-kernel names the kernel of the whole guest; it goes with --vm full".to_owned(),
-            )),
-            (vm, _) => Ok(vm.unwrap_or(Vm::Raw)),
+            (Some(Vm::None | Vm::Raw), Some(names)) => {
+                Err(Failure::Usage(format!("{names} of the whole guest; it goes with --vm full")))
+            }
+            (vm, None) => Ok(vm.unwrap_or(Vm::Raw)),
+            (Some(Vm::Full), Some(_)) => Ok(Vm::Full),
         }
     }
 }
@@ -66,7 +73,8 @@ portion. Times are in cycles of the core's own clock, which is measured beside e
 that is not bound may run.
 
 The kernel module is unloaded however linespeed ends, killed or not. The whole guest needs QEMU; where KVM does not run it at the \
-processor's speed, it counts the primes once, and its times are withheld.
+processor's speed, it counts the primes once, and its times are withheld. With --kernel, threads of the guest's kernel are \
+timed as well: of a machine without modules, name another kernel with --vm-kernel.
 
 Exit codes: 0 done; 2 wrong usage; 3 could not do it, or layers did not do the same work; 128+n on signal n, after writing \
 the passes that were whole.";

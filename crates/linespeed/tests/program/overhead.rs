@@ -118,19 +118,27 @@ fn a_whole_guest_that_cannot_be_had_says_what_is_missing() {
         );
     }
     // Any file will do: without QEMU nobody boots it. A kernel's name alone asks for the guest.
-    let mut command = brief(&["--json", "--vm-kernel", "/proc/self/exe"]);
-    command.env("PATH", "");
-    let record = measured(command).succeeds().record();
-    let why = told(&record, "guest OS user");
-    assert!(why.len() == 1 && why[0].0.contains("qemu-system-") && why[0].0.contains("not installed"));
-    assert!(why[0].1.contains("apt install qemu-system-"), "{why:?}");
-    run(brief(&["--vm", "raw", "--vm-kernel", "/x"])).fails(2, &["--vm-kernel", "--vm full"]);
+    for (more, layers) in [(&[][..], 1), (&["--kernel"][..], 2)] {
+        let mut command = brief(&["--json", "--vm-kernel", "/proc/self/exe"]);
+        command.args(more).env("PATH", "");
+        let record = measured(command).succeeds().record();
+        // Its kernel is timed only where kernels are asked for.
+        let told = ["guest OS user", "guest OS kernel"].map(|layer| told(&record, layer));
+        assert_eq!(told.iter().filter(|why| !why.is_empty()).count(), layers);
+        for (reason, remedy) in told.iter().flatten() {
+            assert!(reason.contains("qemu-system-") && reason.contains("not installed"), "{reason}");
+            assert!(remedy.contains("apt install qemu-system-"), "{remedy}");
+        }
+    }
+    for flag in ["--vm-kernel", "--vm-module"] {
+        run(brief(&["--vm", "raw", flag, "/x"])).fails(2, &[flag, "--vm full"]);
+    }
     ran(["overhead", "--vm", "qemu"]).misused(&["--vm", "full"]);
 }
 
 #[test]
 fn a_named_file_that_is_none_is_told_before_anything_is_measured() {
-    for flag in ["--vm-kernel", "--kernel-module"] {
+    for flag in ["--vm-kernel", "--kernel-module", "--vm-module"] {
         run(brief(&[flag, "/nowhere/file"])).fails(3, &["/nowhere/file: cannot be read", flag]);
         run(brief(&[flag, "/proc"])).fails(3, &["/proc: cannot be read: it is no file", flag]);
     }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use kernels::{adds, primes};
 use measure::Stop;
@@ -44,7 +45,7 @@ impl Trial {
 
 /// Loads the module from its file.
 pub fn load(file: &Path) -> Result<Module, String> {
-    Module::load(Source::File(file), &Stop::new()).map_err(|failure| {
+    Module::load(Source::File(file), &Arc::default(), &Stop::new()).map_err(|failure| {
         format!("{}; {:?}; the kernel said: {}", failure.reason, failure.remedy, log().unwrap_or_default())
     })
 }

@@ -18,12 +18,17 @@ pub fn check(overhead: &Overhead) -> Result<(), Failure> {
         let why = "is no kernel image: name one with --vm-kernel, for instance /boot/vmlinuz-RELEASE";
         return Err(Failure::Input { path: path.clone(), why: why.to_owned() });
     }
-    if let Some(path) = &overhead.kernel_module
-        && !is_module(&head(path, "--kernel-module")?)
-    {
-        let why = "is no kernel module (a relocatable ELF file, .ko, that is not compressed): name another with \
-                   --kernel-module, or leave it out: --kernel builds one";
-        return Err(Failure::Input { path: path.clone(), why: why.to_owned() });
+    let modules = [(&overhead.kernel_module, "--kernel-module"), (&overhead.vm_module, "--vm-module")];
+    for (path, flag) in modules {
+        if let Some(path) = path
+            && !is_module(&head(path, flag)?)
+        {
+            let why = format!(
+                "is no kernel module (a relocatable ELF file, .ko, that is not compressed): name another with {flag}, or \
+                 leave it out: --kernel builds one"
+            );
+            return Err(Failure::Input { path: path.clone(), why });
+        }
     }
     Ok(())
 }

@@ -31,7 +31,13 @@ fn path_of(file: &File) -> String {
 }
 
 /// QEMU's arguments. Its standard input and output are the machine's channel.
-pub(super) fn arguments(kernel: &Path, initramfs: &File, console: &File, emulated: bool) -> Vec<OsString> {
+pub(super) fn arguments(
+    kernel: &Path,
+    initramfs: &File,
+    console: &File,
+    emulated: bool,
+    cpus: usize,
+) -> Vec<OsString> {
     let (port, channel) = PORTS;
     let orders = wire::Orders {
         arguments: vec![wire::COUNT.to_owned()],
@@ -48,14 +54,16 @@ pub(super) fn arguments(kernel: &Path, initramfs: &File, console: &File, emulate
         (false, false) => ("virt,gic-version=host", "host"),
     };
     let console = format!("file,id=console,path={}", path_of(console));
-    let memory = format!("{MEMORY}M");
+    let (memory, cpus) = (format!("{MEMORY}M"), cpus.to_string());
     let mut line: Vec<OsString> = [
         ["-nodefaults", "-no-user-config"],
         ["-no-reboot", "-nographic"],
         ["-machine", board],
         ["-accel", if emulated { "tcg" } else { "kvm" }],
         ["-cpu", processor],
-        ["-smp", "1"],
+        ["-smp", &cpus],
+        // Its threads have names then, by which those of the machine's CPUs are told.
+        ["-name", "linespeed,debug-threads=on"],
         ["-m", &memory],
         ["-append", &parameters],
         ["-chardev", &console],
@@ -119,12 +127,13 @@ mod tests {
     fn the_machine_is_told_what_to_do() {
         let (initramfs, console) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         for (emulated, accelerator, processor) in [(true, "tcg", "max"), (false, "kvm", "host")] {
-            let line = arguments(Path::new("/k"), &initramfs, &console, emulated);
+            let line = arguments(Path::new("/k"), &initramfs, &console, emulated, 2);
             let after = |option: &str| {
                 let at = line.iter().position(|word| word == option).unwrap();
                 line[at + 1].to_str().unwrap()
             };
             assert_eq!((after("-accel"), after("-cpu"), after("-kernel")), (accelerator, processor, "/k"));
+            assert_eq!(after("-smp"), "2");
             let orders = wire::Orders::read(after("-append")).unwrap();
             assert_eq!((orders.arguments, orders.emulated), (vec![wire::COUNT.to_owned()], emulated));
             assert!(File::open(after("-initrd")).is_ok());

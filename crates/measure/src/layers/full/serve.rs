@@ -1,125 +1,157 @@
-//! The machine's end: it counts the ranges that come in, and answers with what it saw.
+//! The machine's end: it does what is asked of it, and answers with what it saw.
 
 use std::io::{BufRead, Read};
 use std::ops::Range;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::{Disturbed, Failure, How, Layer, Pass, Ticks, User};
+use super::super::module::{KernelLayer, Module, Source, release};
+use super::super::{Bound, Failure, How, Layer, Ticks, User};
+use super::protocol::{self, Asked, LINE, Place};
+use crate::Stop;
 
-/// Longest line that is read.
-const LINE: u64 = 256;
+/// The machine's first CPU, to which layers are bound.
+const CPU: u32 = 0;
+/// Where the module comes to lie: the folder of a machine that is gone soon.
+const FILE: &str = "/tmp/linespeed.ko";
+/// The longest module that is taken, bytes.
+const MOST: usize = 64 << 20;
 
-/// A range as a line.
-pub(super) fn request(range: &Range<u64>) -> String {
-    format!("{} {}\n", range.start, range.end)
-}
-
-fn read_request(line: &str) -> Option<Range<u64>> {
-    let (start, end) = line.trim_end().split_once(' ')?;
-    Some(start.parse().ok()?..end.parse().ok()?)
-}
-
-/// Counts the primes in each range that `requests` has a line for, bound to the first CPU, and answers each with a line,
-/// until there are no more.
+/// Does what each line of `requests` asks for, and answers each with a line, until there are no more.
 pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
-    let mut user = User::start(How::Bound(0), Ticks::calibrate());
+    let mut inside = Inside::new();
     loop {
         let mut line = String::new();
         match requests.by_ref().take(LINE).read_line(&mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let done = match (&mut user, read_request(&line)) {
-            (_, None) => Err(Failure::new(format!("{:?} is no range", line.trim_end()))),
-            (Err(failure), _) => Err(failure.clone()),
-            (Ok(user), Some(range)) => user.pass(range),
+        let done = match Asked::read(&line) {
+            Some(asked) => inside.does(&asked, &mut requests),
+            None => Err(Failure::new(format!("{:?} is nothing that can be asked", line.trim_end()))),
         };
-        answer(&told(&done));
+        answer(&protocol::line(&done));
     }
 }
 
-/// An answer as a line of JSON.
-fn told(done: &Result<Pass, Failure>) -> String {
-    let value = match done {
-        Err(failure) => json!({ "failed": failure.reason }),
-        Ok(pass) => json!({
-            "primes": pass.primes,
-            "seconds": pass.seconds,
-            "clock": pass.clock,
-            "clock_moved": pass.clock_moved,
-            "crc": pass.crc,
-            "page_offset": pass.page_offset,
-            "interrupts": pass.disturbed.interrupts,
-            "softirqs": pass.disturbed.softirqs,
-            "involuntary": pass.disturbed.involuntary,
-            "voluntary": pass.disturbed.voluntary,
-            "migrations": pass.disturbed.migrations,
-        }),
-    };
-    format!("{value}\n")
+/// What the machine has set up.
+struct Inside {
+    ticks: Ticks,
+    /// The module's bytes, as far as they have come.
+    bytes: Vec<u8>,
+    module: Option<Rc<Module>>,
+    /// The layers that have been asked for, each with its place.
+    layers: Vec<(Place, Box<dyn Layer>)>,
 }
 
-/// The answer of a line; what disturbed the machine's thread is the machine's own count. Its CPUs are not the host's.
-pub(super) fn read_answer(line: &str) -> Result<Pass, Failure> {
-    let unclear =
-        || Failure::new(format!("the machine answered {:?}", line.chars().take(80).collect::<String>()));
-    let value: Value = serde_json::from_str(line).map_err(|_| unclear())?;
-    if let Some(reason) = value.get("failed").and_then(Value::as_str) {
-        return Err(Failure::new(format!("in the machine: {reason}")));
+impl Inside {
+    fn new() -> Self {
+        Self { ticks: Ticks::calibrate(), bytes: Vec::new(), module: None, layers: Vec::new() }
     }
-    let whole = |key: &str| value.get(key).and_then(Value::as_u64);
-    let figure = |key: &str| value.get(key).and_then(Value::as_f64);
-    let read = || {
-        Some(Pass {
-            primes: whole("primes")?,
-            seconds: figure("seconds")?,
-            clock: figure("clock")?,
-            clock_moved: figure("clock_moved")?,
-            crc: whole("crc")?.try_into().ok()?,
-            page_offset: whole("page_offset")?.try_into().ok()?,
-            cpu_from: None,
-            cpu_to: None,
-            disturbed: Disturbed {
-                interrupts: whole("interrupts"),
-                softirqs: whole("softirqs"),
-                involuntary: whole("involuntary"),
-                voluntary: whole("voluntary"),
-                migrations: whole("migrations"),
-                stolen: None,
-            },
+
+    fn does(&mut self, asked: &Asked, more: &mut impl Read) -> Result<Value, Failure> {
+        match asked {
+            Asked::About => Ok(json!({ "release": release()? })),
+            Asked::Piece(bytes) => self.takes(*bytes, more),
+            Asked::Load => self.loads(),
+            Asked::Pass(place, range) => self.counts(*place, range.clone()),
+        }
+    }
+
+    fn takes(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Failure> {
+        let mut piece = vec![0; bytes];
+        more.read_exact(&mut piece)
+            .map_err(|error| Failure::new(format!("the module did not come whole: {error}")))?;
+        if self.bytes.len() + bytes > MOST {
+            return Err(Failure::new(format!("the module is longer than {} MiB", MOST >> 20)));
+        }
+        self.bytes.extend(piece);
+        Ok(json!({ "bytes": self.bytes.len() }))
+    }
+
+    fn loads(&mut self) -> Result<Value, Failure> {
+        let bytes = std::mem::take(&mut self.bytes);
+        std::fs::write(FILE, bytes).map_err(|error| Failure::new(format!("{FILE}: {error}")))?;
+        let module = Module::load(Source::File(Path::new(FILE)), &Arc::default(), &Stop::new())?;
+        self.module = Some(Rc::new(module));
+        Ok(json!({}))
+    }
+
+    fn counts(&mut self, place: Place, range: Range<u64>) -> Result<Value, Failure> {
+        if let Some((_, layer)) = self.layers.iter_mut().find(|(known, _)| *known == place) {
+            return layer.pass(range).map(|pass| protocol::pass(&pass));
+        }
+        let mut layer = self.layer(place)?;
+        let pass = layer.pass(range);
+        self.layers.push((place, layer));
+        pass.map(|pass| protocol::pass(&pass))
+    }
+
+    fn layer(&self, place: Place) -> Result<Box<dyn Layer>, Failure> {
+        let all = || crate::pin::allowed().unwrap_or_default();
+        Ok(match (place.kernel, &self.module) {
+            (false, _) if !place.interrupts => {
+                return Err(Failure::new("a program cannot turn interrupts off"));
+            }
+            (false, _) => {
+                let how = if place.bound { How::Bound(CPU) } else { How::Unbound(all()) };
+                Box::new(User::start(how, self.ticks)?)
+            }
+            (true, None) => return Err(Failure::new("its kernel has no module of linespeed's")),
+            (true, Some(module)) => {
+                let bound = if place.bound { Bound::Cpu(CPU) } else { Bound::None };
+                Box::new(KernelLayer::new(module, self.ticks, bound, place.interrupts))
+            }
         })
-    };
-    read().ok_or_else(unclear)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+
+    fn answers(asked: &[u8]) -> Vec<Result<Value, Failure>> {
+        let mut answers = Vec::new();
+        serve(asked, &mut |line| answers.push(protocol::answer(line)));
+        answers
+    }
 
     #[test]
     fn what_is_asked_over_the_port_is_counted_and_told() {
-        let asked = [request(&(0..1000)), "nonsense\n".to_owned(), request(&(10..20))].concat();
-        let mut answers = Vec::new();
-        serve(asked.as_bytes(), &mut |answer| answers.push(answer.to_owned()));
+        let user = |bound| Place { kernel: false, bound, interrupts: true };
+        let lines: Vec<String> = [
+            Asked::Pass(user(true), 0..1000),
+            Asked::Pass(user(false), 10..20),
+            Asked::Pass(user(false), 0..10),
+        ]
+        .iter()
+        .map(|asked| format!("{asked}\n"))
+        .collect();
+        let answers = answers(lines.concat().as_bytes());
         assert_eq!(answers.len(), 3);
+        let pass = |at: usize| protocol::read_pass(answers[at].as_ref().unwrap()).unwrap();
         // Where this process may not use the first CPU, the machine's own would all the same.
-        if crate::pin::allowed().is_some_and(|cpus| cpus.contains(0)) {
-            let pass = read_answer(&answers[0]).unwrap();
-            assert_eq!((pass.primes, pass.page_offset), (168, 0));
-            assert_eq!(pass.crc, super::super::super::crc32(kernels::primes::code()));
-            assert!(pass.seconds > 0.0 && pass.clock > 0.0);
-            assert_eq!(read_answer(&answers[2]).unwrap().primes, 4);
+        if crate::pin::allowed().is_some_and(|cpus| cpus.contains(CPU)) {
+            assert_eq!((pass(0).primes, pass(0).page_offset), (168, 0));
+            assert_eq!(pass(0).crc, super::super::super::crc32(kernels::primes::code()));
+            assert!(pass(0).seconds > 0.0 && pass(0).clock > 0.0);
         }
-        assert!(read_answer(&answers[1]).unwrap_err().reason.contains("no range"));
+        assert_eq!([pass(1).primes, pass(2).primes], [4, 4]);
     }
 
-    proptest! {
-        #[test]
-        fn no_line_panics(line in "\\PC{0,60}") {
-            let _ = read_answer(&line);
-            let _ = read_request(&line);
-        }
+    #[test]
+    fn what_cannot_be_done_is_an_answer_and_the_next_line_is_read() {
+        let answers =
+            answers(b"nonsense\npiece 3\nabcabout\nuser bound off 0 10\nkernel bound on 0 10\npiece 9\nab");
+        let failed = |at: usize| answers[at].as_ref().unwrap_err().reason.clone();
+        assert!(failed(0).contains("nothing that can be asked"));
+        assert_eq!(answers[1].as_ref().unwrap()["bytes"], 3);
+        assert!(!protocol::release(answers[2].as_ref().unwrap()).unwrap().is_empty());
+        assert!(failed(3).contains("interrupts off") && failed(4).contains("no module"));
+        assert!(failed(5).contains("did not come whole"));
+        assert_eq!(answers.len(), 6);
     }
 }

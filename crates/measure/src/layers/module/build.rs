@@ -18,6 +18,8 @@ const LIMIT: Duration = Duration::from_secs(300);
 const MOST_JOBS: usize = 4;
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(20);
+/// What comes of it, in its folder.
+pub(super) const MODULE: &str = "linespeed.ko";
 /// What make says, in its folder.
 const WORDS: &str = "words";
 /// Most of what make says that is looked at, bytes.
@@ -101,7 +103,7 @@ fn build_within(
     if !ended {
         return Err(Failure::new(format!("the module could not be built: {}", complaint(&said))));
     }
-    let module = folder.join("linespeed.ko");
+    let module = folder.join(MODULE);
     if !module.is_file() {
         return Err(Failure::new(format!("make built no module: {}", complaint(&said))));
     }

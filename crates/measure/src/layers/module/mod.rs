@@ -13,13 +13,10 @@ mod loaded;
 mod obstacles;
 mod request;
 pub mod sources;
+mod workshop;
 
-use std::ffi::OsString;
 use std::fs;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,10 +26,10 @@ pub use build::{Built, build};
 pub use headers::Headers;
 pub use layer::KernelLayer;
 pub use request::{Answer, BELOW_MAX, BURST_NS, CLOCK_MAX, Load, Request, Told};
+pub use workshop::Workshop;
 
 use super::{Bound, Failure, Layer, LayerName, Ticks};
 use crate::Stop;
-use guardian::Guardian;
 use loaded::Device;
 
 /// The layer that is a thread of the kernel.
@@ -51,12 +48,8 @@ pub enum Source<'a> {
 #[derive(Debug)]
 pub struct Module {
     device: Option<Device>,
-    folder: PathBuf,
-    guardian: Option<Guardian>,
-    loaded: bool,
     spent: Spent,
-    /// Held until all is put back.
-    _lock: UnixListener,
+    workshop: Arc<Workshop>,
 }
 
 impl Module {
@@ -64,62 +57,23 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Whatever stands in the way, with its remedy: nothing is left loaded or lying about then.
-    pub fn load(source: Source, stop: &Stop) -> Result<Self, Failure> {
-        let root = Path::new("/");
-        if let Some(obstacle) = obstacles::first(root) {
+    /// Whatever stands in the way, with its remedy: nothing is left loaded then.
+    pub fn load(source: Source, workshop: &Arc<Workshop>, stop: &Stop) -> Result<Self, Failure> {
+        if let Some(obstacle) = obstacles::first(Path::new("/")) {
             return Err(obstacle);
         }
         let release = release()?;
-        let path =
-            std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin:/usr/sbin:/sbin"));
-        let headers = match source {
-            Source::Build => Some(headers::find(root, &release, &path)?),
+        let file = match source {
+            Source::Build => workshop.module(&release, stop)?,
             Source::File(file) if !file.is_file() => {
                 return Err(Failure::new(format!("{}: there is no such file", file.display())));
             }
-            Source::File(_) => None,
+            Source::File(file) => file.to_owned(),
         };
-        let temporary = std::env::temp_dir();
-        let lock = loaded::lock()?;
-        loaded::clear_leftovers(&temporary)?;
-        let folder = temporary.join(format!("{}{}", loaded::FOLDER, std::process::id()));
-        let guardian = Guardian::post(Some(&folder), lock.as_raw_fd()).map_err(|error| {
-            Failure::new(format!("no process can be made that would unload the kernel module: {error}"))
-                .with_remedy("raise the limit of processes (ulimit -u, or pids.max of the cgroup)")
-        })?;
-        let mut module = Self {
-            device: None,
-            folder,
-            guardian: Some(guardian),
-            loaded: false,
-            spent: Spent::default(),
-            _lock: lock,
-        };
-        let folder = module.folder.clone();
-        // Only ours: nobody else may change what is loaded.
-        fs::DirBuilder::new()
-            .mode(0o700)
-            .create(&folder)
-            .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
-        let file = match (source, headers) {
-            (Source::File(file), _) => file.to_owned(),
-            (Source::Build, Some(headers)) => {
-                sources::write(&folder)
-                    .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
-                let mind = |group| module.guardian.iter().for_each(|guardian| guardian.mind(group));
-                let built = build(&headers, &folder, &path, stop, mind)
-                    .map_err(|failure| with_a_way_out(failure, root, &release, stop))?;
-                // Its number may soon be another process group's.
-                mind(0);
-                built.module
-            }
-            (Source::Build, None) => return Err(Failure::new("the kernel's headers were not found")),
-        };
+        workshop.open()?;
         loaded::load(&file, &release)?;
-        module.loaded = true;
-        module.device = Some(Device::open(&folder)?);
-        let _ = fs::remove_dir_all(&folder);
+        let mut module = Self { device: None, spent: Spent::default(), workshop: Arc::clone(workshop) };
+        module.device = Some(Device::open(workshop.folder()?)?);
         Ok(module)
     }
 
@@ -153,30 +107,10 @@ impl Drop for Module {
     fn drop(&mut self) {
         // While it is open the module is in use.
         self.device = None;
-        let unloaded = !self.loaded || loaded::unload().is_ok();
-        let _ = fs::remove_dir_all(&self.folder);
-        // One that is not told goes on trying when this value's end closes its pipe.
-        if let Some(guardian) = self.guardian.take().filter(|_| unloaded && !self.folder.exists()) {
-            guardian.dismiss();
+        if loaded::unload().is_err() {
+            self.workshop.is_left();
         }
     }
-}
-
-/// It cannot be built where temporary files lie.
-fn elsewhere(reason: String) -> Failure {
-    Failure::new(reason).with_remedy("TMPDIR=/var/tmp linespeed overhead --kernel")
-}
-
-/// What would help where a build has failed and does not say it itself.
-fn with_a_way_out(failure: Failure, root: &Path, release: &str, stop: &Stop) -> Failure {
-    if failure.remedy.is_some() || stop.signal().is_some() {
-        return failure;
-    }
-    if failure.reason.contains("No space left on device") {
-        return elsewhere(failure.reason);
-    }
-    let install = distribution::headers(root, release);
-    failure.with_remedy(format!("see that what builds modules is whole: {install}"))
 }
 
 /// CPU time of the module's threads, which the kernel counts as nobody's.
@@ -206,10 +140,10 @@ pub struct Kernel {
 
 /// The layers of kernel mode: placed by the scheduler and bound to `cpu`, each with interrupts and without. Where the
 /// module cannot be had, each of them with the reason.
-pub fn layers(source: Source, ticks: Ticks, cpu: u32, stop: &Stop) -> Kernel {
+pub fn layers(source: Source, workshop: &Arc<Workshop>, ticks: Ticks, cpu: u32, stop: &Stop) -> Kernel {
     let places =
         [(Bound::None, true), (Bound::Cpu(cpu), true), (Bound::Cpu(cpu), false), (Bound::None, false)];
-    match Module::load(source, stop) {
+    match Module::load(source, workshop, stop) {
         Ok(module) => {
             let module = Rc::new(module);
             let layer = |(bound, interrupts)| -> Box<dyn Layer> {
@@ -226,7 +160,11 @@ pub fn layers(source: Source, ticks: Ticks, cpu: u32, stop: &Stop) -> Kernel {
 }
 
 /// The running kernel's release, `uname -r`.
-fn release() -> Result<String, Failure> {
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn release() -> Result<String, Failure> {
     let text = fs::read_to_string("/proc/sys/kernel/osrelease")
         .map_err(|error| Failure::new(format!("/proc/sys/kernel/osrelease: {error}")))?;
     Ok(text.trim().to_owned())
@@ -237,20 +175,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_that_failed_says_what_to_look_at_unless_it_was_ended() {
-        let (root, stop) = (Path::new("/nowhere"), Stop::new());
-        let told = |failure: Failure| with_a_way_out(failure, root, "6.1.0", &stop).remedy;
-        assert!(told(Failure::new("x")).unwrap().contains("the headers of kernel 6.1.0"));
-        assert!(told(Failure::new("/x.s: No space left on device")).unwrap().starts_with("TMPDIR=/var/tmp "));
-        assert_eq!(told(Failure::new("x").with_remedy("y")).as_deref(), Some("y"));
-        stop.ask(2);
-        assert_eq!(with_a_way_out(Failure::new("a signal came"), root, "6.1.0", &stop).remedy, None);
-    }
-
-    #[test]
     fn where_no_module_can_be_loaded_there_is_a_reason_and_nothing_is_left() {
         // A path that is no file, so that nothing is loaded even where it could be.
-        let failure = Module::load(Source::File(Path::new("/nowhere.ko")), &Stop::new()).unwrap_err();
+        let failure =
+            Module::load(Source::File(Path::new("/nowhere.ko")), &Arc::default(), &Stop::new()).unwrap_err();
         assert!(!failure.reason.is_empty() && !failure.reason.contains('\n'), "{failure:?}");
         let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten().any(|entry| {
             entry.file_name().to_string_lossy() == format!("{}{}", loaded::FOLDER, std::process::id())
