@@ -23,6 +23,7 @@ pub mod resources;
 mod samples;
 pub mod scaling;
 pub mod siblings;
+mod spent;
 mod usl;
 
 use record::{Diagnosis, Record};

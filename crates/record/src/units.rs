@@ -46,6 +46,11 @@ fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
 /// From here on a figure is written with an exponent: nobody counts so many digits.
 const LONG: f64 = 1e15;
 
+/// A count of CPUs: `1 CPU`, `2 CPUs`.
+pub fn cpus(count: u32) -> String {
+    format!("{count} {}", if count == 1 { "CPU" } else { "CPUs" })
+}
+
 /// Three significant digits, without an exponent below a quadrillion (10^15): `1234`, `123`, `12.3`, `1.23`, `0.123`.
 pub fn significant(value: f64) -> String {
     if !value.is_finite() {
@@ -139,6 +144,11 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_cpu_is_no_plural() {
+        assert_eq!([cpus(1), cpus(2)], ["1 CPU", "2 CPUs"]);
+    }
 
     #[test]
     fn a_figure_of_hundreds_of_digits_is_short() {

@@ -9,6 +9,7 @@ use record::units::{figure, significant};
 use record::{Better, InOrder};
 
 use super::explain::{HELD_BACK, words};
+use super::facts::OTHER_WORK;
 
 /// Results that are told of two machines.
 const MOST_RESULTS: usize = 3;
@@ -252,24 +253,22 @@ fn since(c: &Comparison) -> Vec<String> {
     vec![words, settings(c, other)]
 }
 
-/// Settings that changed, hardware first.
+/// Settings that changed, hardware first, and other work, which changes figures as a setting does.
 fn settings(c: &Comparison, other: usize) -> String {
     let told = |difference: &&Difference| difference.kind != FactKind::State;
-    let all: Vec<String> = c
-        .differences
-        .iter()
-        .filter(told)
-        .map(|difference| {
-            let value = |at: usize| {
-                difference.values.get(at).cloned().flatten().unwrap_or_else(|| "not told".to_owned())
-            };
-            format!("{} ({} instead of {})", difference.what, value(other), value(c.baseline))
-        })
-        .collect();
+    let instead = |difference: &Difference| {
+        let value =
+            |at: usize| difference.values.get(at).cloned().flatten().unwrap_or_else(|| "not told".to_owned());
+        format!("{} instead of {}", value(other), value(c.baseline))
+    };
+    let changed = |difference: &Difference| format!("{} ({})", difference.what, instead(difference));
+    let all: Vec<String> = c.differences.iter().filter(told).map(changed).collect();
+    let others = c.differences.iter().find(|difference| difference.what == OTHER_WORK);
+    let others = others.map(|work| format!(" {OTHER_WORK}: {}.", instead(work))).unwrap_or_default();
     if all.is_empty() {
-        return "Nothing that both tell of the machine and its settings changed.".to_owned();
+        return format!("Nothing that both tell of the machine and its settings changed.{others}");
     }
-    format!("What changed on the machine: {}.", listed(&all, MOST_LISTED))
+    format!("What changed on the machine: {}.{others}", listed(&all, MOST_LISTED))
 }
 
 /// Many records: who lies far from the others, the order of the result that most of them have, and what was refused.

@@ -9,6 +9,7 @@ use record::{InOrder, Machine, Record, Snapshot};
 
 use super::explain::running;
 use crate::parts::populated;
+use crate::spent::used_by_others;
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -233,11 +234,17 @@ fn limits(machine: &Machine, facts: &mut Facts) {
     facts.add(Setting, "Memory limit", "machine.limits.memory_bytes", limits.memory_bytes.map(bytes));
 }
 
+/// What others took of the CPUs while a record was measured.
+pub const OTHER_WORK: &str = "Other work during the run";
+
 fn state(record: &Record, facts: &mut Facts) {
     use FactKind::State;
     let before = &record.conditions.before;
     let load = before.load.map(|load| format!("{:.2}, {:.2}, {:.2}", load[0], load[1], load[2]));
     facts.add(State, "Load averages", "conditions.before.load", load);
+    // To a tenth: less differs from run to run on every machine.
+    let others = used_by_others(record).map(|cpus| format!("{cpus:.1} CPUs"));
+    facts.add(State, OTHER_WORK, "conditions.after.cpu_seconds and .own_cpu_seconds", others);
     let during = record.conditions.after.as_ref().and_then(|after| after.steal_share);
     facts.add(
         State,

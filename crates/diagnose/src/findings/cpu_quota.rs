@@ -1,7 +1,7 @@
 //! A cgroup quota below the CPUs that the process may run on.
 
 use record::diagnosis::{Finding, Severity};
-use record::units::{percent, significant};
+use record::units::{self, percent, significant};
 
 use super::{Case, Rule, by_model, inputs, lines, of_fact, theft};
 use crate::figures::{modelled, told};
@@ -46,7 +46,10 @@ fn one(case: &Case) -> Option<Finding> {
     };
     let mut seen = vec![
         told(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"),
-        told(format!("{allowed} CPUs allowed, which is what programs count"), "machine.counts.cpus_allowed"),
+        told(
+            format!("{} allowed, which is what programs count", units::cpus(allowed)),
+            "machine.counts.cpus_allowed",
+        ),
     ];
     if let Some(periods) = periods(case) {
         let says = format!("the quota stopped this cgroup in {periods} periods during the run");
@@ -57,8 +60,9 @@ fn one(case: &Case) -> Option<Finding> {
     }
     let what = if quota < 1.0 && allowed > 1 {
         format!(
-            "a quota of {} CPUs stops the work on {allowed} CPUs; one thread alone gets {}",
+            "a quota of {} CPUs stops the work on {}; one thread alone gets {}",
             significant(quota),
+            units::cpus(allowed),
             percent(quota)
         )
     } else {

@@ -2,10 +2,11 @@
 
 use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
-use record::units::{percent, significant};
+use record::units::{self, percent, significant};
 
 use super::{Case, Rule, bandwidth_shared, by_model, cpu_quota, finding, inputs, lines, of_fact, theft};
 use crate::figures::{RESOLUTION, severity, told, verdict};
+use crate::spent::{LEAST_SECONDS, Spent};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -17,14 +18,8 @@ use crate::figures::{RESOLUTION, severity, told, verdict};
 /// as it ran, times L ÷ n, at most.
 pub const RULE: Rule = Rule { name: "other-load", resource: None, missing, find };
 
-/// Kinds of CPU time in which somebody works.
-const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
-
 /// With less idle time than this share of the busy time no CPU was free for what others wanted.
 const IDLE: f64 = 0.1;
-
-/// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'.
-const LEAST_SECONDS: f64 = 1.0;
 
 /// By so much the CPU time of a CPU may be wrong: a tick at either end.
 const TICKS: f64 = 0.02;
@@ -52,16 +47,12 @@ fn used(case: &Case) -> Option<Used> {
     used_meanwhile(case).filter(|used| used.seconds >= LEAST_SECONDS)
 }
 
-/// CPUs that others used on average during the run: all busy time less this process's own.
+/// CPUs that others used on average during the run, and what they wanted.
 fn used_meanwhile(case: &Case) -> Option<Used> {
     let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref()?);
-    let seconds = after.uptime_seconds? - before.uptime_seconds?;
-    let own = after.own_cpu_seconds? - before.own_cpu_seconds?;
-    let mut busy = 0.0;
-    for kind in BUSY {
-        busy += after.cpu_seconds.get(kind)? - before.cpu_seconds.get(kind)?;
-    }
-    let used = ((busy - own) / seconds).max(0.0);
+    let spent = Spent::of(case.record)?;
+    let used = spent.by_others();
+    let Spent { seconds, own, busy } = spent;
     let idle = after
         .cpu_seconds
         .get("idle")
@@ -158,7 +149,7 @@ fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let why = "the run was too short, or its record does not tell what others used meanwhile";
     Some(Finding {
         evidence: vec![told(
-            format!("load average {says} over the last minute, {cpus} CPUs"),
+            format!("load average {says} over the last minute, {}", units::cpus(cpus)),
             "conditions.before.load",
         )],
         remedy: lines(["who: top -b -n1 | head -20", "measure again when it is gone"]),
@@ -183,11 +174,11 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Strin
                     "conditions.after.own_ready_seconds and .own_cpu_seconds",
                 ),
                 told(
-                    format!("others used {says} of {cpus} CPUs during the run"),
+                    format!("others used {says} of {} during the run", units::cpus(cpus)),
                     "conditions.after.cpu_seconds and .own_cpu_seconds",
                 ),
             ];
-            let what = format!("other work used {says} of {cpus} CPUs while this was measured");
+            let what = format!("other work used {says} of {} while this was measured", units::cpus(cpus));
             (verdict(waited, (waited, waited)), what, seen)
         });
     }
@@ -200,7 +191,7 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Strin
     let most = average.map_or(usual, |average| used.share(average, cpus)).max(usual);
     let says = significant(used.used);
     let mut seen = vec![told(
-        format!("others used {says} of {cpus} CPUs during the run"),
+        format!("others used {says} of {} during the run", units::cpus(cpus)),
         "conditions.after.cpu_seconds and .own_cpu_seconds",
     )];
     if let Some(average) = average {
@@ -209,7 +200,7 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Strin
     }
     Some((
         verdict(usual, (least, most)),
-        format!("other work used {says} of {cpus} CPUs while this was measured"),
+        format!("other work used {says} of {} while this was measured", units::cpus(cpus)),
         seen,
     ))
 }

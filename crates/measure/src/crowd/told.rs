@@ -43,7 +43,7 @@ pub fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
 /// `4 CPUs, cores-first`.
 pub fn called(step: &Step) -> String {
     let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
-    let cpus = if step.cpus.len() == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", step.cpus.len()) };
+    let cpus = record::units::cpus(step.cpus.len() as u32);
     format!("{cpus}, {}", placements.join(" and "))
 }
 

@@ -1,0 +1,75 @@
+//! Who used the CPUs while a record was measured.
+
+use record::Record;
+
+/// Kinds of CPU time in which somebody works.
+const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
+/// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'.
+pub const LEAST_SECONDS: f64 = 1.0;
+
+/// CPU time during a run, in seconds.
+pub struct Spent {
+    /// How long the run took.
+    pub seconds: f64,
+    /// Of this process and its children.
+    pub own: f64,
+    /// Of all.
+    pub busy: f64,
+}
+
+impl Spent {
+    /// What the record tells, where it tells all of it.
+    pub fn of(record: &Record) -> Option<Self> {
+        let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
+        let mut busy = 0.0;
+        for kind in BUSY {
+            busy += after.cpu_seconds.get(kind)? - before.cpu_seconds.get(kind)?;
+        }
+        let seconds = after.uptime_seconds? - before.uptime_seconds?;
+        Some(Self { seconds, own: after.own_cpu_seconds? - before.own_cpu_seconds?, busy })
+    }
+
+    /// CPUs that others used on average: all busy time less this process's own.
+    pub fn by_others(&self) -> f64 {
+        ((self.busy - self.own) / self.seconds).max(0.0)
+    }
+}
+
+/// CPUs that others used on average during a run that was long enough to tell.
+pub fn used_by_others(record: &Record) -> Option<f64> {
+    let spent = Spent::of(record).filter(|spent| spent.seconds >= LEAST_SECONDS)?;
+    Some(spent.by_others()).filter(|used| used.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Snapshot;
+
+    use super::*;
+
+    fn ran(seconds: f64, user: f64, own: f64) -> Record {
+        let mut record = crate::samples::machine(2);
+        let at = |uptime: f64, user: f64, own: f64| Snapshot {
+            uptime_seconds: Some(uptime),
+            own_cpu_seconds: Some(own),
+            cpu_seconds: BUSY
+                .iter()
+                .map(|kind| ((*kind).to_owned(), if *kind == "user" { user } else { 0.0 }))
+                .collect(),
+            ..Snapshot::default()
+        };
+        record.conditions.before = at(100.0, 50.0, 1.0);
+        record.conditions.after = Some(at(100.0 + seconds, 50.0 + user, 1.0 + own));
+        record
+    }
+
+    #[test]
+    fn what_is_not_ours_is_others() {
+        let used = used_by_others(&ran(10.0, 14.0, 9.0)).unwrap();
+        assert!((used - 0.5).abs() < 1e-9, "{used}");
+        // Ticks may count more for us than there was in all.
+        assert_eq!(used_by_others(&ran(10.0, 8.9, 9.0)), Some(0.0));
+        assert_eq!(used_by_others(&ran(0.5, 1.0, 0.1)), None);
+        assert_eq!(used_by_others(&crate::samples::machine(2)), None);
+    }
+}
