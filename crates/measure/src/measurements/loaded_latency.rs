@@ -109,7 +109,7 @@ impl Measure for LoadedLatency {
         // What making the arrays did not take is not all spent: a longer window tells no more.
         let most = context.depth.pick(0.05, 0.3, 1.5);
         let seconds = (context.seconds_left() / WAITS.len() as f64 * 0.8).clamp(0.03, most);
-        let mut points: Vec<(f64, Vec<f64>, bool)> = Vec::new();
+        let (mut points, mut starved): (Vec<Point>, usize) = (Vec::new(), 0);
         for (step, wait) in WAITS.into_iter().enumerate() {
             context.check()?;
             if context.out_of_time() && points.len() > 2 {
@@ -138,10 +138,18 @@ impl Measure for LoadedLatency {
             let (_, samples, moved) = all.remove(0);
             let logs: Vec<Log> = all.into_iter().map(|(log, _, _)| log).collect();
             let loaded = record::Summary::of(&window::rates(&logs, 6)).median;
-            // The chase's own lines are traffic too.
-            let own = 64.0 / record::Summary::of(&samples).median.max(1e-3) * 1e9;
-            points.push((loaded + own, samples, moved));
+            match Point::of(loaded, samples, moved) {
+                Some(point) => points.push(point),
+                None => starved += 1,
+            }
             context.at((step + 1) as f64 / WAITS.len() as f64);
+        }
+        if starved > 0 {
+            let why = format!("others had the CPU at {starved} of {} rates, which are left out", WAITS.len());
+            context.coverage.push(
+                Coverage::degraded(self.name(), why)
+                    .with_remedy("end what runs beside, or linespeed run loaded-latency --full"),
+            );
         }
         push_all(context, lead, &points, &loaders);
         context.kept_cycle = Some(cycle);
@@ -201,33 +209,76 @@ fn load(read: &stream::Stream, part: &Part, wait: Option<u64>, start: Instant, o
     log
 }
 
-fn push_all(context: &mut Context, cpu: u32, points: &[(f64, Vec<f64>, bool)], loaders: &[u32]) {
-    let peak = points.iter().map(|(bandwidth, _, _)| *bandwidth).fold(0.0, f64::max);
+/// Latency at one rate of load.
+struct Point {
+    /// Bytes a second that were read, by the loaders and by the chase.
+    bandwidth: f64,
+    /// Latencies, ns.
+    samples: Vec<f64>,
+    summary: record::Summary,
+    /// Whether the chase was found on another CPU.
+    moved: bool,
+}
+
+impl Point {
+    /// `None` where the chase had no time.
+    fn of(loaded: f64, samples: Vec<f64>, moved: bool) -> Option<Self> {
+        let summary = record::Summary::of(&samples);
+        // The chase's own lines are traffic too.
+        let bandwidth = loaded + 64.0 / summary.median * 1e9;
+        (bandwidth.is_finite() && summary.median > 0.0).then_some(Self { bandwidth, samples, summary, moved })
+    }
+
+    /// Whether another point at no lower rate shows that this one's latency was not the load's: it is lower by more than
+    /// both scatter.
+    fn is_refuted_by(&self, other: &Point) -> bool {
+        let (Some((low, _)), Some((_, high))) = (self.summary.interval, other.summary.interval) else {
+            return false;
+        };
+        other.bandwidth >= self.bandwidth && high < low * (1.0 - FELL)
+    }
+}
+
+/// Latency that falls by as much while the load rises was not the load's.
+const FELL: f64 = 0.05;
+
+fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) {
+    let peak = points.iter().map(|point| point.bandwidth).fold(0.0, f64::max);
+    let refuted = |point: &Point| points.iter().any(|other| point.is_refuted_by(other));
     let curve: Vec<(f64, f64)> = points
         .iter()
-        .map(|(bandwidth, samples, _)| (*bandwidth, record::Summary::of(samples).median))
+        .filter(|point| !refuted(point))
+        .map(|point| (point.bandwidth, point.summary.median))
         .collect();
     let list: CpuList = loaders.iter().copied().collect();
-    for (bandwidth, samples, moved) in points {
+    for point in points {
         let place = Where::new()
             .with("cpu", cpu)
-            .with("bandwidth", bandwidth.round())
-            .with("share_of_peak", (bandwidth / peak * 1e4).round() / 1e4);
-        let mut m = Measurement::new("memory.loaded_latency", place, samples.clone())
+            .with("bandwidth", point.bandwidth.round())
+            .with("share_of_peak", (point.bandwidth / peak * 1e4).round() / 1e4);
+        let mut m = Measurement::new("memory.loaded_latency", place, point.samples.clone())
             .with_detail("loaders", list.to_string())
             .with_detail("load", "read")
             .with_detail("idle_ns", curve.first().map_or(json!(null), |first| json!(first.1)))
             .with_detail("knee_bytes_per_second", json!(knee(&curve)))
             .with_detail("ns_at_half_of_peak", json!(at_share(&curve, peak, 0.5)))
             .with_detail("ns_at_80_percent_of_peak", json!(at_share(&curve, peak, 0.8)));
-        if *moved {
-            m.marks =
-                (0..samples.len() as u32).map(|sample| SampleMark { sample, mark: Mark::Migrated }).collect();
+        if point.moved {
+            m.marks = (0..point.samples.len() as u32)
+                .map(|sample| SampleMark { sample, mark: Mark::Migrated })
+                .collect();
         }
         judge(&mut m, 0.05);
+        if m.doubt.is_none() && refuted(point) {
+            m.doubt = Some(REFUTED.to_owned());
+        }
         context.push(m);
     }
 }
+
+/// Why a point is in doubt that another one refutes.
+const REFUTED: &str =
+    "latency was lower at a higher load: others used the memory or the caches at this point";
 
 /// The bandwidth at which latency first reaches twice the idle one, between the points by a straight line; `None`
 /// where it never does.
@@ -258,6 +309,26 @@ mod tests {
         assert_eq!(knee(&curve), Some(15.0));
         assert_eq!(knee(&curve[..2]), None);
         assert_eq!(knee(&[]), None);
+    }
+
+    #[test]
+    fn a_chase_that_had_no_time_is_no_point() {
+        assert!(Point::of(1e9, Vec::new(), false).is_none());
+        let point = Point::of(1e9, vec![100.0; 9], false).unwrap();
+        assert!((point.bandwidth - 1.64e9).abs() < 1.0);
+    }
+
+    #[test]
+    fn latency_that_falls_while_the_load_rises_was_not_the_loads() {
+        let at = |bandwidth: f64, ns: f64| {
+            let samples = (0..40).map(|n| ns + f64::from(n % 5) * 0.1).collect();
+            Point::of(bandwidth, samples, false).unwrap()
+        };
+        let (idle, noisy, loaded) = (at(1e9, 100.0), at(2e9, 170.0), at(4e9, 130.0));
+        assert!(noisy.is_refuted_by(&loaded) && !loaded.is_refuted_by(&noisy));
+        assert!(!idle.is_refuted_by(&loaded) && !at(1e9, 103.0).is_refuted_by(&at(2e9, 100.0)));
+        // A little load never costs less than none; more load may not have come.
+        assert!(!noisy.is_refuted_by(&idle));
     }
 
     #[test]

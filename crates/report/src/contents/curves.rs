@@ -67,10 +67,16 @@ fn spaced(page: &str) -> String {
     units::parse_bytes(page).map_or_else(|_| page.to_owned(), units::bytes)
 }
 
+/// A curve needs as many points.
+const LEAST_POINTS: usize = 3;
+
 /// Latency against the bandwidth that others take: a line a CPU, eight at most.
 pub fn loaded(record: &Record) -> Option<Chart> {
     let mut cpus: BTreeMap<Option<u64>, Vec<(f64, f64)>> = BTreeMap::new();
-    for m in record.of("memory.loaded_latency").filter(|m| m.summary.n > 0) {
+    let all: Vec<&Measurement> = record.of("memory.loaded_latency").filter(|m| m.summary.n > 0).collect();
+    let sound: Vec<&Measurement> = all.iter().copied().filter(|m| m.doubt.is_none()).collect();
+    // A line through points in doubt would show what others did; where there are no others, it is all there is.
+    for m in if sound.len() < LEAST_POINTS { all } else { sound } {
         if let Some(bandwidth) = m.place.number("bandwidth") {
             cpus.entry(m.place.count("cpu")).or_default().push((bandwidth, m.value()));
         }
