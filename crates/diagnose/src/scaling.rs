@@ -9,7 +9,7 @@ use record::{InOrder, Mark, Measurement};
 
 use crate::figures::{RESOLUTION, median};
 use crate::reading::Reading;
-use crate::usl::{Fit, Point, fit};
+use crate::usl::{Doubt, Fit, Point, fit};
 
 /// The placement that takes one CPU of each core before any sibling.
 const CORES_FIRST: &str = "cores-first";
@@ -81,22 +81,14 @@ impl Point {
     }
 }
 
-/// Why nothing should be concluded from a step, in words that end a sentence.
-fn doubt_of(m: &Measurement) -> Option<&'static str> {
+/// Why nothing should be concluded from a step.
+fn doubt_of(m: &Measurement) -> Option<Doubt> {
     let marked = |mark: Mark| m.marks.iter().filter(|one| one.mark == mark).count() as u64 * 2 > m.summary.n;
-    if marked(Mark::Quota) {
-        Some("but a CPU quota stopped it, so this is no limit of the machine")
-    } else if marked(Mark::Switched) {
-        Some("but other programs ran on these CPUs, so this says little of the machine")
-    } else if marked(Mark::Stolen) {
-        Some("but the hypervisor took time, so this says little of the machine")
-    } else if m.doubt.is_some() {
-        Some("but its steps are in doubt, so nothing more follows")
-    } else if m.summary.n < 2 {
-        Some("by one run of each, which cannot tell it from chance: -r 6 can")
-    } else {
-        None
-    }
+    let marks =
+        [(Mark::Quota, Doubt::Quota), (Mark::Switched, Doubt::Switched), (Mark::Stolen, Doubt::Stolen)];
+    let marks = marks.into_iter().find_map(|(mark, doubt)| marked(mark).then_some(doubt));
+    let other = m.doubt.is_some().then_some(Doubt::Noisy);
+    marks.or(other).or((m.summary.n < 2).then_some(Doubt::Once))
 }
 
 /// One thread runs on one CPU whatever the placement, so a placement that has no such step takes another's.
@@ -133,7 +125,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         .collect();
     let speedup = steps.last()?.speedup;
     // Both ends of the speed-up.
-    let doubt = points.iter().filter(|p| p.threads == 1 || p.threads == last).find_map(|p| p.doubt);
+    let doubt = points.iter().filter(|p| p.threads == 1 || p.threads == last).filter_map(|p| p.doubt).min();
     let mut scaling = Scaling {
         workload: workload.to_owned(),
         placement: line.placement.to_owned(),
@@ -223,7 +215,7 @@ fn knee(points: &[Point], one: f64) -> Option<u32> {
         .map(|(threads, _)| *threads)
 }
 
-fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<&str>) -> String {
+fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<Doubt>) -> String {
     let Scaling { threads, speedup, contention, coherency, residual, points, .. } = scaling;
     if scaling.steps.last().is_some_and(|last| !scaling.is_possible(last)) {
         return format!(
@@ -244,7 +236,7 @@ fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<&str>)
         );
     }
     if let Some(doubt) = doubt {
-        return format!("{}, {doubt}", parts.concat());
+        return format!("{}, {}", parts.concat(), doubt.words());
     }
     if *speedup > f64::from(*threads) * (1.0 + POOR) {
         parts.push(
@@ -425,6 +417,14 @@ mod tests {
             m.summary = record::Summary::of(&m.samples);
         };
         assert!(told(&once).contains("cannot tell it from chance"), "{}", told(&once));
+        // What one step alone tells is not hidden by what holds of both.
+        let beside_others = |m: &mut Measurement| {
+            once(m);
+            if m.place.count("threads") == Some(2) {
+                m.marks = vec![record::SampleMark { sample: 0, mark: Mark::Switched }];
+            }
+        };
+        assert!(told(&beside_others).contains("other programs ran"), "{}", told(&beside_others));
         let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".to_owned());
         assert!(told(&noisy).contains("in doubt") && !told(&noisy).contains("serialized"));
         let quota = |m: &mut Measurement| {

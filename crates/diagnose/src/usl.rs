@@ -22,7 +22,35 @@ pub(crate) struct Point {
     /// Relative uncertainty, never 0.
     pub error: f64,
     /// Why nothing should be concluded from it.
-    pub doubt: Option<&'static str>,
+    pub doubt: Option<Doubt>,
+}
+
+/// Why nothing should be concluded from a step, what weighs most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Doubt {
+    /// A CPU quota stopped it.
+    Quota,
+    /// Other programs ran on its CPUs.
+    Switched,
+    /// The hypervisor took time.
+    Stolen,
+    /// Something else is held against it.
+    Noisy,
+    /// It ran once.
+    Once,
+}
+
+impl Doubt {
+    /// In words that end a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Doubt::Quota => "but a CPU quota stopped it, so this is no limit of the machine",
+            Doubt::Switched => "but other programs ran on these CPUs, so this says little of the machine",
+            Doubt::Stolen => "but the hypervisor took time, so this says little of the machine",
+            Doubt::Noisy => "but its steps are in doubt, so nothing more follows",
+            Doubt::Once => "by one run of each, which cannot tell it from chance: -r 6 can",
+        }
+    }
 }
 
 /// The three parameters of the law.

@@ -292,8 +292,8 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bound {
-    /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `kernel`, `quota`,
-    /// `one-thread`, `imbalance`, `stolen`, `unknown`.
+    /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
+    /// `quota`, `one-thread`, `imbalance`, `stolen`, `unknown`.
     pub by: String,
     /// The answer in a person's words.
     pub says: String,

@@ -121,18 +121,24 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
 /// CPUs that others used from which on they are named.
 const LEAST_OTHERS: f64 = 0.1;
 
-/// When nothing stands out: it computes.
+/// When nothing stands out: it computes, as far as counters show that it does not wait for memory.
 pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
-    let mut says = if facts.cpus < 1.5 {
-        format!("It computes: it was on its one CPU for {} of the time.", percent(used.min(1.0)))
+    let what = if facts.cpus < 1.5 {
+        format!("it was on its one CPU for {} of the time.", percent(used.min(1.0)))
     } else {
         // Whoever asks why not more of them were has the answer here.
         let others = match used_by_others(facts).filter(|others| *others >= LEAST_OTHERS) {
             Some(others) => format!(", other programs {}", significant(others)),
             None => String::new(),
         };
-        format!("It computes: it kept {} of {} CPUs busy{others}.", significant(used), facts.cpus)
+        format!("it kept {} of {} CPUs busy{others}.", significant(used), facts.cpus)
+    };
+    let mut says = match facts.ipc() {
+        Some(_) => format!("It computes: {what}"),
+        None => format!(
+            "It was at work: {what} Whether it computed there or waited for memory, only counters would tell."
+        ),
     };
     let mut evidence = Vec::new();
     if let Some(ipc) = facts.ipc() {

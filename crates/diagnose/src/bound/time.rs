@@ -1,7 +1,7 @@
 //! Where a command's time went: held back, waiting, in the kernel, on too few CPUs.
 
 use record::InOrder;
-use record::units::{figure, percent, significant};
+use record::units::{cpus, figure, percent, significant, thousands};
 
 use super::{Cause, Facts, detail};
 use crate::figures::told;
@@ -128,11 +128,20 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let runnable = without_a_cpu(facts);
     let share = runnable / (runnable + facts.cpu()).max(1e-9);
     let others = used_by_others(facts);
-    let own = facts.threads.len() as f64 > facts.cpus && others.is_none_or(|others| others < 0.5);
-    let (who, advice) = if own {
-        ("it has more busy threads than CPUs", "start as many threads as there are CPUs".to_owned())
+    // Of its CPUs others had at most what it had not itself: what it waited beyond that, it waited for its own threads.
+    let left = (facts.cpus - facts.used()).max(0.0);
+    let taken = others.map_or(left, |others| others.min(left)) * facts.wall;
+    let own = runnable - taken > runnable / 2.0;
+    let (by, who, advice) = if own {
+        let (used, cpus) = (significant(facts.used()), cpus(facts.cpus as u32));
+        (
+            "too-few-cpus",
+            format!("it kept {used} of {cpus} busy itself, and more of its threads wanted to run than that"),
+            "give it more CPUs, or start as many threads or jobs as it has CPUs".to_owned(),
+        )
     } else {
-        ("other programs, or its own threads, had the CPU", format!("see who: top; or {OWN_CPUS}"))
+        let who = "other programs, or its own threads, had the CPU".to_owned();
+        ("cpu-contention", who, format!("see who: top; or {OWN_CPUS}"))
     };
     let mut evidence = Vec::new();
     if let Some(others) = others {
@@ -140,7 +149,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
         evidence.push(told(says, detail("around")));
     }
     Some(Cause {
-        by: "cpu-contention",
+        by,
         share: share * wanted,
         says: format!(
             "Its threads were ready for {} without getting a CPU, {} of their time: {who}.",
@@ -162,12 +171,12 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     // A fault costs half a microsecond to two (in a guest), a switch one to two: from a tenth of the time on they matter.
     let (why, advice) = if faults > 1e5 {
         (
-            format!(" It took {} page faults a second of CPU.", significant(faults)),
+            format!(" It took {} page faults a second of CPU.", thousands(faults.round())),
             "reuse memory instead of giving it back, or use huge pages",
         )
     } else if switches > 1e5 {
         (
-            format!(" Its threads were switched {} times a second of CPU.", significant(switches)),
+            format!(" Its threads were switched {} times a second of CPU.", thousands(switches.round())),
             "hand over more work at a time between threads and processes",
         )
     } else {
@@ -215,8 +224,11 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
                 format!("One thread ({name}) did the work"),
                 if waited {
                     "a core that nobody else uses helps (--cpus), and a faster one; look for an option for threads or jobs"
-                } else {
+                } else if facts.ipc().is_some() {
                     "a faster core helps, more cores do not; look for an option for threads or jobs, or run several"
+                } else {
+                    "a faster core helps, or faster memory if that is what it waits for, and more cores do not; look for an \
+                     option for threads or jobs, or run several"
                 },
                 format!("the busiest thread was on a CPU for {}", figure(*on, "s")),
             )

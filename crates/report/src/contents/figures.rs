@@ -20,10 +20,11 @@ pub fn figure_of(metric: &str, unit: &str, value: f64) -> String {
 /// What stands for a figure that is [`withheld`].
 const WITHHELD: &str = "not shown (-): known to no better than ± its own size";
 
-/// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares of
-/// time, which lie about 0, are told however small they are.
+/// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
+/// a time, which lie about 0, are told however small they are.
 pub fn withheld(m: &Measurement) -> bool {
-    !m.metric.ends_with(".share") && m.summary.relative_half_width().is_some_and(|half| half > 1.0)
+    let part = m.metric.ends_with(".share") || m.metric == "workload.cpu_time";
+    !part && m.summary.relative_half_width().is_some_and(|half| half > 1.0)
 }
 
 /// The median, or `-` where there is no sample or it is withheld.

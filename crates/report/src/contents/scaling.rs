@@ -135,9 +135,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             if impossible {
                 table.note_row(DISTURBED);
             }
-            // Known to no better than its own size either way, it is none.
-            let vague = line.speedup_interval.is_some_and(|(low, high)| high - low > 2.0 * line.speedup);
-            let none = impossible || vague || steps.last_of(name, line).is_some_and(withheld);
+            let none = impossible || is_vague(line) || steps.last_of(name, line).is_some_and(withheld);
             if noisy {
                 table.note_row(if doubtful { "steps in doubt" } else { "too noisy to lean on" });
             }
@@ -189,6 +187,14 @@ fn without_the_same_for_all(table: &mut Table) {
 
 /// Why a row has no speed-up though its throughput is known.
 pub(crate) const DISTURBED: &str = "more than so many threads can do: one alone was disturbed";
+
+/// Why the last step has no speed-up though there are two throughputs.
+const VAGUE: &str = "no speed-up (-): known to no better than ± its own size";
+
+/// Whether a line's speed-up, that of its last step, is known to no better than its own size either way: then it is none.
+fn is_vague(line: &Scaling) -> bool {
+    line.speedup_interval.is_some_and(|(low, high)| high - low > 2.0 * line.speedup)
+}
 
 /// A share in percent; 0 where it is too small for any figure.
 fn share(value: f64) -> String {
@@ -303,7 +309,11 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
         if !possible {
             table.note_row(DISTURBED);
         }
-        let can_be = |text: String| if possible { text } else { "-".to_owned() };
+        let vague = step.threads == line.threads && is_vague(line);
+        if vague {
+            table.note_row(VAGUE);
+        }
+        let can_be = |text: String| if possible && !vague { text } else { "-".to_owned() };
         let ipc = |m: Option<&&Measurement>| m.map_or(String::new(), |m| units::significant(m.value()));
         table.row(vec![
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },

@@ -200,6 +200,7 @@ pub(crate) fn by(word: &str) -> String {
         "memory-bandwidth" => "memory bandwidth".to_owned(),
         "frontend" => "the core's front end".to_owned(),
         "cpu-contention" => "other work on the CPUs".to_owned(),
+        "too-few-cpus" => "too few CPUs for its threads".to_owned(),
         "kernel" => "the kernel".to_owned(),
         "quota" => "its quota".to_owned(),
         "stolen" => "the hypervisor".to_owned(),
