@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::units::{bytes, figure, parse_bytes};
-use record::{Level, Measurement, Record};
+use record::{InOrder, Level, Measurement, Record};
 
 use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle, place_but};
 use crate::parts;
@@ -339,16 +339,37 @@ fn memory_latency(reading: &Reading) -> Option<Resource> {
     })
 }
 
-/// Wake-up latency with one policy and setting on the CPU that stands for the machine: the one in the middle, of ordinary
-/// threads as the machine is. What one CPU gains says nothing of another. Where that CPU has no figure, or none is named,
-/// the middle one that has.
-pub(crate) fn wake_up_at<'a>(reading: &Reading<'a>, policy: &str, setting: &str) -> Option<&'a Measurement> {
-    let at = |policy: &str, setting: &str| {
+/// The CPU that stands for the machine's wake-ups: what one CPU gains says nothing of another, so all that is told of gains
+/// is told of one. It is the one whose gain by idle states is in the middle, of two the lesser; where real-time threads were
+/// not measured, by the gain of ordinary ones; where nothing was tuned, the middle one as the machine is.
+pub(crate) fn wake_up_cpu(reading: &Reading) -> Option<u64> {
+    let has_figure = |policy: &str, setting: &str| {
         reading.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
     };
-    let cpu = middle(at("other", "as-is")).and_then(|m| m.place.count("cpu"));
-    let same = middle(at(policy, setting).filter(|m| m.place.count("cpu") == cpu));
-    same.or_else(|| middle(at(policy, setting)))
+    let cpu = |m: &Measurement| m.place.count("cpu");
+    let ordinary: Vec<Option<u64>> = has_figure("other", "as-is").map(cpu).collect();
+    let by_gain = |policy: &str| {
+        let mut tuned: BTreeMap<u64, f64> = BTreeMap::new();
+        for m in has_figure(policy, "tuned") {
+            cpu(m).map(|cpu| tuned.entry(cpu).or_insert(m.value()));
+        }
+        let gain = |m: &Measurement| Some((cpu(m)?, m.value() - tuned.get(&cpu(m)?)?));
+        let mut gains: Vec<(u64, f64)> = has_figure(policy, "as-is").filter_map(gain).collect();
+        gains.retain(|(cpu, _)| ordinary.is_empty() || ordinary.contains(&Some(*cpu)));
+        gains.order_by(|one, other| one.1.total_cmp(&other.1));
+        gains.get(gains.len().checked_sub(1)? / 2).map(|(cpu, _)| *cpu)
+    };
+    by_gain("fifo")
+        .or_else(|| by_gain("other"))
+        .or_else(|| middle(has_figure("other", "as-is")).and_then(|m| m.place.count("cpu")))
+}
+
+/// Wake-up latency with one policy and setting on [`wake_up_cpu`]. Where that CPU has no figure, or none is named, the middle
+/// one that has.
+pub(crate) fn wake_up_at<'a>(reading: &Reading<'a>, policy: &str, setting: &str) -> Option<&'a Measurement> {
+    let at = || reading.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0);
+    let cpu = wake_up_cpu(reading);
+    middle(at().filter(|m| m.place.count("cpu") == cpu)).or_else(|| middle(at()))
 }
 
 /// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.

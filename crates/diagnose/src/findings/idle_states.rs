@@ -4,7 +4,7 @@ use record::diagnosis::Finding;
 use record::machine::IdleState;
 use record::units::figure;
 
-use super::timer_slack::{both, gains};
+use super::timer_slack::{NOTHING, both, gains};
 use super::{Case, Rule, at_most_warning, costs, finding, inputs};
 use crate::figures::{cpus_text, evidence, told};
 use crate::resources::WAKE_UP;
@@ -23,7 +23,7 @@ fn find(case: &Case) -> Vec<Finding> {
 }
 
 fn one(case: &Case) -> Option<Finding> {
-    let gain = gains(case, "fifo", 0.0)?;
+    let gain = gains(case, "fifo", NOTHING)?;
     let loss = costs(gain.loss)?;
     let mut seen = vec![
         evidence(gain.as_is, "a real-time thread wakes, in the median, after"),
@@ -35,7 +35,7 @@ fn one(case: &Case) -> Option<Finding> {
         let says = format!("the deepest idle state in use takes {} to leave", figure(exit as f64, "ns"));
         seen.push(told(says, format!("machine.idle_states[{at}].exit_ns")));
     }
-    let saved = figure(gain.ns, "ns");
+    let saved = figure(gain.between.ns, "ns");
     Some(Finding {
         severity: at_most_warning(&loss),
         place: cpus_text(&gain.cpus),

@@ -1,15 +1,13 @@
 //! Ordinary threads wake late because the kernel may delay their timers by the timer slack.
 
-use std::collections::HashMap;
-
 use record::diagnosis::{Finding, Severity};
 use record::statistics::{Summary, Verdict};
 use record::units::figure;
 use record::{Better, Coverage, Measurement};
 
 use super::{Case, Rule, costs, finding, inputs, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, severity, told};
-use crate::resources::WAKE_UP;
+use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, severity, spread, told};
+use crate::resources::{WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
 pub const RULE: Rule = Rule { name: "timer-slack", resource: Some(WAKE_UP), missing, find };
@@ -27,14 +25,9 @@ fn find(case: &Case) -> Vec<Finding> {
 
 fn one(case: &Case) -> Option<Finding> {
     // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
-    let idle_of = |on: Option<u64>| {
-        gains_of(case, "fifo", 0.0, on).or_else(|| gains(case, "fifo", 0.0)).map(|gain| gain.ns.max(0.0))
-    };
-    // Of the same CPU: what one has gained says nothing of another.
-    let on = gains(case, "other", 0.0)?.as_is.place.count("cpu");
-    let idle = idle_of(on);
-    let gain = gains_of(case, "other", idle.unwrap_or(0.0), on)?;
-    let slack = gain.ns - idle.unwrap_or(0.0);
+    let idle = gains(case, "fifo", NOTHING).map(|gain| gain.between.with_least(0.0));
+    let gain = gains(case, "other", idle.unwrap_or(NOTHING))?;
+    let slack = gain.between.ns - idle.map_or(0.0, |idle| idle.ns);
     let saved = figure(slack, "ns");
     let loss = costs(gain.loss)?;
     let raised = match gain.as_is.detail.get("timer_slack_ns").and_then(|ns| ns.as_f64()) {
@@ -54,9 +47,9 @@ fn one(case: &Case) -> Option<Finding> {
             },
         ),
     ];
-    if let Some(idle) = idle.filter(|idle| *idle > 0.0) {
+    if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
         let says =
-            format!("idle states, by real-time threads, cost {} of the difference", figure(idle, "ns"));
+            format!("idle states, by real-time threads, cost {} of the difference", figure(idle.ns, "ns"));
         seen.push(told(says, "wakeup.latency policy=fifo"));
     }
     let what = if raised {
@@ -95,18 +88,41 @@ fn held_off(case: &Case) -> bool {
     !case.record.coverage.iter().any(refused)
 }
 
-/// What tuning gains for one scheduling policy.
+/// A difference of two medians, ns, and between what their intervals allow it to lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between {
+    /// The difference.
+    pub ns: f64,
+    low: f64,
+    high: f64,
+}
+
+/// No difference.
+pub(super) const NOTHING: Between = Between { ns: 0.0, low: 0.0, high: 0.0 };
+
+impl Between {
+    fn of(as_is: &Summary, tuned: &Summary) -> Self {
+        let ((low, high), (tuned_low, tuned_high)) = (spread(as_is), spread(tuned));
+        Self { ns: as_is.median - tuned.median, low: low - tuned_high, high: high - tuned_low }
+    }
+
+    fn with_least(self, least: f64) -> Self {
+        Self { ns: self.ns.max(least), low: self.low.max(least), high: self.high.max(least) }
+    }
+}
+
+/// What tuning gains for one scheduling policy on [`wake_up_cpu`].
 #[derive(Debug)]
 pub(super) struct Gain<'a> {
-    /// The machine as it is, on the CPU whose gain is in the middle; of two the lesser.
+    /// The machine as it is.
     pub as_is: &'a Measurement,
     /// The same CPU tuned.
     pub tuned: &'a Measurement,
-    /// Difference of their medians, ns.
-    pub ns: f64,
+    /// What one is longer than the other.
+    pub between: Between,
     /// The loss from one to the other.
     pub loss: Verdict,
-    /// All CPUs compared.
+    /// The CPU.
     pub cpus: record::CpuList,
 }
 
@@ -122,38 +138,26 @@ pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
     (at("as-is") && at("tuned")).then_some(())
 }
 
-/// The wake-up latency of `policy` as-is against tuned, whose latency is taken as `more` ns longer.
-pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: f64) -> Option<Gain<'a>> {
-    gains_of(case, policy, more, None)
-}
-
-/// The same, for one CPU where one is named.
-fn gains_of<'a>(case: &Case<'a>, policy: &str, more: f64, on: Option<u64>) -> Option<Gain<'a>> {
-    let tuned: HashMap<_, &Measurement> = case.wakeups(policy, "tuned").map(|m| (thread(m), m)).collect();
-    let as_is = case.wakeups(policy, "as-is");
-    let pairs: Vec<(&Measurement, &Measurement)> =
-        as_is.filter_map(|as_is| Some((as_is, *tuned.get(&thread(as_is))?))).collect();
-    let cpus = cpus_of(pairs.iter().map(|pair| pair.0));
-    // What one CPU has gained says nothing of another.
-    let mut by_gain: Vec<_> = pairs.into_iter().filter(|pair| gained(pair).is_finite()).collect();
-    by_gain.sort_by(|one, other| gained(one).total_cmp(&gained(other)));
-    by_gain.retain(|(as_is, _)| on.is_none() || as_is.place.count("cpu") == on);
-    let (as_is, tuned) = *by_gain.get(by_gain.len().checked_sub(1)? / 2)?;
+/// The wake-up latency of `policy` as-is against tuned, whose latency is taken as `more` longer.
+pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: Between) -> Option<Gain<'a>> {
+    let on = wake_up_cpu(case.reading);
+    let tuned = case.wakeups(policy, "tuned");
+    let mut as_is = case.wakeups(policy, "as-is").filter(|m| m.place.count("cpu") == on);
+    let (as_is, tuned) =
+        as_is.find_map(|as_is| Some((as_is, tuned.clone().find(|tuned| thread(tuned) == thread(as_is))?)))?;
+    let between = Between::of(&as_is.summary, &tuned.summary);
     let loss = loss(&as_is.summary, &longer(&tuned.summary, more), Better::Lower);
-    Some(Gain { as_is, tuned, ns: as_is.value() - tuned.value(), loss, cpus })
+    Some(Gain { as_is, tuned, between, loss, cpus: cpus_of([as_is]) })
 }
 
-fn gained((as_is, tuned): &(&Measurement, &Measurement)) -> f64 {
-    as_is.value() - tuned.value()
-}
-
-/// The summary of samples that all lasted `more` ns longer.
-fn longer(summary: &Summary, more: f64) -> Summary {
+/// The summary of samples that all lasted `more` longer.
+fn longer(summary: &Summary, more: Between) -> Summary {
+    let (low, high) = spread(summary);
     Summary {
-        min: summary.min + more,
-        median: summary.median + more,
-        max: summary.max + more,
-        interval: summary.interval.map(|(low, high)| (low + more, high + more)),
+        min: summary.min + more.low,
+        median: summary.median + more.ns,
+        max: summary.max + more.high,
+        interval: Some((low + more.low, high + more.high)),
         ..summary.clone()
     }
 }
@@ -174,7 +178,7 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 50.0 / 71.0).abs() < 0.01, "{finding:?}");
         assert!(
-            finding.what.contains("50.0 µs") && finding.place.as_deref() == Some("CPUs 0-1"),
+            finding.what.contains("50.0 µs") && finding.place.as_deref() == Some("CPU 0"),
             "{finding:?}"
         );
         assert_eq!(
