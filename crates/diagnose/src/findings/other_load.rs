@@ -111,7 +111,7 @@ fn one(case: &Case) -> Option<Finding> {
     let average = before.load.map(|load| load[0]).filter(|load| load.is_finite() && *load >= 0.0);
     let average = average.filter(|_| !give_way(case));
     let Some(used) = used(case) else { return before_it(case, average?, cpus) };
-    let measured = used.waited.is_some();
+    let (measured, of_commands) = (used.waited.is_some(), used.own.is_some());
     let (loss, what, mut seen) = during(used, average, cpus)?;
     if let Some(pressure) = before.pressure.get("cpu") {
         let says = format!("some task waited for a CPU {} of the time before", percent(*pressure));
@@ -128,7 +128,12 @@ fn one(case: &Case) -> Option<Finding> {
     }
     let is_told = theft::missing(case).is_none() || bandwidth_shared::is_measured(case) || is_elsewhere(case);
     let severity = if is_told { Severity::Note } else { severity(&loss) };
-    let found = if measured { finding(&RULE, loss, what) } else { by_model(&RULE, loss, what) };
+    let found = match (measured, of_commands) {
+        (true, _) => finding(&RULE, loss, what),
+        // Which of a command's steps it met, and what that cost them, is not known.
+        (false, true) => of_fact(&RULE, severity, OF_COMMANDS, what),
+        (false, false) => by_model(&RULE, loss, what),
+    };
     Some(Finding {
         severity,
         evidence: seen,
@@ -136,6 +141,9 @@ fn one(case: &Case) -> Option<Finding> {
         ..found
     })
 }
+
+/// Why nobody tells what it cost commands.
+const OF_COMMANDS: &str = "each step of a command has its own share of it: see what disturbed the steps";
 
 /// What the load average alone tells: nothing of the run itself.
 fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
@@ -270,7 +278,8 @@ mod tests {
         assert_eq!(found(&record, RULE), []);
         ran(&mut record, 20.0, 10.0);
         let finding = &found(&record, RULE)[0];
-        assert!((share_of(&finding.loss) - 0.25).abs() < 1e-9, "{finding:?}");
+        assert!(matches!(finding.loss, Verdict::NotMeasurable { .. }), "{finding:?}");
+        assert_eq!(finding.severity, Severity::Serious, "{finding:?}");
         record.measurements.push(measured("cost.syscall", record::Where::new(), 100.0));
         assert!((share_of(&found(&record, RULE)[0].loss) - 1.0 / 3.0).abs() < 1e-9, "never stops");
     }

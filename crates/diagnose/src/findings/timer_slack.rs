@@ -177,10 +177,7 @@ mod tests {
         add_wakeups(&mut record, "other", "tuned", [21e3; 2]);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 50.0 / 71.0).abs() < 0.01, "{finding:?}");
-        assert!(
-            finding.what.contains("50.0 µs") && finding.place.as_deref() == Some("CPU 0"),
-            "{finding:?}"
-        );
+        assert!(finding.what.contains("50.0 µs") && finding.place.as_deref() == Some("CPU 0"), "{finding:?}");
         assert_eq!(
             finding.evidence[0].from,
             "wakeup.latency cpu=0 policy=other setting=as-is corrected=false"
