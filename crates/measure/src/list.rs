@@ -111,7 +111,7 @@ pub fn run(
     for measurement in MEASUREMENTS {
         let name = measurement.name();
         if !chosen.iter().any(|c| c.name() == name) {
-            context.coverage.push(Coverage::skipped(name, "not asked for"));
+            context.coverage.push(Coverage::skipped(name, Coverage::NOT_ASKED_FOR));
             continue;
         }
         if let Some(signal) = stop.signal() {

@@ -47,6 +47,9 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// Why a measurement is left out of a run for which others were named.
+    pub const NOT_ASKED_FOR: &str = "not asked for";
+
     /// In full.
     pub fn measured(what: impl Into<String>) -> Self {
         Self { what: what.into(), state: State::Measured, reason: None, remedy: None }

@@ -2,7 +2,7 @@
 //! seen, and how noisy it was.
 
 use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
-use record::{Ended, Machine, Record, State, Verdict, units};
+use record::{Coverage, Ended, Machine, Record, State, Verdict, units};
 
 use super::conditions::duration;
 use super::figures::{mark_words, range};
@@ -305,8 +305,20 @@ pub fn unseen(record: &Record) -> Vec<Unseen> {
     groups
 }
 
+/// Who leaves out as many of the dozen measurements has a question, and wants its answer first.
+const NARROW: usize = 6;
+
+/// Whether a run was asked for a few measurements only.
+pub fn is_narrow(record: &Record) -> bool {
+    let left_out = |item: &&Coverage| {
+        item.state == State::Skipped && item.reason.as_deref() == Some(Coverage::NOT_ASKED_FOR)
+    };
+    record.coverage.iter().filter(left_out).count() >= NARROW
+}
+
 /// What no rule could look for, the rules of each missing input together: `numa-latency, numa-distances (…)`. Without a
-/// measurement nearly all miss theirs, which goes without saying; of other tools' output most do, which is one sentence.
+/// measurement nearly all miss theirs, which goes without saying; of a few measurements and of other tools' output most do, which
+/// is one sentence.
 pub fn not_looked_for(record: &Record) -> Option<String> {
     let untold = &record.diagnosis.not_looked_for;
     if untold.is_empty() || record.measurements.is_empty() {
@@ -318,6 +330,13 @@ pub fn not_looked_for(record: &Record) -> Option<String> {
         return Some(format!(
             "not looked for: {count} {causes} of lost speed that these outputs do not tell of (--json lists them); \
              linespeed on the machine itself looks for them"
+        ));
+    }
+    if is_narrow(record) {
+        let (count, causes) = (untold.len(), if untold.len() == 1 { "cause" } else { "causes" });
+        return Some(format!(
+            "not looked for: {count} {causes} of lost speed that other measurements tell of (--json lists them); plain \
+             linespeed looks for all"
         ));
     }
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -381,7 +400,21 @@ pub fn noise(record: &Record) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Coverage;
+
+    #[test]
+    fn a_run_of_a_few_measurements_tells_in_a_sentence_what_others_would() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        record.measurements.push(record::Measurement::new("cost.syscall", record::Where::new(), vec![1.0]));
+        record.diagnosis.not_looked_for = ["steal", "numa-off"]
+            .map(|rule| record::diagnosis::NotLookedFor { rule: rule.to_owned(), missing: "x".to_owned() })
+            .into();
+        assert!(!is_narrow(&record) && not_looked_for(&record).unwrap().contains("needs x"));
+        for what in ["a", "b", "c", "d", "e", "f"] {
+            record.coverage.push(Coverage::skipped(what, Coverage::NOT_ASKED_FOR));
+        }
+        assert!(is_narrow(&record));
+        assert!(not_looked_for(&record).unwrap().contains("2 causes of lost speed that other measurements"));
+    }
 
     #[test]
     fn what_lacks_for_one_reason_takes_one_line() {

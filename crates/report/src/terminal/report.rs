@@ -37,13 +37,20 @@ pub fn write(screen: &mut Screen, record: &Record) {
     quiet_machine(screen, record, "");
     contradictions(screen, record);
     resources(screen, record);
+    // Who has asked for a few figures reads those first.
+    let narrow = summary::is_narrow(record);
+    if narrow {
+        figures(screen, record);
+    }
     findings(screen, record);
     unseen(screen, record);
     noise(screen, record);
     super::ladder::write(screen, record);
     meanings(screen, record);
     evidence(screen, record);
-    figures(screen, record);
+    if !narrow {
+        figures(screen, record);
+    }
     if let Some(table) = provenance::outputs(record) {
         screen.heading(provenance::STOOD);
         screen.table(&table, 2);
