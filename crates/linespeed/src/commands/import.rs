@@ -1,5 +1,6 @@
 //! `linespeed import`: other tools' output as records.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,10 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     for (at, (path, _)) in destinations.iter().enumerate() {
         by_name.entry(path).or_default().push(at);
     }
-    let written = side_by_side(by_name.into_values().collect(), |places| {
+    let mut by_name: Vec<Vec<usize>> = by_name.into_values().collect();
+    // A long one that comes last keeps all others waiting.
+    by_name.sort_by_key(|places| Reverse(places.iter().map(|at| figures(&records[*at])).sum::<usize>()));
+    let written = side_by_side(by_name, |places| {
         let write = |at: usize| {
             let (path, named) = &destinations[at];
             (at, files::record_or_rescue(path, *named, &records[at]))
@@ -64,28 +68,37 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     });
     let mut written: Vec<_> = written.into_iter().flatten().collect();
     written.sort_by_key(|(at, _)| *at);
-    let places = written.into_iter().map(|(_, place)| place);
+    let paths = written.into_iter().map(|(_, place)| place).collect::<Result<Vec<PathBuf>, Failure>>()?;
+    if to_standard_output(options) {
+        let text: String = records.iter().map(Record::to_json).collect();
+        output::print(&text)?;
+    } else if !options.out.quiet_output {
+        output::print(&told(options, &records, &paths))?;
+    }
+    Ok(ended(options, records))
+}
+
+/// What was made of the texts, in words.
+fn told(options: &Options, records: &[Record], paths: &[PathBuf]) -> String {
     let style = output::style(&options.out);
     let mut text = String::new();
-    let mut written = Vec::new();
-    for (at, (record, path)) in records.iter().zip(places).enumerate() {
-        let path = path?;
+    for (at, (record, path)) in records.iter().zip(paths).enumerate() {
         text.push_str(&terminal::import(
             record,
             &style,
             Extent { whole: options.out.verbose, told_elsewhere: at + 1 < records.len() },
         ));
-        text.push_str(&format!("Record: {}\n\n", shown(&path)));
-        written.push(shown(&path));
+        text.push_str(&format!("Record: {}\n\n", shown(path)));
     }
+    let written: Vec<String> = paths.iter().map(|path| shown(path)).collect();
     text.push_str(&next(&written));
-    if to_standard_output(options) {
-        text = records.iter().map(Record::to_json).collect();
-    }
-    if !options.out.quiet_output || to_standard_output(options) {
-        output::print(&text)?;
-    }
-    Ok(ended(options, records))
+    text
+}
+
+/// How much there is to write of a record.
+fn figures(record: &Record) -> usize {
+    let inventory = record.import.as_ref().map_or(0, |import| import.inventory.len() + import.outputs.len());
+    record.measurements.len() + inventory
 }
 
 /// Bytes of all files, as far as they tell: a pipe does not.
