@@ -1,20 +1,26 @@
-//! Lines that another thread cleans, and looks at for prompts and headings, while this one reads those before.
+//! Lines that another thread cleans, and looks at for prompts, headings and the tools that could begin there, while this
+//! one reads those before.
 
 use std::io::{self, Read};
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+use crate::candidates::{Asked, Candidates};
 use crate::clean::{Cleaned, Kind, Lines};
 use crate::session;
 
 /// Lines handed over together.
-const TOGETHER: usize = 512;
+const TOGETHER: usize = 2048;
 
 /// So much text in them is enough, too, in bytes.
-const ENOUGH: usize = 1 << 17;
+const ENOUGH: usize = 1 << 16;
 
-/// Batches that may wait.
-const WAITING: usize = 4;
+/// Batches that there are at most: the cleaner is this far ahead. It is much, because a thread that soon sleeps again is
+/// woken on the CPU of the one that wakes it, and the two take turns there beside a CPU that has nothing to do.
+const BATCHES: usize = 128;
+
+/// Batches that go back together, at most [`BATCHES`], so that the cleaner has work for long when it is woken.
+const BACK_TOGETHER: usize = 64;
 
 /// What is known of the text when all of it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +48,8 @@ pub struct Seen<'a> {
     pub in_fence: bool,
     /// Whether it is a prompt, a command or a heading.
     pub marked: bool,
+    /// The tools whose output could begin with it.
+    pub asked: Asked,
 }
 
 /// Lines on their way. Their memory is used again and again, and their texts lie one behind the other: another CPU
@@ -62,15 +70,20 @@ struct Place {
     kind: Kind,
     in_fence: bool,
     marked: bool,
+    asked: Asked,
 }
 
 /// Gives `take` the lines of `source` in their order, and returns the text's extent, up to where it could be read.
-pub fn each(source: impl Read + Send, mut take: impl FnMut(Seen)) -> (Extent, io::Result<()>) {
+pub fn each(
+    source: impl Read + Send,
+    candidates: &Candidates,
+    mut take: impl FnMut(Seen),
+) -> (Extent, io::Result<()>) {
     let mut lines = Lines::new(source);
     if thread::available_parallelism().map_or(1, |cpus| cpus.get()) == 1 {
         let result = loop {
             match lines.next_line() {
-                Ok(Some(line)) => take(seen(line)),
+                Ok(Some(line)) => take(seen(line, candidates)),
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             }
@@ -78,9 +91,9 @@ pub fn each(source: impl Read + Send, mut take: impl FnMut(Seen)) -> (Extent, io
         return (extent(&lines), result);
     }
     thread::scope(|scope| {
-        let (full, batches) = mpsc::sync_channel(WAITING);
+        let (full, batches) = mpsc::channel();
         let (back, used) = mpsc::channel();
-        let cleaner = scope.spawn(move || clean(lines, &full, &used));
+        let cleaner = scope.spawn(move || clean(lines, candidates, &full, &used));
         read(&batches, &back, &mut take);
         match cleaner.join() {
             Ok(cleaned) => cleaned,
@@ -91,17 +104,20 @@ pub fn each(source: impl Read + Send, mut take: impl FnMut(Seen)) -> (Extent, io
 
 fn clean(
     mut lines: Lines<impl Read>,
-    full: &SyncSender<Batch>,
-    used: &Receiver<Batch>,
+    candidates: &Candidates,
+    full: &Sender<Batch>,
+    used: &Receiver<Vec<Batch>>,
 ) -> (Extent, io::Result<()>) {
+    let mut empty = Empty { made: 0, back: Vec::new(), used };
     let mut result = Ok(());
     let mut more = true;
     while more {
-        let mut batch = used.try_recv().unwrap_or_default();
+        // None comes back when the reader has panicked, which ends this as well.
+        let Some(mut batch) = empty.next() else { break };
         batch.clear();
         while batch.lines.len() < TOGETHER && batch.texts.len() < ENOUGH {
             match lines.next_line() {
-                Ok(Some(line)) => batch.add(line),
+                Ok(Some(line)) => batch.add(line, candidates),
                 Ok(None) => {
                     more = false;
                     break;
@@ -113,7 +129,6 @@ fn clean(
                 }
             }
         }
-        // Nobody takes it when the reader has panicked, which ends this as well.
         if full.send(batch).is_err() {
             break;
         }
@@ -121,11 +136,39 @@ fn clean(
     (extent(&lines), result)
 }
 
-fn read(batches: &Receiver<Batch>, back: &Sender<Batch>, take: &mut impl FnMut(Seen)) {
+/// Where the cleaner has batches from.
+struct Empty<'a> {
+    made: usize,
+    back: Vec<Batch>,
+    used: &'a Receiver<Vec<Batch>>,
+}
+
+impl Empty<'_> {
+    /// The next batch to be filled: one that has been read, where there is one, or when there are enough of them.
+    fn next(&mut self) -> Option<Batch> {
+        if self.back.is_empty() {
+            self.back = match self.used.try_recv() {
+                Ok(back) => back,
+                Err(_) if self.made < BATCHES => {
+                    self.made += 1;
+                    vec![Batch::default()]
+                }
+                Err(_) => self.used.recv().ok()?,
+            };
+        }
+        self.back.pop()
+    }
+}
+
+fn read(batches: &Receiver<Batch>, back: &Sender<Vec<Batch>>, take: &mut impl FnMut(Seen)) {
+    let mut read = Vec::new();
     for batch in batches {
         batch.each(&mut *take);
-        // At the end nobody needs it any more.
-        let _ = back.send(batch);
+        read.push(batch);
+        if read.len() == BACK_TOGETHER {
+            // At the end nobody needs them any more.
+            let _ = back.send(std::mem::take(&mut read));
+        }
     }
 }
 
@@ -135,7 +178,7 @@ impl Batch {
         self.lines.clear();
     }
 
-    fn add(&mut self, line: &Cleaned) {
+    fn add(&mut self, line: &Cleaned, candidates: &Candidates) {
         self.texts.push_str(&line.text);
         self.lines.push(Place {
             number: line.number,
@@ -144,21 +187,22 @@ impl Batch {
             kind: line.kind,
             in_fence: line.in_fence,
             marked: is_marked(line),
+            asked: candidates.of(&line.text),
         });
     }
 
     fn each(&self, mut take: impl FnMut(Seen)) {
         let mut start = 0;
-        for &Place { number, end, label, kind, in_fence, marked } in &self.lines {
+        for &Place { number, end, label, kind, in_fence, marked, asked } in &self.lines {
             let text = &self.texts[start..end];
             start = end;
             let label = label.map(|length| &text[..length]);
-            take(Seen { number, text, label, kind, in_fence, marked });
+            take(Seen { number, text, label, kind, in_fence, marked, asked });
         }
     }
 }
 
-fn seen(line: &Cleaned) -> Seen<'_> {
+fn seen<'a>(line: &'a Cleaned, candidates: &Candidates) -> Seen<'a> {
     Seen {
         number: line.number,
         text: &line.text,
@@ -166,6 +210,7 @@ fn seen(line: &Cleaned) -> Seen<'_> {
         kind: line.kind,
         in_fence: line.in_fence,
         marked: is_marked(line),
+        asked: candidates.of(&line.text),
     }
 }
 
@@ -182,10 +227,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::tools::TOOLS;
 
     fn all(text: &[u8]) -> (Vec<String>, Extent) {
         let mut lines = Vec::new();
-        let (extent, result) = each(text, |line| lines.push(format!("{line:?}")));
+        let (extent, result) = each(text, &Candidates::new(TOOLS), |line| lines.push(format!("{line:?}")));
         result.expect("memory can be read");
         (lines, extent)
     }
@@ -193,10 +239,11 @@ mod tests {
     proptest! {
         #[test]
         fn lines_are_those_that_one_thread_cleans(text in "([a-c|`<>& \u{1b}\r座]{0,9}\n){0,2000}[a-c]{0,3}") {
+            let candidates = Candidates::new(TOOLS);
             let mut lines = Lines::new(text.as_bytes());
             let mut expected = Vec::new();
             while let Some(line) = lines.next_line().unwrap() {
-                expected.push(format!("{:?}", seen(line)));
+                expected.push(format!("{:?}", seen(line, &candidates)));
             }
             prop_assert_eq!(all(text.as_bytes()), (expected, extent(&lines)));
         }
@@ -216,7 +263,7 @@ mod tests {
             }
         }
         let mut seen = 0_u64;
-        let (extent, result) = each(Breaks(0), |_| seen += 1);
+        let (extent, result) = each(Breaks(0), &Candidates::new(TOOLS), |_| seen += 1);
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert!(seen > 0 && seen == extent.lines, "{seen} {extent:?}");
     }
@@ -226,7 +273,7 @@ mod tests {
     fn a_reader_that_panics_ends_the_cleaner() {
         let text = "x\n".repeat(1 << 20);
         let mut seen = 0;
-        let _ = each(text.as_bytes(), |_| {
+        let _ = each(text.as_bytes(), &Candidates::new(TOOLS), |_| {
             seen += 1;
             assert!(seen < 3, "the third");
         });

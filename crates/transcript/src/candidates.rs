@@ -37,7 +37,7 @@ impl Candidates {
     /// The places of the tools that are to be asked about a line, in their order.
     pub fn of(&self, line: &str) -> Asked {
         let line = trimmed(line).as_bytes();
-        let Some(first) = line.first() else { return Asked(0) };
+        let Some(first) = line.first() else { return Asked::default() };
         let mut asked = self.by_first[usize::from(*first)];
         for (finder, tools) in &self.by_word {
             if tools & !asked != 0 && finder.find(line).is_some() {
@@ -49,6 +49,7 @@ impl Candidates {
 }
 
 /// Places of tools in their list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked(u32);
 
 impl Iterator for Asked {

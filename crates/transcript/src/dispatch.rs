@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use record::Shared;
 use record::import::{NotUnderstood, Origin, Output, Text};
@@ -10,7 +11,7 @@ use record::import::{NotUnderstood, Origin, Output, Text};
 use crate::ahead::{self, Seen};
 use crate::assemble::{Imported, assemble};
 use crate::blanks::{is_blank, trimmed};
-use crate::candidates::Candidates;
+use crate::candidates::{Asked, Candidates};
 use crate::clean::Kind;
 use crate::devices;
 use crate::parts::{Part, Parts, Split};
@@ -65,7 +66,7 @@ struct Used {
 pub struct Transcript {
     parts: Parts,
     tools: &'static [&'static dyn Tool],
-    candidates: Candidates,
+    candidates: Arc<Candidates>,
     texts: Vec<Text>,
     text: Shared,
     open: Option<Open>,
@@ -89,7 +90,7 @@ impl Transcript {
         Self {
             parts: Parts::new(split),
             tools,
-            candidates: Candidates::new(tools),
+            candidates: Arc::new(Candidates::new(tools)),
             texts: Vec::new(),
             text: Shared::default(),
             open: None,
@@ -117,7 +118,8 @@ impl Transcript {
             return self.dump(name, head, source);
         }
         let mut open_end = false;
-        let (extent, result) = ahead::each(head.chain(source), |line| {
+        let candidates = Arc::clone(&self.candidates);
+        let (extent, result) = ahead::each(head.chain(source), &candidates, |line| {
             self.line(line);
             open_end = line.text.ends_with(|c: char| c.is_alphanumeric() || c == '.');
         });
@@ -222,7 +224,7 @@ impl Transcript {
             }
             // Tools print lines that begin with # too.
             Some(Mark::Heading { level, text: words }) => {
-                if !self.offer(plain, None) {
+                if !self.offer(plain, line.asked, None) {
                     self.close();
                     self.command = None;
                     self.parts.heading(level, words);
@@ -232,7 +234,7 @@ impl Transcript {
                 }
             }
             None => {
-                if !self.offer(plain, None) {
+                if !self.offer(plain, line.asked, None) {
                     self.nobodys(plain);
                 }
             }
@@ -249,9 +251,10 @@ impl Transcript {
         let taken = match line.label {
             Some(label) => {
                 let rest = line.text.get(label.len()..).unwrap_or_default().trim_start();
-                self.row_of(Line { number: line.number, text: rest }, label) || self.offer(whole, None)
+                self.row_of(Line { number: line.number, text: rest }, label)
+                    || self.offer(whole, line.asked, None)
             }
-            None => self.offer(whole, None),
+            None => self.offer(whole, line.asked, None),
         };
         if !taken {
             self.nobodys(whole);
@@ -263,13 +266,14 @@ impl Transcript {
             return false;
         }
         // Only a row that some output has may name a machine.
-        let begins = self.candidates.of(rest.text).any(|at| self.tools[at].opens(rest, None));
+        let asked = self.candidates.of(rest.text);
+        let begins = { asked }.any(|at| self.tools[at].opens(rest, None));
         let moves =
             begins && self.open.as_ref().is_some_and(|open| self.parts.moves_to(Some(label), open.part));
         if moves {
             self.close();
         }
-        if !self.offer(rest, Some(label).filter(|_| begins)) {
+        if !self.offer(rest, asked, Some(label).filter(|_| begins)) {
             return false;
         }
         let Some(open) = &self.open else { return true };
@@ -314,9 +318,9 @@ impl Transcript {
         }
     }
 
-    /// Offers a line to the reader of the open output, then to the tools; whether somebody took it.
-    fn offer(&mut self, line: Line, label: Option<&str>) -> bool {
-        let Some(mut open) = self.open.take() else { return self.open_with(line, label) };
+    /// Offers a line to the reader of the open output, then to the tools `asked`; whether somebody took it.
+    fn offer(&mut self, line: Line, asked: Asked, label: Option<&str>) -> bool {
+        let Some(mut open) = self.open.take() else { return self.open_with(line, asked, label) };
         if let Some((beginning, number, lines)) = open.broken.take() {
             // A mail breaks lines at blanks, a terminal wherever its margin is.
             let (front, back) = (beginning.trim_end(), line.text.trim_start());
@@ -366,22 +370,22 @@ impl Transcript {
                 if !goes_on {
                     self.close();
                 }
-                self.open_with(line, label)
+                self.open_with(line, asked, label)
             }
             Fit::Over => {
                 self.open = Some(open);
                 self.close();
-                self.open_with(line, label)
+                self.open_with(line, asked, label)
             }
         }
     }
 
     /// Opens an output that `line` begins; an output that was open ends there.
-    fn open_with(&mut self, line: Line, label: Option<&str>) -> bool {
+    fn open_with(&mut self, line: Line, asked: Asked, label: Option<&str>) -> bool {
         if is_blank(line.text) {
             return true;
         }
-        for at in self.candidates.of(line.text) {
+        for at in asked {
             let tool = self.tools[at];
             let fresh = self.command.as_ref().filter(|_| self.used.of_any & 1 << at == 0);
             // In a table the rows of several machines stand below one command.
