@@ -50,7 +50,8 @@ pub struct Part {
 #[derive(Debug)]
 struct Section {
     name: String,
-    words: Vec<String>,
+    /// Its [`words`].
+    words: String,
     level: u8,
 }
 
@@ -249,17 +250,14 @@ impl Parts {
             return None;
         }
         let alike = |section: &Section| {
-            let shorter = own.len().min(section.words.len());
-            shorter > 0 && own[..shorter] == section.words[..shorter]
+            !section.words.is_empty() && (own.starts_with(&section.words) || section.words.starts_with(&own))
         };
         if let Some(found) = self.sections.iter().position(alike) {
             return Some(found);
         }
-        let mut first = self
-            .sections
-            .iter()
-            .enumerate()
-            .filter(|(_, section)| Some(section.level) != level && section.words.first() == own.first());
+        let mut first = self.sections.iter().enumerate().filter(|(_, section)| {
+            Some(section.level) != level && first_of(&section.words) == first_of(&own)
+        });
         let found = first.next().map(|(at, _)| at);
         found.filter(|_| first.next().is_none())
     }
@@ -287,21 +285,30 @@ fn cut(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// The words of a name in lower case, numbers apart from letters, up to a bracket: `Intel (52 cores)` is `intel`,
-/// `FT2500` is `ft 2500`.
-fn words(name: &str) -> Vec<String> {
+/// The words of a name in lower case, numbers apart from letters, up to a bracket, a line each: `Intel (52 cores)` is
+/// `intel`, `FT2500` is `ft` and `2500`.
+fn words(name: &str) -> String {
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = name.find(['(', '（', '[', '【']).unwrap_or(name.len());
-    let mut words: Vec<String> = Vec::new();
+    let mut words = String::with_capacity(end + 8);
     let mut before: Option<bool> = None;
     for c in name[..end].to_lowercase().chars() {
         let kind = c.is_alphanumeric().then(|| c.is_numeric());
-        match (kind, words.last_mut()) {
-            (Some(_), Some(word)) if kind == before => word.push(c),
-            (Some(_), _) => words.push(c.to_string()),
-            (None, _) => {}
+        if before.is_some() && kind != before {
+            words.push('\n');
+        }
+        if kind.is_some() {
+            words.push(c);
         }
         before = kind;
     }
+    if before.is_some() {
+        words.push('\n');
+    }
     words
+}
+
+/// The first of some words.
+fn first_of(words: &str) -> Option<&str> {
+    words.split_once('\n').map(|(first, _)| first)
 }

@@ -3,6 +3,7 @@
 use record::CpuList;
 
 use super::{Command, Fit, Line, Opening, Reader, Tool};
+use crate::blanks::trimmed;
 use crate::facts::{self, Numactl as Facts, Told};
 use crate::sink::Sink;
 
@@ -33,7 +34,7 @@ fn says(text: &str) -> Option<Says<'_>> {
             return Some(Says::DistancesFollow);
         }
         let (head, value) = match rest.split_once(':') {
-            Some((head, value)) => (head, value.trim()),
+            Some((head, value)) => (head, trimmed(value)),
             None => return numbers(rest).map(Says::Columns),
         };
         let (node, what) = head.split_once(' ')?;
@@ -65,7 +66,7 @@ impl Tool for Numactl {
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        let text = line.text.trim();
+        let text = trimmed(line.text);
         (text.starts_with("available: ") && text.contains("node") || text.starts_with("node "))
             && matches!(says(text), Some(Says::Available(_) | Says::Cpus(..) | Says::DistancesFollow))
     }
@@ -92,7 +93,7 @@ struct Hardware {
 
 impl Reader for Hardware {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = line.text.trim();
+        let text = trimmed(line.text);
         if text.is_empty() {
             self.open = Open::Nothing;
             return Fit::Between;

@@ -3,6 +3,7 @@
 use record::{Measurement, Where};
 
 use super::{Command, Fit, Line, Opening, Reader, Tool};
+use crate::blanks::trimmed;
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -40,13 +41,13 @@ impl Tool for Time {
 
 /// Whether a line is one of `time`'s.
 fn is_time(line: Line) -> bool {
-    let text = line.text.trim();
+    let text = trimmed(line.text);
     text.starts_with("Command being timed: ") || !parts(text).is_empty()
 }
 
 /// The seconds that a line tells, in the order of the line. Empty for any other line.
 fn parts(text: &str) -> Vec<(Part, f64)> {
-    let text = text.trim();
+    let text = trimmed(text);
     // zsh: the command stands before it, whatever it begins with.
     if text.ends_with(" total") {
         return zsh(text).map(|(_, parts)| parts).unwrap_or_default();
@@ -208,7 +209,7 @@ impl TimeReader {
 
 impl Reader for TimeReader {
     fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
-        let text = line.text.trim();
+        let text = trimmed(line.text);
         if let Some(command) = text.strip_prefix("Command being timed: ") {
             if self.verbose || !self.told.is_empty() {
                 return Fit::Over;

@@ -5,13 +5,13 @@ pub mod labels;
 mod table;
 mod values;
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 pub use json::LscpuJson;
 pub use table::{LscpuCaches, LscpuExtended, LscpuParsable};
 
 use super::{Command, Fit, Line, Opening, Reader, Tool};
+use crate::blanks::trimmed;
 use crate::sink::Sink;
 use labels::{Key, LABELS};
 use values::Values;
@@ -28,34 +28,50 @@ pub struct Label<'a> {
     pub part: &'a str,
 }
 
+/// Labels where they are found at a glance: each line with a colon is looked up.
 struct Index {
-    exact: HashMap<&'static str, Key>,
+    /// Those without a part, by their [`slot`].
+    exact: Vec<Vec<(&'static str, Key)>>,
     /// Text before and behind the part, by the first byte of what stands before it.
-    by_first: HashMap<u8, Vec<Pattern>>,
+    by_first: Vec<Vec<Pattern>>,
     /// Those that begin with the part, by the last byte of what stands behind it.
-    by_last: HashMap<u8, Vec<Pattern>>,
+    by_last: Vec<Vec<Pattern>>,
 }
 
 type Pattern = (&'static str, &'static str, Key);
 
+/// Several for each label.
+const SLOTS: usize = 2048;
+
+/// Where a label without a part stands: by its length and three of its bytes.
+fn slot(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let at = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(*byte));
+    let length = bytes.len();
+    (length * 1009 + at(0) * 131 + at(length / 2) * 31 + at(length.saturating_sub(1)) * 7) % SLOTS
+}
+
 fn index() -> &'static Index {
     static INDEX: OnceLock<Index> = OnceLock::new();
     INDEX.get_or_init(|| {
-        let mut index = Index { exact: HashMap::new(), by_first: HashMap::new(), by_last: HashMap::new() };
+        let mut index = Index {
+            exact: vec![Vec::new(); SLOTS],
+            by_first: vec![Vec::new(); 256],
+            by_last: vec![Vec::new(); 256],
+        };
         for (key, labels) in LABELS {
             for label in *labels {
                 match label.split_once("%s").or_else(|| label.split_once("%d")) {
                     Some((before, behind)) => {
                         let (first, last) = (before.bytes().next(), behind.bytes().next_back());
                         match (first, last) {
-                            (Some(byte), _) => index.by_first.entry(byte).or_default(),
-                            (None, byte) => index.by_last.entry(byte.unwrap_or(0)).or_default(),
+                            (Some(byte), _) => &mut index.by_first[usize::from(byte)],
+                            (None, byte) => &mut index.by_last[usize::from(byte.unwrap_or(0))],
                         }
                         .push((before, behind, *key));
                     }
-                    None => {
-                        index.exact.entry(label).or_insert(*key);
-                    }
+                    // The first one counts.
+                    None => index.exact[slot(label)].push((label, *key)),
                 }
             }
         }
@@ -68,7 +84,7 @@ const LONGEST_LABEL: usize = 120;
 
 /// What the text before the colon means.
 pub fn label(text: &str) -> Option<Label<'_>> {
-    let text = text.trim();
+    let text = trimmed(text);
     if text.is_empty() || text.len() > LONGEST_LABEL {
         return None;
     }
@@ -76,16 +92,16 @@ pub fn label(text: &str) -> Option<Label<'_>> {
         return Some(Label { key: Key::Cache, part: text });
     }
     let index = index();
-    if let Some(key) = index.exact.get(text) {
+    if let Some((_, key)) = index.exact[slot(text)].iter().find(|(label, _)| *label == text) {
         return Some(Label { key: *key, part: "" });
     }
-    let of = |map: &'static HashMap<u8, Vec<Pattern>>, byte: Option<u8>| {
-        byte.and_then(|byte| map.get(&byte)).into_iter().flatten()
+    let of = |patterns: &'static [Vec<Pattern>], byte: Option<u8>| {
+        byte.map(|byte| &patterns[usize::from(byte)]).into_iter().flatten()
     };
     let mut patterns =
         of(&index.by_first, text.bytes().next()).chain(of(&index.by_last, text.bytes().next_back()));
     patterns.find_map(|(before, behind, key)| {
-        let part = text.strip_prefix(before)?.strip_suffix(behind)?.trim();
+        let part = trimmed(text.strip_prefix(before)?.strip_suffix(behind)?);
         let fits = match key {
             Key::Cache => crate::facts::cache_name(part).is_some(),
             Key::NodeCpus => !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()),
@@ -97,7 +113,7 @@ pub fn label(text: &str) -> Option<Label<'_>> {
 
 /// A line taken apart: what it tells, and the text of the value.
 pub fn told(line: &str) -> Option<(Label<'_>, &str)> {
-    let line = line.trim();
+    let line = trimmed(line);
     // Lists in prose have the same names.
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
     // Further on no label ends.
@@ -105,16 +121,24 @@ pub fn told(line: &str) -> Option<(Label<'_>, &str)> {
     while !line.is_char_boundary(end) {
         end -= 1;
     }
-    let colon = line[..end].char_indices().find(|(_, c)| matches!(c, ':' | '：' | '︰'));
-    let (name, value) = match colon {
-        Some((at, c)) => (&line[..at], &line[at + c.len_utf8()..]),
+    let (name, value) = match colon(&line[..end]) {
+        Some((at, length)) => (&line[..at], &line[at + length..]),
         // A few translations forgot the colon.
         None => {
             let at = line[..end].find("  ")?;
             (&line[..at], &line[at + 2..])
         }
     };
-    Some((label(name)?, value.trim()))
+    Some((label(name)?, trimmed(value)))
+}
+
+/// Where the first colon of a text is, of any writing, and its length.
+fn colon(text: &str) -> Option<(usize, usize)> {
+    // The wide ones begin with the same byte, as do other characters.
+    memchr::memchr2_iter(b':', 0xef, text.as_bytes()).find_map(|at| {
+        let c = text[at..].chars().next().filter(|c| matches!(c, ':' | '：' | '︰'))?;
+        Some((at, c.len_utf8()))
+    })
 }
 
 impl Tool for Lscpu {
@@ -153,7 +177,7 @@ struct List {
 impl Reader for List {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let Some((label, value)) = told(line.text) else {
-            let text = line.text.trim();
+            let text = trimmed(line.text);
             let is_flag = |word: &str| {
                 word.len() <= 24
                     && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')

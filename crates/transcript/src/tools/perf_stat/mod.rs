@@ -70,7 +70,7 @@ impl Tool for PerfStat {
             return true;
         }
         // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
-        let first = text.trim_start().bytes().next().unwrap_or(b' ');
+        let first = trimmed(text).bytes().next().unwrap_or(b' ');
         if !first.is_ascii_alphanumeric() && first != b'<' && first != b'{' {
             return false;
         }
@@ -86,11 +86,12 @@ impl Tool for PerfStat {
         let named =
             |counter: &Counter| ["cycles", "instructions"].iter().any(|name| counter.event.contains(name));
         // What stands before the first separator is one word.
-        let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
-        let one_word = front.len() < 64 && !front.contains(' ') || front.starts_with("<not ");
-        one_word
-            && fields::fields(text, None)
-                .is_some_and(|counter| named(&counter) || known(counter) || of_perf())
+        let one_word = || {
+            let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
+            front.len() < 64 && !front.contains(' ') || front.starts_with("<not ")
+        };
+        fields::fields(text, None)
+            .is_some_and(|counter| (named(&counter) || known(counter) || of_perf()) && one_word())
     }
 
     fn reader(&self, command: Option<&Command>) -> Box<dyn Reader> {
@@ -99,7 +100,7 @@ impl Tool for PerfStat {
 }
 
 fn is_interval_head(text: &str) -> bool {
-    if !text.trim_start().starts_with('#') {
+    if !trimmed(text).starts_with('#') {
         return false;
     }
     let mut words = text.split_whitespace();

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use crate::blanks::trimmed;
 use crate::numbers;
 
 /// What a counter's line says.
@@ -54,7 +55,7 @@ pub fn counter(text: &str) -> Option<Counter<'_>> {
         Some((left, right)) => (left, tail(right, &mut counter)),
         None => (tail(text, &mut counter), ""),
     };
-    counter.comment = right.trim().into();
+    counter.comment = trimmed(right).into();
     let mut rest = left.trim_start();
     if let Some((seconds, after)) = interval(rest) {
         counter.interval = Some(seconds);
