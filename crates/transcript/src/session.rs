@@ -184,7 +184,9 @@ fn begins_otherwise(text: &str) -> bool {
     }
     let word = &text[..end];
     let bare = !word.bytes().any(|b| matches!(b, b'/' | b'='));
-    bare && !PROGRAMS.contains(&word) && !RUNNERS.contains(&word)
+    // Most words are told by their first letter.
+    bare && !word.bytes().next().is_some_and(|first| b"cdeilmnopstw".contains(&first))
+        || bare && !PROGRAMS.contains(&word) && !RUNNERS.contains(&word)
 }
 
 /// Whether `text` reads like a command line of a tool that is known: not like prose that begins with its name.
@@ -254,6 +256,13 @@ mod tests {
 
     fn prompt<'a>(host: Option<&'a str>, command: &'a str) -> Option<Mark<'a>> {
         Some(Mark::Prompt { host, command })
+    }
+
+    #[test]
+    fn no_program_is_told_to_be_none_by_its_first_letter() {
+        for name in PROGRAMS.iter().chain(RUNNERS) {
+            assert!(!begins_otherwise(name), "{name}");
+        }
     }
 
     #[test]

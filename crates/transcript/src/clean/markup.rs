@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::blanks::trimmed;
+
 /// Tags that are taken out. Others stay: tools print `<OUT OF SPEC>` and `<not supported>`.
 const TAGS: &[&str] = &[
     "a",
@@ -158,7 +160,7 @@ pub fn without_quotes(line: &str) -> (&str, bool) {
 
 /// Whether a line begins or ends a code block.
 pub fn is_fence(line: &str) -> bool {
-    let trimmed = line.trim();
+    let trimmed = trimmed(line);
     let Some(mark) = trimmed.chars().next().filter(|c| matches!(c, '`' | '~')) else { return false };
     let marks = trimmed.chars().take_while(|c| *c == mark).count();
     // Behind the marks stands the language at most: `~~~~` rulers and `` `code` `` in prose are none.
@@ -168,7 +170,7 @@ pub fn is_fence(line: &str) -> bool {
 
 /// The cells of a row of a Markdown table.
 pub fn row(line: &str) -> Option<Vec<&str>> {
-    let inner = line.trim().strip_prefix('|')?;
+    let inner = trimmed(line).strip_prefix('|')?;
     if inner.is_empty() {
         return None;
     }

@@ -25,8 +25,29 @@ const MEANS: [u8; 256] = {
     means
 };
 
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGHEST: u64 = ONES << 7;
+
+/// Whether eight bytes mean nothing, tabs apart.
+fn mean_nothing(eight: [u8; 8]) -> bool {
+    let eight = u64::from_ne_bytes(eight);
+    // In ASCII what is below 0x20, these two and DEL borrow from their highest bit or carry into it.
+    let is = |byte: u8| (eight ^ (ONES * u64::from(byte))).wrapping_sub(ONES);
+    let below = eight.wrapping_sub(ONES * 0x20);
+    (eight | below | is(b'<') | is(b'&') | eight.wrapping_add(ONES)) & HIGHEST == 0
+}
+
+/// Whether a line is of ASCII and has nothing that could be taken out; `false` for some of those, too.
+fn is_simple(line: &[u8]) -> bool {
+    let Some(last) = line.last_chunk() else { return false };
+    line.as_chunks().0.iter().all(|eight| mean_nothing(*eight)) && mean_nothing(*last)
+}
+
 /// The text of a line in which there is nothing that this module or markup could take out: most lines, told at a glance.
 pub fn plain(line: &[u8]) -> Option<&str> {
+    if is_simple(line) {
+        return str::from_utf8(line).ok();
+    }
     let means = line.iter().fold(0, |means, byte| means | MEANS[usize::from(*byte)]);
     if means & TAKEN_OUT != 0 {
         return None;
@@ -185,4 +206,25 @@ pub fn segments(line: &str) -> Vec<&str> {
         }
     }
     left
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_simple_line_has_nothing_that_is_taken_out(line in "[ -~]{8,40}", at: usize) {
+            let mut line = line.into_bytes();
+            let at = at % line.len();
+            for byte in 0..=255 {
+                line[at] = byte;
+                let nothing = line.iter().all(|byte| MEANS[usize::from(*byte)] == 0);
+                prop_assert!(nothing || !is_simple(&line), "{:?}", line);
+                prop_assert!(!nothing || line.contains(&b'\t') || is_simple(&line), "{:?}", line);
+            }
+        }
+    }
 }

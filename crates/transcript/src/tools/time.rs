@@ -100,6 +100,12 @@ fn gnu_verbose(text: &str) -> Option<(Part, f64)> {
 
 /// Everything in one line: GNU, csh, BSD.
 fn one_line(text: &str) -> Option<Vec<(Part, f64)>> {
+    let mut words = text.split_whitespace();
+    // What each of them begins with: most lines that begin with a figure are something else.
+    let (first, second) = (words.next()?, words.next()?);
+    if !first.ends_with(['r', 'u']) && second != "real" {
+        return None;
+    }
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     // GNU: `0.00user 0.00system 0:00.01elapsed 9%CPU (…`
     if let Some(user) = words.first()?.strip_suffix("user") {
