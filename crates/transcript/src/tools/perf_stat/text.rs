@@ -51,8 +51,8 @@ const UNITS: &[&str] = &["msec", "ns", "us", "sec", "Joules", "MiB", "KiB", "GiB
 pub fn counter(text: &str) -> Option<Counter<'_>> {
     let mut counter = Counter::default();
     // The tail stands behind the metric, or where there is none behind the event.
-    let (left, right) = match text.split_once('#') {
-        Some((left, right)) => (left, tail(right, &mut counter)),
+    let (left, right) = match memchr::memchr(b'#', text.as_bytes()) {
+        Some(at) => (&text[..at], tail(&text[at + 1..], &mut counter)),
         None => (tail(text, &mut counter), ""),
     };
     counter.comment = trimmed(right).into();
