@@ -198,7 +198,7 @@ fn core(reading: &Reading) -> Option<Resource> {
             ceiling_text(
                 source,
                 "the highest clock that a core advertises",
-                "the highest clock measured on one"
+                "the highest clock measured on one, without vectors"
             )
         ),
         // A median stands as long as most of what it is of does.

@@ -95,8 +95,12 @@ pub(crate) fn chosen(
         }
     }
     if !others.is_empty() {
+        let why = match context.depth {
+            Depth::Quick => "a quick run leaves them out",
+            _ => "no time for it in this run",
+        };
         context.coverage.push(
-            Coverage::skipped(format!("{measurement} {}", others.join(", ")), "no time for it in this run")
+            Coverage::skipped(format!("{measurement} {}", others.join(", ")), why)
                 .with_remedy(context.at_more_length(measurement)),
         );
     }
