@@ -136,9 +136,10 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     };
     let mut says = match facts.ipc() {
         Some(_) => format!("It computes: {what}"),
-        None => format!(
-            "It was at work: {what} Whether it computed there or waited for memory, only counters would tell."
-        ),
+        None => {
+            let what = what.replacen("it", "It", 1);
+            format!("{what} Whether it computed there or waited for memory, only counters would tell.")
+        }
     };
     let mut evidence = Vec::new();
     if let Some(ipc) = facts.ipc() {
