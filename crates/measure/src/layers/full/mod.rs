@@ -183,14 +183,13 @@ impl Layer for Inside {
     }
 }
 
-#[cfg(test)]
+/// Not on aarch64: there QEMU takes any file for a kernel's bytes and runs them, until the time is over.
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
 
-    #[cfg(target_arch = "x86_64")]
     static STOP: Stop = Stop::new();
 
-    #[cfg(target_arch = "x86_64")]
     fn parts(kernel: &Path) -> Parts<'_> {
         let cpu = crate::sys::current_cpu().unwrap_or(0);
         Parts {
@@ -204,8 +203,6 @@ mod tests {
         }
     }
 
-    /// Not on aarch64: there QEMU takes any file for a kernel's bytes and runs them, until the time is over.
-    #[cfg(target_arch = "x86_64")]
     #[test]
     fn what_is_no_kernel_is_told_in_a_line() {
         let folder = tempfile::tempdir().unwrap();
