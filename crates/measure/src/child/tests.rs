@@ -206,6 +206,37 @@ fn a_signal_to_us_ends_the_whole_tree_however_stubborn() {
 }
 
 #[test]
+fn what_starts_while_it_is_ended_is_ended_too() {
+    for round in 0..5 {
+        let mark = format!("300.{round}{}", std::process::id());
+        // What a shell starts in the background ignores SIGINT; the shell itself ends in the middle of starting more.
+        let argv = shell(&format!("i=0; while [ $i -lt 500 ]; do sleep {mark} & i=$((i+1)); done; wait"));
+        let mut child =
+            Child::spawn(&Spec { stdin: Input::Null, own_group: true, ..Spec::new(&argv) }).unwrap();
+        let from = Instant::now();
+        while sleeping(&mark).is_empty() {
+            assert!(from.elapsed() < Duration::from_secs(60), "it does not start");
+        }
+        let stop = Stop::new();
+        stop.ask(libc::SIGINT);
+        assert_eq!(child.wait(&stop, None).exit, Exit::Stopped(libc::SIGINT));
+        let rest = sleeping(&mark);
+        for pid in &rest {
+            // SAFETY: takes numbers.
+            unsafe { libc::kill(*pid, libc::SIGKILL) };
+        }
+        assert!(rest.is_empty(), "left running in round {round}: {rest:?}");
+    }
+}
+
+/// Processes that sleep for so long.
+fn sleeping(mark: &str) -> Vec<i32> {
+    let wanted = format!("sleep\0{mark}\0");
+    let asked = |pid: &i32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    processes().into_keys().filter(|pid| asked(pid).ends_with(wanted.as_bytes())).collect()
+}
+
+#[test]
 fn too_long_is_ended_and_said() {
     let argv = shell("sleep 100 & wait");
     let mut child = Child::spawn(&Spec::new(&argv)).unwrap();

@@ -3,6 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A process that was told to stand still does so when it leaves the kernel; one in the middle of disk I/O may not.
+const STILL: Duration = Duration::from_millis(500);
 
 /// Children that were started here and whose end, with that of all that they left, has not come: process number, and whether it leads its own group.
 static CHILDREN: Mutex<Vec<(i32, bool)>> = Mutex::new(Vec::new());
@@ -89,6 +93,11 @@ fn parse(stat: &str) -> Option<Line> {
 }
 
 impl Line {
+    /// Whether it does nothing: stopped by a signal or by a debugger, or ended.
+    fn stands_still(&self) -> bool {
+        matches!(self.state, 'T' | 't') || self.has_ended()
+    }
+
     /// Whether all its threads have ended. The state alone is that of the first one, which others can outlive.
     fn has_ended(&self) -> bool {
         self.state == 'X' || self.state == 'Z' && self.threads <= 1
@@ -108,6 +117,13 @@ fn any() -> bool {
         let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
         libc::waitid(libc::P_ALL, 0, &mut info, flags) == 0
     }
+}
+
+/// Whether what descendants leave behind becomes ours; otherwise it is init's, and nothing tells whose it was.
+fn adopts() -> bool {
+    let mut set: libc::c_int = 0;
+    // SAFETY: the kernel writes one number.
+    unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut set, 0, 0, 0) == 0 && set != 0 }
 }
 
 /// Processes that we adopted: our children that were not started here. Those in the group of a child other than `pid`
@@ -174,13 +190,57 @@ impl Doomed {
         self.0.extend(new.filter_map(|pid| Some((pid, all.get(&pid)?.started))));
     }
 
+    /// Adds what they have started meanwhile, as far as its parents are still there to tell; where we adopt what these
+    /// leave, it is found when they are not.
+    pub(super) fn follow(&mut self) {
+        if !adopts() {
+            self.add(&[]);
+        }
+    }
+
+    /// Adds `roots` and all that descends from them. Where we do not adopt, all stand still when this returns, so that
+    /// nothing starts that is not known: [`Doomed::let_go`].
+    pub(super) fn hold(&mut self, roots: &[i32]) {
+        self.add(roots);
+        if adopts() {
+            return;
+        }
+        let from = Instant::now();
+        loop {
+            let moving = self.but(Line::stands_still);
+            if moving.is_empty() || from.elapsed() > STILL {
+                break;
+            }
+            for pid in moving {
+                // SAFETY: takes numbers.
+                unsafe { libc::kill(pid, libc::SIGSTOP) };
+            }
+            self.add(&[]);
+        }
+    }
+
+    /// Lets those go on that [`Doomed::hold`] has stopped.
+    pub(super) fn let_go(&self) {
+        if !adopts() {
+            // SAFETY: takes numbers.
+            self.running().iter().for_each(|pid| unsafe {
+                libc::kill(*pid, libc::SIGCONT);
+            });
+        }
+    }
+
     /// Those that still run.
     pub(super) fn running(&self) -> Vec<i32> {
-        let runs = |(pid, started): &(i32, u64)| {
+        self.but(Line::has_ended)
+    }
+
+    /// Those that are still there, but for some.
+    fn but(&self, excepted: impl Fn(&Line) -> bool) -> Vec<i32> {
+        let wanted = |(pid, started): &(i32, u64)| {
             let line = line_of(*pid).filter(|line| line.started == *started)?;
-            (!line.has_ended()).then_some(*pid)
+            (!excepted(&line)).then_some(*pid)
         };
-        self.0.iter().filter_map(runs).collect()
+        self.0.iter().filter_map(wanted).collect()
     }
 }
 
