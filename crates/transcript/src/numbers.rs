@@ -11,6 +11,10 @@ fn is_separator(c: char) -> bool {
 /// `None` for anything else, also for a number with more digits than an `u64` holds.
 pub fn whole(text: &str) -> Option<u64> {
     let text = trimmed(text);
+    // Most numbers are digits alone, and few enough.
+    if text.len() < 20 && text.bytes().all(|b| b.is_ascii_digit()) {
+        return text.parse().ok();
+    }
     let mut value = 0_u64;
     // Of the group that is being read, in digits; groups before it; what parts them.
     let (mut length, mut before, mut mark) = (0, 0, None);

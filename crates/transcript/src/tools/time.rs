@@ -202,7 +202,10 @@ struct TimeReader {
 
 impl TimeReader {
     fn new(command: Option<&Command>) -> Self {
-        let line = command.map(|command| CommandLine::read(&command.text)).filter(|line| line.timed);
+        let line = command
+            .filter(|command| command.text.contains("time"))
+            .map(|command| CommandLine::read(&command.text))
+            .filter(|line| line.timed);
         // What was timed is perf with what it ran.
         let name = |line: CommandLine| match line.perf {
             Some(_) => format!("perf stat {}", line.name),

@@ -191,6 +191,10 @@ impl Reader for CyclicReader {
             self.json = Some(("{".to_owned(), 1, Held::from(line)));
             return self.json(line);
         }
+        // Of most outputs that are long this is nearly every line.
+        if self.in_histogram && self.row(line) {
+            return Fit::Taken;
+        }
         if is_cut(text) {
             return Fit::Unfinished;
         }
@@ -212,7 +216,9 @@ impl Reader for CyclicReader {
             }
             return Fit::Taken;
         }
-        if let Some((_, value)) = text.split_once(LATENCY).filter(|_| text.starts_with('#')) {
+        if text.starts_with('#')
+            && let Some((_, value)) = text.split_once(LATENCY)
+        {
             if self.begun() || self.seen.dma_latency.is_some() {
                 return Fit::Over;
             }
@@ -232,7 +238,7 @@ impl Reader for CyclicReader {
             self.in_histogram = true;
             return Fit::Taken;
         }
-        if self.in_histogram && (self.row(line) || text.starts_with('#') && self.totals(text)) {
+        if self.in_histogram && text.starts_with('#') && self.totals(text) {
             return Fit::Taken;
         }
         if let Some((thread, cycle, latency)) = wake_up(text) {

@@ -127,7 +127,10 @@ struct PerfReader {
 
 impl PerfReader {
     fn new(command: Option<&Command>) -> Self {
-        let line = command.map(|command| CommandLine::read(&command.text)).filter(|line| line.perf.is_some());
+        let line = command
+            .filter(|command| command.text.contains("perf"))
+            .map(|command| CommandLine::read(&command.text))
+            .filter(|line| line.perf.is_some());
         let mut run = Run::default();
         if let Some(line) = &line {
             run.workload = Some(&line.name).filter(|name| !name.is_empty()).map(|name| Shared::copied(name));
