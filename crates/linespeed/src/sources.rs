@@ -263,7 +263,8 @@ mod tests {
         let mut record = Record::new("0", started.to_owned(), Vec::new());
         record.machine.hostname = Some(host.to_owned());
         for metric in metrics {
-            record.measurements.push(Measurement::new(metric, Where::new(), vec![1e9]));
+            let (low, _) = ::record::metrics::find(metric).unwrap().plausible;
+            record.measurements.push(Measurement::new(metric, Where::new(), vec![low]));
         }
         record
     }

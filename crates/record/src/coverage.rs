@@ -50,6 +50,9 @@ impl Coverage {
     /// Why a measurement is left out of a run for which others were named.
     pub const NOT_ASKED_FOR: &str = "not asked for";
 
+    /// How the reason begins for which a figure of a record that was read is withheld.
+    pub const CHANGED_OR_DAMAGED: &str = "withheld, since the record was changed or damaged";
+
     /// In full.
     pub fn measured(what: impl Into<String>) -> Self {
         Self { what: what.into(), state: State::Measured, reason: None, remedy: None }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::import::Import;
-use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, json};
+use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, credible, json};
 
 /// The version of the record's form that this program writes. Within one version fields may be added, and readers
 /// ignore those that they do not know; a meaning that changes takes a new version.
@@ -120,7 +120,7 @@ impl Record {
         json::write(self, out)
     }
 
-    /// Reads a record from JSON text.
+    /// Reads a record from JSON text. Figures that cannot be what they say are withheld, and its coverage tells of them.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
@@ -138,8 +138,9 @@ impl Record {
             Some(version) if version > SCHEMA_VERSION => return Err(ReadError::Newer(version)),
             Some(_) => {}
         }
-        let record: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
+        let mut record: Self = serde_json::from_slice(text).map_err(ReadError::of_json)?;
         record.check()?;
+        record.coverage.extend(credible::withhold(&mut record.measurements));
         Ok(record)
     }
 

@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod conditions;
 pub mod coverage;
 pub mod cpu_list;
+mod credible;
 pub mod diagnosis;
 pub mod document;
 pub mod entries;

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 use record::comparison::{COMPARISON_VERSION, Comparison, Relation, Subject};
 use record::document::Tool;
-use record::{Ended, Machine, Record};
+use record::{Coverage, Ended, Machine, Record};
 
 use digest::Digest;
 
@@ -164,6 +164,12 @@ fn subject_notes(record: &Record) -> Vec<String> {
     }
     if record.import.is_some() {
         notes.push("made from other tools' output".to_owned());
+    }
+    let reasons = record.coverage.iter().filter_map(|line| line.reason.as_deref());
+    match reasons.filter(|reason| reason.starts_with(Coverage::CHANGED_OR_DAMAGED)).count() {
+        0 => {}
+        1 => notes.push("was changed or damaged: 1 figure withheld".to_owned()),
+        several => notes.push(format!("was changed or damaged: {several} figures withheld")),
     }
     if record.measurements.is_empty() {
         notes.push("holds an inventory and no figures".to_owned());

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Options of `overhead`.
 #[derive(Debug, Args)]
 pub struct Overhead {
-    /// Passes of each layer, in turn; without: as many as fit 15 seconds (6 with --quick, 60 with --full)
+    /// Passes of each layer, in turn; without: as many as fit 15 seconds (6 seconds with --quick, 60 with --full)
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=measure::layers::MOST_ROUNDS as i64))]
     pub rounds: Option<u32>,

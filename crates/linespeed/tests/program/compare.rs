@@ -339,6 +339,22 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
 }
 
 #[test]
+fn a_figure_that_cannot_be_is_withheld_and_told_wherever_the_record_is_read() {
+    let whole = machine("db1", 4, 5.0, 90.0);
+    let mut damaged = machine("db2", 4, 5.0, 90.0);
+    damaged.measurements.retain(|m| m.metric != "workload.throughput");
+    damaged.measurements[0].summary.median = -1.2;
+    damaged.measurements[1].unit = "bananas".into();
+    let files = Files::of(&[("whole.json", &whole), ("damaged.json", &damaged)]);
+    let told = files.compare(&["whole.json", "damaged.json"]).succeeds().stdout;
+    let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("was changed or damaged: 2 figures withheld"), "{told}");
+    let shown = ran(["show", &files.path("damaged.json")]).succeeds().stdout;
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("load.latency: withheld") && flat.contains("its unit is \"bananas\""), "{shown}");
+}
+
+#[test]
 fn of_one_machine_it_is_said_what_changed_since_and_noise_is_no_change() {
     let mut before = machine("db1", 4, 5.0, 90.0);
     before.conditions.before.thp = Some("always".to_owned());
