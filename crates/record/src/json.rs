@@ -1,4 +1,5 @@
-//! Values as JSON text: indented, with a newline at the end, and nothing in it that a terminal would act on.
+//! Values as JSON text: indented down to where figures stand, with a newline at the end, and nothing in it that a terminal
+//! would act on.
 
 use std::io::{self, Write};
 
@@ -103,7 +104,11 @@ impl Write for Safe<'_> {
     }
 }
 
-/// Indented by two blanks a level, as `serde_json::to_string_pretty` does, a line in one go.
+/// Levels that have lines of their own. Of a record these are its parts, their lists, and what each item says; a place, a
+/// summary, samples, a CPU, a finding stand on one line: half of the text would be blanks otherwise.
+const LINES: usize = 3;
+
+/// Indented by two blanks a level, a line in one go, down to [`LINES`]; what is deeper stands on the line that it is in.
 #[derive(Default)]
 struct Indented {
     depth: usize,
@@ -114,21 +119,15 @@ struct Indented {
 }
 
 /// What stands between two lines: the end of the one and the indentation of the other.
-const BETWEEN: &[u8; 66] = b",\n                                                                ";
+const BETWEEN: &[u8; 2 + 2 * LINES] = b",\n      ";
 
 impl Indented {
-    fn line<W: Write + ?Sized>(&self, out: &mut W, comma: bool) -> io::Result<()> {
-        let from = usize::from(!comma);
-        let mut blanks = 2 * self.depth;
-        let first = blanks.min(BETWEEN.len() - 2);
-        out.write_all(&BETWEEN[from..2 + first])?;
-        blanks -= first;
-        while blanks > 0 {
-            let more = blanks.min(BETWEEN.len() - 2);
-            out.write_all(&BETWEEN[2..2 + more])?;
-            blanks -= more;
+    fn next<W: Write + ?Sized>(&self, out: &mut W, comma: bool) -> io::Result<()> {
+        match (self.depth <= LINES, comma) {
+            (true, _) => out.write_all(&BETWEEN[usize::from(!comma)..2 + 2 * self.depth]),
+            (false, true) => out.write_all(b", "),
+            (false, false) => Ok(()),
         }
-        Ok(())
     }
 
     fn begin<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
@@ -138,9 +137,10 @@ impl Indented {
     }
 
     fn end<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        let lines = self.filled && self.depth <= LINES;
         self.depth -= 1;
-        if self.filled {
-            self.line(out, false)?;
+        if lines {
+            self.next(out, false)?;
         }
         out.write_all(bracket)
     }
@@ -166,7 +166,7 @@ impl Formatter for Indented {
     }
 
     fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.line(out, !first)
+        self.next(out, !first)
     }
 
     fn end_array_value<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
@@ -183,7 +183,7 @@ impl Formatter for Indented {
     }
 
     fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.line(out, !first)
+        self.next(out, !first)
     }
 
     fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
@@ -221,10 +221,48 @@ mod tests {
         })
     }
 
+    /// A text without blanks and line ends, but for those in strings.
+    fn bare(text: &str) -> String {
+        let (mut inside, mut escaped) = (false, false);
+        let stays = |c: &char| {
+            let was = inside;
+            if *c == '"' && !escaped {
+                inside = !inside;
+            }
+            escaped = *c == '\\' && !escaped;
+            was || !c.is_ascii_whitespace()
+        };
+        text.chars().filter(stays).collect()
+    }
+
+    #[test]
+    fn figures_stand_on_one_line() {
+        let value = json!({"a": [{"b": {"c": [1, 2.5], "d": {}}, "e": []}], "f": {"g": [[], [3]]}});
+        let lines = [
+            "{",
+            "  \"a\": [",
+            "    {",
+            "      \"b\": {\"c\": [1, 2.5], \"d\": {}},",
+            "      \"e\": []",
+            "    }",
+            "  ],",
+            "  \"f\": {",
+            "    \"g\": [",
+            "      [],",
+            "      [3]",
+            "    ]",
+            "  }",
+            "}",
+        ];
+        assert_eq!(text(&value).lines().collect::<Vec<_>>(), lines);
+    }
+
     proptest! {
         #[test]
         fn the_text_is_what_everybody_writes(value in values()) {
-            prop_assert_eq!(text(&value), serde_json::to_string_pretty(&value).unwrap() + "\n");
+            let written = text(&value);
+            prop_assert_eq!(bare(&written), serde_json::to_string(&value).unwrap());
+            prop_assert!(written.ends_with('\n') && !written.contains(" \n"), "{}", written);
         }
 
         #[test]
@@ -242,7 +280,7 @@ mod tests {
     #[test]
     fn deep_values_and_long_texts_are_written_whole() {
         let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
-        assert_eq!(text(&deep), serde_json::to_string_pretty(&deep).unwrap() + "\n");
+        assert_eq!(bare(&text(&deep)), serde_json::to_string(&deep).unwrap());
         let long = json!(["海\u{9b}".repeat(PIECE), "x".repeat(3 * PIECE)]);
         assert_eq!(serde_json::from_str::<Value>(&text(&long)).unwrap(), long);
     }
