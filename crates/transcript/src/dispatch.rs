@@ -69,7 +69,8 @@ pub struct Transcript {
     candidates: Arc<Candidates>,
     texts: Vec<Text>,
     text: Shared,
-    open: Option<Open>,
+    /// Boxed: it is taken and put back for each line.
+    open: Option<Box<Open>>,
     command: Option<Command>,
     used: Used,
     command_goes_on: bool,
@@ -420,7 +421,8 @@ impl Transcript {
             draft.version = None;
             let (devices, entries) = (devices::Before::of(draft), draft.entries());
             let (between, blank, broken) = (0, 0, None);
-            let mut open = Open { tool, reader, part, output, between, blank, broken, devices, entries };
+            let mut open =
+                Box::new(Open { tool, reader, part, output, between, blank, broken, devices, entries });
             match self.ask(&mut open, line) {
                 Fit::Taken => {}
                 Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
