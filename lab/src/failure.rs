@@ -9,6 +9,8 @@ pub enum Failure {
     Usage(String),
     /// Something that it needs is missing, or the machine did not do its work. Exit code 3.
     Cannot(String),
+    /// The machine hung before its program started. Exit code 3.
+    NotBooted(String),
     /// A signal came. Exit code 128 + its number.
     Signal(i32),
 }
@@ -18,7 +20,7 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Failure::Usage(_) => 2,
-            Failure::Cannot(_) => 3,
+            Failure::Cannot(_) | Failure::NotBooted(_) => 3,
             Failure::Signal(signal) => 128u8.saturating_add(u8::try_from(*signal).unwrap_or(127)),
         }
     }
@@ -27,7 +29,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Usage(what) | Failure::Cannot(what) => f.write_str(what),
+            Failure::Usage(what) | Failure::Cannot(what) | Failure::NotBooted(what) => f.write_str(what),
             Failure::Signal(signal) => write!(f, "stopped by signal {signal}; the machine was switched off"),
         }
     }

@@ -86,8 +86,19 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long QEMU may take to end after the machine has said its last word.
 const POWER_OFF: Duration = Duration::from_secs(20);
 
-/// Boots the machine and stays with it to its end.
+/// Boots the machine and stays with it to its end. One whose program has not begun after half of its time hangs in its
+/// kernel or in QEMU, and is booted once more: others are done by then.
 pub fn run(job: &Job) -> Result<Outcome, Failure> {
+    match once(job) {
+        Err(Failure::NotBooted(why)) => {
+            eprintln!("lab: {why}\nlab: {}: it is booted once more", job.shape.name);
+            once(job)
+        }
+        other => other,
+    }
+}
+
+fn once(job: &Job) -> Result<Outcome, Failure> {
     let shape = job.shape;
     let memory = |name: &str, bytes: &[u8]| {
         MemoryFile::new(name, bytes).map_err(|error| Failure::Cannot(format!("a file in memory: {error}")))
@@ -113,31 +124,42 @@ pub fn run(job: &Job) -> Result<Outcome, Failure> {
     let mut machine = Machine::start(shape, &arguments)?;
     let mut seen = Seen::default();
     let watched = watch(job, began, &mut machine, &mut seen);
-    let complaint = machine.end(if watched.is_ok() { POWER_OFF } else { Duration::ZERO });
-    watched?;
-    seen.outcome(began.elapsed()).map_err(|why| {
-        let words = [complaint, console.text()].concat();
-        let told: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
-        let told = told[told.len().saturating_sub(12)..].join("\n    ");
-        let said = if told.is_empty() { String::new() } else { format!("; last messages:\n    {told}") };
-        Failure::Cannot(format!("{}: {why}{said}", shape.name))
-    })
+    let complaint = machine.end(if matches!(watched, Ok(None)) { POWER_OFF } else { Duration::ZERO });
+    let booted = seen.boot.is_some();
+    let (why, failure): (String, fn(String) -> Failure) = match watched? {
+        Some(why) if booted => (why, Failure::Cannot),
+        Some(why) => (why, Failure::NotBooted),
+        None => match seen.outcome(began.elapsed()) {
+            Ok(outcome) => return Ok(outcome),
+            Err(why) => (why, Failure::Cannot),
+        },
+    };
+    let words = [complaint, console.text()].concat();
+    let told: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
+    let told = told[told.len().saturating_sub(12)..].join("\n    ");
+    let said = if told.is_empty() { String::new() } else { format!("; last messages:\n    {told}") };
+    Err(failure(format!("{}: {why}{said}", shape.name)))
 }
 
-/// Takes what the machine sends until it has said its last word or closed the channel.
-fn watch(job: &Job, began: Instant, machine: &mut Machine, seen: &mut Seen) -> Result<(), Failure> {
+/// Takes what the machine sends until it has said its last word or closed the channel; why it was switched off, where it
+/// was.
+fn watch(
+    job: &Job,
+    began: Instant,
+    machine: &mut Machine,
+    seen: &mut Seen,
+) -> Result<Option<String>, Failure> {
     while seen.ended.is_none() {
         if let Some(signal) = signals::caught() {
             return Err(Failure::Signal(signal));
         }
-        if began.elapsed() > job.limit {
-            let seconds = job.limit.as_secs();
-            let how = if seen.boot.is_some() { "its program was still running" } else { "it had not booted" };
+        let booted = seen.boot.is_some();
+        let limit = if booted { job.limit } else { job.limit / 2 };
+        if began.elapsed() > limit {
+            let seconds = limit.as_secs();
+            let how = if booted { "its program was still running" } else { "it had not booted" };
             let way_out = "give it more with --seconds N";
-            return Err(Failure::Cannot(format!(
-                "{}: {how} after {seconds} s and it was switched off; {way_out}",
-                job.shape.name
-            )));
+            return Ok(Some(format!("{how} after {seconds} s and it was switched off; {way_out}")));
         }
         match machine.output.recv_timeout(LOOK) {
             Ok(bytes) => {
@@ -146,10 +168,10 @@ fn watch(job: &Job, began: Instant, machine: &mut Machine, seen: &mut Seen) -> R
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What has come so far.

@@ -83,7 +83,8 @@ pub struct Parts {
     /// The kernel to boot; without: Debian's, taken from its package and kept
     #[arg(long, global = true, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
-    /// Switch a machine off after this many seconds, boot included; without: as its shape says
+    /// Switch a machine off after this many seconds, boot included, which may take half of them and is tried twice; without:
+    /// as its shape says
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: Option<u64>,
     /// In checks: a matrix that is not whole because this host was too busy is wrong, too
