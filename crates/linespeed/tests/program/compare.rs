@@ -186,6 +186,8 @@ fn the_same_record_and_the_same_machine_are_recognised() {
     let files = two();
     let same = files.compare(&["small.json", "small.json"]).succeeds().stdout;
     assert!(same.contains("very same record") && !same.contains("loses"), "{same}");
+    let thrice = files.compare(&["small.json", "small.json", "small.json"]).succeeds().stdout;
+    assert!(same.contains(", twice") && thrice.contains(", 3 times"), "{thrice}");
     let mut before = machine("db1", 4, 5.0, 90.0);
     before.machine.processor.model_name = Some("X".to_owned());
     before.conditions.before.thp = Some("always".to_owned());

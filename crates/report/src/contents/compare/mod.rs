@@ -28,7 +28,8 @@ pub fn title(c: &Comparison) -> String {
     let base = name(c, c.baseline);
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     match c.relation {
-        Relation::SameRecord => format!("{base}, twice"),
+        Relation::SameRecord if others.len() == 1 => format!("{base}, twice"),
+        Relation::SameRecord => format!("{base}, {} times", others.len() + 1),
         _ if others.len() <= MOST_NAMES => format!("{} against {base}", names(c, &others)),
         _ => format!("{} against {base}", plural(others.len(), "record")),
     }
