@@ -18,6 +18,11 @@ impl<V> Entries<V> {
         Self(Vec::new())
     }
 
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, more: usize) {
+        self.0.reserve_exact(more);
+    }
+
     /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&V> {
         self.0.iter().find(|(own, _)| own.as_str() == name).map(|(_, value)| value)

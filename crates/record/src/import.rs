@@ -33,7 +33,7 @@ pub struct Import {
     /// The outputs that were recognised in them, in order.
     pub outputs: Vec<Output>,
     /// Where each part of the inventory came from, by its path: `machine.counts.packages`.
-    pub inventory: BTreeMap<String, Origin>,
+    pub inventory: BTreeMap<Shared, Origin>,
     /// Figures that are kept as text only, because they cannot be true.
     pub withheld: Vec<Withheld>,
     /// What the texts say in two ways.
@@ -59,15 +59,15 @@ pub struct Text {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Output {
     /// The tool.
-    pub tool: String,
+    pub tool: Shared,
     /// Its version, where the output tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The command line above it, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    pub command: Option<Shared>,
     /// The text that it stands in.
-    pub text: String,
+    pub text: Shared,
     /// Its first and last line there, from 1.
     pub lines: (u64, u64),
     /// Figures and inventory facts that were taken from it.

@@ -93,6 +93,10 @@ impl Where {
 
     /// Adds a key.
     pub fn with(mut self, key: &'static str, value: impl Into<Key>) -> Self {
+        // Most places have two or three, and each list would grow on the way.
+        if self.0.is_empty() {
+            self.0.reserve(3);
+        }
         self.0.insert(key, value.into());
         self
     }

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
-use std::sync::Arc;
 
+use arcstr::ArcStr;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
@@ -15,10 +15,11 @@ use serde::ser::{Serialize, Serializer};
 #[derive(Clone)]
 pub struct Shared(Held);
 
+/// A copy knows its length itself, so that this is no longer than a known one.
 #[derive(Clone)]
 enum Held {
     Known(&'static str),
-    Made(Arc<str>),
+    Made(ArcStr),
 }
 
 impl Shared {
@@ -214,6 +215,11 @@ mod tests {
             std::collections::HashSet::from([known, made, Shared::default(), Shared::copied("")]).len(),
             2
         );
+    }
+
+    #[test]
+    fn it_takes_no_more_than_a_borrowed_text() {
+        assert_eq!(size_of::<Shared>(), size_of::<&str>());
     }
 
     #[test]

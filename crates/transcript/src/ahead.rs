@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use crate::candidates::{Asked, Candidates};
-use crate::clean::{Cleaned, Kind, Lines};
+use crate::clean::{Cleaned, Kind, Lines, MAX_LINE};
 use crate::session;
 
 /// Lines handed over together.
@@ -16,11 +16,12 @@ const TOGETHER: usize = 2048;
 const ENOUGH: usize = 1 << 16;
 
 /// Batches that there are at most: the cleaner is this far ahead. It is much, because a thread that soon sleeps again is
-/// woken on the CPU of the one that wakes it, and the two take turns there beside a CPU that has nothing to do.
-const BATCHES: usize = 128;
+/// woken on the CPU of the one that wakes it, and the two take turns there beside a CPU that has nothing to do. It is not
+/// more, because their memory must be had first.
+const BATCHES: usize = 32;
 
 /// Batches that go back together, at most [`BATCHES`], so that the cleaner has work for long when it is woken.
-const BACK_TOGETHER: usize = 64;
+const BACK_TOGETHER: usize = 16;
 
 /// What is known of the text when all of it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,9 +65,9 @@ struct Batch {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     number: u64,
-    /// Where its text ends, and the next begins.
-    end: usize,
-    label: Option<usize>,
+    /// Where its text ends, and the next begins. A batch ends long before this does not hold it any more.
+    end: u32,
+    label: Option<u32>,
     kind: Kind,
     in_fence: bool,
     marked: bool,
@@ -182,8 +183,8 @@ impl Batch {
         self.texts.push_str(&line.text);
         self.lines.push(Place {
             number: line.number,
-            end: self.texts.len(),
-            label: line.label.as_ref().map(String::len),
+            end: short(self.texts.len()),
+            label: line.label.map(short),
             kind: line.kind,
             in_fence: line.in_fence,
             marked: is_marked(line),
@@ -194,19 +195,25 @@ impl Batch {
     fn each(&self, mut take: impl FnMut(Seen)) {
         let mut start = 0;
         for &Place { number, end, label, kind, in_fence, marked, asked } in &self.lines {
-            let text = &self.texts[start..end];
-            start = end;
-            let label = label.map(|length| &text[..length]);
+            let text = &self.texts[start..end as usize];
+            start = end as usize;
+            let label = label.map(|length| &text[..length as usize]);
             take(Seen { number, text, label, kind, in_fence, marked, asked });
         }
     }
+}
+
+/// A length in a batch.
+fn short(length: usize) -> u32 {
+    const { assert!(3 * MAX_LINE + ENOUGH < u32::MAX as usize, "a batch is no longer") };
+    length as u32
 }
 
 fn seen<'a>(line: &'a Cleaned, candidates: &Candidates) -> Seen<'a> {
     Seen {
         number: line.number,
         text: &line.text,
-        label: line.label.as_deref(),
+        label: line.label.map(|length| &line.text[..length]),
         kind: line.kind,
         in_fence: line.in_fence,
         marked: is_marked(line),

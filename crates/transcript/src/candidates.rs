@@ -68,6 +68,7 @@ mod tests {
     use std::sync::OnceLock;
 
     use proptest::prelude::*;
+    use record::Shared;
 
     use super::*;
     use crate::damaged::texts;
@@ -88,7 +89,7 @@ mod tests {
         static CANDIDATES: OnceLock<Candidates> = OnceLock::new();
         let asked: Vec<usize> = CANDIDATES.get_or_init(|| Candidates::new(TOOLS)).of(line).collect();
         let commands: Vec<Command> =
-            COMMANDS.iter().map(|text| Command { text: (*text).to_owned(), line: 1 }).collect();
+            COMMANDS.iter().map(|text| Command { text: Shared::known(text), line: 1 }).collect();
         let opens = |tool: &&dyn Tool| {
             let line = Line { number: 2, text: line };
             tool.opens(line, None) || commands.iter().any(|command| tool.opens(line, Some(command)))

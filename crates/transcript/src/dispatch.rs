@@ -144,10 +144,10 @@ impl Transcript {
         let taken = sink.taken;
         devices::merge(&mut part.draft, before);
         part.outputs.push(Output {
-            tool: "dmidecode --dump-bin".to_owned(),
+            tool: Shared::known("dmidecode --dump-bin"),
             version: None,
             command: None,
-            text: name.to_owned(),
+            text: self.text.clone(),
             lines: (1, 1),
             taken,
         });
@@ -305,7 +305,7 @@ impl Transcript {
         }
         let (text, goes_on) = continued(command);
         self.command_goes_on = goes_on;
-        self.command = Some(Command { text: text.to_owned(), line: number });
+        self.command = Some(Command { text: Shared::copied(text), line: number });
     }
 
     fn go_on(&mut self, text: &str) {
@@ -313,8 +313,7 @@ impl Transcript {
         if let Some(command) = &mut self.command
             && command.text.len() + text.len() <= LONGEST_COMMAND
         {
-            command.text.push(' ');
-            command.text.push_str(text);
+            command.text = format!("{} {text}", command.text).into();
             self.command_goes_on = goes_on;
         }
     }
@@ -405,10 +404,10 @@ impl Transcript {
                 .clone()
                 .filter(|_| self.used.of_part.get(&part).is_none_or(|tools| tools & 1 << at == 0));
             let output = Output {
-                tool: tool.name().to_owned(),
+                tool: Shared::known(tool.name()),
                 version: None,
                 command: fresh.as_ref().map(|command| command.text.clone()),
-                text: self.text.as_str().to_owned(),
+                text: self.text.clone(),
                 lines: (line.number, line.number),
                 taken: 0,
             };

@@ -211,15 +211,11 @@ pub fn number(text: &str) -> Option<(f64, &str)> {
 /// written as IEC has it.
 pub fn size(text: &str) -> Option<(u64, bool)> {
     let (value, rest) = number(text)?;
-    let unit: String = rest.chars().take_while(char::is_ascii_alphabetic).collect();
-    let shift = match unit.to_ascii_lowercase().as_str() {
-        "b" | "bytes" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return None,
-    };
+    let unit = &rest[..rest.bytes().take_while(u8::is_ascii_alphabetic).count()];
+    let is = |names: &[&str]| names.iter().any(|name| unit.eq_ignore_ascii_case(name));
+    let units: [&[&str]; 5] =
+        [&["b", "bytes"], &["k", "kb", "kib"], &["m", "mb", "mib"], &["g", "gb", "gib"], &["t", "tb", "tib"]];
+    let shift = 10 * units.iter().position(|names| is(names))?;
     let bytes = value * (1_u64 << shift) as f64;
     (bytes < 2f64.powi(60)).then(|| (bytes.round() as u64, unit.ends_with("iB")))
 }

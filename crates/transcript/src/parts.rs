@@ -25,6 +25,9 @@ pub enum Split {
 /// Most machines in one import.
 pub const MOST_PARTS: usize = 1000;
 
+/// Names of which is remembered what they mean.
+const MOST_FOUND: usize = 256;
+
 /// What to do when two machines stand in one text and nothing tells them apart.
 pub const WAY_OUT: &str = "two machines, and no host name says which is which: tell where each begins with --split headings, \
                        --split files, or --split REGEX";
@@ -74,6 +77,8 @@ pub struct Parts {
     host: Option<String>,
     parts: Vec<Part>,
     by_key: HashMap<(Option<usize>, Option<String>), usize>,
+    /// What [`Parts::known`] found of a name: a table has the same first cells again and again.
+    found: HashMap<String, Vec<(Option<u8>, Option<usize>)>>,
 }
 
 impl Parts {
@@ -225,6 +230,8 @@ impl Parts {
         let name = if *given == 1 { name } else { format!("{name} {given}") };
         self.by_name.entry(name.to_lowercase()).or_insert(self.sections.len());
         self.sections.push(Section { words: words(&name), name, level });
+        // It may be what names meant nothing before, or make them mean two.
+        self.found.clear();
         self.sections.len() - 1
     }
 
@@ -244,7 +251,20 @@ impl Parts {
 
     /// The section that `text` names: its words begin with the section's, or the section's with them. In a heading of
     /// another level and in a table the first word is enough, where it can mean one section only.
-    fn known(&self, text: &str, level: Option<u8>) -> Option<usize> {
+    fn known(&mut self, text: &str, level: Option<u8>) -> Option<usize> {
+        let before = self.found.get(text).and_then(|of| of.iter().find(|(of, _)| *of == level));
+        if let Some((_, found)) = before {
+            return *found;
+        }
+        let found = self.look_for(text, level);
+        if self.found.len() >= MOST_FOUND {
+            self.found.clear();
+        }
+        self.found.entry(text.to_owned()).or_default().push((level, found));
+        found
+    }
+
+    fn look_for(&self, text: &str, level: Option<u8>) -> Option<usize> {
         let own = words(text);
         if own.is_empty() {
             return None;

@@ -15,7 +15,7 @@ pub struct Draft {
     /// together at the end.
     pub machine: Machine,
     /// Inventory paths and where they came from, in the order in which they were told.
-    pub told: Vec<(String, Origin)>,
+    pub told: Vec<(Shared, Origin)>,
     /// Figures, each with its origin.
     pub measurements: Vec<Measurement>,
     /// Figures that cannot be true.
@@ -139,9 +139,9 @@ impl<'a> Sink<'a> {
 
     /// Notes that `line` told the part of the inventory at `path` (`machine.processor.model_name`); the value itself goes
     /// into `draft.machine`.
-    pub fn told(&mut self, path: &str, line: Line) {
+    pub fn told(&mut self, path: impl Into<Shared>, line: Line) {
         let origin = self.origin(line);
-        self.draft.told.push((path.to_owned(), origin));
+        self.draft.told.push((path.into(), origin));
         self.taken += 1;
     }
 

@@ -20,7 +20,7 @@ pub const MAX_LINE: usize = 1 << 20;
 pub enum Kind {
     /// Text, perhaps blank.
     Text,
-    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, [`Cleaned::label`] the first where there are more.
+    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label`] tells the first where there are more.
     Row,
     /// The frame of a code block or a table's ruler.
     Frame,
@@ -35,8 +35,8 @@ pub struct Cleaned {
     pub number: u64,
     /// What it says, indentation kept.
     pub text: String,
-    /// The first cell of a table row that has others.
-    pub label: Option<String>,
+    /// How long the first cell of a table row that has others is, in bytes: [`Cleaned::text`] begins with it.
+    pub label: Option<usize>,
     /// What it is.
     pub kind: Kind,
     /// Whether it stands in a code block.
@@ -147,7 +147,7 @@ impl Piecewise<'_> {
             } else {
                 line.kind = Kind::Row;
                 if let [first, _, ..] = cells.as_slice() {
-                    line.label = Some((*first).to_owned());
+                    line.label = Some(first.len());
                 }
                 for (at, cell) in cells.iter().enumerate() {
                     line.text.push_str(if at == 0 { "" } else { "  " });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use record::Shared;
 use record::machine::MemoryDevice;
 
 use super::{Command, Fit, Line, Opening, Reader, Tool};
@@ -466,7 +467,7 @@ pub(super) fn possible_speed(mt_s: f64) -> bool {
 }
 
 fn note<T>(path: &str, told: &Told<T>, sink: &mut Sink) {
-    sink.draft.told.push((path.to_owned(), told.origin.clone()));
+    sink.draft.told.push((Shared::copied(path), told.origin.clone()));
     sink.taken += 1;
 }
 
@@ -497,7 +498,7 @@ pub fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
     let first = sink.draft.machine.memory_devices.len();
     for (at, mut device) in tables.devices.into_iter().enumerate() {
         let path = format!("machine.memory_devices[{}]", first + at);
-        sink.told(&path, line);
+        sink.told(path.clone(), line);
         for (speed, name) in
             [(&mut device.rated_mt_s, "rated_mt_s"), (&mut device.configured_mt_s, "configured_mt_s")]
         {
@@ -512,9 +513,8 @@ pub fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
         }
         sink.draft.machine.memory_devices.push(device);
     }
-    let told = |sink: &mut Sink, path: &str| sink.told(path, line);
     if tables.processor.is_some() || tables.processor_hz.is_some() {
-        told(sink, "machine.processor.firmware_name");
+        sink.told("machine.processor.firmware_name", line);
         let origin = sink.origin(line);
         sink.draft.facts.sockets.push(Socket {
             name: tables.processor.map(|value| Told { value, origin: origin.clone() }),

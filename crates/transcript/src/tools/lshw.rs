@@ -220,7 +220,7 @@ fn field(
                         || word.starts_with("HBM") =>
                     {
                         bank.kind = Some(word.to_owned());
-                        sink.told(&path("kind"), line);
+                        sink.told(path("kind"), line);
                     }
                     _ => {}
                 }
@@ -237,12 +237,12 @@ fn field(
         "vendor" => bank.vendor = text(),
         "slot" => {
             bank.locator = text();
-            sink.told(&path("locator"), line);
+            sink.told(path("locator"), line);
         }
         "size" => {
             bank.bytes = bytes(value);
             if bank.bytes.is_some() {
-                sink.told(&path("bytes"), line);
+                sink.told(path("bytes"), line);
             }
         }
         "width" => {
@@ -269,7 +269,7 @@ fn speed(bank: &mut MemoryDevice, digits: &str, line: Line, path: &dyn Fn(&str) 
     match digits.trim().parse::<u32>() {
         Ok(mt_s) if mt_s != 32_768 && (10..=40_000).contains(&mt_s) => {
             bank.rated_mt_s = Some(mt_s);
-            sink.told(&path("rated_mt_s"), line);
+            sink.told(path("rated_mt_s"), line);
         }
         Ok(mt_s) => {
             sink.withhold(&path("rated_mt_s"), format!("{mt_s} MT/s is not a speed that memory has"), line);

@@ -16,6 +16,8 @@ mod sysbench;
 mod testing;
 mod time;
 
+use record::Shared;
+
 use crate::sink::Sink;
 
 /// A line of a cleaned text.
@@ -31,7 +33,7 @@ pub struct Line<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// As it stands, without the prompt: `numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M`.
-    pub text: String,
+    pub text: Shared,
     /// Its line.
     pub line: u64,
 }

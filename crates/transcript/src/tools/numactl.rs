@@ -121,7 +121,7 @@ impl Reader for Hardware {
                     return Fit::Over;
                 }
                 let Some(cpus) = cpus(list) else { return Fit::Between };
-                sink.told(&format!("machine.nodes[{node}].cpus"), line);
+                sink.told(format!("machine.nodes[{node}].cpus"), line);
                 let told = Told { value: cpus, origin: sink.origin(line) };
                 self.told.nodes.entry(node).or_default().cpus = Some(told);
                 self.open = Open::Cpus(node);
@@ -130,7 +130,7 @@ impl Reader for Hardware {
                 self.open = Open::Nothing;
                 let Some((bytes, _)) = facts::size(value) else { return Fit::Taken };
                 sink.told(
-                    &format!("machine.nodes[{node}].{}", if free { "free_bytes" } else { "bytes" }),
+                    format!("machine.nodes[{node}].{}", if free { "free_bytes" } else { "bytes" }),
                     line,
                 );
                 let told = Some(Told { value: bytes, origin: sink.origin(line) });
@@ -152,7 +152,7 @@ impl Reader for Hardware {
                 if !self.rows || self.told.columns.is_empty() || self.told.distances.contains_key(&node) {
                     return if self.rows { Fit::Over } else { Fit::Between };
                 }
-                sink.told(&format!("machine.nodes[{node}].distances"), line);
+                sink.told(format!("machine.nodes[{node}].distances"), line);
                 self.told.distances.insert(node, Told { value: row, origin: sink.origin(line) });
                 self.open = Open::Row(node);
             }

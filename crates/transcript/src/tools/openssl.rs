@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Measurement, Where};
+use record::{Measurement, Shared, Where};
 
 use super::{Command, Fit, Line, Opening, Reader, Tool};
 use crate::blanks::trimmed;
@@ -188,7 +188,7 @@ impl Tool for OpensslSpeed {
 
 /// A rate that a row printed.
 struct Rate {
-    name: String,
+    name: Shared,
     bytes: Option<u64>,
     /// What is done, where it is not bytes.
     work: Option<&'static str>,
@@ -263,16 +263,16 @@ impl SpeedReader {
         (vec![None; count], false)
     }
 
-    fn take_row(&mut self, name: String, rates: &[f64], told: &[u64], line: Line) {
+    fn take_row(&mut self, name: &str, rates: &[f64], told: &[u64], line: Line) {
         let (sizes, assumed) = self.sizes_of(rates.len(), told);
+        let (name, held) = (Shared::copied(name), Held::from(line));
         for (value, bytes) in rates.iter().zip(sizes) {
-            let held = Held::from(line);
             self.rates.push(Rate {
                 name: name.clone(),
                 bytes,
                 work: None,
                 value: *value,
-                line: held,
+                line: held.clone(),
                 assumed,
             });
         }
@@ -290,9 +290,11 @@ impl SpeedReader {
             "F" if fields.len() > 3 => {
                 let rates: Option<Vec<f64>> = rates(3);
                 let Some(rates) = rates else { return Fit::Between };
-                let name = fields[2].to_owned();
+                let name = fields[2];
                 match child {
-                    Some(number) => self.children.push(Child { number, name, rates, line: line.into() }),
+                    Some(number) => {
+                        self.children.push(Child { number, name: name.to_owned(), rates, line: line.into() })
+                    }
                     None => {
                         let sizes = self.child_sizes.clone();
                         self.take_row(name, &rates, &sizes, line);
@@ -326,6 +328,7 @@ impl SpeedReader {
     }
 
     fn take_keys(&mut self, name: &str, columns: &[String], rates: &[f64], line: Line) {
+        let (name, held) = (Shared::copied(name), Held::from(line));
         for (column, value) in columns.iter().zip(rates) {
             let work = match column.as_str() {
                 "sign" | "signs" => "signatures",
@@ -338,11 +341,11 @@ impl SpeedReader {
                 _ => "exchanges",
             };
             let rate = Rate {
-                name: name.to_owned(),
+                name: name.clone(),
                 bytes: None,
                 work: Some(work),
                 value: *value,
-                line: line.into(),
+                line: held.clone(),
                 assumed: false,
             };
             self.rates.push(rate);
@@ -409,7 +412,7 @@ impl SpeedReader {
         let sizes = self.child_sizes.clone();
         for (name, rates, line, processes) in sums {
             self.forked = processes;
-            self.take_row(name, &rates, &sizes, line.line());
+            self.take_row(&name, &rates, &sizes, line.line());
         }
     }
 }
@@ -434,9 +437,10 @@ impl Reader for SpeedReader {
             if rates.len() < self.sizes.len() {
                 return Fit::Unfinished;
             }
-            self.seen.insert(name.clone());
-            let sizes = self.sizes.clone();
-            self.take_row(name, &rates, &sizes, line);
+            let sizes = std::mem::take(&mut self.sizes);
+            self.take_row(&name, &rates, &sizes, line);
+            self.sizes = sizes;
+            self.seen.insert(name);
             return Fit::Taken;
         }
         if let Some((fields, child)) = machine_line(text) {
@@ -492,11 +496,18 @@ impl Reader for SpeedReader {
     fn end(&mut self, sink: &mut Sink) {
         self.sum_children();
         let threads = self.threads();
+        // Those of a row have one.
+        let mut last: Option<(&Shared, Option<&str>, Shared)> = None;
         for rate in &self.rates {
-            let mut workload = self.workload(&rate.name);
-            if let Some(work) = rate.work {
-                workload = format!("{workload} {work}");
-            }
+            let of = (&rate.name, rate.work);
+            let workload = match last.take().filter(|(name, work, _)| (*name, *work) == of) {
+                Some((.., workload)) => workload,
+                None => match rate.work {
+                    Some(work) => format!("{} {work}", self.workload(&rate.name)).into(),
+                    None => self.workload(&rate.name).into(),
+                },
+            };
+            last = Some((of.0, of.1, workload.clone()));
             let mut place = Where::new().with("workload", workload);
             if let Some(bytes) = rate.bytes {
                 place = place.with("bytes", bytes);
@@ -515,6 +526,7 @@ impl Reader for SpeedReader {
             if threads.is_none() {
                 m.doubt = Some("how many processes ran is not told".to_owned());
             }
+            sink.about(&rate.line);
             sink.figure(m, rate.line.line());
         }
     }

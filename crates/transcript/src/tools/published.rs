@@ -115,7 +115,7 @@ impl Reader for PublishedReader {
                 sink.withhold(&format!("machine.{}", printed(path)), why, line.line());
                 continue;
             }
-            sink.told(&format!("machine.{}", printed(path)), line.line());
+            sink.told(format!("machine.{}", printed(path)), line.line());
         }
         // Each fact was tried alone; together they can only fail by a list that one makes and another enters.
         match serde_json::from_value::<Machine>(machine) {

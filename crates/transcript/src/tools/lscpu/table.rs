@@ -139,7 +139,7 @@ pub fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) -> bool
             }
         }
     }
-    sink.told(&format!("machine.cpus[{cpu}]"), line);
+    sink.told(format!("machine.cpus[{cpu}]"), line);
     sink.draft.facts.rows.push(row);
     true
 }
@@ -206,6 +206,6 @@ pub fn cache_row<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) {
         line: number("coherency-size"),
         origin: sink.origin(line),
     };
-    sink.told(&format!("machine.caches.{name}"), line);
+    sink.told(format!("machine.caches.{name}"), line);
     sink.draft.facts.cache_rows.push(row);
 }

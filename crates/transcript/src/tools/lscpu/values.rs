@@ -1,6 +1,6 @@
 //! The values behind lscpu's labels.
 
-use record::CpuList;
+use record::{CpuList, Shared};
 
 use super::Label;
 use super::labels::{DISABLED, ENABLED, Key};
@@ -79,7 +79,7 @@ impl Values {
             Key::Offline => self.told.offline = read.list("machine.cpus[].online"),
             Key::Nodes => self.told.nodes = read.count("machine.counts.nodes", 4096),
             Key::NodeCpus => {
-                let list = read.list(&format!("machine.nodes[{}].cpus", label.part));
+                let list = read.list(format!("machine.nodes[{}].cpus", label.part));
                 if let (Ok(node), Some(list)) = (label.part.parse(), list) {
                     self.told.node_cpus.insert(node, list);
                 }
@@ -121,7 +121,7 @@ impl Values {
             }
             Key::Vulnerability => {
                 let name = label.part.to_lowercase().replace(' ', "_");
-                if let Some(text) = read.text(&format!("machine.kernel.mitigations.{name}"))
+                if let Some(text) = read.text(format!("machine.kernel.mitigations.{name}"))
                     && self.told.vulnerabilities.len() < 128
                 {
                     self.told.vulnerabilities.insert(name, text);
@@ -161,12 +161,12 @@ struct Read<'a, 'b, 'c> {
 }
 
 impl Read<'_, '_, '_> {
-    fn told<T>(&mut self, path: &str, value: T) -> Told<T> {
+    fn told<T>(&mut self, path: impl Into<Shared>, value: T) -> Told<T> {
         self.sink.told(path, self.line);
         Told { value, origin: self.sink.origin(self.line) }
     }
 
-    fn text(&mut self, path: &str) -> Option<Told<String>> {
+    fn text(&mut self, path: impl Into<Shared>) -> Option<Told<String>> {
         let text = machine::text::clean_to(self.value, 1000);
         (!text.is_empty()).then(|| self.told(path, text))
     }
@@ -177,7 +177,7 @@ impl Read<'_, '_, '_> {
     }
 
     /// A number of things, at least one.
-    fn count(&mut self, path: &str, most: u32) -> Option<Told<u32>> {
+    fn count(&mut self, path: &'static str, most: u32) -> Option<Told<u32>> {
         let digits: String = self.value.chars().take_while(char::is_ascii_digit).collect();
         match digits.parse::<u64>() {
             Ok(count) if (1..=u64::from(most)).contains(&count) => Some(self.told(path, count as u32)),
@@ -190,12 +190,13 @@ impl Read<'_, '_, '_> {
     }
 
     /// A number that may be 0.
-    fn id(&mut self, path: &str) -> Option<Told<u32>> {
+    fn id(&mut self, path: &'static str) -> Option<Told<u32>> {
         let id = self.value.parse().ok()?;
         Some(self.told(path, id))
     }
 
-    fn list(&mut self, path: &str) -> Option<Told<CpuList>> {
+    fn list(&mut self, path: impl Into<Shared>) -> Option<Told<CpuList>> {
+        let path = path.into();
         let list = match self.value.strip_prefix("0x") {
             Some(mask) => mask_list(mask),
             None => self.value.replace(", ", ",").parse::<CpuList>().map_err(|error| error.to_string()),
@@ -203,18 +204,18 @@ impl Read<'_, '_, '_> {
         match list {
             Ok(list) if list.is_empty() => {
                 let why = format!("{} names no CPU", self.shown());
-                self.sink.withhold(path, why, self.line);
+                self.sink.withhold(&path, why, self.line);
                 None
             }
             Ok(list) => Some(self.told(path, list)),
             Err(error) => {
-                self.sink.withhold(path, error, self.line);
+                self.sink.withhold(&path, error, self.line);
                 None
             }
         }
     }
 
-    fn hz(&mut self, path: &str) -> Option<Told<u64>> {
+    fn hz(&mut self, path: &'static str) -> Option<Told<u64>> {
         let mhz = facts::number(self.value).map(|(mhz, _)| mhz);
         match mhz.filter(|mhz| MHZ.contains(mhz)) {
             Some(mhz) => Some(self.told(path, (mhz * 1e6).round() as u64)),
@@ -237,7 +238,14 @@ impl Read<'_, '_, '_> {
     /// and how many they are.
     fn cache(&mut self, name: &str) -> Option<Told<CacheFact>> {
         let (level, kind) = facts::cache_name(name)?;
-        let path = format!("machine.caches.{name}");
+        // What nearly all caches are called.
+        let path = match name {
+            "L1d" => Shared::known("machine.caches.L1d"),
+            "L1i" => Shared::known("machine.caches.L1i"),
+            "L2" => Shared::known("machine.caches.L2"),
+            "L3" => Shared::known("machine.caches.L3"),
+            _ => format!("machine.caches.{name}").into(),
+        };
         let bare = || {
             let (bytes, rest) = facts::number(self.value)?;
             (rest.starts_with('(') && (1.0..2f64.powi(60)).contains(&bytes)).then_some((bytes as u64, true))
@@ -259,7 +267,7 @@ impl Read<'_, '_, '_> {
             self.sink.withhold(&path, why, self.line);
             return None;
         }
-        Some(self.told(&path, CacheFact { level, kind, bytes: one, instances }))
+        Some(self.told(path, CacheFact { level, kind, bytes: one, instances }))
     }
 
     fn shown(&self) -> String {

@@ -21,6 +21,23 @@ const SAME: &[(&str, &str)] = &[
     ("idle-cycles-backend", "stalled-cycles-backend"),
 ];
 
+/// What people count most, by the name that records use.
+const USUAL: &[&str] = &[
+    "task-clock",
+    "cpu-clock",
+    "context-switches",
+    "cpu-migrations",
+    "page-faults",
+    "cycles",
+    "instructions",
+    "branches",
+    "branch-misses",
+    "cache-references",
+    "cache-misses",
+    "stalled-cycles-frontend",
+    "stalled-cycles-backend",
+];
+
 /// Intervals whose figures are kept one by one; of more only the totals are.
 const MOST_INTERVALS: usize = 100_000;
 
@@ -105,7 +122,9 @@ impl Event {
         // `sched:sched_switch` is a tracepoint and no mode.
         let (name, mode) = if is_mode { (name, mode.trim_start_matches(':')) } else { (text, "") };
         let same = SAME.iter().find(|(other, _)| *other == name);
-        let name = same.map_or_else(|| Shared::copied(name), |(_, known)| Shared::known(known));
+        let known =
+            same.map(|(_, known)| *known).or_else(|| USUAL.iter().copied().find(|usual| *usual == name));
+        let name = known.map_or_else(|| Shared::copied(name), Shared::known);
         let selects: String = mode.chars().filter(|c| "ukhHG".contains(*c)).collect();
         let one_kind = matches!(unit, "" | "cpu" | "armv8_pmuv3" | "armv8_pmuv3_0");
         let known = one_kind || matches!(unit, "cpu_core" | "cpu_atom");
@@ -211,7 +230,7 @@ impl Counts {
         let slot = &mut self.slots[at];
         slot.total += value;
         slot.intervals += u64::from(counter.interval.is_some());
-        if slot.values.len() < MOST_INTERVALS {
+        if counter.interval.is_some() && slot.values.len() < MOST_INTERVALS {
             slot.values.push(value);
         }
         if let Some(group) = group
