@@ -15,6 +15,11 @@ use super::facts::OTHER_WORK;
 const MOST_RESULTS: usize = 3;
 /// Results nearer than this are alike, on the scale of logarithms.
 const ALIKE: f64 = 0.05;
+/// The share of figures that did not change and whose 95 % interval says that they did.
+const BY_CHANCE: f64 = 0.05;
+/// Changes larger than the width of their 95 % interval, which is four times the deviation, are no work of chance among
+/// any number of figures that a record has.
+const SURE: f64 = 1.0;
 /// Causes of a result that are told.
 const MOST_CAUSES: usize = 3;
 /// Figures, settings and records that are told of a longer list.
@@ -219,7 +224,12 @@ fn since(c: &Comparison) -> Vec<String> {
     // By how much figures in doubt changed is not told.
     let doubtful = |row: &Row| row.cells.iter().any(|cell| cell.doubt.is_some());
     let effect = |cell: &record::comparison::Cell| cell.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-    changed.order_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
+    // The surest first: far from 1 for the width of its interval.
+    let sureness = |cell: &record::comparison::Cell| {
+        let width = cell.interval.map_or(f64::INFINITY, |(low, high)| (high / low).ln());
+        effect(cell) / width.max(f64::MIN_POSITIVE)
+    };
+    changed.order_by(|a, b| sureness(b.1).total_cmp(&sureness(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
@@ -236,8 +246,13 @@ fn since(c: &Comparison) -> Vec<String> {
             count(true),
             count(false)
         );
+        let by_chance = (rows.len() as f64 * BY_CHANCE).round() as usize;
+        let slight = changed.iter().all(|(_, cell)| sureness(cell) < SURE);
+        if changed.len() <= by_chance && slight {
+            words.push_str(&format!(", no more than the {by_chance} that chance alone makes"));
+        }
         if !most.is_empty() {
-            words.push_str(&format!("; most of all {}", most.join("; ")));
+            words.push_str(&format!("; the surest: {}", most.join("; ")));
         }
         match changed.iter().filter(|(row, _)| doubtful(row)).count() {
             0 => {}

@@ -37,6 +37,8 @@ pub struct Datum {
     pub settings: Option<String>,
     /// Working set relative to the last-level caches, where that decides what was measured.
     pub size: Option<Size>,
+    /// Whether it follows from what was declared of a program and from its time, and was not counted.
+    pub declared: bool,
     /// Whether it is a share of time taken.
     share: bool,
 }
@@ -91,6 +93,7 @@ impl Datum {
             unfit: method::unfit(m),
             settings: None,
             size: None,
+            declared: m.place.word("source") == Some("declared"),
             share: is_share(&m.metric, &m.unit),
         }
     }

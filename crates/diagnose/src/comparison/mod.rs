@@ -68,7 +68,8 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let relation = relation(sides, &subjects);
     let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
     let same = relation == Relation::SameRecord;
-    let explanations = if same { Vec::new() } else { explain::explanations(&known, &names, baseline) };
+    let explanations =
+        if same { Vec::new() } else { explain::explanations(&known, &names, baseline, relation) };
     let what_if = if same { Vec::new() } else { what_if::what_ifs(&known, &names, baseline, &explanations) };
     let orders = order::orders(&rows, &known, &names);
     let mut comparison = Comparison {

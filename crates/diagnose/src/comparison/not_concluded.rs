@@ -1,5 +1,6 @@
 //! What must not be concluded from figures that look as if they could be held against each other.
 
+use record::comparison::Support;
 use record::{Measurement, Record, Where};
 
 use super::documents::{empty, generator, power, side_by_side};
@@ -156,4 +157,114 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
             assert!(why.says.contains(words), "{}", why.says);
         }
     }
+}
+
+/// Two runs that took longer or less long for each thread alone, each with samples about their median.
+fn ran(host: &str, median: f64, figures: &[(&'static str, Where, f64)]) -> Record {
+    let spread = |value: f64| [0.98, 0.99, 1.0, 1.0, 1.01, 1.02].map(|factor| factor * value).to_vec();
+    let mut record = empty();
+    record.machine.hostname = Some(host.to_owned());
+    let place = Where::new().with("workload", "nop").with("threads", 1u32);
+    record.measurements.push(Measurement::new("workload.throughput", place, spread(median)));
+    for (metric, place, value) in figures {
+        record.measurements.push(Measurement::new(metric, place.clone(), spread(*value)));
+    }
+    record
+}
+
+fn ipc(source: &'static str) -> Where {
+    Where::new().with("workload", "nop").with("threads", 1u32).with("source", source)
+}
+
+#[test]
+fn what_follows_from_the_time_itself_is_no_cause_between_runs_of_one_machine() {
+    let run = |host: &str, source, rate: f64| ran(host, rate * 1e9, &[("core.ipc", ipc(source), rate)]);
+    let causes = |one: &Record, other: &Record| {
+        let said = side_by_side(&[("before", one), ("after", other)]);
+        said.explanations[0].causes.clone()
+    };
+    assert!(causes(&run("here", "declared", 4.0), &run("here", "declared", 2.0)).is_empty());
+    let counted = causes(&run("here", "pmu", 4.0), &run("here", "pmu", 2.0));
+    assert!(counted.len() == 1 && counted[0].measured, "{counted:?}");
+    let between = causes(&run("here", "declared", 4.0), &run("there", "declared", 2.0));
+    assert!(!between[0].measured && between[0].says.ends_with(", declared"), "{between:?}");
+}
+
+#[test]
+fn a_clock_that_noise_could_have_made_is_no_cause() {
+    let clock = || Where::new().with("active", "one").with("cpu", 0u32);
+    let run = |rate: f64, hz: f64| ran("here", rate * 1e9, &[("core.clock", clock(), hz * 1e9)]);
+    let said = side_by_side(&[("before", &run(4.0, 3.00)), ("after", &run(2.0, 2.97))]);
+    assert!(said.explanations[0].causes.is_empty(), "{said:?}");
+    let said = side_by_side(&[("before", &run(4.0, 3.00)), ("after", &run(2.0, 1.8))]);
+    assert_eq!(said.explanations[0].causes[0].name, "core clock", "{said:?}");
+}
+
+#[test]
+fn idle_states_that_noise_could_have_made_are_no_cause() {
+    let wake = |setting: &'static str| Where::new().with("setting", setting).with("policy", "other");
+    let run = |as_is: f64, tuned: f64| {
+        let figures =
+            [("wakeup.latency", wake("as-is"), as_is * 1e3), ("wakeup.latency", wake("tuned"), tuned * 1e3)];
+        ran("here", 1e9, &figures)
+    };
+    let causes = |one: &Record, other: &Record| {
+        let said = side_by_side(&[("before", one), ("after", other)]);
+        let wake = said.explanations.iter().find(|e| e.result.starts_with("wake-up")).unwrap();
+        wake.causes.clone()
+    };
+    // Both took twice as long, tuned or not.
+    assert!(causes(&run(60.0, 10.0), &run(121.0, 20.0)).is_empty());
+    assert_eq!(causes(&run(60.0, 10.0), &run(120.0, 10.0))[0].name, "idle states and timer slack");
+}
+
+#[test]
+fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed() {
+    let guest = |rate: f64, taken: f64| {
+        let stolen = Where::new().with("cause", "below");
+        let mut record = ran("here", rate * 1e9, &[("stolen.share", stolen, taken)]);
+        record.machine.virtualization.hypervisor = Some("kvm".to_owned());
+        record
+    };
+    let claim = |one: &Record, other: &Record| {
+        let said = side_by_side(&[("before", one), ("after", other)]);
+        let claims = &said.explanations[0].claims;
+        claims.iter().find(|claim| claim.claim.starts_with("neighbours")).unwrap().clone()
+    };
+    let little = claim(&guest(4.0, 0.001), &guest(2.0, 0.003));
+    assert_eq!(little.support, Support::NotSupported, "{little:?}");
+    assert!(little.why.ends_with("too little for what the slower one loses, 50.0 %"), "{little:?}");
+    let much = claim(&guest(4.0, 0.001), &guest(2.0, 0.4));
+    assert_eq!(much.support, Support::Supported, "{much:?}");
+}
+
+#[test]
+fn changes_that_chance_makes_are_told_to_be_so_and_the_surest_comes_first() {
+    // Forty figures, of which one spreads by much and one by little.
+    let run = |noisy: f64, sure: f64| {
+        let spread =
+            |value: f64, by: f64| [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0].map(|z| value * (1.0 + z * by)).to_vec();
+        let mut record = empty();
+        record.machine.hostname = Some("here".to_owned());
+        for at in 0..40 {
+            let (value, by) = match at {
+                0 => (noisy, 0.1),
+                1 => (sure, 0.001),
+                _ => (100.0, 0.01),
+            };
+            let place = Where::new().with("workload", format!("w{at}")).with("threads", 1u32);
+            record.measurements.push(Measurement::new("workload.throughput", place, spread(value, by)));
+        }
+        record
+    };
+    let says = |noisy: f64, sure: f64| {
+        side_by_side(&[("before", &run(100.0, 100.0)), ("after", &run(noisy, sure))]).answer.remove(0)
+    };
+    let many = says(50.0, 80.0);
+    assert!(many.contains("2 became slower beyond noise, 0 faster; the surest: w1"), "{many}");
+    // A twentieth of 40 figures lies beyond its interval though nothing changed.
+    let one = says(79.0, 100.0);
+    let words =
+        "1 became slower beyond noise, 0 faster, no more than the 2 that chance alone makes; the surest: w0";
+    assert!(one.contains(words), "{one}");
 }

@@ -228,6 +228,20 @@ fn bootstrap(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
     (low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
+/// Whether samples tell the ratio of two figures from 1; single figures, which have no interval, are taken as they are.
+pub fn is_told_from_1(this: &Datum, base: &Datum) -> bool {
+    interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
+}
+
+/// The same of a ratio that is made of several figures: its value, and the medians that it was made of.
+pub fn of_medians_is_told_from_1(ratio: f64, medians: &[&Datum]) -> bool {
+    let deviations: Option<Vec<f64>> = medians.iter().map(|datum| deviation(datum)).collect();
+    deviations.is_none_or(|all| {
+        let (low, high) = around(ratio, all.iter().map(|one| one * one).sum::<f64>().sqrt());
+        !(low..=high).contains(&1.0)
+    })
+}
+
 /// The half width of a median's interval on the scale of logarithms as a standard deviation, for figures made of several.
 pub fn deviation(datum: &Datum) -> Option<f64> {
     let (low, high) = datum.own_interval()?;
@@ -344,6 +358,17 @@ mod tests {
         let said = compare(&of(&[55.0]), &of(&[11.0]), Some(Better::Lower));
         assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
         assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "one figure each".to_owned() }));
+    }
+
+    #[test]
+    fn a_ratio_is_told_from_1_by_its_interval_or_by_nobody() {
+        let wide = of(&[90.0, 110.0, 100.0, 95.0, 105.0, 100.0, 98.0, 102.0, 93.0]);
+        let (near, far) = (wide.per(1.0 / 1.01), wide.per(0.5));
+        assert!(!is_told_from_1(&near, &wide) && is_told_from_1(&far, &wide));
+        assert!(is_told_from_1(&of(&[101.0]), &of(&[100.0])), "single figures are taken as they are");
+        let four = [&wide, &wide, &wide, &wide];
+        assert!(!of_medians_is_told_from_1(1.05, &four) && of_medians_is_told_from_1(2.0, &four));
+        assert!(of_medians_is_told_from_1(1.05, &[&wide, &of(&[100.0])]));
     }
 
     proptest! {

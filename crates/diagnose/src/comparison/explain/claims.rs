@@ -8,6 +8,8 @@ use super::{Pair, clock as clocks};
 
 /// Shares of stolen time that differ by less than this say nothing.
 const STOLEN: f64 = 0.001;
+/// The least part of what the slower one loses that a difference in stolen time must be to be held for its reason.
+const WORTH: f64 = 0.1;
 
 /// The slower one's name and record, then the faster one's.
 fn sides<'a>(pair: &'a Pair, speed: f64) -> ((&'a str, &'a Record), (&'a str, &'a Record)) {
@@ -117,7 +119,11 @@ pub fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
                 percent(of_slow),
                 percent(of_fast)
             );
-            if of_slow > of_fast + STOLEN {
+            let loss = 1.0 - speed.min(1.0 / speed);
+            if of_slow > of_fast + STOLEN && of_slow - of_fast < WORTH * loss {
+                let why = format!("{figures}: too little for what the slower one loses, {}", percent(loss));
+                (Support::NotSupported, why)
+            } else if of_slow > of_fast + STOLEN {
                 (Support::Supported, figures)
             } else if of_slow + STOLEN < of_fast {
                 (Support::Contradicted, figures)

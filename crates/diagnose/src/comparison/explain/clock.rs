@@ -9,6 +9,7 @@ use record::{Measurement, Record};
 use super::{Maker, Pair, comparable, evidence};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
+use crate::comparison::ratio::is_told_from_1;
 
 /// Shares of the advertised clock between which cycles over time are taken for a clock: below, the program waited; from
 /// nearly twice on, it may have had several threads.
@@ -101,6 +102,9 @@ pub fn nominal(record: &Record) -> Option<Datum> {
 /// The clock as a cause.
 pub fn cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
     let measured = this.measured && base.measured && comparable(&this.datum, &base.datum);
+    if measured && !is_told_from_1(&this.datum, &base.datum) {
+        return None;
+    }
     // Two that are known in the same way need no word about it.
     let says = if this.note == base.note {
         let hz = |clock: &Clock| figure(clock.datum.value, "Hz");

@@ -10,7 +10,7 @@ pub(super) mod words;
 mod work;
 
 use record::InOrder;
-use record::comparison::{Cause, Claim, Explanation};
+use record::comparison::{Cause, Claim, Explanation, Relation};
 use record::diagnosis::Evidence;
 use record::units::{figure, significant};
 
@@ -37,18 +37,27 @@ pub(super) struct Pair<'a> {
     pub(super) base_name: &'a str,
     pub(super) this_name: &'a str,
     pub(super) index: usize,
+    /// Whether both are runs of one machine.
+    pub(super) same_machine: bool,
 }
 
 /// Explanations of every result that a subject shares with the baseline, the greatest difference first for each subject.
 /// Each is told from the side of the faster one (of more cores that do no more, from theirs): its factors in words are
 /// above 1 where they speak for it. As data, they are of the subject against the baseline.
-pub(super) fn explanations(known: &[Known], names: &[String], baseline: usize) -> Vec<Explanation> {
+pub(super) fn explanations(
+    known: &[Known],
+    names: &[String],
+    baseline: usize,
+    relation: Relation,
+) -> Vec<Explanation> {
+    let same_machine = relation == Relation::SameMachine;
     let mut all = Vec::new();
     let Some(base) = known.get(baseline) else { return all };
     for (index, this) in known.iter().enumerate().filter(|(index, _)| *index != baseline) {
         let (base_name, this_name) = (names[baseline].as_str(), names[index].as_str());
-        let forth = of_pair(&Pair { base, this, base_name, this_name, index });
-        let back = Pair { base: this, this: base, base_name: this_name, this_name: base_name, index };
+        let forth = of_pair(&Pair { base, this, base_name, this_name, index, same_machine });
+        let back =
+            Pair { base: this, this: base, base_name: this_name, this_name: base_name, index, same_machine };
         // The other way round only where something has to be told so.
         let back = if forth.iter().all(told_as_it_stands) { Vec::new() } else { of_pair(&back) };
         let mut told: Vec<Explanation> = forth

@@ -7,6 +7,7 @@ use record::units::figure;
 use super::{Maker, Pair, adding_up, claims, comparable, differs, evidence, resolved, standing};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
+use crate::comparison::ratio::of_medians_is_told_from_1;
 
 /// Kinds of figures in the order in which they are preferred, with what their rows begin with.
 const KINDS: &[(&str, &str)] = &[("wakeup.latency", "median"), ("wakeup.average", "average")];
@@ -38,6 +39,9 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
     let idle = held_off.filter(|(base, this)| comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
         // What holding them off takes away is what they cost.
         let (cost, base_cost) = (this.value / this_tuned.value, base.value / base_tuned.value);
+        if !of_medians_is_told_from_1(base_cost / cost, &[this, this_tuned, base, base_tuned]) {
+            return None;
+        }
         Maker {
             name: "idle states and timer slack",
             says: format!(

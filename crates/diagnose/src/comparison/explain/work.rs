@@ -12,6 +12,7 @@ use super::{Maker, Pair, adding_up, comparable, differs, evidence, resolved, sta
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::digest::{Group, Key, threads};
+use crate::comparison::ratio::is_told_from_1;
 
 /// A workload's figures in one record.
 #[derive(Clone, Debug, Default)]
@@ -130,14 +131,21 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> Vec<Option<Cause>> {
     let clock =
         this.clock.as_ref().zip(base.clock.as_ref()).and_then(|(this, base)| clock::cause(pair, this, base));
     let both = |this: &Option<Datum>, base: &Option<Datum>| {
-        this.clone().zip(base.clone()).filter(|(this, base)| comparable(this, base))
+        let fit = |(this, base): &(Datum, Datum)| comparable(this, base) && is_told_from_1(this, base);
+        this.clone().zip(base.clone()).filter(fit)
     };
-    let ipc = both(&this.ipc, &base.ipc).and_then(|(this, base)| {
+    // What follows from declared instructions and the time is the time once more: between runs of one machine nothing
+    // else could make it another. Between two it tells how much of their difference the clock is not.
+    let declared = |(this, base): &(Datum, Datum)| this.declared || base.declared;
+    let ipc = both(&this.ipc, &base.ipc).filter(|both| !(pair.same_machine && declared(both)));
+    let ipc = ipc.and_then(|(this, base)| {
+        let measured = !(this.declared || base.declared);
+        let how = if measured { "" } else { ", declared" };
         Maker {
             name: "instructions a cycle",
-            says: format!("{} against {}", significant(this.value), significant(base.value)),
+            says: format!("{} against {}{how}", significant(this.value), significant(base.value)),
             factor: this.value / base.value,
-            measured: true,
+            measured,
             evidence: vec![evidence(pair.base_name, &base), evidence(pair.this_name, &this)],
             parts: Vec::new(),
         }
