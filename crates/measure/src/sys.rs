@@ -112,8 +112,20 @@ pub fn set_fifo(priority: i32) -> io::Result<()> {
 
 /// The way out where SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED a cgroup of version 1 starts without any
 /// real-time time, and then the kernel refuses it to root, too (sched-rt-group.rst).
-pub const FIFO_REMEDY: &str = "run as root, or raise RLIMIT_RTPRIO: ulimit -r 80; where root is refused: cpu.rt_runtime_us \
-     of its cpu cgroup, or the container's seccomp filter";
+pub fn fifo_remedy() -> &'static str {
+    if is_root() {
+        "root is refused by its cpu cgroup, which has no real-time time (cpu.rt_runtime_us is 0), or by a container: run outside \
+         of it, or give it CAP_SYS_NICE"
+    } else {
+        "run as root, or raise RLIMIT_RTPRIO: ulimit -r 80"
+    }
+}
+
+/// Whether this process is root's.
+pub fn is_root() -> bool {
+    // SAFETY: geteuid takes and touches nothing.
+    unsafe { libc::geteuid() == 0 }
+}
 
 /// Gives the calling thread the highest weight that ordinary threads may have; it ends with the thread.
 pub fn set_highest_weight() -> io::Result<()> {

@@ -58,6 +58,9 @@ struct Section {
     level: u8,
 }
 
+/// The level at which a name stood, and the section that it means there.
+type Found = (Option<u8>, Option<usize>);
+
 /// The machines found so far, and which of them the text is at.
 #[derive(Debug, Default)]
 pub struct Parts {
@@ -78,7 +81,7 @@ pub struct Parts {
     parts: Vec<Part>,
     by_key: HashMap<(Option<usize>, Option<String>), usize>,
     /// What [`Parts::known`] found of a name: a table has the same first cells again and again.
-    found: HashMap<String, Vec<(Option<u8>, Option<usize>)>>,
+    found: HashMap<String, Vec<Found>>,
 }
 
 impl Parts {

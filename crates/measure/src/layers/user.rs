@@ -83,7 +83,7 @@ fn prepare(how: &How, ticks: Ticks) -> Result<Work, Failure> {
     if matches!(how, How::RealTime(_)) {
         sys::set_fifo(PRIORITY).map_err(|error| {
             Failure::new(format!("real-time priority (SCHED_FIFO) is not allowed: {error}"))
-                .with_remedy(sys::FIFO_REMEDY)
+                .with_remedy(sys::fifo_remedy())
         })?;
     }
     let mut watcher = Watcher::new(ticks);

@@ -92,7 +92,7 @@ impl Measure for Wakeup {
                 self.name(),
                 "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only",
             )
-            .with_remedy(sys::FIFO_REMEDY);
+            .with_remedy(sys::fifo_remedy());
         }
         Coverage::measured(self.name())
     }
@@ -184,7 +184,7 @@ fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &D
         && context.machine.limits.rt_priority.is_none_or(|most| most >= PRIORITY as u32)
     {
         let refused = Coverage::degraded("wakeup fifo", format!("SCHED_FIFO is refused: {why}"));
-        context.coverage.push(refused.with_remedy(sys::FIFO_REMEDY));
+        context.coverage.push(refused.with_remedy(sys::fifo_remedy()));
     }
     if let Dma::Refused(why) = dma {
         context.coverage.push(

@@ -25,6 +25,26 @@ pub fn banner(record: &Record) -> Option<String> {
         .then(|| "Emulated machine: no figure here is a speed.".to_owned())
 }
 
+/// What stands where findings would, when there is none: in what nothing was found, since few figures show little.
+pub fn nothing(record: &Record) -> String {
+    if record.measurements.is_empty() {
+        return "Nothing was measured.".to_owned();
+    }
+    let named: std::collections::BTreeSet<&str> = match &record.import {
+        Some(import) => import.outputs.iter().map(|output| output.tool.as_str()).collect(),
+        None => {
+            let seen =
+                record.coverage.iter().filter(|of| matches!(of.state, State::Measured | State::Degraded));
+            seen.map(|of| of.what.as_str()).filter(|what| !what.contains(' ')).collect()
+        }
+    };
+    let told = if record.import.is_some() { "what these tell" } else { "what was measured" };
+    if named.is_empty() {
+        return "Nothing was found.".to_owned();
+    }
+    format!("Nothing was found in {told}: {}.", named.into_iter().collect::<Vec<_>>().join(", "))
+}
+
 /// The machine in two or three lines.
 pub fn machine(record: &Record) -> Vec<String> {
     let machine = &record.machine;

@@ -73,7 +73,7 @@ pub fn findings(record: &Record) -> Markup {
     let findings = &record.diagnosis.findings;
     let inside = html! {
         @if findings.is_empty() {
-            p { (if record.measurements.is_empty() { "Nothing was measured." } else { "Nothing was found." }) }
+            p { (summary::nothing(record)) }
         } @else {
             ol class="findings" { @for finding in findings { li { (found(finding)) } } }
         }

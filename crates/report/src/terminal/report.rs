@@ -124,9 +124,7 @@ pub(super) fn findings(screen: &mut Screen, record: &Record) {
     let findings = &record.diagnosis.findings;
     screen.heading("What costs speed");
     if findings.is_empty() {
-        let none =
-            if record.measurements.is_empty() { "Nothing was measured." } else { "Nothing was found." };
-        screen.line(&[Span::plain(format!("  {none}"))]);
+        screen.paragraph(&[Span::plain("  ")], Tone::Plain, &summary::nothing(record));
     }
     for (number, finding) in findings.iter().enumerate() {
         let first = [Span::plain(format!("{:>3}. ", number + 1))];

@@ -132,7 +132,7 @@ fn means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) 
         return Some(Means::Weight);
     }
     let reason = format!("what others on the CPUs take of it is not told: SCHED_FIFO is refused: {why}");
-    context.coverage.push(Coverage::degraded("bandwidth taken", reason).with_remedy(sys::FIFO_REMEDY));
+    context.coverage.push(Coverage::degraded("bandwidth taken", reason).with_remedy(sys::fifo_remedy()));
     None
 }
 
