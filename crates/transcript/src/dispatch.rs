@@ -17,6 +17,7 @@ use crate::devices;
 use crate::parts::{Part, Parts, Split};
 use crate::refusal::{self, Refusal};
 use crate::session::{self, Mark};
+use crate::side_by_side::side_by_side;
 use crate::sink::{Sink, said};
 use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool, dmidecode};
 
@@ -176,7 +177,8 @@ impl Transcript {
             let tools = parts.iter().flat_map(|part| &part.outputs).map(|output| output.tool.as_str());
             return Err(Refusal::empty(tools));
         }
-        parts.into_iter().map(|part| assemble(part, &self.texts, &self.not_understood)).collect()
+        let (texts, not_understood) = (&self.texts, &self.not_understood);
+        side_by_side(parts, |part| assemble(part, texts, not_understood)).into_iter().collect()
     }
 
     fn line(&mut self, line: Seen) {

@@ -20,6 +20,7 @@ mod numbers;
 mod parts;
 mod refusal;
 pub mod session;
+mod side_by_side;
 pub mod sink;
 pub mod tools;
 
@@ -27,4 +28,5 @@ pub use assemble::Imported;
 pub use dispatch::Transcript;
 pub use parts::Split;
 pub use refusal::Refusal;
+pub use side_by_side::side_by_side;
 pub use sink::{Draft, Sink};

@@ -4,18 +4,17 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use record::Record;
 use record::import::NotUnderstood;
 use regex_lite::RegexBuilder;
 use report::terminal::{self, Extent};
-use transcript::{Imported, Refusal, Split, Transcript};
+use transcript::{Imported, Refusal, Split, Transcript, side_by_side};
 
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::{Failure, shown};
 use crate::options::{Import, Options};
-use crate::{files, heap, output};
+use crate::{files, output};
 
 /// How origins call standard input.
 const STANDARD_INPUT: &str = "standard input";
@@ -25,7 +24,6 @@ const MOST_REGEX: usize = 1 << 20;
 
 /// Reads the texts, makes a record of each machine, and says what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
-    heap::expects(length(&import.files));
     let mut transcript = Transcript::new(split(import.split.as_deref())?);
     for path in &import.files {
         read(&mut transcript, path)?;
@@ -99,36 +97,6 @@ fn told(options: &Options, records: &[Record], paths: &[PathBuf]) -> String {
 fn figures(record: &Record) -> usize {
     let inventory = record.import.as_ref().map_or(0, |import| import.inventory.len() + import.outputs.len());
     record.measurements.len() + inventory
-}
-
-/// Bytes of all files, as far as they tell: a pipe does not.
-fn length(files: &[PathBuf]) -> u64 {
-    let told = files.iter().filter_map(|path| path.metadata().ok());
-    told.fold(0, |sum, file| sum.saturating_add(file.len()))
-}
-
-/// What `work` makes of each, in the order of `all`; as many at once as there are CPUs.
-fn side_by_side<T: Send, R: Send>(all: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get()).min(all.len());
-    if cpus < 2 {
-        return all.into_iter().map(work).collect();
-    }
-    let waiting = Mutex::new(all.into_iter().enumerate());
-    let next = || waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
-    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let worker = || {
-            let mut done = Vec::new();
-            while let Some((at, one)) = next() {
-                done.push((at, work(one)));
-            }
-            done
-        };
-        let workers: Vec<_> = (0..cpus).map(|_| scope.spawn(worker)).collect();
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The exit code. The program ends here, so that nobody needs the memory of many figures, given back one by one.
