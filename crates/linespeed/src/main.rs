@@ -5,6 +5,7 @@ mod commands;
 mod date;
 mod failure;
 mod files;
+mod heap;
 mod init;
 mod options;
 mod output;

@@ -76,6 +76,12 @@ pub fn inspect(root: &Root) -> Inspection {
     inspection
 }
 
+/// Bytes of memory that this process may still take: what the tightest limit of its cgroups and the machine itself leave.
+/// `None` where neither is told.
+pub fn memory_left(root: &Root) -> Option<u64> {
+    limits::memory_left(root)
+}
+
 /// Reads the present conditions alone, as after a run.
 pub fn snapshot(root: &Root) -> Snapshot {
     snapshot::read(root, &clocks::policies(root))

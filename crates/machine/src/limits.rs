@@ -153,6 +153,15 @@ fn quota_of(quota: &str, period: &str) -> Option<f64> {
     Some(quota as f64 / period as f64)
 }
 
+/// What limits and the machine leave of memory, bytes.
+pub fn memory_left(root: &Root) -> Option<u64> {
+    let text = root.text("/proc/meminfo").unwrap_or_default();
+    let kib = field(&text, "MemAvailable")
+        .and_then(|text| text.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    let below = tightest_memory(root, &Cgroups::read(root)).map(|memory| memory.available);
+    below.into_iter().chain(kib.and_then(|kib| kib.checked_mul(1024))).min()
+}
+
 /// A memory limit and what it leaves.
 #[derive(Debug, PartialEq)]
 struct Memory {
@@ -209,6 +218,7 @@ fn soft_limit(text: &str, name: &str) -> Option<Soft> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made_up::Tree;
     use proptest::prelude::*;
 
     #[test]
@@ -224,6 +234,19 @@ mod tests {
         assert_eq!(limit_of("9223372036854771712"), None);
         assert_eq!(limit_of("max"), None);
         assert_eq!(limit_of("268435456\n"), Some(256 << 20));
+    }
+
+    #[test]
+    fn what_is_left_is_the_least_of_limit_and_machine() {
+        let bare = || Tree::new().file("proc/meminfo", "MemTotal: 4096 kB\nMemAvailable:    2048 kB\n");
+        assert_eq!(memory_left(&Tree::new().file("proc/version", "Linux\n").root()), None);
+        assert_eq!(memory_left(&bare().root()), Some(2 << 20));
+        let boxed = bare()
+            .file("proc/self/cgroup", "0::/box\n")
+            .file("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+            .file("sys/fs/cgroup/box/memory.max", "1048576\n")
+            .file("sys/fs/cgroup/box/memory.current", "524288\n");
+        assert_eq!(memory_left(&boxed.root()), Some(512 << 10));
     }
 
     #[test]

@@ -257,12 +257,18 @@ impl Measurement {
     /// As [`Measurement::new`], with the samples as they are: for figures that another tool printed, which are to read
     /// as they stand in its output.
     pub fn exact(metric: &'static str, place: Where, samples: Vec<f64>) -> Self {
-        let summary = Summary::of(&samples);
-        Self { summary, samples, ..Self::new(metric, place, Vec::new()) }
+        let mut exact = Self::new(metric, place, Vec::new());
+        exact.summary = Summary::of(&samples);
+        exact.samples = samples;
+        exact
     }
 
     /// Adds a line of detail.
     pub fn with_detail(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+        // Many have no other.
+        if self.detail.is_empty() {
+            self.detail.reserve(1);
+        }
         self.detail.insert(key, value.into());
         self
     }

@@ -123,7 +123,7 @@ impl Transcript {
         let candidates = Arc::clone(&self.candidates);
         let (extent, result) = ahead::each(head.chain(source), &candidates, |line| {
             self.line(line);
-            open_end = line.text.ends_with(|c: char| c.is_alphanumeric() || c == '.');
+            open_end = ends_open(line.text);
         });
         self.close();
         if open_end && extent.unfinished {
@@ -494,6 +494,14 @@ impl Open {
         self.output.lines.1 = line;
         self.between = 0;
         self.blank = 0;
+    }
+}
+
+/// Whether a text ends as one does that was cut: within a word or a number.
+fn ends_open(text: &str) -> bool {
+    match text.as_bytes().last() {
+        Some(last) if last.is_ascii() => last.is_ascii_alphanumeric() || *last == b'.',
+        _ => text.ends_with(char::is_alphanumeric),
     }
 }
 

@@ -14,7 +14,7 @@ use transcript::{Imported, Refusal, Split, Transcript, side_by_side};
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::{Failure, shown};
 use crate::options::{Import, Options};
-use crate::{files, output};
+use crate::{files, heap, output};
 
 /// How origins call standard input.
 const STANDARD_INPUT: &str = "standard input";
@@ -24,10 +24,12 @@ const MOST_REGEX: usize = 1 << 20;
 
 /// Reads the texts, makes a record of each machine, and says what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
+    let ahead = heap::expects(length(&import.files));
     let mut transcript = Transcript::new(split(import.split.as_deref())?);
     for path in &import.files {
         read(&mut transcript, path)?;
     }
+    drop(ahead);
     let not_understood = transcript.not_understood().clone();
     let mut machines = transcript.finish().map_err(|refusal| refused(&refusal, import))?;
     if let Some(wanted) = &import.only {
@@ -97,6 +99,12 @@ fn told(options: &Options, records: &[Record], paths: &[PathBuf]) -> String {
 fn figures(record: &Record) -> usize {
     let inventory = record.import.as_ref().map_or(0, |import| import.inventory.len() + import.outputs.len());
     record.measurements.len() + inventory
+}
+
+/// Bytes of all files, as far as they tell: a pipe does not.
+fn length(files: &[PathBuf]) -> u64 {
+    let told = files.iter().filter_map(|path| path.metadata().ok());
+    told.fold(0, |sum, file| sum.saturating_add(file.len()))
 }
 
 /// The exit code. The program ends here, so that nobody needs the memory of many figures, given back one by one.
