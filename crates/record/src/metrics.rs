@@ -36,6 +36,18 @@ const MOST_BANDWIDTH: f64 = 1.6e13;
 /// Ten seconds in nanoseconds: nothing timed as one event lasts longer.
 const TEN_SECONDS: f64 = 1e10;
 
+/// The events that `perf stat` counts by default, in its order: the `event` of most counts.
+pub const USUAL_EVENTS: [&str; 8] = [
+    "task-clock",
+    "context-switches",
+    "cpu-migrations",
+    "page-faults",
+    "cycles",
+    "instructions",
+    "branches",
+    "branch-misses",
+];
+
 /// Every metric that this version writes.
 pub const METRICS: &[Metric] = &[
     // 6.5 GHz: above the highest stock boost clock sold (6.2 GHz); overclocked records are not a server's.

@@ -6,23 +6,12 @@
 //! the standard error of the mean; `(83.33%)` is the share of time that the event was counted. With `-x`: value, unit,
 //! event, deviation of several runs, time counted in ns, its share in percent, metric, unit of the metric.
 
+use record::metrics::USUAL_EVENTS;
 use record::{Measurement, Record};
-
-/// The events that perf counts by default, in its order, then those that linespeed adds.
-const FIRST: [&str; 8] = [
-    "task-clock",
-    "context-switches",
-    "cpu-migrations",
-    "page-faults",
-    "cycles",
-    "instructions",
-    "branches",
-    "branch-misses",
-];
 
 /// Events that perf does not count unless it is asked to.
 const OURS: [&str; 4] = ["voluntary-switches", "involuntary-switches", "minor-faults", "major-faults"];
-/// Those of [`FIRST`] that need a PMU.
+/// Those of [`USUAL_EVENTS`] that need a PMU.
 const HARDWARE: [&str; 4] = ["cycles", "instructions", "branches", "branch-misses"];
 
 /// One line: an event with its count, or why there is none.
@@ -51,7 +40,7 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
     if record.coverage.iter().any(|c| c.what == "counters" && c.state == record::State::Impossible) {
         lost.extend(HARDWARE.map(|event| (event, "<not supported>")));
     }
-    let mut names: Vec<&str> = FIRST.to_vec();
+    let mut names: Vec<&str> = USUAL_EVENTS.to_vec();
     for name in counted.iter().map(|(event, _)| *event).chain(lost.iter().map(|(event, _)| *event)) {
         if !names.contains(&name) {
             names.push(name);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use record::metrics::USUAL_EVENTS;
 use record::{Measurement, Shared, Where};
 
 use super::text::{Counter, Part};
@@ -19,23 +20,6 @@ const SAME: &[(&str, &str)] = &[
     ("faults", "page-faults"),
     ("idle-cycles-frontend", "stalled-cycles-frontend"),
     ("idle-cycles-backend", "stalled-cycles-backend"),
-];
-
-/// What people count most, by the name that records use.
-const USUAL: &[&str] = &[
-    "task-clock",
-    "cpu-clock",
-    "context-switches",
-    "cpu-migrations",
-    "page-faults",
-    "cycles",
-    "instructions",
-    "branches",
-    "branch-misses",
-    "cache-references",
-    "cache-misses",
-    "stalled-cycles-frontend",
-    "stalled-cycles-backend",
 ];
 
 /// Intervals whose figures are kept one by one; of more only the totals are.
@@ -123,7 +107,7 @@ impl Event {
         let (name, mode) = if is_mode { (name, mode.trim_start_matches(':')) } else { (text, "") };
         let same = SAME.iter().find(|(other, _)| *other == name);
         let known =
-            same.map(|(_, known)| *known).or_else(|| USUAL.iter().copied().find(|usual| *usual == name));
+            same.map(|(_, known)| *known).or_else(|| USUAL_EVENTS.into_iter().find(|usual| *usual == name));
         let name = known.map_or_else(|| Shared::copied(name), Shared::known);
         let selects: String = mode.chars().filter(|c| "ukhHG".contains(*c)).collect();
         let one_kind = matches!(unit, "" | "cpu" | "armv8_pmuv3" | "armv8_pmuv3_0");
