@@ -32,6 +32,7 @@
 //! | [`aes_ige`] | table-driven AES-256 in IGE mode |
 //! | [`bignum`] | long decimal numbers: a power and π, as `bc` computes them |
 //! | [`handover`] | a cache line handed back and forth between two CPUs |
+//! | [`cycle`] | the random cycle of lines that a chase follows, and the numbers it is drawn by |
 //! | [`prefetch`] | a hint, for building working sets |
 //! | [`inventory()`] | all of them, as one list |
 //!
@@ -50,6 +51,7 @@ pub mod chase;
 mod counted;
 pub mod counter;
 pub mod cpu_bound;
+pub mod cycle;
 pub mod evict;
 pub mod flush;
 pub mod handover;

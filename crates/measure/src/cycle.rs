@@ -2,14 +2,10 @@
 
 use std::io;
 
+use kernels::cycle;
+pub use kernels::cycle::{LINE, Random};
+
 use crate::mapping::{Mapping, Page};
-
-/// Distance of the loads: one cache line of every machine since 2000. On parts with 128-byte lines (POWER, Apple)
-/// two loads share a line, which the curve's first octaves show.
-pub const LINE: usize = 64;
-
-/// Lines drawn and fetched ahead while growing: as many as the cores of today keep in flight, and some.
-const AHEAD: usize = 24;
 
 /// A cycle that grows: every line of the first `lines` is on it once, in an order drawn uniformly from all cyclic
 /// orders, so that no prefetcher finds a stride and no short cycle can be learnt.
@@ -76,32 +72,10 @@ impl Cycle {
     /// Grows the cycle to `bytes` (at most its capacity).
     pub fn grow_to(&mut self, bytes: usize) {
         let wanted = bytes.min(self.capacity()) / LINE;
-        if self.lines == 0 && wanted > 0 {
-            let first = self.line(0);
-            // SAFETY: the first line lies within the mapping; alone, it points to itself.
-            unsafe { *first = first.cast() };
-            self.lines = 1;
-        }
-        // Drawn and fetched ahead: the lines are on their way together instead of one after the other. (Left to
-        // itself the core takes turns too: at multiples of 64 bytes most loads share their page offset with a store
-        // that still waits.)
-        let mut ahead = [0usize; AHEAD];
-        while self.lines < wanted {
-            let batch = AHEAD.min(wanted - self.lines);
-            for (index, place) in ahead[..batch].iter_mut().enumerate() {
-                *place = self.random.below(self.lines + index);
-                kernels::prefetch::prefetch_for_write(self.mapping.start().wrapping_add(*place * LINE));
-            }
-            for place in &ahead[..batch] {
-                let (new, after) = (self.line(self.lines), self.line(*place));
-                // SAFETY: both lines lie within the mapping, are aligned to 64 bytes, and only this thread has them;
-                // `after` is below `lines`, so it was written when it joined the cycle.
-                unsafe {
-                    *new = *after;
-                    *after = new.cast();
-                }
-                self.lines += 1;
-            }
+        if wanted > self.lines {
+            // SAFETY: the mapping holds `wanted` lines, of which the first `lines` are the cycle; only this thread has it.
+            unsafe { cycle::grow(self.mapping.start(), self.lines, wanted, &mut self.random) };
+            self.lines = wanted;
         }
     }
 
@@ -109,21 +83,8 @@ impl Cycle {
     /// one. (A sweep in address order does not: working sets around the size of the last level then read up to a half
     /// slower.)
     pub fn touch_scattered(&self) {
-        // A step near the golden section of the set, coprime to it, comes past every line once and never near the last.
-        let mut step = ((self.lines as f64 * 0.618_033_988_75) as usize).max(1);
-        while greatest_common_divisor(step, self.lines) != 1 {
-            step += 1;
-        }
-        let (mut at, mut sum) = (0, 0usize);
-        for _ in 0..self.lines {
-            // SAFETY: the line is within the mapping and was written when it joined the cycle.
-            sum = sum.wrapping_add(unsafe { self.line(at).read_volatile() } as usize);
-            at += step;
-            if at >= self.lines {
-                at -= self.lines;
-            }
-        }
-        std::hint::black_box(sum);
+        // SAFETY: the first `lines` lines of the mapping were written when they joined the cycle.
+        unsafe { cycle::touch_scattered(self.mapping.start(), self.lines) };
     }
 
     /// Follows `hops` links from `at` and returns where it ends.
@@ -135,41 +96,9 @@ impl Cycle {
     }
 }
 
-fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 /// A line of a cycle, where a chase begins or ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place(usize);
-
-/// splitmix64 (Steele, Lea, Flood 2014): a few cycles a number, good enough to defeat prefetchers.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// A sequence from a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `bound` (Lemire's multiplication; the bias is below 2⁻³² for any set that fits in memory).
-    pub fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.number()) * bound as u128) >> 64) as usize
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -216,17 +145,6 @@ mod tests {
         // Six orders, 1000 expected of each; five standard deviations are 150.
         assert_eq!(counts.len(), 6);
         assert!(counts.values().all(|count| (850..1150).contains(count)), "{counts:?}");
-    }
-
-    #[test]
-    fn a_step_coprime_to_the_set_is_found_at_any_size() {
-        for lines in [1usize, 2, 3, 64, 97, 1000] {
-            let (mut cycle, _) = Cycle::new(1 << 20, Page::Base, None).unwrap();
-            cycle.grow_to(lines * LINE);
-            // Ends, and within the mapping: a step that were a multiple would leave lines out or run over.
-            cycle.touch_scattered();
-        }
-        assert_eq!(greatest_common_divisor(12, 18), 6);
     }
 
     #[test]

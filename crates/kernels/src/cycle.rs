@@ -1,0 +1,121 @@
+//! Lays out the cycle of lines that [`chase`](crate::chase) follows, and reads it in a scattered order. Not timed: it
+//! decides how soon a large working set is ready.
+
+use crate::prefetch::prefetch_for_write;
+
+/// Distance of the loads: one cache line of every machine since 2000. On parts with 128-byte lines (POWER, Apple)
+/// two loads share a line, which the curve's first octaves show.
+pub const LINE: usize = 64;
+
+/// Lines drawn and fetched ahead while growing: as many as the cores of today keep in flight, and some.
+const AHEAD: usize = 24;
+
+/// Grows a cycle from its first `lines` lines to `wanted`, each new line after a line drawn at random; from no lines, the
+/// first one points to itself.
+///
+/// # Safety
+/// `memory` is aligned to a line and holds `wanted` lines that nobody else uses meanwhile; the first `lines` of them
+/// hold a cycle that this function laid out.
+pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mut Random) {
+    let line = |index: usize| memory.wrapping_add(index * LINE).cast::<*mut u8>();
+    if lines == 0 && wanted > 0 {
+        // SAFETY: the first line lies within the memory.
+        unsafe { *line(0) = memory };
+        lines = 1;
+    }
+    // Drawn and fetched ahead: the lines are on their way together instead of one after the other. (Left to
+    // itself the core takes turns too: at multiples of 64 bytes most loads share their page offset with a store
+    // that still waits.)
+    let mut ahead = [0usize; AHEAD];
+    while lines < wanted {
+        let batch = AHEAD.min(wanted - lines);
+        for (index, place) in ahead[..batch].iter_mut().enumerate() {
+            *place = random.below(lines + index);
+            prefetch_for_write(line(*place).cast_const().cast());
+        }
+        for place in &ahead[..batch] {
+            let (new, after) = (line(lines), line(*place));
+            // SAFETY: both lines lie within the memory and are aligned; `after` is below `lines`, so it was written
+            // when it joined the cycle.
+            unsafe {
+                *new = *after;
+                *after = new.cast();
+            }
+            lines += 1;
+        }
+    }
+}
+
+/// Reads the first word of each of `lines` lines once, never one near the last.
+///
+/// # Safety
+/// `memory` is aligned to a line and holds `lines` lines that were written.
+pub unsafe fn touch_scattered(memory: *const u8, lines: usize) {
+    let step = scattered_step(lines);
+    let (mut at, mut sum) = (0, 0usize);
+    for _ in 0..lines {
+        // SAFETY: `at` is below `lines`.
+        sum = sum.wrapping_add(unsafe { memory.add(at * LINE).cast::<usize>().read_volatile() });
+        at += step;
+        if at >= lines {
+            at -= lines;
+        }
+    }
+    std::hint::black_box(sum);
+}
+
+/// A step near the golden section of `lines` and coprime to it: it comes past every line once and never near the last.
+fn scattered_step(lines: usize) -> usize {
+    let mut step = ((lines as f64 * 0.618_033_988_75) as usize).max(1);
+    while greatest_common_divisor(step, lines) != 1 {
+        step += 1;
+    }
+    step
+}
+
+fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// splitmix64 (Steele, Lea, Flood 2014): a few cycles a number, good enough to defeat prefetchers.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// A sequence from a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound` (Lemire's multiplication; the bias is below 2⁻³² for any set that fits in memory).
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.number()) * bound as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scattered_step_comes_past_every_line_once() {
+        for lines in [1usize, 2, 3, 64, 97, 1000] {
+            let step = scattered_step(lines);
+            let mut seen: Vec<usize> = (0..lines).map(|index| index * step % lines).collect();
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..lines), "{lines} lines, step {step}");
+        }
+    }
+}
