@@ -5,8 +5,8 @@
 
 use std::fmt;
 
+use import::{Refusal, Split, Transcript};
 use record::Record;
-use transcript::{Refusal, Split, Transcript};
 
 /// What begins the name of a reference machine where a record's file may stand, too.
 pub const PREFIX: &str = "reference:";

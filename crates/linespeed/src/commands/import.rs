@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use import::{Imported, Refusal, Split, Transcript, side_by_side};
 use record::Record;
 use record::import::NotUnderstood;
 use regex_lite::RegexBuilder;
 use report::terminal::{self, Extent};
-use transcript::{Imported, Refusal, Split, Transcript, side_by_side};
 
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::{Failure, shown};
@@ -161,7 +161,7 @@ fn read(transcript: &mut Transcript, path: &Path) -> Result<(), Failure> {
 fn refused(refusal: &Refusal, import: &Import) -> Failure {
     let names: Vec<String> = import.files.iter().map(|path| shown(path)).collect();
     let tools = || {
-        let named: BTreeSet<&str> = transcript::tools::TOOLS.iter().map(|tool| tool.name()).collect();
+        let named: BTreeSet<&str> = import::tools::TOOLS.iter().map(|tool| tool.name()).collect();
         named.into_iter().collect::<Vec<_>>().join(", ")
     };
     Failure::Cannot(match refusal {

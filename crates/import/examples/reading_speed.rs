@@ -1,10 +1,10 @@
-//! How fast texts are read: `cargo run --release -p linespeed-transcript --example reading_speed FILE…`. Beside other work, look at
+//! How fast texts are read: `cargo run --release -p linespeed-import --example reading_speed FILE…`. Beside other work, look at
 //! the CPU time (`/usr/bin/time`) and not at the clock.
 
 use std::fs::File;
 use std::time::Instant;
 
-use transcript::{Split, Transcript};
+use import::{Split, Transcript};
 
 fn main() -> std::io::Result<()> {
     for path in std::env::args().skip(1) {
