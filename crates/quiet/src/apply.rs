@@ -2,11 +2,11 @@
 
 use crate::change::Change;
 use crate::files::Files;
-use crate::journal::{Error, Journal, Kept, Step};
+use crate::journal::{Error, Journal, JournalContents, Step};
 
 /// How one value fared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fared {
+pub enum WriteOutcome {
     /// It stands as planned.
     Set,
     /// The kernel took it and keeps another one, which is put back.
@@ -21,7 +21,7 @@ pub enum Fared {
 
 /// How one value came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum RestoreOutcome {
     /// It is as it was.
     Back,
     /// It was so already.
@@ -35,76 +35,93 @@ pub enum Came {
 }
 
 /// Writes all changes of a plan in their order; what each led to, in the same order.
-pub fn apply(files: &dyn Files, journal: &mut Journal, changes: &[Change]) -> Result<Vec<Fared>, Error> {
+pub fn apply(
+    files: &dyn Files,
+    journal: &mut Journal,
+    changes: &[Change],
+) -> Result<Vec<WriteOutcome>, Error> {
     let mut all = Vec::with_capacity(changes.len());
     for (at, change) in changes.iter().enumerate() {
-        all.push(one(files, journal, at, change)?);
+        all.push(write_change(files, journal, at, change)?);
     }
     journal.note(&Step::Applied)?;
     Ok(all)
 }
 
-fn one(files: &dyn Files, journal: &mut Journal, at: usize, change: &Change) -> Result<Fared, Error> {
-    match change.now(files) {
-        Err(refusal) if refusal.is_missing() => return Ok(Fared::Gone),
-        Err(refusal) => return Ok(Fared::Refused(refusal.why)),
-        Ok(now) if change.form.same(&now, &change.new) => {
+fn write_change(
+    files: &dyn Files,
+    journal: &mut Journal,
+    at: usize,
+    change: &Change,
+) -> Result<WriteOutcome, Error> {
+    match change.read_current(files) {
+        Err(refusal) if refusal.is_missing() => return Ok(WriteOutcome::Gone),
+        Err(refusal) => return Ok(WriteOutcome::Refused(refusal.why)),
+        Ok(now) if change.syntax.are_equal(&now, &change.new) => {
             // An earlier write brought it along: it is ours to put back.
             journal.note(&Step::Stands(at, now))?;
-            return Ok(Fared::Set);
+            return Ok(WriteOutcome::Set);
         }
-        Ok(now) if !change.form.same(&now, &change.old) && !change.is_watched() => {
-            return Ok(Fared::Changed(now));
+        Ok(now) if !change.syntax.are_equal(&now, &change.old) && !change.is_watched() => {
+            return Ok(WriteOutcome::Changed(now));
         }
         Ok(_) => {}
     }
     journal.note(&Step::Writing(at))?;
     if let Err(refusal) = files.write(&change.path, &change.new) {
         journal.note(&Step::Refused(at, refusal.why.clone()))?;
-        return Ok(if refusal.is_missing() { Fared::Gone } else { Fared::Refused(refusal.why) });
+        return Ok(if refusal.is_missing() {
+            WriteOutcome::Gone
+        } else {
+            WriteOutcome::Refused(refusal.why)
+        });
     }
-    let now = match change.now(files) {
+    let now = match change.read_current(files) {
         Ok(now) => now,
-        Err(refusal) if refusal.is_missing() => return Ok(Fared::Gone),
-        Err(refusal) => return Ok(Fared::Refused(refusal.why)),
+        Err(refusal) if refusal.is_missing() => return Ok(WriteOutcome::Gone),
+        Err(refusal) => return Ok(WriteOutcome::Refused(refusal.why)),
     };
-    if change.form.same(&now, &change.new) {
+    if change.syntax.are_equal(&now, &change.new) {
         journal.note(&Step::Stands(at, now))?;
-        return Ok(Fared::Set);
+        return Ok(WriteOutcome::Set);
     }
-    if !change.form.same(&now, &change.old) {
+    if !change.syntax.are_equal(&now, &change.old) {
         // What nobody asked for must not stand. Where it stays all the same, it is still ours to put back.
         let _ = files.write(&change.path, &change.old);
-        if !change.now(files).is_ok_and(|now| change.form.same(&now, &change.old)) {
-            return Ok(Fared::NotKept(now));
+        if !change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.old)) {
+            return Ok(WriteOutcome::NotKept(now));
         }
     }
     journal.note(&Step::Refused(at, format!("it stays at {now}")))?;
-    Ok(Fared::NotKept(now))
+    Ok(WriteOutcome::NotKept(now))
 }
 
 /// Puts everything back that a journal tells, the last written first; what became of each, in the journal's order.
-pub fn restore(files: &dyn Files, journal: &mut Journal, kept: &Kept) -> Result<Vec<Came>, Error> {
-    let changes = &kept.plan.changes;
-    let mut all = vec![Came::WasBack; changes.len()];
-    let states = states(kept);
+pub fn restore(
+    files: &dyn Files,
+    journal: &mut Journal,
+    contents: &JournalContents,
+) -> Result<Vec<RestoreOutcome>, Error> {
+    let changes = &contents.header.changes;
+    let mut all = vec![RestoreOutcome::WasBack; changes.len()];
+    let states = states(contents);
     for at in (0..changes.len()).rev() {
-        all[at] = back(files, journal, at, &changes[at], &states[at])?;
+        all[at] = restore_change(files, journal, at, &changes[at], &states[at])?;
     }
     // One value may move another (setting a governor resets no_turbo), or keep another from being written (a clock above
     // the nominal one while boost is off): what is not as it was is written again, or found to be back by now.
     for at in (0..changes.len()).rev() {
         let change = &changes[at];
         let again = match all[at] {
-            Came::Back | Came::Refused(_) => true,
-            Came::WasBack => change.is_watched(),
-            Came::Theirs(_) | Came::Gone => false,
+            RestoreOutcome::Back | RestoreOutcome::Refused(_) => true,
+            RestoreOutcome::WasBack => change.is_watched(),
+            RestoreOutcome::Theirs(_) | RestoreOutcome::Gone => false,
         };
-        let Ok(now) = change.now(files) else { continue };
-        if again && !change.form.same(&now, &change.old) {
-            all[at] = put(files, journal, at, change)?;
-        } else if again && all[at] != Came::WasBack {
-            all[at] = Came::Back;
+        let Ok(now) = change.read_current(files) else { continue };
+        if again && !change.syntax.are_equal(&now, &change.old) {
+            all[at] = write_old_value(files, journal, at, change)?;
+        } else if again && all[at] != RestoreOutcome::WasBack {
+            all[at] = RestoreOutcome::Back;
         }
     }
     Ok(all)
@@ -114,78 +131,87 @@ pub fn restore(files: &dyn Files, journal: &mut Journal, kept: &Kept) -> Result<
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     /// It was begun to be written, or put back, and nothing tells the end.
-    in_the_middle: bool,
+    incomplete: bool,
     /// What stood there after our write.
     stands: Option<String>,
     /// A governor was written after it, which may have moved it.
-    dragged: bool,
+    moved_by_governor: bool,
 }
 
-fn states(kept: &Kept) -> Vec<State> {
-    let changes = &kept.plan.changes;
+fn states(contents: &JournalContents) -> Vec<State> {
+    let changes = &contents.header.changes;
     let watched: Vec<usize> = (0..changes.len()).filter(|at| changes[*at].is_watched()).collect();
     let mut states = vec![State::default(); changes.len()];
-    for step in &kept.steps {
-        let Some(at) = step.at() else { continue };
-        if matches!(step, Step::Writing(_) | Step::PuttingBack(_)) && changes[at].drags() {
+    for step in &contents.steps {
+        let Some(at) = step.change_index() else { continue };
+        if matches!(step, Step::Writing(_) | Step::PuttingBack(_)) && changes[at].moves_others() {
             for watched in &watched {
-                states[*watched].dragged = true;
+                states[*watched].moved_by_governor = true;
             }
         }
         let Some(state) = states.get_mut(at) else { continue };
         match step {
-            Step::Writing(_) | Step::PuttingBack(_) => state.in_the_middle = true,
+            Step::Writing(_) | Step::PuttingBack(_) => state.incomplete = true,
             Step::Stands(_, value) => {
-                *state = State { in_the_middle: false, stands: Some(value.clone()), dragged: false };
+                *state = State { incomplete: false, stands: Some(value.clone()), moved_by_governor: false };
             }
             Step::Refused(..) | Step::Back(_) => *state = State::default(),
-            Step::Applied | Step::Undertaking(_) | Step::Over => {}
+            Step::Applied | Step::Compound(_) | Step::Finished => {}
         }
     }
     states
 }
 
-fn back(
+fn restore_change(
     files: &dyn Files,
     journal: &mut Journal,
     at: usize,
     change: &Change,
     state: &State,
-) -> Result<Came, Error> {
-    let now = match change.now(files) {
+) -> Result<RestoreOutcome, Error> {
+    let now = match change.read_current(files) {
         Ok(now) => now,
-        Err(refusal) if refusal.is_missing() => return Ok(Came::Gone),
-        Err(refusal) => return Ok(Came::Refused(refusal.why)),
+        Err(refusal) if refusal.is_missing() => return Ok(RestoreOutcome::Gone),
+        Err(refusal) => return Ok(RestoreOutcome::Refused(refusal.why)),
     };
-    if change.form.same(&now, &change.old) {
-        return Ok(Came::WasBack);
+    if change.syntax.are_equal(&now, &change.old) {
+        return Ok(RestoreOutcome::WasBack);
     }
-    let ours = state.in_the_middle
-        || state.dragged
-        || state.stands.as_ref().is_some_and(|stands| change.form.same(&now, stands))
-        || (state.stands.is_some() && change.form.same(&now, &change.new));
+    let ours = state.incomplete
+        || state.moved_by_governor
+        || state.stands.as_ref().is_some_and(|stands| change.syntax.are_equal(&now, stands))
+        || (state.stands.is_some() && change.syntax.are_equal(&now, &change.new));
     if !ours {
-        return Ok(Came::Theirs(now));
+        return Ok(RestoreOutcome::Theirs(now));
     }
-    put(files, journal, at, change)
+    write_old_value(files, journal, at, change)
 }
 
-fn put(files: &dyn Files, journal: &mut Journal, at: usize, change: &Change) -> Result<Came, Error> {
+fn write_old_value(
+    files: &dyn Files,
+    journal: &mut Journal,
+    at: usize,
+    change: &Change,
+) -> Result<RestoreOutcome, Error> {
     // A full disk must not keep anything from being put back: the plan says enough.
     let _ = journal.note(&Step::PuttingBack(at));
     if let Err(refusal) = files.write(&change.path, &change.old) {
-        return Ok(if refusal.is_missing() { Came::Gone } else { Came::Refused(refusal.why) });
+        return Ok(if refusal.is_missing() {
+            RestoreOutcome::Gone
+        } else {
+            RestoreOutcome::Refused(refusal.why)
+        });
     }
-    let came = match change.now(files) {
-        Ok(now) if change.form.same(&now, &change.old) => Came::Back,
-        Ok(now) => Came::Refused(format!("it stays at {now}")),
-        Err(refusal) if refusal.is_missing() => Came::Gone,
-        Err(refusal) => Came::Refused(refusal.why),
+    let restored = match change.read_current(files) {
+        Ok(now) if change.syntax.are_equal(&now, &change.old) => RestoreOutcome::Back,
+        Ok(now) => RestoreOutcome::Refused(format!("it stays at {now}")),
+        Err(refusal) if refusal.is_missing() => RestoreOutcome::Gone,
+        Err(refusal) => RestoreOutcome::Refused(refusal.why),
     };
-    if came == Came::Back {
+    if restored == RestoreOutcome::Back {
         let _ = journal.note(&Step::Back(at));
     }
-    Ok(came)
+    Ok(restored)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::files::{Files, Refusal};
-use crate::form::Form;
+use crate::value_syntax::ValueSyntax;
 
 /// A value to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +13,8 @@ pub struct Change {
     /// The file as on the machine.
     pub path: String,
     /// How it is spelled.
-    pub form: Form,
+    #[serde(rename = "form")]
+    pub syntax: ValueSyntax,
     /// What it was.
     pub old: String,
     /// What it is to be.
@@ -22,43 +23,43 @@ pub struct Change {
 
 impl Change {
     /// The change of a file to a value, `None` where it has it already.
-    pub fn to(
+    pub fn plan(
         files: &dyn Files,
         knob: &str,
         path: &str,
-        form: Form,
+        syntax: ValueSyntax,
         new: &str,
     ) -> Result<Option<Self>, Refusal> {
         let text = files.read(path)?;
-        let old = form.value(&text).ok_or_else(|| Refusal {
+        let old = syntax.parse(&text).ok_or_else(|| Refusal {
             path: path.to_owned(),
             errno: None,
             why: "its value cannot be read".to_owned(),
         })?;
-        let change = Self { knob: knob.to_owned(), path: path.to_owned(), form, old, new: new.to_owned() };
-        Ok((!form.same(&change.old, new)).then_some(change))
+        let change = Self { knob: knob.to_owned(), path: path.to_owned(), syntax, old, new: new.to_owned() };
+        Ok((!syntax.are_equal(&change.old, new)).then_some(change))
     }
 
     /// A value that is to stay as it is while something else is changed that moves it.
-    pub fn watch(files: &dyn Files, knob: &str, path: &str, form: Form) -> Option<Self> {
-        let old = form.value(&files.read(path).ok()?)?;
-        Some(Self { knob: knob.to_owned(), path: path.to_owned(), form, new: old.clone(), old })
+    pub fn watch(files: &dyn Files, knob: &str, path: &str, syntax: ValueSyntax) -> Option<Self> {
+        let old = syntax.parse(&files.read(path).ok()?)?;
+        Some(Self { knob: knob.to_owned(), path: path.to_owned(), syntax, new: old.clone(), old })
     }
 
     /// Whether it is one that is to stay.
     pub fn is_watched(&self) -> bool {
-        self.form.same(&self.old, &self.new)
+        self.syntax.are_equal(&self.old, &self.new)
     }
 
     /// Whether writing it moves another value: setting a governor of intel_pstate resets `no_turbo`.
-    pub fn drags(&self) -> bool {
+    pub fn moves_others(&self) -> bool {
         self.path.ends_with("/scaling_governor")
     }
 
     /// The file's value now.
-    pub fn now(&self, files: &dyn Files) -> Result<String, Refusal> {
+    pub fn read_current(&self, files: &dyn Files) -> Result<String, Refusal> {
         let text = files.read(&self.path)?;
-        Ok(self.form.value(&text).unwrap_or(text))
+        Ok(self.syntax.parse(&text).unwrap_or(text))
     }
 
     /// Whether a path may stand in a journal: only files of the kernel, and no way up.

@@ -1,6 +1,6 @@
 //! What is changed stands on disk before the first write, so that whoever comes after can put it back.
 //!
-//! A file of lines of JSON. The first, the plan, holds every value to be changed with what it was; it is on disk before
+//! A file of lines of JSON. The first, the header, holds every value to be changed with what it was; it is on disk before
 //! anything is written. The others are appended around each write, so that a value which stands as neither old nor new is
 //! known to be ours where we were in the middle of writing it, and another's where not.
 
@@ -14,19 +14,18 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
-use crate::undertaking::Undertaking;
+use crate::compound_change::CompoundChange;
+use crate::state_directory::{self, JOURNAL};
 
-/// The journal's name in its folder.
-pub const NAME: &str = "quiet.journal";
-/// The form of journal that this version writes.
+/// The version of the layout that this version writes.
 const VERSION: u32 = 1;
 /// A journal longer than this is none: some ten thousand values on the largest machines.
 const LONGEST: u64 = 64 << 20;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    /// The form of journal.
+pub struct JournalHeader {
+    /// The version of the layout.
     pub version: u32,
     /// The boot in which the values stand; after another boot they are gone by themselves.
     pub boot: String,
@@ -59,16 +58,18 @@ pub enum Step {
     /// All is written.
     Applied,
     /// This is about to be done, beside the values.
-    Undertaking(Undertaking),
+    #[serde(rename = "undertaking")]
+    Compound(CompoundChange),
     /// Nothing of it stands any more, and it is about to be removed.
-    Over,
+    #[serde(rename = "over")]
+    Finished,
 }
 
 /// A journal as it stands on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct JournalContents {
     /// The first line.
-    pub plan: Plan,
+    pub header: JournalHeader,
     /// What happened since.
     pub steps: Vec<Step>,
 }
@@ -111,17 +112,17 @@ pub struct Journal {
     file: File,
     /// What was written, whole lines only: a file that somebody damages is written anew from it.
     text: Vec<u8>,
-    /// Whether the steps came after this copy was made, so that it has the plan alone.
+    /// Whether the steps came after this copy was made, so that it has the header alone.
     without_steps: bool,
 }
 
 impl Journal {
-    /// Writes the plan, on disk when this returns. Nothing is left behind where that fails.
-    pub fn begin(folder: &Path, plan: &Plan) -> Result<Self, Error> {
-        let path = folder.join(NAME);
-        let text = line(plan).map_err(|error| Error::System(path.clone(), error))?;
+    /// Writes the header, on disk when this returns. Nothing is left behind where that fails.
+    pub fn begin(folder: &Path, header: &JournalHeader) -> Result<Self, Error> {
+        let path = folder.join(JOURNAL);
+        let text = line(header).map_err(|error| Error::System(path.clone(), error))?;
         if path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0) {
-            // Plans are renamed into place when they are whole: of an empty one nothing was ever set.
+            // Journals are renamed into place when they are whole: of an empty one nothing was ever set.
             let _ = std::fs::remove_file(&path);
         }
         if path.symlink_metadata().is_ok() {
@@ -132,7 +133,7 @@ impl Journal {
         match write_new(folder, &path, text.as_bytes()) {
             Ok(file) => Ok(Self { path, file, text: text.into_bytes(), without_steps: false }),
             Err(error) => {
-                // Nothing is changed yet: a plan that may not be on disk is no plan.
+                // Nothing is changed yet: a journal that may not be on disk is none.
                 let _ = std::fs::remove_file(&path);
                 Err(Error::System(path, error))
             }
@@ -140,7 +141,7 @@ impl Journal {
     }
 
     /// Another hand on the same file, for a process that does not hear of later steps.
-    pub fn spare(&self) -> Result<Self, Error> {
+    pub fn duplicate(&self) -> Result<Self, Error> {
         let file = self.file.try_clone().map_err(|error| Error::System(self.path.clone(), error))?;
         Ok(Self { path: self.path.clone(), file, text: self.text.clone(), without_steps: true })
     }
@@ -152,7 +153,7 @@ impl Journal {
 
     /// Writes it again where somebody removed it, its folder perhaps too, or cut it while its values stand: what is open is
     /// still whole then, or what was written is remembered.
-    pub fn back_in_place(&self) -> Result<(), Error> {
+    pub fn rewrite_if_missing(&self) -> Result<(), Error> {
         let system = |error: io::Error| Error::System(self.path.clone(), error);
         let own = self.file.metadata().map_err(system)?;
         let mut open = vec![0; own.len().min(LONGEST) as usize];
@@ -168,23 +169,23 @@ impl Journal {
             return Ok(());
         }
         let text = if whole { open } else { self.remembered().map_err(system)? };
-        let over = line(&Step::Over).map_err(system)?;
+        let over = line(&Step::Finished).map_err(system)?;
         if text.ends_with(over.as_bytes()) {
             return Ok(());
         }
         let folder = self.path.parent().unwrap_or(Path::new("/"));
-        crate::place::prepare(folder).map_err(|why| system(io::Error::other(why)))?;
+        state_directory::prepare(folder).map_err(|why| system(io::Error::other(why)))?;
         write_new(folder, &self.path, &text).map(drop).map_err(system)
     }
 
-    /// What was written. A copy that knows the plan alone takes every value that is not as it was for one that was being
+    /// What was written. A copy that knows the header alone takes every value that is not as it was for one that was being
     /// written.
     fn remembered(&self) -> io::Result<Vec<u8>> {
         let mut text = self.text.clone();
         if self.without_steps
-            && let Ok(kept) = parse(&text)
+            && let Ok(contents) = parse(&text)
         {
-            for at in 0..kept.plan.changes.len() {
+            for at in 0..contents.header.changes.len() {
                 text.extend(line(&Step::Writing(at))?.into_bytes());
             }
         }
@@ -193,9 +194,9 @@ impl Journal {
 
     /// Opens the journal that is there, to go on in it. A last line that a kill left without its end is cut off, so that the
     /// next one does not run into it.
-    pub fn resume(folder: &Path) -> Result<Option<(Self, Kept)>, Error> {
-        let Some((kept, text)) = read_whole(folder, me())? else { return Ok(None) };
-        let path = folder.join(NAME);
+    pub fn resume(folder: &Path) -> Result<Option<(Self, JournalContents)>, Error> {
+        let Some((contents, text)) = read_whole(folder, me())? else { return Ok(None) };
+        let path = folder.join(JOURNAL);
         let file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -203,7 +204,7 @@ impl Journal {
             .open(&path)
             .and_then(|file| file.set_len(text.len() as u64).map(|()| file))
             .map_err(|error| Error::System(path.clone(), error))?;
-        Ok(Some((Self { path, file, text, without_steps: false }, kept)))
+        Ok(Some((Self { path, file, text, without_steps: false }, contents)))
     }
 
     /// Appends a step. After a kill in the middle of it the line lacks its end; on a full disk none of it stays.
@@ -224,14 +225,14 @@ impl Journal {
     /// Removes it: everything is as it was.
     pub fn end(mut self) -> Result<(), Error> {
         // For a guardian that holds it open: not to be written again. On a full disk it is, and found to be done.
-        let _ = self.note(&Step::Over);
+        let _ = self.note(&Step::Finished);
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
     }
 }
 
 /// Writes a file beside and renames it, on disk when this returns; nothing of it is left beside where that fails.
 fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
-    let new = folder.join(format!("{NAME}.{}", std::process::id()));
+    let new = folder.join(format!("{JOURNAL}.{}", std::process::id()));
     let written = (|| {
         let mut file = OpenOptions::new()
             .read(true)
@@ -261,7 +262,7 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
 fn clear_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(NAME)?.strip_prefix('.'));
+        let number = name.to_str().and_then(|name| name.strip_prefix(JOURNAL)?.strip_prefix('.'));
         if number.is_some_and(|number| number.parse::<u32>().is_ok()) {
             let _ = std::fs::remove_file(entry.path());
         }
@@ -281,15 +282,15 @@ fn me() -> u32 {
 }
 
 /// The journal in a folder, if there is one that may be believed: this user's own.
-pub fn read(folder: &Path) -> Result<Option<Kept>, Error> {
-    Ok(read_whole(folder, me())?.map(|(kept, _)| kept))
+pub fn read(folder: &Path) -> Result<Option<JournalContents>, Error> {
+    Ok(read_whole(folder, me())?.map(|(contents, _)| contents))
 }
 
 /// The journal in one of root's folders, which others may read and nobody but root may write.
-pub fn read_of_root(folder: &Path) -> Result<Option<Kept>, Error> {
+pub fn read_of_root(folder: &Path) -> Result<Option<JournalContents>, Error> {
     match std::fs::symlink_metadata(folder) {
         Ok(there) if there.is_dir() && there.uid() == 0 && there.mode() & 0o022 == 0 => {
-            Ok(read_whole(folder, 0)?.map(|(kept, _)| kept))
+            Ok(read_whole(folder, 0)?.map(|(contents, _)| contents))
         }
         // Whatever lies there, it is not root's.
         _ => Ok(None),
@@ -297,8 +298,8 @@ pub fn read_of_root(folder: &Path) -> Result<Option<Kept>, Error> {
 }
 
 /// As [`read`], of this owner, with the text of its whole lines. An empty one is none: nothing was ever set by it.
-fn read_whole(folder: &Path, owner: u32) -> Result<Option<(Kept, Vec<u8>)>, Error> {
-    let path = folder.join(NAME);
+fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<u8>)>, Error> {
+    let path = folder.join(JOURNAL);
     let system = |error: io::Error| Error::System(path.clone(), error);
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
     let file = match opened {
@@ -331,20 +332,20 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(Kept, Vec<u8>)>, Erro
     if text.is_empty() {
         return Ok(None);
     }
-    let kept = parse(&text).map_err(|why| Error::Corrupt(path, why))?;
+    let contents = parse(&text).map_err(|why| Error::Corrupt(path, why))?;
     text.truncate(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
-    Ok(Some((kept, text)))
+    Ok(Some((contents, text)))
 }
 
-fn parse(text: &[u8]) -> Result<Kept, String> {
+fn parse(text: &[u8]) -> Result<JournalContents, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is no text".to_owned())?;
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().filter(|line| line.ends_with('\n')).ok_or("its first line is not whole")?;
-    let plan: Plan = serde_json::from_str(first).map_err(|error| format!("line 1: {error}"))?;
-    if plan.version != VERSION {
-        return Err(format!("it was written by another version of linespeed (form {})", plan.version));
+    let header: JournalHeader = serde_json::from_str(first).map_err(|error| format!("line 1: {error}"))?;
+    if header.version != VERSION {
+        return Err(format!("it was written by another version of linespeed (form {})", header.version));
     }
-    if let Some(bad) = plan.changes.iter().find(|change| !change.is_of_the_kernel()) {
+    if let Some(bad) = header.changes.iter().find(|change| !change.is_of_the_kernel()) {
         return Err(format!("it names {}, which is no file of the kernel", bad.path));
     }
     let mut steps = Vec::new();
@@ -355,40 +356,40 @@ fn parse(text: &[u8]) -> Result<Kept, String> {
         }
         let step: Step =
             serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 2))?;
-        if step.at().is_some_and(|at| at >= plan.changes.len()) {
+        if step.change_index().is_some_and(|at| at >= header.changes.len()) {
             return Err(format!("line {}: there is no such change", number + 2));
         }
         steps.push(step);
     }
-    Ok(Kept { plan, steps })
+    Ok(JournalContents { header, steps })
 }
 
 impl Step {
     /// The change that it is about.
-    pub fn at(&self) -> Option<usize> {
+    pub fn change_index(&self) -> Option<usize> {
         match self {
             Step::Writing(at)
             | Step::Stands(at, _)
             | Step::Refused(at, _)
             | Step::PuttingBack(at)
             | Step::Back(at) => Some(*at),
-            Step::Applied | Step::Undertaking(_) | Step::Over => None,
+            Step::Applied | Step::Compound(_) | Step::Finished => None,
         }
     }
 }
 
-impl Kept {
-    /// What was undertaken beside the values, the last first: the order in which it is undone.
-    pub fn undertakings(&self) -> impl Iterator<Item = &Undertaking> {
+impl JournalContents {
+    /// Compound changes beside the values, the last first: the order in which it is undone.
+    pub fn compound_changes(&self) -> impl Iterator<Item = &CompoundChange> {
         self.steps.iter().rev().filter_map(|step| match step {
-            Step::Undertaking(undertaking) => Some(undertaking),
+            Step::Compound(compound) => Some(compound),
             _ => None,
         })
     }
 }
 
-impl Plan {
-    /// A plan of this process.
+impl JournalHeader {
+    /// A header of this process.
     pub fn new(boot: String, command: String, date: String, stays: bool, changes: Vec<Change>) -> Self {
         Self { version: VERSION, boot, pid: std::process::id(), command, date, stays, changes }
     }

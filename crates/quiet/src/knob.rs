@@ -1,34 +1,55 @@
-//! What every knob is: looked at, judged, and turned into changes.
+//! What every knob is: inspected, judged, and turned into changes.
 
 use machine::Root;
 use record::CpuList;
 
 use crate::change::Change;
+use crate::compound_change::CompoundChange;
+use crate::compound_change::shield::Shield;
 use crate::files::{Files, Refusal};
-use crate::holds::process::{Own, own};
-use crate::undertaking::Undertaking;
-use crate::undertaking::shield::Shield;
+use crate::process_settings::process::{ProcessAttributes, read_attributes};
 
 /// One thing that makes measurements differ from run to run.
 pub trait Knob: Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
+    /// By what it moves figures, and so what bounds its worth.
+    fn class(&self) -> KnobClass {
+        KnobClass::Other
+    }
     /// What it is known to do to measurements, one sentence.
     fn effect(&self) -> &'static str;
     /// Its state, and what would be steadier.
-    fn look(&self, scene: &Scene) -> Look;
-    /// Whether it is turned only when it is named: it takes something from the machine that others may need.
+    fn inspect(&self, context: &KnobContext) -> Inspection;
+    /// Whether it is set only when it is named: it takes something from the machine that others may need.
     fn only_when_named(&self) -> bool {
         false
     }
-    /// Whether there is nothing to turn unless CPUs are named that are to be quiet.
+    /// Whether there is nothing to set unless CPUs are named that are to be quiet.
     fn needs_cpus(&self) -> bool {
         false
     }
 }
 
-/// What a knob may look at.
-pub struct Scene<'a> {
+/// By what a knob moves figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnobClass {
+    /// The core clock.
+    Clock,
+    /// Other tasks take time from a program, or are kept from it.
+    OtherTasks,
+    /// The kernel itself takes time: what other tasks take says nothing of it.
+    Kernel,
+    /// The hypervisor or the firmware takes time.
+    Hypervisor,
+    /// How long a sleeping CPU takes to wake.
+    WakeUp,
+    /// None of these.
+    Other,
+}
+
+/// What a knob may inspect.
+pub struct KnobContext<'a> {
     /// The machine's files.
     pub files: &'a dyn Files,
     /// CPUs that are online.
@@ -40,33 +61,33 @@ pub struct Scene<'a> {
     /// CPUs that the quota of this process's cgroup allows; `None` without a quota.
     pub quota: Option<f64>,
     /// What this process has for itself; `None` for a captured tree.
-    pub own: Option<Own>,
+    pub own: Option<ProcessAttributes>,
     /// The shield that could be made for the quiet CPUs, or why there is none; `None` where no CPU was named.
     pub shield: Option<Result<Shield, String>>,
     /// Whether the values are to stay when this process has ended, so that nothing can be held by it.
     pub stays: bool,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> KnobContext<'a> {
     /// What there is below a root; `files` are the files of the same root.
-    pub fn of(root: &Root, files: &'a dyn Files, quiet: CpuList) -> Self {
+    pub fn new(root: &Root, files: &'a dyn Files, quiet: CpuList) -> Self {
         let online = root.cpu_list("/sys/devices/system/cpu/online");
         let online = online.unwrap_or_else(|| root.numbered("/sys/devices/system/cpu", "cpu"));
         let live = root.is_live();
-        let mut scene = Self {
+        let mut context = Self {
             files,
             quota: if live { machine::limits::quota(root) } else { None },
-            own: live.then(own),
+            own: live.then(read_attributes),
             shield: None,
             stays: false,
             online,
             quiet,
             live,
         };
-        if live && !scene.quiet.is_empty() {
-            scene.shield = Some(Shield::plan(root, &scene.quiet, &scene.rest()));
+        if live && !context.quiet.is_empty() {
+            context.shield = Some(Shield::plan(root, &context.quiet, &context.rest()));
         }
-        scene
+        context
     }
 
     /// CPUs that carry what the quiet ones do not: all others that are online; empty where no CPU was named.
@@ -82,15 +103,15 @@ impl<'a> Scene<'a> {
 
 /// A knob as it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Look {
+pub struct Inspection {
     /// Its value now, in a person's words.
     pub now: String,
     /// The value that would be steadier; absent where it is steady, or where there is none.
     pub steadier: Option<String>,
     /// How it is.
     pub state: State,
-    /// How it can be turned.
-    pub way: Way,
+    /// How it can be set.
+    pub adjustment: Adjustment,
     /// What else should be known: where experts disagree, why.
     pub notes: Vec<String>,
 }
@@ -108,26 +129,26 @@ pub enum State {
     Unseen(String),
 }
 
-/// How a knob is turned.
+/// How a knob is set.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way {
+pub enum Adjustment {
     /// Nothing is to be done.
     None,
     /// Files are written and put back.
     Write(Vec<Change>),
     /// Something that lasts as long as a process that holds it.
-    Hold(Hold),
+    ProcessSetting(ProcessSetting),
     /// More than a value, undone afterwards.
-    Undertake(Undertaking),
+    Compound(CompoundChange),
     /// Only at boot, with the exact parameters.
-    Boot(String),
+    BootParameters(String),
     /// Only by hand, with the command or the thing to do.
-    ByHand(String),
+    Manual(String),
 }
 
-/// What a process holds, for itself or for the machine.
+/// A setting that lasts as long as a process: for itself or for the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum ProcessSetting {
     /// `/dev/cpu_dma_latency` open with this many microseconds in it.
     DmaLatency(u32),
     /// The command on these CPUs.
@@ -142,22 +163,34 @@ pub enum Hold {
     FixedAddresses,
 }
 
-impl Hold {
+impl ProcessSetting {
     /// Whether it concerns a command alone, and nothing else on the machine.
     pub fn is_the_commands(&self) -> bool {
-        !matches!(self, Hold::DmaLatency(_))
+        !matches!(self, ProcessSetting::DmaLatency(_))
     }
 }
 
-impl Look {
+impl Inspection {
     /// It is as steady as it gets.
     pub fn steady(now: impl Into<String>) -> Self {
-        Self { now: now.into(), steadier: None, state: State::Steady, way: Way::None, notes: Vec::new() }
+        Self {
+            now: now.into(),
+            steadier: None,
+            state: State::Steady,
+            adjustment: Adjustment::None,
+            notes: Vec::new(),
+        }
     }
 
     /// It adds noise; this would be steadier, and this is the way there.
-    pub fn noisy(now: impl Into<String>, steadier: impl Into<String>, way: Way) -> Self {
-        Self { now: now.into(), steadier: Some(steadier.into()), state: State::Noisy, way, notes: Vec::new() }
+    pub fn noisy(now: impl Into<String>, steadier: impl Into<String>, adjustment: Adjustment) -> Self {
+        Self {
+            now: now.into(),
+            steadier: Some(steadier.into()),
+            state: State::Noisy,
+            adjustment,
+            notes: Vec::new(),
+        }
     }
 
     /// This machine does not have it.

@@ -1,21 +1,22 @@
 //! The knobs that make a machine steady for measuring: read, set, put back.
 //!
-//! Nothing here measures. [`form`] knows how files spell their values, [`files`] reads and writes them below any root,
-//! [`change`] is one value from old to new, [`journal`] keeps what was old on disk, [`apply`] writes and puts back.
-//! [`holds`] are what lives with a process, [`undertaking`]s what is more than a value. [`audit`] looks at all [`knobs`],
-//! and a [`session`] is the way from the lock to the values and back.
+//! Nothing here measures. [`value_syntax`] knows how files spell their values, [`files`] reads and writes them below any
+//! root, [`change`] is one value from old to new, [`journal`] keeps what was old on disk, [`apply`] writes and puts back.
+//! [`process_settings`] live with a process, a [`compound_change`] is more than a value. [`audit`] inspects all [`knobs`], a
+//! [`tuning_plan`] is what of them is to be changed, and a [`session`] is the way from the lock to the values and back.
 
 pub mod apply;
 pub mod audit;
 pub mod change;
+pub mod compound_change;
 pub mod files;
-pub mod form;
 pub mod guardian;
-pub mod holds;
 pub mod journal;
 pub mod knob;
 pub mod knobs;
-pub mod place;
+pub mod lock;
+pub mod process_settings;
 pub mod session;
-pub mod turn;
-pub mod undertaking;
+pub mod state_directory;
+pub mod tuning_plan;
+pub mod value_syntax;

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::apply::{self, Came, Fared};
+use crate::apply::{self, RestoreOutcome, WriteOutcome};
 use crate::change::Change;
+use crate::compound_change::CompoundChange;
 use crate::files::Files;
-use crate::form::Form;
 use crate::guardian::{self, Guardian};
-use crate::journal::{self, Journal, Kept, Plan};
+use crate::journal::{self, Journal, JournalContents, JournalHeader};
 use crate::knobs::NO_TURBO;
-use crate::place::{self, Lock, Refused};
-use crate::undertaking::Undertaking;
+use crate::lock::{Lock, LockRefusal};
+use crate::state_directory;
+use crate::value_syntax::ValueSyntax;
 
 /// Who asks, and for what.
 #[derive(Clone, Debug)]
@@ -30,15 +31,15 @@ pub struct Request {
 
 /// What an earlier start left behind.
 #[derive(Debug)]
-pub enum Left {
+pub enum Leftover {
     /// Nothing.
     Nothing,
     /// Values of another boot, gone by themselves.
-    OtherBoot(Kept),
+    OtherBoot(JournalContents),
     /// Values that stand, because somebody asked for that.
-    Standing(Kept),
+    Standing(JournalContents),
     /// Values whose process died without putting them back.
-    Orphaned(Kept),
+    Orphaned(JournalContents),
 }
 
 /// Values that are changed, until they are put back.
@@ -52,26 +53,35 @@ pub struct Session {
 
 /// Looks at what stands in the journal; takes no lock and changes nothing. In somebody else's folder nothing of this user's
 /// stands.
-pub fn left(folder: &Path, boot: &str) -> Result<Left, String> {
-    if place::is_foreign(folder) {
-        return Ok(Left::Nothing);
+pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, String> {
+    if state_directory::is_foreign(folder) {
+        return Ok(Leftover::Nothing);
     }
-    let kept = journal::read(folder).map_err(|error| error.to_string())?;
-    Ok(kept.map_or(Left::Nothing, |kept| judged(kept, boot)))
+    let contents = journal::read(folder).map_err(|error| error.to_string())?;
+    Ok(contents.map_or(Leftover::Nothing, |contents| classify(contents, boot)))
 }
 
 /// What root's journal tells another user, or why it tells nothing; `None` for root, and where root has set nothing.
-pub fn left_by_root(boot: &str) -> Option<Result<Left, String>> {
-    Some(place::of_root()?.map(|kept| judged(kept, boot)))
+pub fn find_root_leftover(boot: &str) -> Option<Result<Leftover, String>> {
+    Some(read_root_journal()?.map(|contents| classify(contents, boot)))
 }
 
-fn judged(kept: Kept, boot: &str) -> Left {
-    if kept.plan.boot != boot {
-        Left::OtherBoot(kept)
-    } else if kept.plan.stays && kept.steps.contains(&journal::Step::Applied) {
-        Left::Standing(kept)
+/// Root's journal, read by another user: what root has set, or why that cannot be told.
+fn read_root_journal() -> Option<Result<JournalContents, String>> {
+    if state_directory::is_root() {
+        return None;
+    }
+    let read = |folder: &Path| journal::read_of_root(folder).map_err(|error| error.to_string()).transpose();
+    [state_directory::SYSTEM, state_directory::RUNTIME].map(Path::new).into_iter().find_map(read)
+}
+
+fn classify(contents: JournalContents, boot: &str) -> Leftover {
+    if contents.header.boot != boot {
+        Leftover::OtherBoot(contents)
+    } else if contents.header.stays && contents.steps.contains(&journal::Step::Applied) {
+        Leftover::Standing(contents)
     } else {
-        Left::Orphaned(kept)
+        Leftover::Orphaned(contents)
     }
 }
 
@@ -85,32 +95,36 @@ fn for_everybody(command: &str) -> String {
 }
 
 /// The changes, and with them what they would move.
-fn watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
-    if changes.iter().any(Change::drags) && !changes.iter().any(|change| change.path == NO_TURBO) {
-        changes.extend(Change::watch(files, "boost", NO_TURBO, Form::Word));
+fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
+    if changes.iter().any(Change::moves_others) && !changes.iter().any(|change| change.path == NO_TURBO) {
+        changes.extend(Change::watch(files, "boost", NO_TURBO, ValueSyntax::Word));
     }
     changes
 }
 
 /// Puts back what a journal tells, and removes it when nothing of ours stands any more. What became of each value.
-pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, Came)>, String> {
+pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreOutcome)>, String> {
     let resumed = Journal::resume(folder).map_err(|error| error.to_string())?;
-    let Some((mut journal, kept)) = resumed else { return Ok(Vec::new()) };
+    let Some((mut journal, contents)) = resumed else { return Ok(Vec::new()) };
     // CPUs are given back before those of them that are offline come online again.
-    let undone: Vec<(Change, Came)> = kept
-        .undertakings()
-        .map(|undertaking| {
-            (undertaking.as_change(), undertaking.undo().map_or_else(Came::Refused, |()| Came::Back))
+    let undone: Vec<(Change, RestoreOutcome)> = contents
+        .compound_changes()
+        .map(|compound| {
+            (
+                compound.as_change(),
+                compound.undo().map_or_else(RestoreOutcome::Refused, |()| RestoreOutcome::Back),
+            )
         })
         .collect();
-    let came = apply::restore(files, &mut journal, &kept).map_err(|error| error.to_string())?;
-    let came = came.into_iter().chain(undone.iter().map(|(_, came)| came.clone())).collect::<Vec<_>>();
+    let restored = apply::restore(files, &mut journal, &contents).map_err(|error| error.to_string())?;
+    let restored =
+        restored.into_iter().chain(undone.iter().map(|(_, restored)| restored.clone())).collect::<Vec<_>>();
     // What could not be written stays in the journal, for the next try.
-    if !came.iter().any(|came| matches!(came, Came::Refused(_))) {
+    if !restored.iter().any(|restored| matches!(restored, RestoreOutcome::Refused(_))) {
         journal.end().map_err(|error| error.to_string())?;
     }
-    let changes = kept.plan.changes.into_iter().chain(undone.into_iter().map(|(change, _)| change));
-    Ok(changes.zip(came).collect())
+    let changes = contents.header.changes.into_iter().chain(undone.into_iter().map(|(change, _)| change));
+    Ok(changes.zip(restored).collect())
 }
 
 /// Forgets values of another boot.
@@ -126,10 +140,10 @@ pub fn held_by(holder: &str) -> String {
 
 /// Takes the lock.
 pub fn lock(request: &Request) -> Result<Lock, String> {
-    place::prepare(&request.folder)?;
+    state_directory::prepare(&request.folder)?;
     Lock::take(&request.folder, &request.command).map_err(|refused| match refused {
-        Refused::Held(holder) => held_by(&holder),
-        Refused::System(why) => why,
+        LockRefusal::Held(holder) => held_by(&holder),
+        LockRefusal::System(why) => why,
     })
 }
 
@@ -142,26 +156,26 @@ impl Session {
         lock: Lock,
         request: &Request,
         changes: Vec<Change>,
-        hold: impl FnOnce(),
-    ) -> Result<(Self, Vec<Fared>), String> {
-        let plan = Plan::new(
+        setting: impl FnOnce(),
+    ) -> Result<(Self, Vec<WriteOutcome>), String> {
+        let plan = JournalHeader::new(
             request.boot.clone(),
             for_everybody(&request.command),
             request.date.clone(),
             request.stays,
-            watched(files, changes),
+            add_watched(files, changes),
         );
         let mut journal = Journal::begin(&request.folder, &plan).map_err(|error| error.to_string())?;
         let folder = request.folder.clone();
-        let spare = journal.spare().map_err(|error| error.to_string())?;
-        let keep = [lock.descriptor(), spare.descriptor()];
+        let duplicate = journal.duplicate().map_err(|error| error.to_string())?;
+        let keep = [lock.descriptor(), duplicate.descriptor()];
         let on_death = move || {
-            let _ = spare.back_in_place();
+            let _ = duplicate.rewrite_if_missing();
             let _ = restore(files, &folder);
         };
-        let guardian = guardian::post(&keep, on_death, hold);
-        let fared = match apply::apply(files, &mut journal, &plan.changes) {
-            Ok(fared) => fared,
+        let guardian = guardian::post(&keep, on_death, setting);
+        let written = match apply::apply(files, &mut journal, &plan.changes) {
+            Ok(written) => written,
             Err(error) => {
                 // The journal cannot be written any more: everything back at once.
                 let _ = restore(files, &request.folder);
@@ -171,19 +185,17 @@ impl Session {
                 return Err(error.to_string());
             }
         };
-        Ok((Self { journal, guardian, folder: request.folder.clone(), _lock: lock }, fared))
+        Ok((Self { journal, guardian, folder: request.folder.clone(), _lock: lock }, written))
     }
 
     /// Does something that is more than a value; it is undone with them. What should be known of it; after an error nothing of
     /// it stands.
-    pub fn undertake(&mut self, undertaking: &Undertaking) -> Result<Vec<String>, String> {
-        let undertaking = undertaking.prepared();
-        self.journal
-            .note(&journal::Step::Undertaking(undertaking.clone()))
-            .map_err(|error| error.to_string())?;
-        undertaking.begin().inspect_err(|_| {
+    pub fn apply_compound(&mut self, compound: &CompoundChange) -> Result<Vec<String>, String> {
+        let compound = compound.prepared();
+        self.journal.note(&journal::Step::Compound(compound.clone())).map_err(|error| error.to_string())?;
+        compound.begin().inspect_err(|_| {
             // What cannot be undone now stands in the journal.
-            let _ = undertaking.undo();
+            let _ = compound.undo();
         })
     }
 
@@ -193,16 +205,16 @@ impl Session {
     }
 
     /// Puts everything back. What became of each value.
-    pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, Came)>, String> {
-        let came = self
+    pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, RestoreOutcome)>, String> {
+        let restored = self
             .journal
-            .back_in_place()
+            .rewrite_if_missing()
             .map_err(|error| error.to_string())
             .and_then(|()| restore(files, &self.folder));
         if let Some(guardian) = self.guardian {
             guardian.dismiss();
         }
-        came
+        restored
     }
 
     /// Leaves the values as they are; what only a process can hold the guardian holds on.

@@ -4,14 +4,14 @@ mod support;
 use machine::Root;
 use quiet::audit::{audit, is_quiet, refused};
 use quiet::files::{Files, Refusal, Tree};
-use quiet::holds::process::Own;
-use quiet::knob::{Scene, State, Way};
+use quiet::knob::{Adjustment, KnobContext, State};
 use quiet::knobs::KNOBS;
+use quiet::process_settings::process::ProcessAttributes;
 use record::CpuList;
 use support::{MACHINES, made_up, put, row, rows, temporary, unpack};
 
 /// The machine's knobs, without and with CPUs that are to be quiet.
-fn each(check: impl Fn(&str, &str, &[quiet::audit::Row])) {
+fn each(check: impl Fn(&str, &str, &[quiet::audit::AuditRow])) {
     for name in MACHINES {
         let folder = unpack(name);
         let root = Root::captured(folder.path()).unwrap();
@@ -26,11 +26,19 @@ fn every_knob_says_something_of_every_captured_machine() {
     each(|name, quiet, rows| {
         assert_eq!(rows.len(), KNOBS.len(), "{name}");
         for row in rows {
-            let (knob, look) = (row.knob.name(), &row.look);
-            assert!(!look.now.is_empty(), "{name}: {knob}");
-            assert_eq!(look.state == State::Noisy, look.steadier.is_some(), "{name}, {quiet}: {knob}");
-            assert_eq!(look.state == State::Noisy, look.way != Way::None, "{name}, {quiet}: {knob}");
-            if let Way::Write(changes) = &look.way {
+            let (knob, inspection) = (row.knob.name(), &row.inspection);
+            assert!(!inspection.now.is_empty(), "{name}: {knob}");
+            assert_eq!(
+                inspection.state == State::Noisy,
+                inspection.steadier.is_some(),
+                "{name}, {quiet}: {knob}"
+            );
+            assert_eq!(
+                inspection.state == State::Noisy,
+                inspection.adjustment != Adjustment::None,
+                "{name}, {quiet}: {knob}"
+            );
+            if let Adjustment::Write(changes) = &inspection.adjustment {
                 assert!(!changes.is_empty(), "{name}, {quiet}: {knob} has nothing to write");
                 assert_eq!(row.needs.as_deref(), Some("this machine: it was captured"), "{name}: {knob}");
                 assert!(changes.iter().all(|change| change.is_of_the_kernel()), "{name}: {changes:?}");
@@ -43,7 +51,7 @@ fn every_knob_says_something_of_every_captured_machine() {
 fn what_was_not_captured_is_not_said_to_be_missing_on_the_machine() {
     each(|name, _, rows| {
         for row in rows {
-            if let State::Absent(why) = &row.look.state {
+            if let State::Absent(why) = &row.inspection.state {
                 assert!(why.contains("tree"), "{name}: {}: {why}", row.knob.name());
             }
         }
@@ -55,16 +63,18 @@ fn the_hybrid_has_a_clock_for_each_kind_of_core() {
     let folder = unpack("20em64t-hybrid-1p6c2t+2ca4co1t");
     let root = Root::captured(folder.path()).unwrap();
     let rows = rows(&root, "");
-    let look = |name: &str| &row(&rows, name).look;
+    let inspection = |name: &str| &row(&rows, name).inspection;
     assert_eq!(
-        (look("governor").now.as_str(), look("epp").now.as_str()),
+        (inspection("governor").now.as_str(), inspection("epp").now.as_str()),
         ("powersave", "balance_performance")
     );
     // The nominal clocks of its two kinds of cores.
-    assert_eq!(look("clock-range").steadier.as_deref(), Some("1400 or 1900 MHz"));
-    assert_eq!(look("boost").now, "on");
-    assert_eq!(look("smt").now, "on: 12 of 20 CPUs share a core");
-    let Way::Write(changes) = &look("governor").way else { panic!("no way to set governors") };
+    assert_eq!(inspection("clock-range").steadier.as_deref(), Some("1400 or 1900 MHz"));
+    assert_eq!(inspection("boost").now, "on");
+    assert_eq!(inspection("smt").now, "on: 12 of 20 CPUs share a core");
+    let Adjustment::Write(changes) = &inspection("governor").adjustment else {
+        panic!("no way to set governors")
+    };
     assert_eq!(changes.len(), 20);
 }
 
@@ -74,9 +84,13 @@ fn a_sibling_that_the_kernel_keeps_online_is_named() {
     let root = Root::captured(folder.path()).unwrap();
     // CPU 0 is the sibling of CPU 1, and cannot be taken offline.
     let rows = rows(&root, "1");
-    let look = &row(&rows, "smt").look;
-    assert_eq!(look.notes, ["the kernel keeps CPU 0 online"]);
-    assert!(matches!(&look.way, Way::ByHand(how) if how.contains("another core")), "{:?}", look.way);
+    let inspection = &row(&rows, "smt").inspection;
+    assert_eq!(inspection.notes, ["the kernel keeps CPU 0 online"]);
+    assert!(
+        matches!(&inspection.adjustment, Adjustment::Manual(how) if how.contains("another core")),
+        "{:?}",
+        inspection.adjustment
+    );
 }
 
 #[test]
@@ -84,8 +98,12 @@ fn old_kernels_tell_siblings_and_throttling_their_own_way() {
     let folder = unpack("16em64t-4s2c2t-offlines");
     let root = Root::captured(folder.path()).unwrap();
     let rows = rows(&root, "");
-    assert!(row(&rows, "smt").look.now.contains("CPUs share a core"), "{:?}", row(&rows, "smt").look);
-    assert_eq!(row(&rows, "throttling").look.now, "not since boot");
+    assert!(
+        row(&rows, "smt").inspection.now.contains("CPUs share a core"),
+        "{:?}",
+        row(&rows, "smt").inspection
+    );
+    assert_eq!(row(&rows, "throttling").inspection.now, "not since boot");
 }
 
 #[test]
@@ -96,21 +114,21 @@ fn a_machine_with_every_knob_is_noisy_and_is_quiet_when_all_are_set() {
     let before = rows(&root, "1");
     assert!(!is_quiet(&before));
     let files = Tree::new(&root);
-    let mut turned = 0;
+    let mut tuned = 0;
     for row in &before {
-        if let Way::Write(changes) = &row.look.way {
+        if let Adjustment::Write(changes) = &row.inspection.adjustment {
             for change in changes {
                 files.write(&change.path, &change.new).unwrap();
             }
-            turned += 1;
+            tuned += 1;
         }
     }
-    assert_eq!(turned, 16);
+    assert_eq!(tuned, 16);
     // The tree does not follow as a kernel would: a CPU that went offline is still listed.
     put(folder.path(), "sys/devices/system/cpu/online", "0-2");
     for row in rows(&root, "1") {
-        let writes = matches!(row.look.way, Way::Write(_));
-        assert!(!writes, "{} stays noisy: {:?}", row.knob.name(), row.look);
+        let writes = matches!(row.inspection.adjustment, Adjustment::Write(_));
+        assert!(!writes, "{} stays noisy: {:?}", row.knob.name(), row.inspection);
     }
 }
 
@@ -145,7 +163,7 @@ fn in_a_container_each_knob_is_seen_and_says_who_could_turn_it() {
     made_up(folder.path(), 4);
     let root = Root::captured(folder.path()).unwrap();
     let files = ReadOnly(Tree::new(&root));
-    let scene = Scene {
+    let context = KnobContext {
         files: &files,
         online: online("0-3"),
         quiet: online("1"),
@@ -155,11 +173,11 @@ fn in_a_container_each_knob_is_seen_and_says_who_could_turn_it() {
         shield: None,
         stays: false,
     };
-    let rows = audit(&scene, &[]);
-    let quota = &row(&rows, "quota").look;
+    let rows = audit(&context, &[]);
+    let quota = &row(&rows, "quota").inspection;
     assert_eq!((quota.now.as_str(), &quota.state), ("1.5 CPUs", &State::Noisy));
     let mut locked = 0;
-    for row in rows.iter().filter(|row| matches!(row.look.way, Way::Write(_))) {
+    for row in rows.iter().filter(|row| matches!(row.inspection.adjustment, Adjustment::Write(_))) {
         locked += 1;
         let needs = row.needs.as_deref().unwrap_or_default();
         assert!(needs.starts_with("root"), "{}: {needs}", row.knob.name());
@@ -191,7 +209,7 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
     }
     let root = Root::captured(folder.path()).unwrap();
     let files = Tree::new(&root);
-    let scene = Scene {
+    let context = KnobContext {
         files: &files,
         online: online("0-1"),
         quiet: CpuList::new(),
@@ -201,17 +219,17 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
         shield: None,
         stays: false,
     };
-    let rows = audit(&scene, &[]);
+    let rows = audit(&context, &[]);
     for name in ["governor", "epp", "clock-range", "boost", "idle-states"] {
-        let State::Absent(why) = &row(&rows, name).look.state else { panic!("{name} is there") };
+        let State::Absent(why) = &row(&rows, name).inspection.state else { panic!("{name} is there") };
         let who = ["host", "processor", "firmware"].iter().any(|who| why.contains(who));
         assert!(who, "{name}: {why}");
     }
     let absent =
         ["interrupts", "workqueues", "smt", "nmi-watchdog", "ksm", "throttling", "power", "isolation"];
     for name in absent {
-        let look = &row(&rows, name).look;
-        assert!(matches!(look.state, State::Absent(_)), "{name}: {look:?}");
+        let inspection = &row(&rows, name).inspection;
+        assert!(matches!(inspection.state, State::Absent(_)), "{name}: {inspection:?}");
     }
     for (name, now) in [
         ("steal", "4.67 % of all time since boot"),
@@ -222,13 +240,13 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
         ("quota", "none"),
         ("irqbalance", "does not run"),
     ] {
-        assert_eq!(row(&rows, name).look.now, now);
+        assert_eq!(row(&rows, name).inspection.now, now);
     }
 }
 
-/// A scene of the running machine, made up.
-fn live<'a>(files: &'a Tree, own: Option<Own>) -> Scene<'a> {
-    Scene { live: true, own, ..support::scene(files, &online("0-1"), "") }
+/// A context of the running machine, made up.
+fn live<'a>(files: &'a Tree, own: Option<ProcessAttributes>) -> KnobContext<'a> {
+    KnobContext { live: true, own, ..support::context(files, &online("0-1"), "") }
 }
 
 #[test]
@@ -240,9 +258,16 @@ fn nice_says_against_whom_it_counts() {
         files.iter().for_each(|(path, text)| put(folder.path(), path, text));
         let root = Root::captured(folder.path()).unwrap();
         let files = Tree::new(&root);
-        let rows = audit(&live(&files, Some(Own { lowest_nice: -20, ..Own::default() })), &["nice"]);
-        assert!(matches!(rows[0].look.way, Way::Hold(_)), "{:?}", rows[0].look);
-        rows[0].look.notes.join(" ")
+        let rows = audit(
+            &live(&files, Some(ProcessAttributes { lowest_nice: -20, ..ProcessAttributes::default() })),
+            &["nice"],
+        );
+        assert!(
+            matches!(rows[0].inspection.adjustment, Adjustment::ProcessSetting(_)),
+            "{:?}",
+            rows[0].inspection
+        );
+        rows[0].inspection.notes.join(" ")
     };
     let (first, second) = ("proc/self/cgroup", "sys/fs/cgroup/cpu.weight");
     assert_eq!(note(&[]), "");
@@ -274,7 +299,7 @@ fn siblings_that_no_switch_here_has_turned_off_are_not_there() {
         }
         let root = Root::captured(folder.path()).unwrap();
         let files = Tree::new(&root);
-        audit(&live(&files, None), &["smt"]).remove(0).look.state
+        audit(&live(&files, None), &["smt"]).remove(0).inspection.state
     };
     for control in ["on", "off", "forceoff"] {
         assert_eq!(smt(control, ""), State::Steady);
@@ -290,7 +315,7 @@ fn siblings_that_no_switch_here_has_turned_off_are_not_there() {
 fn this_machine_is_audited_whoever_asks() {
     let root = Root::live();
     let files = Tree::new(&root);
-    let scene = Scene {
+    let context = KnobContext {
         files: &files,
         online: support::online(&root),
         quiet: CpuList::new(),
@@ -300,8 +325,8 @@ fn this_machine_is_audited_whoever_asks() {
         shield: None,
         stays: false,
     };
-    for row in audit(&scene, &[]) {
-        assert!(!row.look.now.is_empty(), "{}", row.knob.name());
+    for row in audit(&context, &[]) {
+        assert!(!row.inspection.now.is_empty(), "{}", row.knob.name());
     }
 }
 
@@ -329,15 +354,15 @@ fn a_guests_halt_is_held_off_when_that_is_named_and_no_deep_state_is_told_of() {
     }
     let root = Root::captured(folder.path()).unwrap();
     let rows = rows(&root, "0-1");
-    assert_eq!(row(&rows, "idle-states").look.state, State::Steady);
+    assert_eq!(row(&rows, "idle-states").inspection.state, State::Steady);
     let halt = row(&rows, "guest-halt");
     assert!(halt.knob.only_when_named(), "who did not ask for it pays for a CPU that polls");
     // CPU 1 polls already.
-    let Way::Write(changes) = &halt.look.way else { panic!("{:?}", halt.look) };
+    let Adjustment::Write(changes) = &halt.inspection.adjustment else { panic!("{:?}", halt.inspection) };
     let told: Vec<(&str, &str)> =
         changes.iter().map(|change| (change.old.as_str(), change.new.as_str())).collect();
     assert_eq!(told, [("0", "n/a")]);
     put(folder.path(), "sys/devices/system/cpu/cpuidle/current_driver", "intel_idle");
     let rows = support::rows(&root, "0-1");
-    assert!(matches!(row(&rows, "guest-halt").look.state, State::Absent(_)));
+    assert!(matches!(row(&rows, "guest-halt").inspection.state, State::Absent(_)));
 }

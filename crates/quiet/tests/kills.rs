@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use kernel::Kernel;
-use quiet::knob::Scene;
+use quiet::knob::KnobContext;
 use trials::{Bench, Dice, Tally};
 
 /// Kills of an ordinary run of the tests: some seconds.
@@ -28,17 +28,17 @@ fn after_every_kill_every_file_is_as_it_was() {
     let state = support::temporary();
     let root = machine::Root::captured(&tree).unwrap();
     let files = Kernel::new(&root);
-    let scene = Scene::of(&root, &files, "1".parse().unwrap());
-    let changes = trials::all_changes(&scene);
+    let context = KnobContext::new(&root, &files, "1".parse().unwrap());
+    let changes = trials::all_changes(&context);
     assert!(changes.len() > 20, "{}", changes.len());
-    let look = || kernel::contents(&[&tree]);
+    let read_files = || kernel::contents(&[&tree]);
     let bench = Bench {
         files: &files,
         changes,
         folder: state.path().to_owned(),
-        look: &look,
-        before: look(),
-        told: &|_| {},
+        read_files: &read_files,
+        before: read_files(),
+        on_tally: &|_| {},
         program: None,
         moving: BTreeSet::new(),
     };

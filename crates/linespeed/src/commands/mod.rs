@@ -28,7 +28,7 @@ use crate::output;
 /// not be put back.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let code = done(options)?;
-    Ok(if code == 0 && quiet::turned::is_something_not_back() { quiet::NOT_QUIET } else { code })
+    Ok(if code == 0 && quiet::tuned_session::is_something_not_back() { quiet::NOT_QUIET } else { code })
 }
 
 fn done(options: &Options) -> Result<u8, Failure> {

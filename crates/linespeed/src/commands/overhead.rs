@@ -15,7 +15,7 @@ use measure::{Progress, Stop};
 use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot};
 use report::terminal;
 
-use super::quiet::turned;
+use super::quiet::tuned_session;
 use super::{new_record, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Options, Overhead, Vm};
@@ -42,7 +42,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     named::check(overhead)?;
     let found = machine::inspect(&root);
     let cpu = chosen(overhead, &found.machine, &cpus)?;
-    let turned = turned::for_measuring(options)?;
+    let tuned = tuned_session::for_measuring(options)?;
     let mut record = new_record();
     let destination = super::run::destination(options, &found.machine, &record)?;
     let (quick, normal, full) = SECONDS;
@@ -84,9 +84,9 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     });
     progress.end();
     progress.finish();
-    record.conditions.knobs = turned::knobs(turned.as_ref());
+    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
     record.conditions.after = Some(with_threads(machine::snapshot_since(&root, &found.snapshot), &spent));
-    drop(turned);
+    drop(tuned);
     let mut taken = taken.map_err(Failure::Cannot)?;
     taken.missing.extend(missing);
     record.conditions.before = found.snapshot;

@@ -8,7 +8,7 @@ use measure::{Depth, MEASUREMENTS, Measure, list};
 use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot, State};
 use report::terminal;
 
-use super::quiet::turned;
+use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::{FOUND, Failure};
 use crate::options::{Measuring, Options, Run, WakeupForms};
@@ -77,7 +77,7 @@ fn measure_and_report(
 ) -> Result<u8, Failure> {
     let stop = signals::install();
     let began = Instant::now();
-    let turned = turned::for_measuring(options)?;
+    let tuned = tuned_session::for_measuring(options)?;
     let root = Root::live();
     let found = machine::inspect(&root);
     let cpus = chosen_cpus(options, &found.machine)?;
@@ -91,7 +91,7 @@ fn measure_and_report(
     let mut progress = Shown::new(&options.out, seconds);
     let results = list::run(&chosen, &found.machine, &found.snapshot, depth, &cpus, stop, &mut progress);
     progress.finish();
-    record.conditions.knobs = turned::knobs(turned.as_ref());
+    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
     if chosen.len() < MEASUREMENTS.len()
         && let Some(why) = all_impossible(&chosen, &results)
     {
@@ -100,7 +100,7 @@ fn measure_and_report(
 
     let after = machine::snapshot_since(&root, &found.snapshot);
     record.conditions.after = Some(Snapshot { own_ready_seconds: measure::ready::seconds(), ..after });
-    drop(turned);
+    drop(tuned);
     record.conditions.before = found.snapshot;
     record.machine = found.machine;
     record.measurements = results.measurements;

@@ -14,7 +14,7 @@ use measure::{Depth, Stop};
 use record::{Coverage, Ended, Machine, Record};
 use report::terminal;
 
-use super::quiet::turned;
+use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Options, Scale};
@@ -42,7 +42,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let began = Instant::now();
     let (recipe, instead) = chosen(scale, own.as_deref())?;
     let stop = signals::install();
-    let turned = turned::for_measuring(options)?;
+    let tuned = tuned_session::for_measuring(options)?;
     let root = Root::live();
     let found = machine::inspect(&root);
     let cpus = super::run::chosen_cpus(options, &found.machine)?;
@@ -69,8 +69,8 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     watching.finish();
 
     record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
-    record.conditions.knobs = turned::knobs(turned.as_ref());
-    drop(turned);
+    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
+    drop(tuned);
     record.conditions.before = found.snapshot;
     record.machine = found.machine;
     record.measurements = results.measurements;

@@ -16,7 +16,7 @@ use measure::pin;
 use record::{Coverage, Ended, Record};
 use report::{perf_format, terminal};
 
-use super::quiet::turned;
+use super::quiet::tuned_session;
 use super::{new_record, output_file, to_standard_output};
 use crate::ceilings::{self, Known};
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     // The whole machine goes into a record that is kept, and only there: looking at it takes longer than many commands.
     let whole = options.out.json || options.out.output.is_some();
     let root = Root::live();
-    let turned = turned::for_measuring(options)?;
+    let tuned = tuned_session::for_measuring(options)?;
     let found = (whole && !stat.perf()).then(|| machine::inspect(&root));
     // After the guardian, which has to outlive what this one ends.
     let guard = Guard::prepared(None);
@@ -56,7 +56,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     // It ends beside our own work on what was seen.
     guard.dismiss();
     let mut record = new_record();
-    record.conditions.knobs = turned::knobs(turned.as_ref());
+    record.conditions.knobs = tuned_session::knobs(tuned.as_ref());
     let usable = cpus.map(record::CpuList::len).or(allowed.map(|list| list.len())).unwrap_or(1);
     fill(&mut record, &runs, &job, stat.repeat, usable);
     record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
@@ -68,7 +68,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         record.coverage.extend(found.coverage);
         record.diagnosis = diagnose::diagnose(&record);
     }
-    drop(turned);
+    drop(tuned);
     let delivered =
         if runs.done.is_empty() { Ok(()) } else { deliver(options, stat, &record, destination.as_deref()) };
     if let Some(refused) = &runs.refused {

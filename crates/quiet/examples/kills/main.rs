@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use machine::Root;
 use quiet::change::Change;
 use quiet::files::{Files, Tree};
-use quiet::knob::Scene;
+use quiet::knob::KnobContext;
 use quiet::session::{self, Request, Session};
 use record::CpuList;
 
@@ -79,7 +79,7 @@ fn changes(root: &Root, files: &dyn Files, cpu: Option<&str>) -> Result<Vec<Chan
         Some(text) => text.parse().map_err(|_| format!("{text} is no list of CPUs"))?,
         None => CpuList::new(),
     };
-    Ok(trials::all_changes(&Scene::of(root, files, quiet)))
+    Ok(trials::all_changes(&KnobContext::new(root, files, quiet)))
 }
 
 fn live(
@@ -92,19 +92,19 @@ fn live(
 ) -> Result<(), String> {
     let root = Root::live();
     let files = Tree::new(&root);
-    let look = || kernel::contents(&FOLDERS.map(Path::new));
-    let state = Path::new(if program.is_some() { quiet::place::SYSTEM } else { "/tmp/kills" });
+    let read_files = || kernel::contents(&FOLDERS.map(Path::new));
+    let state = Path::new(if program.is_some() { quiet::state_directory::SYSTEM } else { "/tmp/kills" });
     if program.is_none() {
         let _ = std::fs::remove_dir_all(state);
         std::fs::create_dir_all(state).map_err(|error| format!("{}: {error}", state.display()))?;
     }
-    let moving = moving(&look);
+    let moving = moving(&read_files);
     let mut all = changes(&root, &files, cpu)?;
     all.retain(|change| without.is_none_or(|knob| change.knob.as_str() != knob));
     let knobs: BTreeSet<&str> = all.iter().map(|change| change.knob.as_str()).collect();
     let names: Vec<&str> = knobs.into_iter().collect();
     println!("{} values of {}", all.len(), names.join(", "));
-    let before = look();
+    let before = read_files();
     println!(
         "{} settings are compared, {} that move by themselves are not",
         before.len() - moving.len(),
@@ -113,7 +113,7 @@ fn live(
     let began = Instant::now();
     // Slow machines show in this way that they are at work.
     let dog = Watchdog::start();
-    let told = |tally: &trials::Tally| {
+    let on_tally = |tally: &trials::Tally| {
         dog.heard();
         if tally.trials.is_multiple_of(10) {
             println!(
@@ -126,11 +126,11 @@ fn live(
     };
     let bench = Bench {
         program: program.map(PathBuf::from),
-        told: &told,
+        on_tally: &on_tally,
         files: &files,
         changes: all,
         folder: state.to_owned(),
-        look: &look,
+        read_files: &read_files,
         before,
         moving,
     };
@@ -151,14 +151,14 @@ fn live(
 }
 
 /// Settings that change while nobody changes them (random numbers, lists that the kernel fills).
-fn moving(look: &dyn Fn() -> BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
+fn moving(read_files: &dyn Fn() -> BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
     let mut moving = BTreeSet::new();
-    let mut last = look();
+    let mut last = read_files();
     for _ in 0..3 {
         // Some move with every process that is made.
         let _ = tracer::follow(|| {}, &[]);
         std::thread::sleep(Duration::from_millis(300));
-        let now = look();
+        let now = read_files();
         moving
             .extend(now.keys().chain(last.keys()).filter(|path| now.get(*path) != last.get(*path)).cloned());
         last = now;
@@ -194,14 +194,17 @@ fn times(machine: &str, cpu: Option<&str>) -> Result<(), String> {
     let began = Instant::now();
     let cpu = cpu_seconds();
     let lock = session::lock(&request)?;
-    let (session, fared) = Session::start(files, lock, &request, all, || {})?;
+    let (session, written) = Session::start(files, lock, &request, all, || {})?;
     let applied = began.elapsed();
-    let came = session.end(files)?;
+    let restored = session.end(files)?;
     let whole = began.elapsed();
     let cpu = cpu_seconds() - cpu;
     let _ = std::fs::remove_dir_all(&state);
-    let set = fared.iter().filter(|fared| matches!(fared, quiet::apply::Fared::Set)).count();
-    let back = came.iter().filter(|(_, came)| matches!(came, quiet::apply::Came::Back)).count();
+    let set = written.iter().filter(|written| matches!(written, quiet::apply::WriteOutcome::Set)).count();
+    let back = restored
+        .iter()
+        .filter(|(_, restored)| matches!(restored, quiet::apply::RestoreOutcome::Back))
+        .count();
     println!(
         "{count} values: looked at in {:.1} ms, {set} set in {:.1} ms, {back} put back in {:.1} ms; both took {:.1} ms of a CPU",
         audited.as_secs_f64() * 1e3,

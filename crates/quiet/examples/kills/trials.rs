@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use quiet::change::Change;
 use quiet::files::Files;
-use quiet::session::{self, Left, Request, Session};
+use quiet::session::{self, Leftover, Request, Session};
 
 use crate::tracer::{self, Followed, Shot, Victim};
 
@@ -22,13 +22,13 @@ pub struct Bench<'a> {
     /// Where journal and lock are.
     pub folder: PathBuf,
     /// What the files hold that may not differ afterwards.
-    pub look: &'a dyn Fn() -> BTreeMap<String, Vec<u8>>,
+    pub read_files: &'a dyn Fn() -> BTreeMap<String, Vec<u8>>,
     /// What they held before anything was changed.
     pub before: BTreeMap<String, Vec<u8>>,
     /// The program that does it all, instead of this one with the library; then the folder is the program's own.
     pub program: Option<PathBuf>,
     /// Hears of each trial: how many there were, and kills.
-    pub told: &'a dyn Fn(&Tally),
+    pub on_tally: &'a dyn Fn(&Tally),
     /// Files that change by themselves.
     pub moving: BTreeSet<String>,
 }
@@ -139,10 +139,12 @@ impl Bench<'_> {
                 Err(why) => return Err(why),
             }
         };
-        match session::left(&self.folder, BOOT)? {
-            Left::Nothing => Ok(()),
-            Left::OtherBoot(_) => Err("the journal tells of another boot".to_owned()),
-            Left::Standing(_) | Left::Orphaned(_) => session::restore(self.files, &self.folder).map(drop),
+        match session::find_leftover(&self.folder, BOOT)? {
+            Leftover::Nothing => Ok(()),
+            Leftover::OtherBoot(_) => Err("the journal tells of another boot".to_owned()),
+            Leftover::Standing(_) | Leftover::Orphaned(_) => {
+                session::restore(self.files, &self.folder).map(drop)
+            }
         }
     }
 
@@ -167,20 +169,20 @@ impl Bench<'_> {
                 tally.kills += followed.shots;
             }
         }
-        let told = |what: String| {
+        let on_tally = |what: String| {
             format!("{shots:?}, then {later:?}, stays {stays}, disk full after {limit:?}: {what}")
         };
         if let Err(why) = self.next_start() {
-            tally.wrong.push(told(why));
+            tally.wrong.push(on_tally(why));
         }
-        if self.folder.join(quiet::journal::NAME).exists() {
-            tally.wrong.push(told("the journal is still there".to_owned()));
-            let _ = std::fs::remove_file(self.folder.join(quiet::journal::NAME));
+        if self.folder.join(quiet::state_directory::JOURNAL).exists() {
+            tally.wrong.push(on_tally("the journal is still there".to_owned()));
+            let _ = std::fs::remove_file(self.folder.join(quiet::state_directory::JOURNAL));
         }
-        let differ = crate::kernel::differences(&self.before, &(self.look)());
-        tally
-            .wrong
-            .extend(differ.into_iter().filter(|line| !self.moves(line)).map(|line| told(line.to_owned())));
+        let differ = crate::kernel::differences(&self.before, &(self.read_files)());
+        tally.wrong.extend(
+            differ.into_iter().filter(|line| !self.moves(line)).map(|line| on_tally(line.to_owned())),
+        );
     }
 
     fn moves(&self, line: &str) -> bool {
@@ -216,7 +218,7 @@ impl Bench<'_> {
         let step = (all / u64::from(kills / 2).max(1)).max(1);
         let mut next = dice.below(step);
         while tally.kills < kills && Instant::now() < until && tally.wrong.len() < 20 {
-            (self.told)(&tally);
+            (self.on_tally)(&tally);
             let at = next % all;
             next += step;
             let later =
@@ -283,12 +285,12 @@ fn full_after(bytes: u64) {
     }
 }
 
-/// Everything that the knobs of this machine would write, those too that are only turned when they are named.
-pub fn all_changes(scene: &quiet::knob::Scene) -> Vec<Change> {
-    let rows = quiet::audit::audit(scene, &[]);
+/// Everything that the knobs of this machine would write, those too that are only set when they are named.
+pub fn all_changes(context: &quiet::knob::KnobContext) -> Vec<Change> {
+    let rows = quiet::audit::audit(context, &[]);
     rows.into_iter()
-        .filter_map(|row| match row.look.way {
-            quiet::knob::Way::Write(changes) => Some(changes),
+        .filter_map(|row| match row.inspection.adjustment {
+            quiet::knob::Adjustment::Write(changes) => Some(changes),
             _ => None,
         })
         .flatten()

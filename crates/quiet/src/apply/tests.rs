@@ -8,8 +8,8 @@ use machine::Root;
 
 use super::*;
 use crate::files::{Refusal, Tree};
-use crate::form::Form;
-use crate::journal::{self, Plan};
+use crate::journal::{self, JournalHeader};
+use crate::value_syntax::ValueSyntax;
 
 /// Files of a tree; some of them misbehave, and at one step the process is killed.
 struct Odd<'a> {
@@ -21,7 +21,7 @@ struct Odd<'a> {
     /// Files that keep another value than was written.
     rounding: Vec<&'static str>,
     /// A write to the first sets the second, as a governor resets `no_turbo`.
-    drags: Option<(&'static str, &'static str, &'static str)>,
+    moves_others: Option<(&'static str, &'static str, &'static str)>,
     /// The process dies when this many operations are done.
     dies_after: Cell<Option<u32>>,
 }
@@ -36,7 +36,7 @@ impl<'a> Odd<'a> {
             refuse: BTreeMap::new(),
             stubborn: Vec::new(),
             rounding: Vec::new(),
-            drags: None,
+            moves_others: None,
             dies_after: Cell::new(None),
         }
     }
@@ -69,10 +69,10 @@ impl Files for Odd<'_> {
         let rounded = format!("{value}00");
         let value = if self.rounding.contains(&path) && value != "7" { rounded.as_str() } else { value };
         self.tree.write(path, value)?;
-        if let Some((from, to, dragged)) = self.drags
+        if let Some((from, to, moved_by_governor)) = self.moves_others
             && from == path
         {
-            self.tree.write(to, dragged)?;
+            self.tree.write(to, moved_by_governor)?;
         }
         self.step();
         Ok(())
@@ -113,19 +113,25 @@ fn state(folder: &Path) -> Vec<(&'static str, String)> {
 
 fn changes(files: &dyn Files) -> Vec<Change> {
     [
-        (GOVERNOR, Form::Word, "performance"),
-        (TURBO, Form::Word, "1"),
-        (THP, Form::Word, "never"),
-        (IRQ, Form::CpuList, "0"),
-        (WATCHDOG, Form::Word, "0"),
+        (GOVERNOR, ValueSyntax::Word, "performance"),
+        (TURBO, ValueSyntax::Word, "1"),
+        (THP, ValueSyntax::Word, "never"),
+        (IRQ, ValueSyntax::CpuList, "0"),
+        (WATCHDOG, ValueSyntax::Word, "0"),
     ]
     .into_iter()
-    .filter_map(|(path, form, new)| Change::to(files, "test", path, form, new).unwrap())
+    .filter_map(|(path, syntax, new)| Change::plan(files, "test", path, syntax, new).unwrap())
     .collect()
 }
 
-fn plan(changes: Vec<Change>) -> Plan {
-    Plan::new("boot".to_owned(), "test".to_owned(), "2026-01-01T00:00:00Z".to_owned(), false, changes)
+fn plan(changes: Vec<Change>) -> JournalHeader {
+    JournalHeader::new(
+        "boot".to_owned(),
+        "test".to_owned(),
+        "2026-01-01T00:00:00Z".to_owned(),
+        false,
+        changes,
+    )
 }
 
 /// Applies in a child that is killed after so many steps; whether it came to its end instead.
@@ -162,8 +168,8 @@ fn whatever_step_apply_or_restore_dies_at_everything_comes_back() {
         // Then a restore that is killed, too, at a step that varies; the one after it is left alone.
         for second in [Some(first % 7), Some(first % 11), None] {
             let restoring = |files: &dyn Files| {
-                let (mut journal, kept) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
-                restore(files, &mut journal, &kept).unwrap();
+                let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
+                restore(files, &mut journal, &contents).unwrap();
             };
             match second {
                 Some(steps) => kills += u32::from(!killed(&root, folder.path(), steps, |odd| restoring(odd))),
@@ -181,7 +187,7 @@ fn whatever_step_apply_or_restore_dies_at_everything_comes_back() {
 
 /// Applies and puts back with files that misbehave: what became of each value, twice, and the files as they are then.
 #[allow(clippy::type_complexity)]
-fn through(work: impl Fn(&mut Odd)) -> (Vec<Fared>, Vec<Came>, Vec<(&'static str, String)>) {
+fn through(work: impl Fn(&mut Odd)) -> (Vec<WriteOutcome>, Vec<RestoreOutcome>, Vec<(&'static str, String)>) {
     let folder = tree();
     let state_folder = tempfile::tempdir().unwrap();
     let root = Root::captured(folder.path()).unwrap();
@@ -189,11 +195,11 @@ fn through(work: impl Fn(&mut Odd)) -> (Vec<Fared>, Vec<Came>, Vec<(&'static str
     let mut odd = Odd::new(&root);
     work(&mut odd);
     let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
-    let fared = apply(&odd, &mut journal, &planned).unwrap();
-    let (mut journal, kept) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
-    let came = restore(&odd, &mut journal, &kept).unwrap();
+    let written = apply(&odd, &mut journal, &planned).unwrap();
+    let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
+    let restored = restore(&odd, &mut journal, &contents).unwrap();
     let after = state(folder.path());
-    (fared, came, after)
+    (written, restored, after)
 }
 
 fn as_it_was() -> Vec<(&'static str, String)> {
@@ -209,13 +215,18 @@ fn what_is_refused_is_told_and_the_rest_is_set_and_put_back() {
         (libc::EIO, "the kernel cannot do this here"),
         (libc::EROFS, "mounted for reading only"),
     ] {
-        let (fared, came, after) = through(|odd| {
+        let (written, restored, after) = through(|odd| {
             odd.refuse.insert(IRQ, errno);
         });
         for (at, (path, _)) in ALL.iter().enumerate() {
-            let expected = if *path == IRQ { Fared::Refused(words.to_owned()) } else { Fared::Set };
-            assert_eq!(fared[at], expected, "{path}");
-            assert!(matches!(came[at], Came::Back | Came::WasBack), "{path}: {:?}", came[at]);
+            let expected =
+                if *path == IRQ { WriteOutcome::Refused(words.to_owned()) } else { WriteOutcome::Set };
+            assert_eq!(written[at], expected, "{path}");
+            assert!(
+                matches!(restored[at], RestoreOutcome::Back | RestoreOutcome::WasBack),
+                "{path}: {:?}",
+                restored[at]
+            );
         }
         assert_eq!(after, as_it_was());
     }
@@ -223,19 +234,19 @@ fn what_is_refused_is_told_and_the_rest_is_set_and_put_back() {
 
 #[test]
 fn a_value_that_is_taken_and_not_kept_is_found_by_reading_it_back() {
-    let (fared, _, after) = through(|odd| odd.stubborn.push(WATCHDOG));
-    assert_eq!(fared[4], Fared::NotKept("1".to_owned()));
+    let (written, _, after) = through(|odd| odd.stubborn.push(WATCHDOG));
+    assert_eq!(written[4], WriteOutcome::NotKept("1".to_owned()));
     assert_eq!(after, as_it_was());
     // What the kernel makes of it is nothing that anybody asked for, and does not stay.
-    let (fared, _, after) = through(|odd| odd.rounding.push(THP));
-    assert!(matches!(&fared[2], Fared::NotKept(now) if now != "never"), "{fared:?}");
+    let (written, _, after) = through(|odd| odd.rounding.push(THP));
+    assert!(matches!(&written[2], WriteOutcome::NotKept(now) if now != "never"), "{written:?}");
     assert!(after[2].1.starts_with("madvise"), "{after:?}");
 }
 
 #[test]
 fn a_value_that_another_one_moves_is_as_it_was_in_the_end() {
-    let (fared, _, after) = through(|odd| odd.drags = Some((GOVERNOR, TURBO, "0")));
-    assert!(fared.iter().all(|fared| *fared == Fared::Set), "{fared:?}");
+    let (written, _, after) = through(|odd| odd.moves_others = Some((GOVERNOR, TURBO, "0")));
+    assert!(written.iter().all(|written| *written == WriteOutcome::Set), "{written:?}");
     assert_eq!(after, as_it_was());
 }
 
@@ -252,14 +263,14 @@ fn what_goes_with_its_cpu_is_no_error_before_and_after() {
             vanish();
         }
         let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
-        let fared = apply(&files, &mut journal, &planned).unwrap();
-        assert_eq!(fared[0], if gone_before { Fared::Gone } else { Fared::Set });
+        let written = apply(&files, &mut journal, &planned).unwrap();
+        assert_eq!(written[0], if gone_before { WriteOutcome::Gone } else { WriteOutcome::Set });
         if !gone_before {
             vanish();
         }
-        let (mut journal, kept) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
-        let came = restore(&files, &mut journal, &kept).unwrap();
-        assert_eq!(came[0], Came::Gone);
+        let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
+        let restored = restore(&files, &mut journal, &contents).unwrap();
+        assert_eq!(restored[0], RestoreOutcome::Gone);
         assert_eq!(state(folder.path())[1..], as_it_was()[1..]);
     }
 }

@@ -1,7 +1,7 @@
 //! The CPUs of the command.
 
-use crate::form::cpus as in_words;
-use crate::knob::{Hold, Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting};
+use crate::value_syntax::name_cpus as in_words;
 
 /// The command bound to the quiet CPUs (sched_setaffinity(2)).
 #[derive(Debug)]
@@ -20,19 +20,19 @@ impl Knob for Affinity {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        if scene.quiet.is_empty() {
-            return Look::steady("on all CPUs").note("with --cpus LIST a command is bound to them");
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        if context.quiet.is_empty() {
+            return Inspection::steady("on all CPUs").note("with --cpus LIST a command is bound to them");
         }
-        let quiet = &scene.quiet;
-        let bound = scene.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
+        let quiet = &context.quiet;
+        let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
         if let Some(cpus) = bound.filter(|cpus| cpus.is_subset(quiet)) {
-            return Look::steady(format!("on {}", in_words(cpus)));
+            return Inspection::steady(format!("on {}", in_words(cpus)));
         }
-        Look::noisy(
+        Inspection::noisy(
             "on all CPUs",
             format!("on {}", in_words(quiet)),
-            Way::Hold(Hold::Affinity(quiet.clone())),
+            Adjustment::ProcessSetting(ProcessSetting::Affinity(quiet.clone())),
         )
     }
 }

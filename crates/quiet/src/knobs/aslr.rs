@@ -1,6 +1,6 @@
 //! Addresses that differ from run to run.
 
-use crate::knob::{Hold, Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting};
 
 /// Address space layout randomization, off for one command by `personality(ADDR_NO_RANDOMIZE)`.
 #[derive(Debug)]
@@ -19,11 +19,11 @@ impl Knob for Aslr {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        match scene.text("/proc/sys/kernel/randomize_va_space").as_deref() {
-            None => Look::absent("this tree does not tell whether addresses are randomized"),
-            Some("0") => Look::steady("off for all programs"),
-            Some(_) => Look::noisy("on", "off for the command", Way::Hold(Hold::FixedAddresses)).note(
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        match context.text("/proc/sys/kernel/randomize_va_space").as_deref() {
+            None => Inspection::absent("this tree does not tell whether addresses are randomized"),
+            Some("0") => Inspection::steady("off for all programs"),
+            Some(_) => Inspection::noisy("on", "off for the command", Adjustment::ProcessSetting(ProcessSetting::FixedAddresses)).note(
                 "experts disagree: off, every run has the same layout, which may be a lucky or an unlucky one; on, many runs \
                  together tell the average over layouts",
             ),

@@ -1,8 +1,8 @@
 //! Boost: a clock above the nominal one, for as long as heat, power and the other cores allow.
 
 use crate::change::Change;
-use crate::form::Form;
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use crate::value_syntax::ValueSyntax;
 
 /// Turbo, boost, core performance boost: `no_turbo` of intel_pstate, the global `boost` of acpi-cpufreq and amd-pstate, or a
 /// `boost` for each policy (Linux 6.11).
@@ -14,8 +14,8 @@ const GLOBAL: &str = "/sys/devices/system/cpu/cpufreq/boost";
 pub(super) const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// The folders of all policies.
-pub(super) fn policies(scene: &Scene) -> Vec<String> {
-    let names = scene.files.list(POLICIES);
+pub(super) fn policies(context: &KnobContext) -> Vec<String> {
+    let names = context.files.list(POLICIES);
     let numbered = |name: &&String| name.strip_prefix("policy").is_some_and(|n| n.parse::<u32>().is_ok());
     names.iter().filter(numbered).map(|name| format!("{POLICIES}/{name}")).collect()
 }
@@ -25,38 +25,45 @@ impl Knob for Boost {
         "boost"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::Clock
+    }
+
     fn effect(&self) -> &'static str {
         "the clock depends on heat, on power and on what the other cores do: a run is faster when the machine is cool"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
+    fn inspect(&self, context: &KnobContext) -> Inspection {
         for (path, off) in [(NO_TURBO, "1"), (GLOBAL, "0")] {
-            match Change::to(scene.files, self.name(), path, Form::Word, off) {
-                Ok(None) => return Look::steady("off"),
-                Ok(Some(change)) => return Look::noisy("on", "off", Way::Write(vec![change])),
+            match Change::plan(context.files, self.name(), path, ValueSyntax::Word, off) {
+                Ok(None) => return Inspection::steady("off"),
+                Ok(Some(change)) => return Inspection::noisy("on", "off", Adjustment::Write(vec![change])),
                 Err(refusal) if refusal.is_missing() => {}
-                Err(refusal) => return Look::unseen(&refusal),
+                Err(refusal) => return Inspection::unseen(&refusal),
             }
         }
         let mut changes = Vec::new();
         let mut seen = 0;
-        for policy in policies(scene) {
-            match Change::to(scene.files, self.name(), &format!("{policy}/boost"), Form::Word, "0") {
+        for policy in policies(context) {
+            match Change::plan(context.files, self.name(), &format!("{policy}/boost"), ValueSyntax::Word, "0")
+            {
                 Ok(change) => {
                     seen += 1;
                     changes.extend(change);
                 }
                 Err(refusal) if refusal.is_missing() => {}
-                Err(refusal) => return Look::unseen(&refusal),
+                Err(refusal) => return Inspection::unseen(&refusal),
             }
         }
         match (seen, changes.len()) {
-            (0, _) => Look::absent(
+            (0, _) => Inspection::absent(
                 "no file here switches boost: it may be off in the firmware, or be the host's to switch",
             ),
-            (_, 0) => Look::steady("off"),
-            (all, on) if on == all => Look::noisy("on", "off", Way::Write(changes)),
-            (all, on) => Look::noisy(format!("on for {on} of {all} policies"), "off", Way::Write(changes)),
+            (_, 0) => Inspection::steady("off"),
+            (all, on) if on == all => Inspection::noisy("on", "off", Adjustment::Write(changes)),
+            (all, on) => {
+                Inspection::noisy(format!("on for {on} of {all} policies"), "off", Adjustment::Write(changes))
+            }
         }
     }
 }

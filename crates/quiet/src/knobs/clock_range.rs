@@ -2,8 +2,8 @@
 
 use super::boost::policies;
 use crate::change::Change;
-use crate::form::Form;
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use crate::value_syntax::ValueSyntax;
 
 /// `scaling_min_freq` and `scaling_max_freq` of each policy, in kHz (Documentation/admin-guide/pm/cpufreq.rst). The nominal
 /// clock is `base_frequency`; without it the highest that the policy allows stands, and only the lowest is raised.
@@ -15,16 +15,20 @@ impl Knob for ClockRange {
         "clock-range"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::Clock
+    }
+
     fn effect(&self) -> &'static str {
         "the clock moves within its range: a run that begins on an idle core waits until it has risen"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let number = |path: String| scene.text(&path).and_then(|text| text.parse::<u64>().ok());
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let number = |path: String| context.text(&path).and_then(|text| text.parse::<u64>().ok());
         let mut changes = Vec::new();
         let mut ranges = std::collections::BTreeSet::new();
         let mut nominals = std::collections::BTreeSet::new();
-        for policy in policies(scene) {
+        for policy in policies(context) {
             let file = |name: &str| format!("{policy}/{name}");
             let Some(max) = number(file("scaling_max_freq")) else { continue };
             let Some(min) = number(file("scaling_min_freq")) else { continue };
@@ -35,23 +39,29 @@ impl Knob for ClockRange {
             nominals.insert(nominal);
             // The lower end first where it rises, so that it is never above the upper one on the way, nor on the way back.
             for (name, khz) in [("scaling_min_freq", nominal), ("scaling_max_freq", nominal)] {
-                match Change::to(scene.files, self.name(), &file(name), Form::Word, &khz.to_string()) {
+                match Change::plan(
+                    context.files,
+                    self.name(),
+                    &file(name),
+                    ValueSyntax::Word,
+                    &khz.to_string(),
+                ) {
                     Ok(change) => changes.extend(change),
-                    Err(refusal) => return Look::unseen(&refusal),
+                    Err(refusal) => return Inspection::unseen(&refusal),
                 }
             }
         }
         let mhz = |khz: u64| khz as f64 / 1000.0;
         let now = match (ranges.first(), ranges.last()) {
             (Some((min, _)), Some((_, max))) => format!("{} to {} MHz", mhz(*min), mhz(*max)),
-            _ => return Look::absent("no clock can be set here: it is the firmware's or the host's"),
+            _ => return Inspection::absent("no clock can be set here: it is the firmware's or the host's"),
         };
         if changes.is_empty() {
-            return Look::steady(now);
+            return Inspection::steady(now);
         }
         // Kinds of cores have nominal clocks of their own.
         let nominals: Vec<String> = nominals.into_iter().map(|khz| mhz(khz).to_string()).collect();
         let steadier = format!("{} MHz", nominals.join(" or "));
-        Look::noisy(now, steadier, Way::Write(changes))
+        Inspection::noisy(now, steadier, Adjustment::Write(changes))
     }
 }

@@ -1,7 +1,7 @@
 //! What the processor itself prefers: speed or saving.
 
-use super::governor::each;
-use crate::knob::{Knob, Look, Scene};
+use super::governor::inspect_policies;
+use crate::knob::{Inspection, Knob, KnobClass, KnobContext};
 
 /// `energy_performance_preference` of each policy (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
 #[derive(Debug)]
@@ -12,15 +12,19 @@ impl Knob for Epp {
         "epp"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::Clock
+    }
+
     fn effect(&self) -> &'static str {
         "the processor leaves its highest clock early to save energy, by its own guess of what will come"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        each(scene, self.name(), "energy_performance_preference", "performance", |policy| {
-            let all = scene.text(&format!("{policy}/energy_performance_available_preferences"));
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        inspect_policies(context, self.name(), "energy_performance_preference", "performance", |policy| {
+            let all = context.text(&format!("{policy}/energy_performance_available_preferences"));
             all.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == "performance"))
         })
-        .unwrap_or_else(|| Look::absent("the processor here takes no such preference"))
+        .unwrap_or_else(|| Inspection::absent("the processor here takes no such preference"))
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::boost::policies;
 use crate::change::Change;
-use crate::form::Form;
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use crate::value_syntax::ValueSyntax;
 
 /// `scaling_governor` of each policy (Documentation/admin-guide/pm/cpufreq.rst).
 #[derive(Debug)]
@@ -16,33 +16,37 @@ impl Knob for Governor {
         "governor"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::Clock
+    }
+
     fn effect(&self) -> &'static str {
         "the clock follows the load with a delay: a short run is slow, and one after another run is fast"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        each(scene, self.name(), "scaling_governor", "performance", |policy| {
-            let available = scene.text(&format!("{policy}/scaling_available_governors"));
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        inspect_policies(context, self.name(), "scaling_governor", "performance", |policy| {
+            let available = context.text(&format!("{policy}/scaling_available_governors"));
             available.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == "performance"))
         })
-        .unwrap_or_else(|| Look::absent("no governor here: the clock is the firmware's or the host's"))
+        .unwrap_or_else(|| Inspection::absent("no governor here: the clock is the firmware's or the host's"))
     }
 }
 
 /// A word of each policy, all of which are to be the same; `None` where no policy has the file.
-pub(super) fn each(
-    scene: &Scene,
+pub(super) fn inspect_policies(
+    context: &KnobContext,
     knob: &str,
     file: &str,
     steadier: &str,
     takes: impl Fn(&str) -> bool,
-) -> Option<Look> {
+) -> Option<Inspection> {
     let mut changes = Vec::new();
     let mut words = BTreeSet::new();
     let mut untaken = 0;
-    for policy in policies(scene) {
+    for policy in policies(context) {
         let path = format!("{policy}/{file}");
-        match Change::to(scene.files, knob, &path, Form::Word, steadier) {
+        match Change::plan(context.files, knob, &path, ValueSyntax::Word, steadier) {
             Ok(None) => {
                 words.insert(steadier.to_owned());
             }
@@ -51,7 +55,7 @@ pub(super) fn each(
                 if takes(&policy) { changes.push(change) } else { untaken += 1 }
             }
             Err(refusal) if refusal.is_missing() => {}
-            Err(refusal) => return Some(Look::unseen(&refusal)),
+            Err(refusal) => return Some(Inspection::unseen(&refusal)),
         }
     }
     if words.is_empty() {
@@ -59,8 +63,10 @@ pub(super) fn each(
     }
     let now = words.into_iter().collect::<Vec<_>>().join(", ");
     Some(match (changes.is_empty(), untaken) {
-        (true, 0) => Look::steady(now),
-        (true, _) => Look::noisy(now, steadier, Way::ByHand(format!("the driver here has no {steadier}"))),
-        (false, _) => Look::noisy(now, steadier, Way::Write(changes)),
+        (true, 0) => Inspection::steady(now),
+        (true, _) => {
+            Inspection::noisy(now, steadier, Adjustment::Manual(format!("the driver here has no {steadier}")))
+        }
+        (false, _) => Inspection::noisy(now, steadier, Adjustment::Write(changes)),
     })
 }

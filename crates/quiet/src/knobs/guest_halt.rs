@@ -3,7 +3,7 @@
 use record::CpuList;
 
 use super::idle_states::{held_off, limit_of};
-use crate::knob::{Knob, Look, Scene};
+use crate::knob::{Inspection, Knob, KnobClass, KnobContext};
 
 /// Where the guest's idle driver is `haltpoll` (Documentation/virt/guest-halt-polling.rst), its one state below polling is a
 /// halt, which the driver says takes 1 µs to leave (drivers/cpuidle/cpuidle-haltpoll.c). That is no figure of the machine's:
@@ -22,6 +22,10 @@ impl Knob for GuestHalt {
         "guest-halt"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::WakeUp
+    }
+
     fn effect(&self) -> &'static str {
         "an idle virtual CPU halts, which leaves it to its host, and waits for the host to wake up"
     }
@@ -30,23 +34,23 @@ impl Knob for GuestHalt {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        match scene.text(DRIVER).as_deref() {
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        match context.text(DRIVER).as_deref() {
             Some("haltpoll") => {}
             Some(driver) => {
-                return Look::absent(format!(
+                return Inspection::absent(format!(
                     "this tree's idle driver is {driver}, not a guest's (haltpoll)"
                 ));
             }
-            None => return Look::absent("the kernel shows no idle driver"),
+            None => return Inspection::absent("the kernel shows no idle driver"),
         }
-        let held = scene.own.as_ref().and_then(|own| own.latency_us);
-        let cpus: &CpuList = if scene.quiet.is_empty() { &scene.online } else { &scene.quiet };
-        let open: Vec<u32> = cpus.iter().filter(|cpu| limit_of(scene, *cpu) != Some(0)).collect();
+        let held = context.own.as_ref().and_then(|own| own.latency_us);
+        let cpus: &CpuList = if context.quiet.is_empty() { &context.online } else { &context.quiet };
+        let open: Vec<u32> = cpus.iter().filter(|cpu| limit_of(context, *cpu) != Some(0)).collect();
         if held == Some(0) || open.is_empty() {
-            return Look::steady("held off");
+            return Inspection::steady("held off");
         }
-        held_off(self.name(), scene, open, "halts into the host".to_owned(), 0).note(
+        held_off(self.name(), context, open, "halts into the host".to_owned(), 0).note(
             "experts disagree: polling takes the host's wake-up out of every latency, and makes the guest look busy all the \
              time, to its host, its bill and the sibling of its core",
         )

@@ -3,8 +3,8 @@
 use record::CpuList;
 
 use crate::change::Change;
-use crate::form::Form;
-use crate::knob::{Hold, Knob, Look, Scene, State, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, State};
+use crate::value_syntax::ValueSyntax;
 
 /// Deeper states than the first halt are held off: for the whole machine through `/dev/cpu_dma_latency`, for as long as it
 /// stays open (Documentation/power/pm_qos_interface.rst), for some CPUs, or to stay, through each CPU's
@@ -26,11 +26,11 @@ struct States {
 }
 
 impl States {
-    fn of(scene: &Scene, cpu: u32) -> Self {
+    fn read(context: &KnobContext, cpu: u32) -> Self {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
         let mut states = Self::default();
-        for state in scene.files.list(&folder) {
-            let text = |name: &str| scene.text(&format!("{folder}/{state}/{name}"));
+        for state in context.files.list(&folder) {
+            let text = |name: &str| context.text(&format!("{folder}/{state}/{name}"));
             let Some(us) = text("latency").and_then(|text| text.parse::<u64>().ok()) else { continue };
             states.any = true;
             if text("disable").is_some_and(|disabled| disabled != "0") {
@@ -57,8 +57,8 @@ fn latency_file(cpu: u32) -> String {
 }
 
 /// The limit of one CPU, microseconds. The file says `n/a` where nothing but polling is left, and 0 for no limit.
-pub(super) fn limit_of(scene: &Scene, cpu: u32) -> Option<u64> {
-    match scene.text(&latency_file(cpu))?.as_str() {
+pub(super) fn limit_of(context: &KnobContext, cpu: u32) -> Option<u64> {
+    match context.text(&latency_file(cpu))?.as_str() {
         "n/a" => Some(0),
         "0" => None,
         us => us.parse().ok(),
@@ -70,58 +70,69 @@ impl Knob for IdleStates {
         "idle-states"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::WakeUp
+    }
+
     fn effect(&self) -> &'static str {
         "a core that slept takes as long to wake as its state is deep, and how deep it sleeps depends on how long it was idle"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let cpus: &CpuList = if scene.quiet.is_empty() { &scene.online } else { &scene.quiet };
-        let Some(cpu) = cpus.first() else { return Look::absent("no CPU is known") };
-        let states = States::of(scene, cpu);
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let cpus: &CpuList = if context.quiet.is_empty() { &context.online } else { &context.quiet };
+        let Some(cpu) = cpus.first() else { return Inspection::absent("no CPU is known") };
+        let states = States::read(context, cpu);
         let Some((us, name)) = &states.deepest else {
             return if states.any {
-                Look::steady("no deep ones")
+                Inspection::steady("no deep ones")
             } else {
                 let why = "the kernel shows no idle states: the host's, or idle=poll".to_owned();
-                Look { state: State::Absent(why), ..Look::absent("") }
+                Inspection { state: State::Absent(why), ..Inspection::absent("") }
             };
         };
-        let held = scene.own.as_ref().and_then(|own| own.latency_us).map(u64::from);
+        let held = context.own.as_ref().and_then(|own| own.latency_us).map(u64::from);
         if held.is_some_and(|us| us <= SHALLOW_US) {
-            return Look::steady("held off");
+            return Inspection::steady("held off");
         }
         let open: Vec<u32> =
-            cpus.iter().filter(|cpu| limit_of(scene, *cpu).is_none_or(|us| us > SHALLOW_US)).collect();
+            cpus.iter().filter(|cpu| limit_of(context, *cpu).is_none_or(|us| us > SHALLOW_US)).collect();
         if open.is_empty() {
-            return Look::steady("held off");
+            return Inspection::steady("held off");
         }
         let now = format!("{name} takes {us} µs to leave");
-        held_off(self.name(), scene, open, now, states.limit())
+        held_off(self.name(), context, open, now, states.limit())
     }
 }
 
 /// How states that take longer than `limit` microseconds to leave are held off, for the time of a command, or on these CPUs.
-pub(super) fn held_off(name: &'static str, scene: &Scene, open: Vec<u32>, now: String, limit: u32) -> Look {
-    let hold = || Look::noisy(&now, "held off", Way::Hold(Hold::DmaLatency(limit)));
-    if scene.quiet.is_empty() && !scene.stays {
-        return hold();
+pub(super) fn held_off(
+    name: &'static str,
+    context: &KnobContext,
+    open: Vec<u32>,
+    now: String,
+    limit: u32,
+) -> Inspection {
+    let setting =
+        || Inspection::noisy(&now, "held off", Adjustment::ProcessSetting(ProcessSetting::DmaLatency(limit)));
+    if context.quiet.is_empty() && !context.stays {
+        return setting();
     }
     let value = if limit == 0 { "n/a".to_owned() } else { limit.to_string() };
     let mut changes = Vec::new();
     for cpu in open {
-        match Change::to(scene.files, name, &latency_file(cpu), Form::Word, &value) {
+        match Change::plan(context.files, name, &latency_file(cpu), ValueSyntax::Word, &value) {
             Ok(change) => changes.extend(change),
             Err(refusal) if refusal.is_missing() => {}
-            Err(refusal) => return Look::unseen(&refusal),
+            Err(refusal) => return Inspection::unseen(&refusal),
         }
     }
-    if changes.is_empty() && !scene.stays {
-        return hold();
+    if changes.is_empty() && !context.stays {
+        return setting();
     }
     if changes.is_empty() {
         let by_hand =
             "this kernel has no latency for each CPU; for the time of a command: linespeed quiet -- COMMAND";
-        return Look::noisy(now, "held off", Way::ByHand(by_hand.to_owned()));
+        return Inspection::noisy(now, "held off", Adjustment::Manual(by_hand.to_owned()));
     }
-    Look::noisy(now, "held off", Way::Write(changes))
+    Inspection::noisy(now, "held off", Adjustment::Write(changes))
 }

@@ -3,8 +3,8 @@
 use record::CpuList;
 
 use crate::change::Change;
-use crate::form::{Form, cpus};
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use crate::value_syntax::{ValueSyntax, name_cpus};
 
 /// `/proc/irq/N/smp_affinity_list`, and `default_smp_affinity` for interrupts that come later (Documentation/core-api/irq).
 #[derive(Debug)]
@@ -17,6 +17,10 @@ impl Knob for Interrupts {
         "interrupts"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::Kernel
+    }
+
     fn effect(&self) -> &'static str {
         "a device's interrupt stops whatever runs on the CPU that it goes to"
     }
@@ -25,54 +29,58 @@ impl Knob for Interrupts {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
+    fn inspect(&self, context: &KnobContext) -> Inspection {
         let numbers: Vec<String> =
-            scene.files.list(FOLDER).into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
+            context.files.list(FOLDER).into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
         if numbers.is_empty() {
-            return Look::absent("this tree tells nothing of interrupts");
+            return Inspection::absent("this tree tells nothing of interrupts");
         }
-        if scene.quiet.is_empty() {
-            return Look::steady("spread over all CPUs")
+        if context.quiet.is_empty() {
+            return Inspection::steady("spread over all CPUs")
                 .note("with --cpus LIST they are moved to the others");
         }
-        let rest = scene.rest();
+        let rest = context.rest();
         let mut changes = Vec::new();
         let default = format!("{FOLDER}/default_smp_affinity");
         let clear = |text: &str| {
-            CpuList::from_mask(text).is_ok_and(|cpus| cpus.intersection(&scene.quiet).is_empty())
+            CpuList::from_mask(text).is_ok_and(|cpus| cpus.intersection(&context.quiet).is_empty())
         };
-        match Change::to(scene.files, self.name(), &default, Form::CpuMask, &mask(&rest)) {
+        match Change::plan(context.files, self.name(), &default, ValueSyntax::CpuMask, &mask(&rest)) {
             Ok(change) => changes.extend(change.filter(|change| !clear(&change.old))),
             Err(refusal) if refusal.is_missing() => {}
-            Err(refusal) => return Look::unseen(&refusal),
+            Err(refusal) => return Inspection::unseen(&refusal),
         }
         let (mut here, mut fixed) = (0, Vec::new());
         for number in &numbers {
             let path = format!("{FOLDER}/{number}/smp_affinity_list");
-            let Some(now) = scene.text(&path).and_then(|text| text.parse::<CpuList>().ok()) else { continue };
-            if now.intersection(&scene.quiet).is_empty() {
+            let Some(now) = context.text(&path).and_then(|text| text.parse::<CpuList>().ok()) else {
+                continue;
+            };
+            if now.intersection(&context.quiet).is_empty() {
                 continue;
             }
             here += 1;
             // Where the kernel places an interrupt itself (one of a queue that belongs to a CPU), nobody may write.
-            if scene.files.is_fixed(&path) {
+            if context.files.is_fixed(&path) {
                 fixed.push(number.as_str());
                 continue;
             }
-            let left = now.difference(&scene.quiet);
+            let left = now.difference(&context.quiet);
             let to = if left.is_empty() { &rest } else { &left };
             changes.push(Change {
                 knob: self.name().to_owned(),
                 path,
-                form: Form::CpuList,
+                syntax: ValueSyntax::CpuList,
                 old: now.to_string(),
                 new: to.to_string(),
             });
         }
-        let stay = |look: Look| match fixed.as_slice() {
-            [] => look,
-            [one] => look.note(format!("IRQ {one} may go to them and stays: the kernel places it itself")),
-            some => look.note(format!(
+        let stay = |inspection: Inspection| match fixed.as_slice() {
+            [] => inspection,
+            [one] => {
+                inspection.note(format!("IRQ {one} may go to them and stays: the kernel places it itself"))
+            }
+            some => inspection.note(format!(
                 "IRQs {} may go to them and stay: the kernel places them itself",
                 some.join(", ")
             )),
@@ -80,10 +88,10 @@ impl Knob for Interrupts {
         if changes.is_empty() {
             let none =
                 if fixed.is_empty() { "none may go to the quiet CPUs" } else { "none that can be moved" };
-            return stay(Look::steady(none));
+            return stay(Inspection::steady(none));
         }
         let now = format!("{here} of {} may go to the quiet CPUs", numbers.len());
-        let noisy = Look::noisy(now, format!("on {}", cpus(&rest)), Way::Write(changes));
+        let noisy = Inspection::noisy(now, format!("on {}", name_cpus(&rest)), Adjustment::Write(changes));
         if fixed.is_empty() {
             noisy.note("those that belong to one CPU refuse to move, and are named")
         } else {
@@ -124,13 +132,13 @@ mod tests {
         }
         let root = machine::Root::captured(folder.path()).unwrap();
         let files = Tree::new(&root);
-        let scene = Scene::of(&root, &files, "1".parse().unwrap());
-        let scene = Scene { online: "0-1".parse().unwrap(), ..scene };
-        let look = Interrupts.look(&scene);
-        let Way::Write(changes) = &look.way else { panic!("{look:?}") };
+        let context = KnobContext::new(&root, &files, "1".parse().unwrap());
+        let context = KnobContext { online: "0-1".parse().unwrap(), ..context };
+        let inspection = Interrupts.inspect(&context);
+        let Adjustment::Write(changes) = &inspection.adjustment else { panic!("{inspection:?}") };
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
         assert_eq!(paths, ["/proc/irq/7/smp_affinity_list"]);
-        assert!(format!("{look:?}").contains("IRQ 36 may go to them and stays"), "{look:?}");
+        assert!(format!("{inspection:?}").contains("IRQ 36 may go to them and stays"), "{inspection:?}");
     }
 
     #[test]

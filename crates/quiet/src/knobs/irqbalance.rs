@@ -1,6 +1,6 @@
 //! The daemon that moves interrupts.
 
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 
 /// `irqbalance` moves interrupts back to CPUs that were cleared of them.
 #[derive(Debug)]
@@ -11,21 +11,33 @@ impl Knob for Irqbalance {
         "irqbalance"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::Kernel
+    }
+
     fn effect(&self) -> &'static str {
         "every ten seconds it may move interrupts, also onto the CPUs that measure"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let processes = scene.files.list("/proc");
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let processes = context.files.list("/proc");
         let numbered = processes.iter().filter(|name| name.parse::<u32>().is_ok());
         let mut any = false;
         for pid in numbered {
             any = true;
-            if scene.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance") {
+            if context.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance") {
                 let stop = "sudo systemctl stop irqbalance; afterwards: sudo systemctl start irqbalance";
-                return Look::noisy(format!("runs (process {pid})"), "stopped", Way::ByHand(stop.to_owned()));
+                return Inspection::noisy(
+                    format!("runs (process {pid})"),
+                    "stopped",
+                    Adjustment::Manual(stop.to_owned()),
+                );
             }
         }
-        if any { Look::steady("does not run") } else { Look::absent("this tree tells nothing of processes") }
+        if any {
+            Inspection::steady("does not run")
+        } else {
+            Inspection::absent("this tree tells nothing of processes")
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use record::CpuList;
 
-use crate::form::cpus;
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use crate::value_syntax::name_cpus;
 
 /// What was isolated at boot. At run time a cpuset partition does the same for as long as it stands.
 #[derive(Debug)]
@@ -14,6 +14,10 @@ impl Knob for Isolation {
         "isolation"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::OtherTasks
+    }
+
     fn effect(&self) -> &'static str {
         "other tasks, the tick and the kernel's callbacks run on the CPU that measures"
     }
@@ -22,25 +26,25 @@ impl Knob for Isolation {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let list = |path: &str| scene.text(path).map(|text| text.parse::<CpuList>().unwrap_or_default());
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let list = |path: &str| context.text(path).map(|text| text.parse::<CpuList>().unwrap_or_default());
         let Some(isolated) = list("/sys/devices/system/cpu/isolated") else {
-            return Look::absent("this kernel does not tell which CPUs are isolated");
+            return Inspection::absent("this kernel does not tell which CPUs are isolated");
         };
         let tickless = list("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
-        if scene.quiet.is_empty() {
+        if context.quiet.is_empty() {
             return if isolated.is_empty() {
-                Look::steady("no CPU").note("with --cpus LIST those CPUs are looked at")
+                Inspection::steady("no CPU").note("with --cpus LIST those CPUs are looked at")
             } else {
-                Look::steady(cpus(&isolated))
+                Inspection::steady(name_cpus(&isolated))
             };
         }
-        let quiet = &scene.quiet;
+        let quiet = &context.quiet;
         if quiet.is_subset(&isolated) && quiet.is_subset(&tickless) {
-            return Look::steady(format!("{}, without the tick: {tickless}", cpus(&isolated)));
+            return Inspection::steady(format!("{}, without the tick: {tickless}", name_cpus(&isolated)));
         }
-        let now = if isolated.is_empty() { "no CPU".to_owned() } else { cpus(&isolated) };
+        let now = if isolated.is_empty() { "no CPU".to_owned() } else { name_cpus(&isolated) };
         let boot = format!("isolcpus=managed_irq,domain,{quiet} nohz_full={quiet} rcu_nocbs={quiet}");
-        Look::noisy(now, cpus(quiet), Way::Boot(boot))
+        Inspection::noisy(now, name_cpus(quiet), Adjustment::BootParameters(boot))
     }
 }

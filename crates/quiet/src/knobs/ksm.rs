@@ -1,13 +1,15 @@
 //! Merging of equal pages.
 
-use super::single::{Single, none};
-use crate::form::Form;
+use super::file_knob::{FileKnob, none};
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `/sys/kernel/mm/ksm/run` (Documentation/admin-guide/mm/ksm.rst): 0 stops the thread and keeps what is merged.
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "ksm",
+    class: KnobClass::Kernel,
     path: "/sys/kernel/mm/ksm/run",
-    form: Form::Word,
+    syntax: ValueSyntax::Word,
     steadier: "0",
     as_steady: none,
     effect: "a kernel thread reads memory for equal pages, and the first write to a merged page copies it",

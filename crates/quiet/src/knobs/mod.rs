@@ -6,6 +6,7 @@ mod boost;
 mod clock_range;
 mod epb;
 mod epp;
+mod file_knob;
 mod governor;
 mod guest_halt;
 mod idle_states;
@@ -23,7 +24,6 @@ mod priority;
 mod quota;
 mod rt_runtime;
 mod shield;
-mod single;
 mod smt;
 mod stat_interval;
 mod steal;
@@ -34,7 +34,7 @@ mod timer_migration;
 mod workqueues;
 
 pub(crate) use boost::NO_TURBO;
-pub use priority::{nice_counts_only, nicest};
+pub use priority::{lowest_nice_value, nice_scope_limit};
 
 use crate::knob::Knob;
 

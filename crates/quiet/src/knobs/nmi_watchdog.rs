@@ -1,13 +1,15 @@
 //! The hard-lockup detector.
 
-use super::single::{Single, none};
-use crate::form::Form;
+use super::file_knob::{FileKnob, none};
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `kernel.nmi_watchdog` (Documentation/admin-guide/lockup-watchdogs.rst).
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "nmi-watchdog",
+    class: KnobClass::Kernel,
     path: "/proc/sys/kernel/nmi_watchdog",
-    form: Form::Word,
+    syntax: ValueSyntax::Word,
     steadier: "0",
     as_steady: none,
     effect: "a non-maskable interrupt some times a minute on each CPU, and one hardware counter gone for perf",

@@ -1,13 +1,15 @@
 //! Automatic NUMA balancing.
 
-use super::single::{Single, none};
-use crate::form::Form;
+use super::file_knob::{FileKnob, none};
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `kernel.numa_balancing` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "numa-balancing",
+    class: KnobClass::Other,
     path: "/proc/sys/kernel/numa_balancing",
-    form: Form::Word,
+    syntax: ValueSyntax::Word,
     steadier: "0",
     as_steady: none,
     effect: "the kernel unmaps pages to see who uses them and moves them between nodes while a program runs",

@@ -1,6 +1,6 @@
 //! Other work on the machine.
 
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 
 /// The load average of the last minute. What runs is somebody's, so nothing is stopped.
 #[derive(Debug)]
@@ -14,19 +14,23 @@ impl Knob for Others {
         "others"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::OtherTasks
+    }
+
     fn effect(&self) -> &'static str {
         "whoever else runs takes CPUs, caches, memory bandwidth and clock"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let load = scene.text("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let load = context.text("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
         match load.filter(|load| load.is_finite() && *load >= 0.0) {
-            None => Look::absent("this tree tells no load average"),
-            Some(load) if load <= AT_REST => Look::steady(format!("load average {load:.2}")),
-            Some(load) => Look::noisy(
+            None => Inspection::absent("this tree tells no load average"),
+            Some(load) if load <= AT_REST => Inspection::steady(format!("load average {load:.2}")),
+            Some(load) => Inspection::noisy(
                 format!("load average {load:.2}"),
                 "an idle machine",
-                Way::ByHand("who: top -b -n1 | head -20; wait until it is done".to_owned()),
+                Adjustment::Manual("who: top -b -n1 | head -20; wait until it is done".to_owned()),
             ),
         }
     }

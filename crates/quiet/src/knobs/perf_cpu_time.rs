@@ -1,13 +1,15 @@
 //! The kernel's limit on time spent in perf's interrupts.
 
-use super::single::Single;
-use crate::form::Form;
+use super::file_knob::FileKnob;
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `kernel.perf_cpu_time_max_percent` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "perf-cpu-time",
+    class: KnobClass::Kernel,
     path: "/proc/sys/kernel/perf_cpu_time_max_percent",
-    form: Form::Word,
+    syntax: ValueSyntax::Word,
     steadier: "1",
     as_steady: |value| value == "1",
     effect: "perf's interrupts may take so many percent of a CPU before the kernel slows them down",

@@ -1,13 +1,15 @@
 //! Sampling by perf.
 
-use super::single::Single;
-use crate::form::Form;
+use super::file_knob::FileKnob;
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `kernel.perf_event_max_sample_rate`, a second (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "perf-sample-rate",
+    class: KnobClass::Kernel,
     path: "/proc/sys/kernel/perf_event_max_sample_rate",
-    form: Form::Word,
+    syntax: ValueSyntax::Word,
     steadier: "1",
     as_steady: |value| value == "1",
     effect: "whoever profiles the machine meanwhile may interrupt a CPU so often a second",

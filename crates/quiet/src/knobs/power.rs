@@ -1,6 +1,6 @@
 //! The battery.
 
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext};
 
 /// `/sys/class/power_supply`: on battery, firmware lowers clocks.
 #[derive(Debug)]
@@ -17,19 +17,19 @@ impl Knob for Power {
         "on battery the firmware and the governor lower clocks, the more the emptier it is"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
+    fn inspect(&self, context: &KnobContext) -> Inspection {
         let mut mains = None;
-        for name in scene.files.list(FOLDER) {
-            let kind = scene.text(&format!("{FOLDER}/{name}/type"));
+        for name in context.files.list(FOLDER) {
+            let kind = context.text(&format!("{FOLDER}/{name}/type"));
             if matches!(kind.as_deref(), Some("Mains" | "USB")) {
-                let online = scene.text(&format!("{FOLDER}/{name}/online")).as_deref() == Some("1");
+                let online = context.text(&format!("{FOLDER}/{name}/online")).as_deref() == Some("1");
                 mains = Some(mains.unwrap_or(false) || online);
             }
         }
         match mains {
-            None => Look::absent("no power supply is shown: a server, or a virtual machine"),
-            Some(true) => Look::steady("mains"),
-            Some(false) => Look::noisy("battery", "mains", Way::ByHand("plug it in".to_owned())),
+            None => Inspection::absent("no power supply is shown: a server, or a virtual machine"),
+            Some(true) => Inspection::steady("mains"),
+            Some(false) => Inspection::noisy("battery", "mains", Adjustment::Manual("plug it in".to_owned())),
         }
     }
 }

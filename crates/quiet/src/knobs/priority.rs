@@ -1,8 +1,8 @@
 //! The command before others: nice, SCHED_FIFO, ionice.
 
 use crate::files::Files;
-use crate::holds::process::Own;
-use crate::knob::{Hold, Knob, Look, Scene, State, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext, ProcessSetting, State};
+use crate::process_settings::process::ProcessAttributes;
 
 /// The command's nice value (nice(7)).
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Nice;
 const NICEST: i32 = -20;
 
 /// The nice value that a command is given: as low as this user may, if that is lower than its own, otherwise what root may.
-pub fn nicest(own: &Own) -> i32 {
+pub fn lowest_nice_value(own: &ProcessAttributes) -> i32 {
     if own.lowest_nice < own.nice { own.lowest_nice } else { NICEST }
 }
 
@@ -20,7 +20,7 @@ const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
 /// Against whom a nice value counts, where that is not everybody: the scheduler weighs groups first, and tasks only within
 /// one. Tasks of no control group's own are grouped by session where autogroups are on (sched(7)).
-pub fn nice_counts_only(files: &dyn Files) -> Option<String> {
+pub fn nice_scope_limit(files: &dyn Files) -> Option<String> {
     let (why, whom) = if let Some(group) = group_of_its_own(files) {
         (format!("the control group {group} has a share of the CPUs of its own"), "of that group")
     } else if files.read(AUTOGROUPS).is_ok_and(|text| text == "1") {
@@ -67,20 +67,28 @@ impl Knob for Nice {
         "nice"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::OtherTasks
+    }
+
     fn effect(&self) -> &'static str {
         "whoever else wants the CPU takes it from the command in turn"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let Some(own) = &scene.own else { return not_told() };
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let Some(own) = &context.own else { return not_captured() };
         if own.nice == NICEST {
-            return Look::steady(NICEST.to_string());
+            return Inspection::steady(NICEST.to_string());
         }
-        let to = nicest(own);
-        let look = Look::noisy(own.nice.to_string(), to.to_string(), Way::Hold(Hold::Nice(to)));
-        match nice_counts_only(scene.files) {
-            Some(limits) => look.note(limits),
-            None => look,
+        let to = lowest_nice_value(own);
+        let inspection = Inspection::noisy(
+            own.nice.to_string(),
+            to.to_string(),
+            Adjustment::ProcessSetting(ProcessSetting::Nice(to)),
+        );
+        match nice_scope_limit(context.files) {
+            Some(limits) => inspection.note(limits),
+            None => inspection,
         }
     }
 }
@@ -97,6 +105,10 @@ impl Knob for Fifo {
         "fifo"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::OtherTasks
+    }
+
     fn effect(&self) -> &'static str {
         "under SCHED_FIFO nobody but the kernel and other real-time threads takes the CPU from the command"
     }
@@ -105,12 +117,12 @@ impl Knob for Fifo {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let Some(own) = &scene.own else { return not_told() };
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let Some(own) = &context.own else { return not_captured() };
         if own.policy == libc::SCHED_FIFO || own.policy == libc::SCHED_RR {
-            return Look::steady("real-time");
+            return Inspection::steady("real-time");
         }
-        Look::noisy("no", "SCHED_FIFO", Way::Hold(Hold::Fifo(PRIORITY))).note(
+        Inspection::noisy("no", "SCHED_FIFO", Adjustment::ProcessSetting(ProcessSetting::Fifo(PRIORITY))).note(
             "a command that never sleeps keeps the CPU from everybody, the kernel's own work included, except for the share \
              that rt-runtime leaves: some machines stall then",
         )
@@ -130,8 +142,8 @@ impl Knob for IoPriority {
         "where the disk's scheduler knows priorities (bfq, mq-deadline), others' reads come before the command's"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let Some((class, level)) = scene.own.as_ref().and_then(|own| own.io) else { return not_told() };
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let Some((class, level)) = context.own.as_ref().and_then(|own| own.io) else { return not_captured() };
         let now = match class {
             0 => "none".to_owned(),
             1 => format!("real-time {level}"),
@@ -139,13 +151,17 @@ impl Knob for IoPriority {
             _ => "idle".to_owned(),
         };
         match (class, level) {
-            (1, _) | (2, 0) => Look::steady(now),
-            _ => Look::noisy(now, "best effort 0", Way::Hold(Hold::IoPriority(0))),
+            (1, _) | (2, 0) => Inspection::steady(now),
+            _ => Inspection::noisy(
+                now,
+                "best effort 0",
+                Adjustment::ProcessSetting(ProcessSetting::IoPriority(0)),
+            ),
         }
     }
 }
 
-fn not_told() -> Look {
+fn not_captured() -> Inspection {
     let why = "a captured tree does not tell what a command would have".to_owned();
-    Look { state: State::Absent(why), ..Look::absent("") }
+    Inspection { state: State::Absent(why), ..Inspection::absent("") }
 }

@@ -1,13 +1,15 @@
 //! The kernel's brake on real-time threads.
 
-use super::single::{Single, none};
-use crate::form::Form;
+use super::file_knob::{FileKnob, none};
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `kernel.sched_rt_runtime_us` (Documentation/scheduler/sched-rt-group.rst).
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "rt-runtime",
+    class: KnobClass::Kernel,
     path: "/proc/sys/kernel/sched_rt_runtime_us",
-    form: Form::Word,
+    syntax: ValueSyntax::Word,
     steadier: "-1",
     as_steady: none,
     effect: "a command under SCHED_FIFO is stopped for 50 ms of each second",

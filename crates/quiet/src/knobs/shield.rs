@@ -1,7 +1,7 @@
 //! CPUs that only the command runs on, for as long as it runs.
 
-use crate::knob::{Knob, Look, Scene, Way};
-use crate::undertaking::Undertaking;
+use crate::compound_change::CompoundChange;
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 
 /// A cpuset for the command, and everybody else on the other CPUs.
 #[derive(Debug)]
@@ -12,6 +12,10 @@ impl Knob for Shield {
         "shield"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::OtherTasks
+    }
+
     fn effect(&self) -> &'static str {
         "whatever else runs on the machine runs on the command's CPUs too"
     }
@@ -20,15 +24,15 @@ impl Knob for Shield {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        match &scene.shield {
-            None if !scene.live => Look::absent("a captured tree does not tell the cgroup of a command"),
-            None => Look::steady("none").note("with --cpus LIST and a command those CPUs are kept for it"),
-            Some(Err(why)) => Look::absent(why.clone()),
-            Some(Ok(shield)) => Look::noisy(
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        match &context.shield {
+            None if !context.live => Inspection::absent("a captured tree does not tell the cgroup of a command"),
+            None => Inspection::steady("none").note("with --cpus LIST and a command those CPUs are kept for it"),
+            Some(Err(why)) => Inspection::absent(why.clone()),
+            Some(Ok(shield)) => Inspection::noisy(
                 "everybody's",
                 "the command's",
-                Way::Undertake(Undertaking::Shield(shield.clone())),
+                Adjustment::Compound(CompoundChange::Shield(shield.clone())),
             )
             .note(if shield.version == 2 {
                 "an isolated partition of control groups, version 2"

@@ -1,13 +1,15 @@
 //! The kernel's own counting of memory statistics.
 
-use super::single::Single;
-use crate::form::Form;
+use super::file_knob::FileKnob;
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `vm.stat_interval`, seconds (Documentation/admin-guide/sysctl/vm.rst).
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "stat-interval",
+    class: KnobClass::Kernel,
     path: "/proc/sys/vm/stat_interval",
-    form: Form::Word,
+    syntax: ValueSyntax::Word,
     steadier: "10",
     as_steady: |value| value.parse::<u32>().is_ok_and(|seconds| seconds >= 10),
     effect: "each CPU adds up its memory statistics once in so many seconds, in the middle of whatever runs there",

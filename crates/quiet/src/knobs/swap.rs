@@ -1,8 +1,8 @@
 //! Memory that has gone to disk.
 
-use crate::knob::{Knob, Look, Scene, Way};
-use crate::undertaking::Undertaking;
-use crate::undertaking::swap::Areas;
+use crate::compound_change::CompoundChange;
+use crate::compound_change::swap::SwapAreas;
+use crate::knob::{Adjustment, Inspection, Knob, KnobContext};
 
 /// Swap in use, from `/proc/meminfo`. Turning it off reads everything back, so that is done only when it is named.
 #[derive(Debug)]
@@ -21,28 +21,28 @@ impl Knob for Swap {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        let Some(meminfo) = scene.text("/proc/meminfo") else {
-            return Look::absent("this tree tells nothing of memory");
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        let Some(meminfo) = context.text("/proc/meminfo") else {
+            return Inspection::absent("this tree tells nothing of memory");
         };
         let kib = |key: &str| {
             let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
             line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
         };
         match (kib("SwapTotal"), kib("SwapFree")) {
-            (Some(0), _) => Look::steady("none"),
+            (Some(0), _) => Inspection::steady("none"),
             (Some(all), Some(free)) if free < all => {
                 let used = (all - free).saturating_mul(1024);
-                let areas = Areas::parse(&scene.text("/proc/swaps").unwrap_or_default());
-                Look::noisy(
+                let areas = SwapAreas::parse(&context.text("/proc/swaps").unwrap_or_default());
+                Inspection::noisy(
                     format!("{} in use", record::units::bytes(used)),
                     "off",
-                    Way::Undertake(Undertaking::Swap(areas)),
+                    Adjustment::Compound(CompoundChange::Swap(areas)),
                 )
                 .note("turned off only when it is named: all of it is read back first, which takes its time and memory")
             }
-            (Some(_), Some(_)) => Look::steady("none in use"),
-            _ => Look::absent("the kernel does not tell how much swap it uses"),
+            (Some(_), Some(_)) => Inspection::steady("none in use"),
+            _ => Inspection::absent("the kernel does not tell how much swap it uses"),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Transparent huge pages.
 
-use super::single::Single;
-use crate::form::Form;
+use super::file_knob::FileKnob;
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `/sys/kernel/mm/transparent_hugepage/enabled` (Documentation/admin-guide/mm/transhuge.rst).
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "thp",
+    class: KnobClass::Other,
     path: "/sys/kernel/mm/transparent_hugepage/enabled",
-    form: Form::Chosen,
+    syntax: ValueSyntax::Chosen,
     steadier: "madvise",
     as_steady: |value| value == "never",
     effect: "whether a program gets huge pages depends on how much free memory lies together at that moment",

@@ -1,6 +1,6 @@
 //! Throttling for heat.
 
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
 
 /// `thermal_throttle` of each CPU counts how often heat lowered its clock since boot.
 #[derive(Debug)]
@@ -11,26 +11,30 @@ impl Knob for Throttling {
         "throttling"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::Clock
+    }
+
     fn effect(&self) -> &'static str {
         "the processor lowers its clock when it is too hot: long runs are slower than short ones"
     }
 
-    fn look(&self, scene: &Scene) -> Look {
+    fn inspect(&self, context: &KnobContext) -> Inspection {
         let mut counts = Vec::new();
-        for cpu in scene.online.iter() {
+        for cpu in context.online.iter() {
             // The last is the name before Linux 2.6.32.
             for name in ["core_throttle_count", "package_throttle_count", "count"] {
                 let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
-                counts.extend(scene.text(&path).and_then(|text| text.parse::<u64>().ok()));
+                counts.extend(context.text(&path).and_then(|text| text.parse::<u64>().ok()));
             }
         }
         match counts.iter().max() {
-            None => Look::absent("no count of throttling is shown"),
-            Some(0) => Look::steady("not since boot"),
-            Some(most) => Look::noisy(
+            None => Inspection::absent("no count of throttling is shown"),
+            Some(0) => Inspection::steady("not since boot"),
+            Some(most) => Inspection::noisy(
                 format!("up to {most} times on a CPU since boot"),
                 "never",
-                Way::ByHand("cooling: fans, filters, the room; or lower power limits".to_owned()),
+                Adjustment::Manual("cooling: fans, filters, the room; or lower power limits".to_owned()),
             ),
         }
     }

@@ -1,13 +1,15 @@
 //! Timers that move to busy CPUs.
 
-use super::single::{Single, none};
-use crate::form::Form;
+use super::file_knob::{FileKnob, none};
+use crate::knob::KnobClass;
+use crate::value_syntax::ValueSyntax;
 
 /// `kernel.timer_migration` (Documentation/admin-guide/sysctl/kernel.rst).
-pub const KNOB: Single = Single {
+pub const KNOB: FileKnob = FileKnob {
     name: "timer-migration",
+    class: KnobClass::Kernel,
     path: "/proc/sys/kernel/timer_migration",
-    form: Form::Word,
+    syntax: ValueSyntax::Word,
     steadier: "0",
     as_steady: none,
     effect: "timers of idle CPUs move to the CPU that is busy, which is the one that measures",

@@ -4,8 +4,8 @@ use record::CpuList;
 
 use super::interrupts::mask;
 use crate::change::Change;
-use crate::form::{Form, cpus};
-use crate::knob::{Knob, Look, Scene, Way};
+use crate::knob::{Adjustment, Inspection, Knob, KnobClass, KnobContext};
+use crate::value_syntax::{ValueSyntax, name_cpus};
 
 /// `/sys/devices/virtual/workqueue/cpumask` (Documentation/core-api/workqueue.rst).
 #[derive(Debug)]
@@ -18,6 +18,10 @@ impl Knob for Workqueues {
         "workqueues"
     }
 
+    fn class(&self) -> KnobClass {
+        KnobClass::Kernel
+    }
+
     fn effect(&self) -> &'static str {
         "work that the kernel puts off (writing back, networking, drivers) runs on any CPU, also on one that measures"
     }
@@ -26,32 +30,34 @@ impl Knob for Workqueues {
         true
     }
 
-    fn look(&self, scene: &Scene) -> Look {
-        if scene.quiet.is_empty() {
-            return match scene.files.read(FILE) {
-                Ok(_) => Look::steady("on all CPUs").note("with --cpus LIST it is kept to the others"),
+    fn inspect(&self, context: &KnobContext) -> Inspection {
+        if context.quiet.is_empty() {
+            return match context.files.read(FILE) {
+                Ok(_) => Inspection::steady("on all CPUs").note("with --cpus LIST it is kept to the others"),
                 Err(refusal) if refusal.is_missing() => {
-                    Look::absent("this kernel does not tell where it runs its work")
+                    Inspection::absent("this kernel does not tell where it runs its work")
                 }
-                Err(refusal) => Look::unseen(&refusal),
+                Err(refusal) => Inspection::unseen(&refusal),
             };
         }
-        let rest = scene.rest();
-        match Change::to(scene.files, self.name(), FILE, Form::CpuMask, &mask(&rest)) {
-            Ok(None) => Look::steady(format!("on {}", cpus(&rest))),
+        let rest = context.rest();
+        match Change::plan(context.files, self.name(), FILE, ValueSyntax::CpuMask, &mask(&rest)) {
+            Ok(None) => Inspection::steady(format!("on {}", name_cpus(&rest))),
             Ok(Some(change))
                 if CpuList::from_mask(&change.old)
-                    .is_ok_and(|cpus| cpus.intersection(&scene.quiet).is_empty()) =>
+                    .is_ok_and(|cpus| cpus.intersection(&context.quiet).is_empty()) =>
             {
-                Look::steady("not on the quiet CPUs")
+                Inspection::steady("not on the quiet CPUs")
             }
-            Ok(Some(change)) => {
-                Look::noisy("on all CPUs", format!("on {}", cpus(&rest)), Way::Write(vec![change]))
-            }
+            Ok(Some(change)) => Inspection::noisy(
+                "on all CPUs",
+                format!("on {}", name_cpus(&rest)),
+                Adjustment::Write(vec![change]),
+            ),
             Err(refusal) if refusal.is_missing() => {
-                Look::absent("this kernel does not tell where it runs its work")
+                Inspection::absent("this kernel does not tell where it runs its work")
             }
-            Err(refusal) => Look::unseen(&refusal),
+            Err(refusal) => Inspection::unseen(&refusal),
         }
     }
 }

@@ -6,12 +6,12 @@ use machine::Root;
 
 use super::*;
 use crate::files::Tree;
-use crate::form::Form;
+use crate::value_syntax::ValueSyntax;
 
-const FILES: [(&str, Form, &str, &str); 3] = [
-    ("/sys/devices/system/cpu/intel_pstate/no_turbo", Form::Word, "0", "1"),
-    ("/sys/kernel/mm/transparent_hugepage/enabled", Form::Chosen, "always", "never"),
-    ("/proc/sys/kernel/nmi_watchdog", Form::Word, "1", "0"),
+const FILES: [(&str, ValueSyntax, &str, &str); 3] = [
+    ("/sys/devices/system/cpu/intel_pstate/no_turbo", ValueSyntax::Word, "0", "1"),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", ValueSyntax::Chosen, "always", "never"),
+    ("/proc/sys/kernel/nmi_watchdog", ValueSyntax::Word, "1", "0"),
 ];
 
 struct Machine {
@@ -49,8 +49,8 @@ impl Machine {
 
     fn changes(&self) -> Vec<Change> {
         let files = Tree::new(&self.root);
-        let change = |(path, form, _, new): &(&str, Form, &str, &str)| {
-            Change::to(&files, "test", path, *form, new).unwrap()
+        let change = |(path, syntax, _, new): &(&str, ValueSyntax, &str, &str)| {
+            Change::plan(&files, "test", path, *syntax, new).unwrap()
         };
         FILES.iter().filter_map(change).collect()
     }
@@ -118,7 +118,7 @@ fn killed_the_guardian_puts_everything_back() {
         restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
         assert_eq!(machine.values(), before, "the next start puts it back");
     }
-    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Nothing)));
+    assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Nothing)));
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn with_the_guardian_killed_too_the_next_start_finds_what_was_left_and_puts_it_b
     });
     machine.settled();
     assert_ne!(machine.values(), before);
-    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Orphaned(_))));
-    let came = restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
-    assert!(came.iter().all(|(_, came)| *came == Came::Back), "{came:?}");
+    assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Orphaned(_))));
+    let restored = restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    assert!(restored.iter().all(|(_, restored)| *restored == RestoreOutcome::Back), "{restored:?}");
     assert_eq!(machine.values(), before);
 }
 
@@ -147,8 +147,8 @@ fn what_is_to_stay_stays_until_it_is_put_back_by_hand() {
     machine.in_a_process(true, |_| {});
     machine.settled();
     assert_ne!(machine.values(), before);
-    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Standing(_))));
-    assert!(matches!(left(machine.state.path(), "another"), Ok(Left::OtherBoot(_))));
+    assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Standing(_))));
+    assert!(matches!(find_leftover(machine.state.path(), "another"), Ok(Leftover::OtherBoot(_))));
     restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
     assert_eq!(machine.values(), before);
 }
@@ -162,10 +162,14 @@ fn a_journal_that_somebody_removes_is_written_again_and_everything_comes_back() 
     let session = begun(&machine, &request, &files);
     assert_ne!(machine.values(), before);
     std::fs::remove_dir_all(machine.state.path()).unwrap();
-    let came = session.end(&files).unwrap();
-    assert!(came.len() == FILES.len() && came.iter().all(|(_, came)| *came == Came::Back), "{came:?}");
+    let restored = session.end(&files).unwrap();
+    assert!(
+        restored.len() == FILES.len()
+            && restored.iter().all(|(_, restored)| *restored == RestoreOutcome::Back),
+        "{restored:?}"
+    );
     assert_eq!(machine.values(), before);
-    assert!(!machine.state.path().join(journal::NAME).exists());
+    assert!(!machine.state.path().join(state_directory::JOURNAL).exists());
 }
 
 #[test]
@@ -176,10 +180,14 @@ fn a_journal_that_somebody_empties_or_cuts_takes_nothing_from_putting_back() {
         let request = machine.request(false);
         let files = Tree::new(&machine.root);
         let session = begun(&machine, &request, &files);
-        let path = machine.state.path().join(journal::NAME);
+        let path = machine.state.path().join(state_directory::JOURNAL);
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
-        let came = session.end(&files).unwrap();
-        assert!(came.len() == FILES.len() && came.iter().all(|(_, came)| *came == Came::Back), "{came:?}");
+        let restored = session.end(&files).unwrap();
+        assert!(
+            restored.len() == FILES.len()
+                && restored.iter().all(|(_, restored)| *restored == RestoreOutcome::Back),
+            "{restored:?}"
+        );
         assert_eq!(machine.values(), before);
         assert!(!path.exists());
     }
@@ -190,7 +198,7 @@ fn killed_with_its_journal_cut_the_guardian_knows_the_plan_and_puts_everything_b
     for length in [0, 40, 700] {
         let machine = machine();
         let before = machine.values();
-        let path = machine.state.path().join(journal::NAME);
+        let path = machine.state.path().join(state_directory::JOURNAL);
         let guarded = machine.in_a_process(false, |_| {
             std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
             kill_me();
@@ -205,9 +213,9 @@ fn killed_with_its_journal_cut_the_guardian_knows_the_plan_and_puts_everything_b
 #[test]
 fn an_empty_journal_is_none_and_stands_in_nobodys_way() {
     let machine = machine();
-    let path = machine.state.path().join(journal::NAME);
+    let path = machine.state.path().join(state_directory::JOURNAL);
     std::fs::write(&path, "").unwrap();
-    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Nothing)));
+    assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Nothing)));
     let before = machine.values();
     machine.in_a_process(true, |_| {});
     machine.settled();
@@ -229,10 +237,10 @@ fn a_journal_that_is_over_is_not_written_again() {
     let request = machine.request(false);
     let files = Tree::new(&machine.root);
     let session = begun(&machine, &request, &files);
-    let spare = session.journal.spare().unwrap();
+    let duplicate = session.journal.duplicate().unwrap();
     session.end(&files).unwrap();
-    spare.back_in_place().unwrap();
-    assert!(matches!(left(machine.state.path(), "this-boot"), Ok(Left::Nothing)));
+    duplicate.rewrite_if_missing().unwrap();
+    assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Nothing)));
 }
 
 #[test]
@@ -241,7 +249,7 @@ fn killed_with_its_journal_removed_the_guardian_puts_everything_back() {
     let before = machine.values();
     let state = machine.state.path().to_owned();
     let guarded = machine.in_a_process(false, |_| {
-        std::fs::remove_file(state.join(journal::NAME)).unwrap();
+        std::fs::remove_file(state.join(state_directory::JOURNAL)).unwrap();
         kill_me();
     });
     machine.settled();
@@ -253,7 +261,7 @@ fn killed_with_its_journal_removed_the_guardian_puts_everything_back() {
 #[test]
 fn what_processes_left_that_died_while_they_wrote_is_cleared_away() {
     let machine = machine();
-    let left = machine.state.path().join(format!("{}.4711", journal::NAME));
+    let left = machine.state.path().join(format!("{}.4711", state_directory::JOURNAL));
     std::fs::write(&left, "{").unwrap();
     machine.in_a_process(true, |_| {});
     machine.settled();
@@ -267,9 +275,9 @@ fn what_somebody_else_has_changed_since_is_left_alone_and_named() {
     machine.settled();
     let theirs = machine.tree.path().join(&FILES[1].0[1..]);
     std::fs::write(&theirs, "always [madvise] never\n").unwrap();
-    let came = restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
-    assert_eq!(came[1].1, Came::Theirs("madvise".to_owned()));
-    assert_eq!((came[0].1.clone(), came[2].1.clone()), (Came::Back, Came::Back));
+    let restored = restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    assert_eq!(restored[1].1, RestoreOutcome::Theirs("madvise".to_owned()));
+    assert_eq!((restored[0].1.clone(), restored[2].1.clone()), (RestoreOutcome::Back, RestoreOutcome::Back));
     assert_eq!(std::fs::read_to_string(theirs).unwrap(), "always [madvise] never\n");
 }
 
@@ -291,14 +299,14 @@ fn a_journal_that_others_could_have_written_is_not_believed() {
     let machine = machine();
     machine.in_a_process(true, |_| {});
     machine.settled();
-    let path = machine.state.path().join(journal::NAME);
+    let path = machine.state.path().join(state_directory::JOURNAL);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
-    assert!(left(machine.state.path(), "this-boot").unwrap_err().contains("others may write it"));
+    assert!(find_leftover(machine.state.path(), "this-boot").unwrap_err().contains("others may write it"));
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
-    assert!(left(machine.state.path(), "this-boot").unwrap_err().contains("symbolic link"));
+    assert!(find_leftover(machine.state.path(), "this-boot").unwrap_err().contains("symbolic link"));
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "{\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-    assert!(left(machine.state.path(), "this-boot").unwrap_err().contains("line 1"));
+    assert!(find_leftover(machine.state.path(), "this-boot").unwrap_err().contains("line 1"));
 }

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use quiet::audit::{Row, audit};
+use quiet::audit::{AuditRow, audit};
 use quiet::files::Tree;
-use quiet::knob::Scene;
+use quiet::knob::KnobContext;
 use record::CpuList;
 
 /// The captured machines, by the name that their files carry.
@@ -35,10 +35,10 @@ pub fn online(root: &machine::Root) -> CpuList {
     machine::inspect(root).machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect()
 }
 
-/// A scene of a tree.
-pub fn scene<'a>(files: &'a Tree, online: &CpuList, quiet: &str) -> Scene<'a> {
+/// A context of a tree.
+pub fn context<'a>(files: &'a Tree, online: &CpuList, quiet: &str) -> KnobContext<'a> {
     let quiet = if quiet.is_empty() { CpuList::new() } else { quiet.parse().unwrap() };
-    Scene {
+    KnobContext {
         files,
         online: online.clone(),
         quiet,
@@ -51,13 +51,13 @@ pub fn scene<'a>(files: &'a Tree, online: &CpuList, quiet: &str) -> Scene<'a> {
 }
 
 /// All knobs of a tree.
-pub fn rows(root: &machine::Root, quiet: &str) -> Vec<Row> {
+pub fn rows(root: &machine::Root, quiet: &str) -> Vec<AuditRow> {
     let files = Tree::new(root);
-    audit(&scene(&files, &online(root), quiet), &[])
+    audit(&context(&files, &online(root), quiet), &[])
 }
 
 /// The row of a knob.
-pub fn row<'a>(rows: &'a [Row], name: &str) -> &'a Row {
+pub fn row<'a>(rows: &'a [AuditRow], name: &str) -> &'a AuditRow {
     rows.iter().find(|row| row.knob.name() == name).unwrap_or_else(|| panic!("no knob {name}"))
 }
 

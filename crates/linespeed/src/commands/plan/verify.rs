@@ -9,7 +9,7 @@ use record::plan::{Plan as Layout, Policy, Process, Verification};
 use record::{CpuList, Mark, units};
 use report::plural;
 
-use crate::commands::quiet::turned;
+use crate::commands::quiet::tuned_session;
 use crate::commands::scale::{FILES_A_COPY, raise_file_limit, timeout};
 use crate::failure::Failure;
 use crate::options::{Options, Plan};
@@ -28,8 +28,8 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     let unbound = unbound(made, &planned, options.measuring.cpus.as_ref());
     let stop = signals::install();
     raise_file_limit(planned.len() as u64 * FILES_A_COPY);
-    let turned = turned::for_measuring(options)?;
-    let knobs = turned::knobs(turned.as_ref());
+    let tuned = tuned_session::for_measuring(options)?;
+    let knobs = tuned_session::knobs(tuned.as_ref());
     if let Some(quiet) = report::terminal::quiet_machine(&record::Conditions { knobs, ..Default::default() })
     {
         how = format!("{how} {quiet}");

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use ::quiet::audit::{Row, audit, is_quiet};
+use ::quiet::audit::{AuditRow, audit, is_quiet};
+use ::quiet::compound_change::CompoundChange;
 use ::quiet::files::Tree;
-use ::quiet::knob::{Hold, State, Way};
-use ::quiet::knobs::nice_counts_only;
-use ::quiet::turn::Purpose;
-use ::quiet::undertaking::Undertaking;
+use ::quiet::knob::{Adjustment, ProcessSetting, State};
+use ::quiet::knobs::nice_scope_limit;
+use ::quiet::tuning_plan::Purpose;
 use machine::Root;
 use measure::busy::{self, Load, Task};
 use record::units;
 use report::terminal::{Audit, Audited, Stand};
 use serde_json::{Value, json};
 
-use super::noise::{Noise, Proof};
+use super::noise_estimate::{Noise, Proof};
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::{output, signals};
@@ -25,8 +25,8 @@ const LOOK: Duration = Duration::from_millis(300);
 /// Looks at all knobs, or at those named: 0 when quiet, 1 when not.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
-    let scene = super::scene(options, root, &tree, Purpose::ForACommand)?;
-    let mut rows = audit(&scene, names);
+    let context = super::context(options, root, &tree, Purpose::Command)?;
+    let mut rows = audit(&context, names);
     // Nothing of a captured machine can be measured, and who wants no report wants the exit code alone.
     let seen = root.is_live() && !options.out.quiet_output;
     let stop = signals::install();
@@ -34,12 +34,12 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     let noise = if seen { Noise::here(&super::prove::cpus(options), stop) } else { Noise::default() };
     let noise = noise
         .beside(load.as_ref().and_then(|load| load.cpus))
-        .where_nice_counts_for(nice_counts_only(&tree).is_some());
+        .where_nice_counts_for(nice_scope_limit(&tree).is_some());
     if let Some(signal) = stop.signal() {
         return Ok(128u8.wrapping_add(signal as u8));
     }
     // Who runs beside comes first among equals: the other knobs only keep him away.
-    let weight = |row: &Row| {
+    let weight = |row: &AuditRow| {
         let name = row.knob.name();
         noise.of(name).weight() + if name == "others" { 1e-3 } else { 0.0 }
     };
@@ -57,7 +57,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
         let audit = Audit {
             knobs: rows.iter().map(|row| audited(row, &noise)).collect(),
             noise: noise.told().map(|told| format!("{}: {told}", noise.source)).into_iter().collect(),
-            busy: load.as_ref().map(|load| busy_words(load, scene.online.len())),
+            busy: load.as_ref().map(|load| busy_words(load, context.online.len())),
             captured: !root.is_live(),
             remarks: remarks(root, &rows, left),
         };
@@ -73,9 +73,9 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     Ok(if quiet { 0 } else { super::NOT_QUIET })
 }
 
-fn audited(row: &Row, noise: &Noise) -> Audited {
-    let look = &row.look;
-    let (stand, why) = match &look.state {
+fn audited(row: &AuditRow, noise: &Noise) -> Audited {
+    let inspection = &row.inspection;
+    let (stand, why) = match &inspection.state {
         State::Steady => (Stand::Steady, None),
         State::Noisy if row.disturbs() => (Stand::Noisy, None),
         State::Noisy => (Stand::OnRequest, None),
@@ -83,11 +83,11 @@ fn audited(row: &Row, noise: &Noise) -> Audited {
         State::Unseen(why) => (Stand::Absent, Some(why.clone())),
     };
     let worth = noise.of(row.knob.name());
-    let told = !noise.source.is_empty() && row.look.steadier.is_some();
+    let told = !noise.source.is_empty() && row.inspection.steadier.is_some();
     Audited {
         name: row.knob.name().to_owned(),
-        now: look.now.clone(),
-        steadier: look.steadier.clone().unwrap_or_default(),
+        now: inspection.now.clone(),
+        steadier: inspection.steadier.clone().unwrap_or_default(),
         set_by: set_by(row),
         stand,
         effect: row.knob.effect().to_owned(),
@@ -95,35 +95,40 @@ fn audited(row: &Row, noise: &Noise) -> Audited {
         worth: if told { worth.brief() } else { String::new() },
         way: advice(row),
         why,
-        notes: look.notes.clone(),
+        notes: inspection.notes.clone(),
     }
 }
 
 /// Whether `--prove KNOB -- COMMAND` could tell what it gains.
-fn proof(row: &Row) -> Proof {
-    let turned = match &row.look.way {
-        Way::Write(_) | Way::Hold(_) | Way::Undertake(Undertaking::Swap(_)) => true,
-        Way::None | Way::Undertake(Undertaking::Shield(_)) | Way::Boot(_) | Way::ByHand(_) => false,
+fn proof(row: &AuditRow) -> Proof {
+    let tuned = match &row.inspection.adjustment {
+        Adjustment::Write(_)
+        | Adjustment::ProcessSetting(_)
+        | Adjustment::Compound(CompoundChange::Swap(_)) => true,
+        Adjustment::None
+        | Adjustment::Compound(CompoundChange::Shield(_))
+        | Adjustment::BootParameters(_)
+        | Adjustment::Manual(_) => false,
     };
     match row.needs.as_deref() {
-        None if turned => Proof::Anybodys,
-        Some("root") if turned => Proof::Roots,
+        None if tuned => Proof::Anybodys,
+        Some("root") if tuned => Proof::Roots,
         _ => Proof::None,
     }
 }
 
 /// How it can be set here, in a word or two.
-fn set_by(row: &Row) -> String {
+fn set_by(row: &AuditRow) -> String {
     let root = row.needs.as_deref().is_some_and(|needs| needs.starts_with("root"));
-    let how = match &row.look.way {
-        Way::None => return String::new(),
-        Way::Boot(_) => return "boot".to_owned(),
-        Way::ByHand(_) => return "hand".to_owned(),
+    let how = match &row.inspection.adjustment {
+        Adjustment::None => return String::new(),
+        Adjustment::BootParameters(_) => return "boot".to_owned(),
+        Adjustment::Manual(_) => return "hand".to_owned(),
         // Of a captured machine it is said who could, whoever that is there.
-        Way::Write(_) | Way::Undertake(_) if is_captured(row) => return "root".to_owned(),
-        Way::Hold(_) if is_captured(row) => return "a process".to_owned(),
-        Way::Write(_) | Way::Undertake(Undertaking::Swap(_)) => "--apply",
-        Way::Hold(_) | Way::Undertake(Undertaking::Shield(_)) => "-- COMMAND",
+        Adjustment::Write(_) | Adjustment::Compound(_) if is_captured(row) => return "root".to_owned(),
+        Adjustment::ProcessSetting(_) if is_captured(row) => return "a process".to_owned(),
+        Adjustment::Write(_) | Adjustment::Compound(CompoundChange::Swap(_)) => "--apply",
+        Adjustment::ProcessSetting(_) | Adjustment::Compound(CompoundChange::Shield(_)) => "-- COMMAND",
     };
     match &row.needs {
         None => how.to_owned(),
@@ -133,16 +138,18 @@ fn set_by(row: &Row) -> String {
 }
 
 /// Whether it was looked at in a captured tree.
-fn is_captured(row: &Row) -> bool {
+fn is_captured(row: &AuditRow) -> bool {
     row.needs.as_deref().is_some_and(|needs| needs.starts_with("this machine"))
 }
 
 /// What else is to be said of how it is set: the line for boot, what to do by hand, what is lacking.
-fn advice(row: &Row) -> Option<String> {
-    match (&row.look.way, &row.needs) {
-        (Way::Boot(parameters), _) => Some(format!("on the kernel's command line: {parameters}")),
-        (Way::ByHand(way), _) => Some(way.clone()),
-        (Way::Write(_) | Way::Hold(_) | Way::Undertake(_), Some(needs))
+fn advice(row: &AuditRow) -> Option<String> {
+    match (&row.inspection.adjustment, &row.needs) {
+        (Adjustment::BootParameters(parameters), _) => {
+            Some(format!("on the kernel's command line: {parameters}"))
+        }
+        (Adjustment::Manual(adjustment), _) => Some(adjustment.clone()),
+        (Adjustment::Write(_) | Adjustment::ProcessSetting(_) | Adjustment::Compound(_), Some(needs))
             if needs != "root" && !is_captured(row) =>
         {
             Some(format!("needs {needs}"))
@@ -152,7 +159,7 @@ fn advice(row: &Row) -> Option<String> {
 }
 
 /// What to do next, and what should be known beside the table.
-fn remarks(root: &Root, rows: &[Row], left: Result<Option<String>, String>) -> Vec<String> {
+fn remarks(root: &Root, rows: &[AuditRow], left: Result<Option<String>, String>) -> Vec<String> {
     if !root.is_live() {
         return Vec::new();
     }
@@ -161,15 +168,18 @@ fn remarks(root: &Root, rows: &[Row], left: Result<Option<String>, String>) -> V
         // Nothing can be set before that is out of the way.
         Err(why) => return vec![format!("Nothing can be set now: {why}")],
     };
-    let settable = |row: &&Row| row.disturbs() && matches!(row.look.way, Way::Write(_) | Way::Hold(_));
-    let all: Vec<&Row> = rows.iter().filter(settable).collect();
+    let settable = |row: &&AuditRow| {
+        row.disturbs()
+            && matches!(row.inspection.adjustment, Adjustment::Write(_) | Adjustment::ProcessSetting(_))
+    };
+    let all: Vec<&AuditRow> = rows.iter().filter(settable).collect();
     let open = all.iter().filter(|row| row.needs.is_none()).count();
     if !all.is_empty() {
         let sudo = if open == 0 { "sudo " } else { "" };
         remarks.push(format!("For a command: {sudo}linespeed quiet -- COMMAND"));
         remarks.push(format!("Until they are put back: {sudo}linespeed quiet --apply; then --restore"));
     }
-    if rows.iter().any(|row| super::is_disputed(row) && row.look.state == State::Noisy) {
+    if rows.iter().any(|row| super::is_disputed(row) && row.inspection.state == State::Noisy) {
         remarks.push(
             "Those that are set only when asked for are named: linespeed quiet smt -- COMMAND".to_owned(),
         );
@@ -233,51 +243,52 @@ fn busy_json(load: &Load) -> Value {
 }
 
 fn to_json(
-    rows: &[Row],
+    rows: &[AuditRow],
     noise: &Noise,
     load: Option<&Load>,
     quiet: bool,
     left: Result<&Option<String>, &String>,
 ) -> Value {
-    let one = |row: &Row| {
-        let look = &row.look;
-        let (state, why) = match &look.state {
+    let one = |row: &AuditRow| {
+        let inspection = &row.inspection;
+        let (state, why) = match &inspection.state {
             State::Steady => ("steady", None),
             State::Noisy => ("noisy", None),
             State::Absent(why) => ("absent", Some(why)),
             State::Unseen(why) => ("unseen", Some(why)),
         };
-        let (way, detail) = match &look.way {
-            Way::None => ("none", Value::Null),
-            Way::Write(changes) => {
+        let (adjustment, detail) = match &inspection.adjustment {
+            Adjustment::None => ("none", Value::Null),
+            Adjustment::Write(changes) => {
                 let change = |change: &::quiet::change::Change| json!({"path": change.path, "old": change.old, "new": change.new});
                 ("write", changes.iter().map(change).collect())
             }
-            Way::Hold(hold) => {
-                ("hold", json!(if matches!(hold, Hold::DmaLatency(_)) { "machine" } else { "command" }))
-            }
-            Way::Undertake(_) => ("undertake", Value::Null),
-            Way::Boot(parameters) => ("boot", json!(parameters)),
-            Way::ByHand(way) => ("by hand", json!(way)),
+            Adjustment::ProcessSetting(setting) => (
+                "hold",
+                json!(if matches!(setting, ProcessSetting::DmaLatency(_)) { "machine" } else { "command" }),
+            ),
+            Adjustment::Compound(_) => ("undertake", Value::Null),
+            Adjustment::BootParameters(parameters) => ("boot", json!(parameters)),
+            Adjustment::Manual(adjustment) => ("by hand", json!(adjustment)),
         };
         let worth = noise.of(row.knob.name());
         let (word, most) = worth.word();
-        let told = !noise.source.is_empty() && look.steadier.is_some();
+        let told = !noise.source.is_empty() && inspection.steadier.is_some();
         json!({
             "knob": row.knob.name(),
             "state": state,
             "why": why,
             "disturbs": row.disturbs(),
             "only_when_named": row.knob.only_when_named(),
-            "now": look.now,
-            "steadier": look.steadier,
+            "now": inspection.now,
+            "steadier": inspection.steadier,
             "effect": row.knob.effect(),
             "here": told.then(|| worth.told(row.knob.name(), proof(row))),
             "worth": told.then(|| json!({"is": word, "at_most": most})),
-            "way": way,
+            "way": adjustment,
             "detail": detail,
             "needs": row.needs,
-            "notes": look.notes,
+            "notes": inspection.notes,
         })
     };
     json!({

@@ -1,18 +1,18 @@
-//! `linespeed quiet -- COMMAND`: knobs turned for the time of a command.
+//! `linespeed quiet -- COMMAND`: knobs set for the time of a command.
 
 use std::time::Duration;
 
 use ::quiet::files::Tree;
-use ::quiet::holds::{self, process};
-use ::quiet::knob::Hold;
-use ::quiet::knobs::nice_counts_only;
-use ::quiet::turn::Purpose;
+use ::quiet::knob::ProcessSetting;
+use ::quiet::knobs::nice_scope_limit;
+use ::quiet::process_settings::{self, process};
+use ::quiet::tuning_plan::Purpose;
 use machine::Root;
 use measure::child::{Child, Exit, Guard, Process, SpawnError, Spec, Watcher, wait_all};
 use record::CpuList;
 
-use super::turned::{self, Outcome, Turned};
-use super::{caches, json};
+use super::tuned_session::{self, Outcome, TunedSession};
+use super::{json, page_cache};
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
 use crate::{files, output, signals};
@@ -36,7 +36,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         "turned": json::outcomes(&outcomes),
         "exit": code,
         "error": error,
-        "all_is_back": !turned::is_something_not_back(),
+        "all_is_back": !tuned_session::is_something_not_back(),
     });
     let text = format!("{told:#}\n");
     match (&destination, &options.out.output) {
@@ -55,43 +55,43 @@ fn attempt(
     outcomes: &mut Vec<Outcome>,
 ) -> Result<u8, Failure> {
     let stop = signals::install();
-    let mut turned = Turned::begin(options, names, Purpose::ForACommand)?;
-    turned.outcomes().clone_into(outcomes);
+    let mut tuned = TunedSession::begin(options, names, Purpose::Command)?;
+    tuned.outcomes().clone_into(outcomes);
     // After the guardian, which has to outlive what this one ends.
     let guard = Guard::new(None);
     if let Some(signal) = stop.signal() {
-        turned.end();
+        tuned.end();
         return Ok(128u8.wrapping_add(signal as u8));
     }
     if quiet.drop_caches {
-        caches::drop_all()?;
+        page_cache::drop_all()?;
     }
     if !quiet.warm.is_empty() {
-        let bytes = caches::warm(&quiet.warm)?;
+        let bytes = page_cache::warm(&quiet.warm)?;
         if options.out.verbose {
             output::complain(&format!("{} of files were read", record::units::bytes(bytes)));
         }
     }
     let env = [guard.variable()];
     let spec = Spec { env: &env, gate: true, ..Spec::new(&quiet.command) };
-    let mut child = spawn(&spec, &mut turned).map_err(Failure::Refused)?;
-    dress(child.pid(), &mut turned);
+    let mut child = spawn(&spec, &mut tuned).map_err(Failure::Refused)?;
+    apply_settings(child.pid(), &mut tuned);
     // Who takes all knobs as they come has not asked for this one.
     if (names.contains(&"nice") || options.out.verbose || options.out.json)
-        && let Some(limits) = nice_counts_only(&Tree::new(&Root::live()))
+        && let Some(limits) = nice_scope_limit(&Tree::new(&Root::live()))
     {
-        turned.note("nice", limits);
+        tuned.note("nice", limits);
     }
-    turned.outcomes().clone_into(outcomes);
-    refuse_named(&turned, names)?;
+    tuned.outcomes().clone_into(outcomes);
+    refuse_named(&tuned, names)?;
     stand_aside(options);
-    super::tell(options, &turned);
+    super::tell(options, &tuned);
     signals::pass_on_to(child.pid());
     child.release();
     child.started().map_err(Failure::Refused)?;
     let ended = wait_all(&mut [&mut child], stop, None, &mut Ending).pop();
     guard.dismiss();
-    turned.end();
+    tuned.end();
     Ok(match ended.map(|ended| ended.exit) {
         Some(Exit::Code(code)) => code as u8,
         Some(Exit::Signal(signal) | Exit::Stopped(signal)) => 128u8.wrapping_add(signal as u8),
@@ -100,32 +100,32 @@ fn attempt(
 }
 
 /// Starts the command up to its gate, with fixed addresses where that was asked for.
-fn spawn(spec: &Spec, turned: &mut Turned) -> Result<Child, SpawnError> {
-    if !turned.holds.contains(&Hold::FixedAddresses) {
+fn spawn(spec: &Spec, tuned: &mut TunedSession) -> Result<Child, SpawnError> {
+    if !tuned.settings.contains(&ProcessSetting::FixedAddresses) {
         return Child::spawn(spec);
     }
     let (child, fixed) = process::with_fixed_addresses(|| Child::spawn(spec));
     if let Err(why) = fixed {
-        turned.refuse(&Hold::FixedAddresses, why);
+        tuned.refuse(&ProcessSetting::FixedAddresses, why);
     }
     child
 }
 
 /// Puts the child on its CPUs and gives it its priorities.
-fn dress(pid: i32, turned: &mut Turned) {
-    if let Some(shield) = turned.shield.clone()
-        && let Err(why) = shield.enter(pid)
+fn apply_settings(pid: i32, tuned: &mut TunedSession) {
+    if let Some(shield) = tuned.shield.clone()
+        && let Err(why) = shield.add_process(pid)
     {
-        turned.refuse_shield(why);
+        tuned.refuse_shield(why);
     }
-    for (hold, why) in holds::dress(pid, &turned.holds.clone()) {
-        turned.refuse(&hold, why);
+    for (setting, why) in process_settings::apply_settings(pid, &tuned.settings.clone()) {
+        tuned.refuse(&setting, why);
     }
 }
 
 /// What was named must be; otherwise the command does not run.
-fn refuse_named(turned: &Turned, names: &[&'static str]) -> Result<(), Failure> {
-    let missing: Vec<String> = turned
+fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Failure> {
+    let missing: Vec<String> = tuned
         .outcomes()
         .iter()
         .filter_map(|outcome| outcome.why_not.as_ref().map(|why| format!("{}: {why}", outcome.knob)))

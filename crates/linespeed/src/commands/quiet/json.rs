@@ -1,15 +1,15 @@
 //! What is said of knobs in JSON.
 
-use ::quiet::apply::Came;
+use ::quiet::apply::RestoreOutcome;
 use ::quiet::change::Change;
 use ::quiet::files::Tree;
-use ::quiet::journal::Kept;
-use ::quiet::session::Left;
-use ::quiet::turn::Turn;
+use ::quiet::journal::JournalContents;
+use ::quiet::session::Leftover;
+use ::quiet::tuning_plan::TuningPlan;
 use serde_json::{Value, json};
 
-use super::by_root::ByRoot;
-use super::turned::Outcome;
+use super::root_session::RootSession;
+use super::tuned_session::Outcome;
 
 /// Outcomes as JSON.
 pub fn outcomes(all: &[Outcome]) -> Value {
@@ -29,14 +29,14 @@ pub fn outcomes(all: &[Outcome]) -> Value {
 }
 
 /// What would be done as JSON.
-pub fn turn(turn: &Turn) -> Value {
-    let changes: Vec<Value> = turn.changes.iter().map(change_of).collect();
+pub fn plan(plan: &TuningPlan) -> Value {
+    let changes: Vec<Value> = plan.changes.iter().map(change_of).collect();
     json!({
         "values": changes,
-        "held": turn.holds.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        "undertaken": turn.undertakings.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        "left": turn.left.iter().map(why).collect::<Vec<_>>(),
-        "advice": turn.advice.iter().map(why).collect::<Vec<_>>(),
+        "held": plan.settings.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        "undertaken": plan.compound_changes.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        "left": plan.not_set.iter().map(why).collect::<Vec<_>>(),
+        "advice": plan.advice.iter().map(why).collect::<Vec<_>>(),
     })
 }
 
@@ -49,14 +49,14 @@ fn change_of(change: &Change) -> Value {
 }
 
 /// What came back as JSON.
-pub fn came(all: &[(Change, Came)]) -> Value {
-    let one = |(change, came): &(Change, Came)| {
-        let (state, why) = match came {
-            Came::Back => ("back", None),
-            Came::WasBack => ("was back", None),
-            Came::Theirs(now) => ("left alone", Some(now.clone())),
-            Came::Refused(why) => ("refused", Some(why.clone())),
-            Came::Gone => ("gone", None),
+pub fn restored(all: &[(Change, RestoreOutcome)]) -> Value {
+    let one = |(change, restored): &(Change, RestoreOutcome)| {
+        let (state, why) = match restored {
+            RestoreOutcome::Back => ("back", None),
+            RestoreOutcome::WasBack => ("was back", None),
+            RestoreOutcome::Theirs(now) => ("left alone", Some(now.clone())),
+            RestoreOutcome::Refused(why) => ("refused", Some(why.clone())),
+            RestoreOutcome::Gone => ("gone", None),
         };
         json!({"knob": change.knob, "path": change.path, "old": change.old, "state": state, "detail": why})
     };
@@ -64,10 +64,10 @@ pub fn came(all: &[(Change, Came)]) -> Value {
 }
 
 /// What stands as JSON; what root has set beside it, where another user asks.
-pub fn status(left: &Left, holder: Option<&str>, tree: &Tree, root: Option<&ByRoot>) -> Value {
+pub fn status(left: &Leftover, holder: Option<&str>, tree: &Tree, root: Option<&RootSession>) -> Value {
     let mut told = of_one(left, holder, tree);
     if let Some(root) = root
-        && matches!(left, Left::Nothing)
+        && matches!(left, Leftover::Nothing)
     {
         told["state"] = json!("set by root");
         told["root"] = root.json(tree);
@@ -78,27 +78,30 @@ pub fn status(left: &Left, holder: Option<&str>, tree: &Tree, root: Option<&ByRo
 }
 
 /// What one user's journal tells.
-pub fn of_one(left: &Left, holder: Option<&str>, tree: &Tree) -> Value {
-    let (state, kept) = match left {
-        Left::Nothing => ("nothing", None),
-        Left::OtherBoot(kept) => ("another boot", Some(kept)),
-        Left::Standing(kept) => ("stands", Some(kept)),
-        Left::Orphaned(kept) => (if holder.is_some() { "in use" } else { "left behind" }, Some(kept)),
+pub fn of_one(left: &Leftover, holder: Option<&str>, tree: &Tree) -> Value {
+    let (state, contents) = match left {
+        Leftover::Nothing => ("nothing", None),
+        Leftover::OtherBoot(contents) => ("another boot", Some(contents)),
+        Leftover::Standing(contents) => ("stands", Some(contents)),
+        Leftover::Orphaned(contents) => {
+            (if holder.is_some() { "in use" } else { "left behind" }, Some(contents))
+        }
     };
-    let values = |kept: &Kept| -> Vec<Value> {
+    let values = |contents: &JournalContents| -> Vec<Value> {
         let value = |change: &Change| {
             let mut value = change_of(change);
-            value["now"] = change.now(tree).map_or_else(|refusal| json!(refusal.to_string()), Value::from);
+            value["now"] =
+                change.read_current(tree).map_or_else(|refusal| json!(refusal.to_string()), Value::from);
             value
         };
-        kept.plan.changes.iter().map(value).collect()
+        contents.header.changes.iter().map(value).collect()
     };
     json!({
         "state": state,
         "holder": holder,
-        "process": kept.map(|kept| kept.plan.pid),
-        "command": kept.map(|kept| kept.plan.command.clone()),
-        "since": kept.map(|kept| kept.plan.date.clone()),
-        "values": kept.map(values),
+        "process": contents.map(|contents| contents.header.pid),
+        "command": contents.map(|contents| contents.header.command.clone()),
+        "since": contents.map(|contents| contents.header.date.clone()),
+        "values": contents.map(values),
     })
 }

@@ -1,37 +1,37 @@
 //! `linespeed quiet`: what makes measurements noisy here, turned off and put back.
 
 mod audit;
-mod by_root;
-mod caches;
 mod command;
+mod existing_session;
 mod json;
-mod kept;
-mod noise;
-mod over;
+mod noise_estimate;
+mod page_cache;
+mod proof_cache;
 mod prove;
+mod root_session;
 mod text;
-pub mod turned;
+pub mod tuned_session;
 
 use std::path::PathBuf;
 
-use ::quiet::audit::{Row, refused};
+use ::quiet::audit::{AuditRow, refused};
 use ::quiet::files::Tree;
-use ::quiet::knob::{Knob, Scene};
+use ::quiet::knob::{Knob, KnobContext};
 use ::quiet::knobs::{KNOBS, find};
-use ::quiet::session::Left;
-use ::quiet::turn::{Purpose, Turn};
-use ::quiet::{journal, place, session};
+use ::quiet::session::Leftover;
+use ::quiet::tuning_plan::{Purpose, TuningPlan};
+use ::quiet::{journal, lock, session, state_directory};
 use machine::Root;
 use measure::pin;
 use record::CpuList;
 use serde_json::json;
 
-use by_root::ByRoot;
+use root_session::RootSession;
 
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
 use crate::{files, output, signals};
-use turned::Turned;
+use tuned_session::TunedSession;
 
 /// Exit code where the machine is not quiet, or not all was set or put back.
 pub const NOT_QUIET: u8 = 1;
@@ -58,7 +58,7 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
         Some(path) => Root::captured(path).map_err(|error| Failure::Cannot(error.to_string()))?,
     };
     if quiet.dry_run {
-        let purpose = if quiet.command.is_empty() { Purpose::ToStay } else { Purpose::ForACommand };
+        let purpose = if quiet.command.is_empty() { Purpose::Persistent } else { Purpose::Command };
         return dry_run(options, quiet, &root, &names, purpose);
     }
     if quiet.apply {
@@ -67,7 +67,7 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     audit::run(options, &root, &names)
 }
 
-/// Refuses what would do nothing: knobs that are turned for CPUs, without any; a file for what goes to standard output.
+/// Refuses what would do nothing: knobs that are set for CPUs, without any; a file for what goes to standard output.
 fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<(), Failure> {
     let runs = !quiet.command.is_empty() && !quiet.dry_run && !quiet.prove;
     if options.out.output.is_some() && !(runs && options.out.json) {
@@ -104,15 +104,15 @@ fn unknown(name: &str) -> Failure {
 }
 
 /// The machine as the knobs see it, with the CPUs of `--cpus`, which are refused where they cannot be quiet.
-fn scene<'a>(
+fn context<'a>(
     options: &Options,
     root: &Root,
     files: &'a Tree,
     purpose: Purpose,
-) -> Result<Scene<'a>, Failure> {
+) -> Result<KnobContext<'a>, Failure> {
     let mut wanted = options.measuring.cpus.clone();
     // Who measures all CPUs wants none of them cleared; and what cannot be measured the measuring tells.
-    if purpose == Purpose::ForMeasuring {
+    if purpose == Purpose::Measuring {
         let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
         wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));
     }
@@ -120,18 +120,18 @@ fn scene<'a>(
         return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 2,3".to_owned()));
     }
     let quiet = wanted.unwrap_or_default();
-    let scene = Scene::of(root, files, quiet.clone());
+    let context = KnobContext::new(root, files, quiet.clone());
     let allowed = if root.is_live() { pin::allowed() } else { None };
-    match refused(&quiet, &scene.online, &allowed.unwrap_or_else(|| scene.online.clone())) {
+    match refused(&quiet, &context.online, &allowed.unwrap_or_else(|| context.online.clone())) {
         Some(why) => Err(Failure::Usage(format!("--cpus {quiet}: {why}"))),
-        None => Ok(scene),
+        None => Ok(context),
     }
 }
 
 /// Where journal and lock are.
 fn folder() -> Result<PathBuf, Failure> {
     let state = files::state_folder().ok();
-    place::folder(state.as_deref()).ok_or_else(|| {
+    state_directory::locate(state.as_deref()).ok_or_else(|| {
         let why = "neither XDG_STATE_HOME nor HOME says where it is written down what knobs were";
         Failure::Cannot(format!("{why}; set one of them"))
     })
@@ -151,17 +151,17 @@ fn dry_run(
     purpose: Purpose,
 ) -> Result<u8, Failure> {
     let tree = Tree::new(root);
-    let mut scene = scene(options, root, &tree, purpose)?;
-    scene.stays = purpose == Purpose::ToStay;
-    let rows = ::quiet::audit::audit(&scene, names);
-    let turn = Turn::of(&rows, !names.is_empty(), purpose, &tree);
+    let mut context = context(options, root, &tree, purpose)?;
+    context.stays = purpose == Purpose::Persistent;
+    let rows = ::quiet::audit::audit(&context, names);
+    let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
     let text = if options.out.json {
-        let mut told = json::turn(&turn);
+        let mut told = json::plan(&plan);
         told["drop_caches"] = json!(quiet.drop_caches);
         told["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         format!("{told:#}\n")
     } else {
-        text::dry_run(&turn, quiet, &output::style(&options.out))
+        text::dry_run(&plan, quiet, &output::style(&options.out))
     };
     output::print(&text).map(|()| 0)
 }
@@ -169,13 +169,13 @@ fn dry_run(
 /// `--apply`: sets them, and leaves them so.
 fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let stop = signals::install();
-    let turned = Turned::begin(options, names, Purpose::ToStay)?;
+    let tuned = TunedSession::begin(options, names, Purpose::Persistent)?;
     if let Some(signal) = stop.signal() {
-        turned.end();
+        tuned.end();
         return Ok(128u8.wrapping_add(signal as u8));
     }
-    let outcomes = turned.outcomes().to_vec();
-    let stands = turned.leave();
+    let outcomes = tuned.outcomes().to_vec();
+    let stands = tuned.leave();
     let code = if !outcomes.iter().any(|outcome| outcome.is_missing()) { 0 } else { NOT_QUIET };
     let text = if options.out.json {
         format!("{:#}\n", json!({"applied": json::outcomes(&outcomes), "stands": stands}))
@@ -200,46 +200,49 @@ fn restore(options: &Options) -> Result<u8, Failure> {
     let folder = folder()?;
     let tree_root = Root::live();
     let tree = Tree::new(&tree_root);
-    if let Some(holder) = place::living_holder(&folder) {
-        let parent = place::number_of(&holder).filter(|pid| place::is_below(*pid));
-        let why = parent.map_or_else(|| session::held_by(&holder), |pid| over::under(pid, "--restore"));
+    if let Some(holder) = lock::find_living_holder(&folder) {
+        let parent = lock::holder_pid(&holder).filter(|pid| lock::is_ancestor(*pid));
+        let why =
+            parent.map_or_else(|| session::held_by(&holder), |pid| existing_session::under(pid, "--restore"));
         return Err(Failure::Cannot(why));
     }
-    let left = session::left(&folder, &boot()).map_err(Failure::Cannot)?;
+    let left = session::find_leftover(&folder, &boot()).map_err(Failure::Cannot)?;
     say_where_nothing_is(&folder);
-    let by_root = ByRoot::look();
-    let (came, forgotten) = match left {
-        Left::Nothing => (Vec::new(), None),
+    let root_session = RootSession::look();
+    let (restored, forgotten) = match left {
+        Leftover::Nothing => (Vec::new(), None),
         left => {
-            let _lock = turned::lock(&folder, "linespeed quiet --restore")?;
+            let _lock = tuned_session::take_lock(&folder, "linespeed quiet --restore")?;
             match left {
-                Left::OtherBoot(kept) => {
+                Leftover::OtherBoot(contents) => {
                     session::forget(&folder).map_err(Failure::Cannot)?;
-                    (Vec::new(), Some(kept))
+                    (Vec::new(), Some(contents))
                 }
                 _ => (session::restore(&tree, &folder).map_err(Failure::Cannot)?, None),
             }
         }
     };
     let text = if options.out.json {
-        let forgotten = forgotten.as_ref().map(|kept| kept.plan.changes.len());
-        let root = by_root.as_ref().map(|root| root.json(&tree));
-        let told = json!({"restored": json::came(&came), "gone_with_another_boot": forgotten, "root": root});
+        let forgotten = forgotten.as_ref().map(|contents| contents.header.changes.len());
+        let root = root_session.as_ref().map(|root| root.json(&tree));
+        let told =
+            json!({"restored": json::restored(&restored), "gone_with_another_boot": forgotten, "root": root});
         format!("{told:#}\n")
     } else {
-        text::restored(&came, forgotten.as_ref(), by_root.as_ref(), &output::style(&options.out))
+        text::restored(&restored, forgotten.as_ref(), root_session.as_ref(), &output::style(&options.out))
     };
     output::print(&text)?;
     if let Some(signal) = stop.signal() {
         return Ok(128u8.wrapping_add(signal as u8));
     }
-    let back = by_root.is_none() && came.iter().all(|(_, came)| turned::is_back(came));
+    let back =
+        root_session.is_none() && restored.iter().all(|(_, restored)| tuned_session::is_back(restored));
     Ok(if back { 0 } else { NOT_QUIET })
 }
 
 /// Says that a folder is not this user's, so that nothing of this user's can stand there.
 fn say_where_nothing_is(folder: &std::path::Path) {
-    if place::is_foreign(folder) {
+    if state_directory::is_foreign(folder) {
         output::complain(&format!(
             "{} is not this user's, so nothing that this user set is written down there; HOME or XDG_STATE_HOME names it",
             crate::failure::shown(folder)
@@ -252,56 +255,56 @@ fn status(options: &Options) -> Result<u8, Failure> {
     let folder = folder()?;
     let root = Root::live();
     let tree = Tree::new(&root);
-    let holder = place::holder(&folder);
-    let left = session::left(&folder, &boot()).map_err(Failure::Cannot)?;
+    let holder = lock::find_holder(&folder);
+    let left = session::find_leftover(&folder, &boot()).map_err(Failure::Cannot)?;
     say_where_nothing_is(&folder);
-    let root = ByRoot::look();
+    let root = RootSession::look();
     let text = if options.out.json {
         format!("{:#}\n", json::status(&left, holder.as_deref(), &tree, root.as_ref()))
     } else {
         text::status(&left, holder.as_deref(), &tree, root.as_ref(), &output::style(&options.out))
     };
     output::print(&text)?;
-    Ok(if matches!(left, Left::Nothing) && holder.is_none() && root.is_none() { 0 } else { NOT_QUIET })
+    Ok(if matches!(left, Leftover::Nothing) && holder.is_none() && root.is_none() { 0 } else { NOT_QUIET })
 }
 
 /// What an earlier start left behind, in one line; `None` where nothing is left. An error is what stands in the way of setting
 /// anything, with the way out.
 fn left_behind(folder: &std::path::Path) -> Result<Option<String>, String> {
-    let root = || ByRoot::look().map(|root| root.says());
-    let kept: journal::Kept = match session::left(folder, &boot())? {
-        Left::Standing(kept) | Left::Orphaned(kept) => kept,
-        Left::Nothing | Left::OtherBoot(_) => return Ok(root()),
+    let root = || RootSession::look().map(|root| root.says());
+    let contents: journal::JournalContents = match session::find_leftover(folder, &boot())? {
+        Leftover::Standing(contents) | Leftover::Orphaned(contents) => contents,
+        Leftover::Nothing | Leftover::OtherBoot(_) => return Ok(root()),
     };
-    if let Some(holder) = place::living_holder(folder) {
+    if let Some(holder) = lock::find_living_holder(folder) {
         return Ok(Some(format!("Knobs are set now by {holder}; they are put back when that ends.")));
     }
-    Ok(Some(format!("{}; linespeed quiet --restore puts it back", text::who(&kept))))
+    Ok(Some(format!("{}; linespeed quiet --restore puts it back", text::who(&contents))))
 }
 
 /// What is set, where that was asked for; what is not, unless nothing was to be said.
-fn tell(options: &Options, turned: &Turned) {
+fn tell(options: &Options, tuned: &TunedSession) {
     if options.out.quiet_output || options.out.json {
         return;
     }
     let style = output::error_style(&options.out);
     if options.out.verbose {
-        let lines = text::outcome_lines(turned.outcomes());
+        let lines = text::outcome_lines(tuned.outcomes());
         output::print_error(&report::terminal::knob_lines(&lines, &style));
         return;
     }
     let missing: Vec<&str> =
-        turned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
+        tuned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
     if !missing.is_empty() {
         output::complain(&format!("not set: {} (-v says why)", missing.join(", ")));
     }
-    for (knob, note) in turned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
+    for (knob, note) in tuned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
         output::complain(&format!("{knob}: {note}"));
     }
 }
 
 /// Whether a knob is one that the user must name.
-fn is_disputed(row: &Row) -> bool {
+fn is_disputed(row: &AuditRow) -> bool {
     let knob: &dyn Knob = row.knob;
     knob.only_when_named()
 }

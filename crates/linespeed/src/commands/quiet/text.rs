@@ -1,30 +1,30 @@
-//! What is said of knobs that are turned, and of those that came back.
+//! What is said of knobs that are set, and of those that came back.
 
-use ::quiet::apply::Came;
+use ::quiet::apply::RestoreOutcome;
 use ::quiet::change::Change;
 use ::quiet::files::Tree;
-use ::quiet::journal::Kept;
-use ::quiet::session::Left;
-use ::quiet::turn::Turn;
+use ::quiet::journal::JournalContents;
+use ::quiet::session::Leftover;
+use ::quiet::tuning_plan::TuningPlan;
 use report::plural;
 use report::terminal::{KnobLine, Style, knob_lines};
 
-use super::by_root::ByRoot;
-use super::turned::Outcome;
+use super::root_session::RootSession;
+use super::tuned_session::Outcome;
 use crate::options::Quiet;
 
 /// Who made a journal, in a few words.
-pub fn who(kept: &Kept) -> String {
-    let plan = &kept.plan;
+pub fn who(contents: &JournalContents) -> String {
+    let plan = &contents.header;
     let values = plural(plan.changes.len(), "value");
     format!("{values} set by process {} ({}) at {}", plan.pid, plan.command, plan.date)
 }
 
 /// What a journal of another boot says.
-pub fn gone(kept: &Kept) -> String {
+pub fn gone(contents: &JournalContents) -> String {
     format!(
         "{} before the last boot: they ended with it, and what the machine sets at boot is in force",
-        who(kept)
+        who(contents)
     )
 }
 
@@ -69,28 +69,28 @@ pub fn outcome_lines(outcomes: &[Outcome]) -> Vec<KnobLine> {
 }
 
 /// `--dry-run`.
-pub fn dry_run(turn: &Turn, quiet: &Quiet, style: &Style) -> String {
+pub fn dry_run(plan: &TuningPlan, quiet: &Quiet, style: &Style) -> String {
     let mut lines = Vec::new();
     let caches = quiet.drop_caches || !quiet.warm.is_empty();
-    if turn.leaves_traces() || !turn.holds.is_empty() || caches {
+    if plan.leaves_traces() || !plan.settings.is_empty() || caches {
         lines.push(KnobLine::Heading("Would be set".to_owned()));
     } else {
         lines.push(KnobLine::Note("Nothing would be set.".to_owned()));
     }
-    for change in &turn.changes {
+    for change in &plan.changes {
         lines.push(KnobLine::Knob(
             change.knob.clone(),
             format!("{}: {} → {}", change.path, change.old, change.new),
         ));
     }
-    for (name, undertaking) in &turn.undertakings {
-        let change = undertaking.as_change();
+    for (name, compound) in &plan.compound_changes {
+        let change = compound.as_change();
         lines.push(KnobLine::Knob(
             (*name).to_owned(),
             format!("{}: {} → {}", change.path, change.old, change.new),
         ));
     }
-    for (name, _) in &turn.holds {
+    for (name, _) in &plan.settings {
         lines.push(KnobLine::Knob((*name).to_owned(), "held while the command runs".to_owned()));
     }
     if quiet.drop_caches {
@@ -101,49 +101,49 @@ pub fn dry_run(turn: &Turn, quiet: &Quiet, style: &Style) -> String {
         let what = format!("{} read into it before the command", plural(quiet.warm.len(), "file"));
         lines.push(KnobLine::Knob("page cache".to_owned(), what));
     }
-    if !turn.left.is_empty() {
+    if !plan.not_set.is_empty() {
         lines.push(KnobLine::Heading("Would stay".to_owned()));
     }
     let told = |(name, why): &(&'static str, String)| KnobLine::Knob((*name).to_owned(), why.clone());
-    lines.extend(turn.left.iter().map(told));
-    if !turn.advice.is_empty() {
+    lines.extend(plan.not_set.iter().map(told));
+    if !plan.advice.is_empty() {
         lines.push(KnobLine::Heading("Not linespeed's to set".to_owned()));
     }
-    lines.extend(turn.advice.iter().map(told));
+    lines.extend(plan.advice.iter().map(told));
     knob_lines(&lines, style)
 }
 
 /// `--restore`.
 pub fn restored(
-    came: &[(Change, Came)],
-    forgotten: Option<&Kept>,
-    root: Option<&ByRoot>,
+    restored: &[(Change, RestoreOutcome)],
+    forgotten: Option<&JournalContents>,
+    root: Option<&RootSession>,
     style: &Style,
 ) -> String {
     let mut lines = Vec::new();
     lines.extend(root.map(|root| KnobLine::Note(root.says())));
-    if let Some(kept) = forgotten {
-        lines.push(KnobLine::Note(gone(kept)));
-    } else if came.is_empty() && root.is_some() {
+    if let Some(contents) = forgotten {
+        lines.push(KnobLine::Note(gone(contents)));
+    } else if restored.is_empty() && root.is_some() {
         lines.push(KnobLine::Note("Of this user's nothing is to be put back.".to_owned()));
-    } else if came.is_empty() {
+    } else if restored.is_empty() {
         lines.push(KnobLine::Note("Nothing is to be put back.".to_owned()));
     }
-    let back = came.iter().filter(|(_, came)| super::turned::is_back(came)).count();
+    let back = restored.iter().filter(|(_, restored)| super::tuned_session::is_back(restored)).count();
     if back > 0 {
         let values = plural(back, "value");
         lines.push(KnobLine::Note(format!("{values} {} as before.", if back == 1 { "is" } else { "are" })));
     }
-    if back < came.len() {
+    if back < restored.len() {
         lines.push(KnobLine::Heading("Not put back".to_owned()));
     }
-    for (change, came) in came {
-        let text = match came {
-            Came::Theirs(now) => {
+    for (change, restored) in restored {
+        let text = match restored {
+            RestoreOutcome::Theirs(now) => {
                 format!("{}: somebody has set it to {now} since; it was {}", change.path, change.old)
             }
-            Came::Refused(why) => format!("{}: {why}; it was {}", change.path, change.old),
-            Came::Back | Came::WasBack | Came::Gone => continue,
+            RestoreOutcome::Refused(why) => format!("{}: {why}; it was {}", change.path, change.old),
+            RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => continue,
         };
         lines.push(KnobLine::Knob(change.knob.clone(), text));
     }
@@ -152,10 +152,10 @@ pub fn restored(
 
 /// `--status`.
 pub fn status(
-    left: &Left,
+    left: &Leftover,
     holder: Option<&str>,
     tree: &Tree,
-    root: Option<&ByRoot>,
+    root: Option<&RootSession>,
     style: &Style,
 ) -> String {
     let mut lines = Vec::new();
@@ -166,25 +166,33 @@ pub fn status(
         lines.push(KnobLine::Note(root.says()));
         lines.extend(root.values().iter().map(|change| value(change, tree)));
     }
-    let (words, kept) = match left {
-        Left::Nothing if lines.is_empty() => ("No knob is set by linespeed.".to_owned(), None),
-        Left::Nothing => (String::new(), None),
-        Left::OtherBoot(kept) => (gone(kept), None),
-        Left::Standing(kept) => {
-            (format!("{}; to put back: linespeed quiet --restore", who(kept)), Some(kept))
+    let (words, contents) = match left {
+        Leftover::Nothing if lines.is_empty() => ("No knob is set by linespeed.".to_owned(), None),
+        Leftover::Nothing => (String::new(), None),
+        Leftover::OtherBoot(contents) => (gone(contents), None),
+        Leftover::Standing(contents) => {
+            (format!("{}; to put back: linespeed quiet --restore", who(contents)), Some(contents))
         }
-        Left::Orphaned(kept) if holder.is_some() => (who(kept), Some(kept)),
-        Left::Orphaned(kept) => (
-            format!("{}, which has ended without putting them back: linespeed quiet --restore", who(kept)),
-            Some(kept),
+        Leftover::Orphaned(contents) if holder.is_some() => (who(contents), Some(contents)),
+        Leftover::Orphaned(contents) => (
+            format!(
+                "{}, which has ended without putting them back: linespeed quiet --restore",
+                who(contents)
+            ),
+            Some(contents),
         ),
     };
     if !words.is_empty() {
         lines.push(KnobLine::Note(words));
     }
-    lines.extend(kept.map_or(&[][..], |kept| &kept.plan.changes).iter().map(|change| value(change, tree)));
-    for undertaking in kept.into_iter().flat_map(Kept::undertakings) {
-        let change = undertaking.as_change();
+    lines.extend(
+        contents
+            .map_or(&[][..], |contents| &contents.header.changes)
+            .iter()
+            .map(|change| value(change, tree)),
+    );
+    for compound in contents.into_iter().flat_map(JournalContents::compound_changes) {
+        let change = compound.as_change();
         lines.push(KnobLine::Knob(change.knob, format!("{}: {} → {}", change.path, change.old, change.new)));
     }
     knob_lines(&lines, style)
@@ -192,7 +200,7 @@ pub fn status(
 
 /// A value that was changed, and what it is now where it is another one.
 fn value(change: &Change, tree: &Tree) -> KnobLine {
-    let now = change.now(tree).unwrap_or_else(|refusal| refusal.why);
-    let now = if change.form.same(&now, &change.new) { String::new() } else { format!(", now {now}") };
+    let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why);
+    let now = if change.syntax.are_equal(&now, &change.new) { String::new() } else { format!(", now {now}") };
     KnobLine::Knob(change.knob.clone(), format!("{}: {} → {}{now}", change.path, change.old, change.new))
 }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ::quiet::files::Tree;
-use ::quiet::holds::{self, process};
-use ::quiet::knob::Hold;
-use ::quiet::knobs::{nice_counts_only, nicest};
-use ::quiet::turn::Purpose;
+use ::quiet::knob::ProcessSetting;
+use ::quiet::knobs::{lowest_nice_value, nice_scope_limit};
+use ::quiet::process_settings::{self, process};
+use ::quiet::tuning_plan::Purpose;
 use diagnose::gain::Scale;
 use machine::Root;
 use measure::child::{Exit, Guard, Process};
@@ -18,8 +18,8 @@ use record::{CpuList, units};
 use super::figure::{Figure, Unit, names};
 use super::knobs::{self, Turnable};
 use super::{Findings, Rounds};
-use crate::commands::quiet::caches;
-use crate::commands::quiet::turned::Turned;
+use crate::commands::quiet::page_cache;
+use crate::commands::quiet::tuned_session::TunedSession;
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
 use crate::{output, signals};
@@ -57,7 +57,7 @@ struct Setting {
     knob: Option<&'static str>,
     cpus: Option<CpuList>,
     /// What it begins with beside that.
-    hold: Option<Hold>,
+    setting: Option<ProcessSetting>,
     cold: Option<Cold>,
 }
 
@@ -70,7 +70,7 @@ struct Comparison {
     refused: Option<String>,
 }
 
-/// The comparisons, by what is turned.
+/// The comparisons, by what is set.
 const BOOST: &str = "boost";
 const AFFINITY: &str = "affinity";
 const PRIORITY: &str = "nice";
@@ -86,7 +86,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let mut runner =
         Runner { options, quiet, stop, failed: None, clock: None, files: Vec::new(), cold_reads: Vec::new() };
     if !quiet.warm.is_empty() {
-        caches::warm(&quiet.warm)?;
+        page_cache::warm(&quiet.warm)?;
     }
     let began = Instant::now();
     // Also what warms the caches.
@@ -154,7 +154,8 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     };
     let mut same = (TWICE.to_owned(), Rounds::new());
     let mut others = Vec::new();
-    let held: Vec<Hold> = comparisons.iter().filter_map(|comparison| comparison.after.hold.clone()).collect();
+    let held: Vec<ProcessSetting> =
+        comparisons.iter().filter_map(|comparison| comparison.after.setting.clone()).collect();
     for comparison in comparisons {
         let told = of_figures(&comparison.rounds);
         let refused = match comparison.before.cold {
@@ -169,8 +170,8 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     }
     found.judge(same, others);
     found.remarks.extend(runner.told_of_files());
-    if held.iter().any(|hold| matches!(hold, Hold::Nice(_))) {
-        let limits = nice_counts_only(&Tree::new(&Root::live()));
+    if held.iter().any(|setting| matches!(setting, ProcessSetting::Nice(_))) {
+        let limits = nice_scope_limit(&Tree::new(&Root::live()));
         found.remarks.extend(limits.map(|limits| format!("Nice: {limits}.")));
     }
     found.remarks.extend(runner.clock.map(|how| format!("Core clock: {how}.")));
@@ -202,7 +203,7 @@ fn comparisons(
     let mut all = vec![comparison(TWICE.to_owned(), plain(), plain())];
     let mut missing = Vec::new();
     let asked = |name: &str| names.is_empty() || names.contains(&name);
-    // Those that concern the machine are turned as for any measuring.
+    // Those that concern the machine are set as for any measuring.
     let of_machine: Vec<&'static str> = match names {
         [] => vec![BOOST],
         names => {
@@ -212,7 +213,7 @@ fn comparisons(
         }
     };
     if !of_machine.is_empty() {
-        let Turnable { knobs, left } = knobs::turnable(options, &of_machine, Purpose::ForMeasuring)?;
+        let Turnable { knobs, left } = knobs::turnable(options, &of_machine, Purpose::Measuring)?;
         for knob in knobs {
             let name = format!("{} {}", knob.name, knob.change);
             all.push(comparison(name, plain(), Setting { knob: Some(knob.name), ..plain() }));
@@ -230,12 +231,12 @@ fn comparisons(
         }
     }
     if asked(PRIORITY) {
-        let own = process::own();
-        let nice = nicest(&own);
+        let own = process::read_attributes();
+        let nice = lowest_nice_value(&own);
         if own.lowest_nice < own.nice {
             let from = bound.as_ref().map_or("as it is".to_owned(), |cpus| format!("on CPU {cpus}"));
             let name = format!("{from}, then with nice {nice}");
-            all.push(comparison(name, at(), Setting { hold: Some(Hold::Nice(nice)), ..at() }));
+            all.push(comparison(name, at(), Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() }));
         } else if own.nice <= nice {
             missing.push((PRIORITY.to_owned(), format!("it is {} already", own.nice)));
         } else {
@@ -245,10 +246,10 @@ fn comparisons(
     let its_own: Vec<&'static str> =
         names.iter().copied().filter(|name| THE_COMMANDS.contains(name)).collect();
     if !its_own.is_empty() {
-        let Turnable { knobs, left } = knobs::turnable(options, &its_own, Purpose::ForACommand)?;
+        let Turnable { knobs, left } = knobs::turnable(options, &its_own, Purpose::Command)?;
         for knob in knobs {
             let name = format!("{} {}", knob.name, knob.change);
-            all.push(comparison(name, plain(), Setting { hold: knob.hold, ..plain() }));
+            all.push(comparison(name, plain(), Setting { setting: knob.setting, ..plain() }));
         }
         missing.extend(left);
     }
@@ -372,13 +373,14 @@ impl Runner<'_> {
             return Ok(None);
         }
         match setting.cold {
-            Some(Cold::Machine) => caches::drop_silently().map_err(|why| why.to_string())?,
-            Some(Cold::Files) => caches::drop_files(&self.files),
+            Some(Cold::Machine) => page_cache::drop_silently().map_err(|why| why.to_string())?,
+            Some(Cold::Files) => page_cache::drop_files(&self.files),
             None => {}
         }
-        let turned = match setting.knob {
+        let tuned = match setting.knob {
             Some(name) => Some(
-                Turned::begin(self.options, &[name], Purpose::ForMeasuring).map_err(|why| why.to_string())?,
+                TunedSession::begin(self.options, &[name], Purpose::Measuring)
+                    .map_err(|why| why.to_string())?,
             ),
             None => None,
         };
@@ -392,13 +394,13 @@ impl Runner<'_> {
             guard: None,
         };
         let run = || command::run_silent(&job, self.stop, &mut |_: &[Process]| {});
-        let run = match &setting.hold {
-            Some(hold) => holds::with(hold, run)?,
+        let run = match &setting.setting {
+            Some(setting) => process_settings::run_with_setting(setting, run)?,
             None => run(),
         };
         drop(guard);
-        if let Some(turned) = turned {
-            turned.end();
+        if let Some(tuned) = tuned {
+            tuned.end();
         }
         let run = match run {
             Ok(run) => run,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ::quiet::audit::{Row, audit};
+use ::quiet::audit::{AuditRow, audit};
 use ::quiet::files::Tree;
-use ::quiet::knob::Hold;
-use ::quiet::turn::{Purpose, Turn};
+use ::quiet::knob::ProcessSetting;
+use ::quiet::tuning_plan::{Purpose, TuningPlan};
 use diagnose::gain::Scale;
 use machine::Root;
 use measure::noise::{self, Block};
@@ -14,9 +14,9 @@ use record::CpuList;
 
 use super::figure::{Compared, Figure, Unit, names};
 use super::{Findings, Rounds};
-use crate::commands::quiet::kept::{Kept, Proven};
-use crate::commands::quiet::noise::{Measured, floor as noise_floor};
-use crate::commands::quiet::turned::Turned;
+use crate::commands::quiet::noise_estimate::{Measured, floor as noise_floor};
+use crate::commands::quiet::proof_cache::{ProofCache, Proven};
+use crate::commands::quiet::tuned_session::TunedSession;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::{output, signals};
@@ -25,11 +25,11 @@ use crate::{output, signals};
 const SPARE_ROUNDS: usize = 3;
 /// How long a block takes with what is before and after it.
 const BLOCK: f64 = 0.34;
-/// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, turned or not.
+/// A governor's or a sleep state's change is in force by then. Each block comes after as long a rest, set or not.
 const SETTLING: Duration = Duration::from_millis(20);
 /// A share that is worth knowing: a point.
 const WORTH: Scale = Scale::Difference { worth: 0.01 };
-/// What stands for nothing turned, and for everything.
+/// What stands for nothing set, and for everything.
 const NOTHING: &str = "nothing";
 const ALL: &str = "all of them";
 
@@ -37,12 +37,12 @@ const fn figure(name: &'static str, unit: Unit, scale: Scale) -> Figure {
     Figure { name, unit, scale, less_is_better: true }
 }
 
-type Look = fn(&Block) -> Option<f64>;
+type BlockFigure = fn(&Block) -> Option<f64>;
 
 /// What is looked at in each block. Whose the taken time was is told where /proc/interrupts tells it.
-fn figures(hypervisor: Option<&str>) -> [(Figure, Look); 6] {
+fn figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     let below = if hypervisor == Some("none") { names::FIRMWARE } else { names::STEAL };
-    let untold: Look = |block| if block.taken_by_os.is_none() { block.taken } else { None };
+    let untold: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
     [
         (figure(names::WORK, Unit::Ratio, Scale::Ratio), |block| block.work_p95),
         (figure(names::OS, Unit::Share, WORTH), |block| block.taken_by_os),
@@ -67,7 +67,7 @@ struct Trial {
 /// Measures and prints; the exit code.
 pub fn run(options: &Options, names: &[&'static str], wanted: Option<u32>) -> Result<u8, Failure> {
     let stop = signals::install();
-    let Turnable { knobs, left: mut missing } = turnable(options, names, Purpose::ForMeasuring)?;
+    let Turnable { knobs, left: mut missing } = turnable(options, names, Purpose::Measuring)?;
     let mut trials = trials(knobs);
     let cpus = cpus(options);
     let rounds =
@@ -115,7 +115,7 @@ pub fn run(options: &Options, names: &[&'static str], wanted: Option<u32>) -> Re
     found.missing = missing;
     let list: CpuList = cpus.iter().copied().collect();
     if found.interrupted.is_none()
-        && let Err(why) = kept(&found, &list, noise_floor(&cpus, stop)).write()
+        && let Err(why) = proof_cache(&found, &list, noise_floor(&cpus, stop)).write()
         && !options.out.quiet_output
     {
         output::complain(&format!("linespeed quiet will not know of this: {why}"));
@@ -128,19 +128,19 @@ pub fn run(options: &Options, names: &[&'static str], wanted: Option<u32>) -> Re
 }
 
 /// What the audit is to know of it.
-fn kept(found: &Findings, cpus: &CpuList, floor: Option<f64>) -> Kept {
+fn proof_cache(found: &Findings, cpus: &CpuList, floor: Option<f64>) -> ProofCache {
     let as_it_is = |name: &str| {
-        let row = found.compared.iter().find(|(turned, figure, _)| turned == NOTHING && figure.name == name);
+        let row = found.compared.iter().find(|(tuned, figure, _)| tuned == NOTHING && figure.name == name);
         row.map(|(_, _, compared)| compared.gain.before)
     };
-    let proven = |(turned, figure, compared): &(String, Figure, Compared)| Proven {
-        knob: turned.clone(),
+    let proven = |(tuned, figure, compared): &(String, Figure, Compared)| Proven {
+        knob: tuned.clone(),
         figure: figure.name.to_owned(),
         verdict: compared.gain.verdict.clone(),
         words: figure.result(&compared.gain),
     };
-    let of_knobs = found.compared.iter().filter(|(turned, ..)| turned != NOTHING && turned != ALL);
-    Kept {
+    let of_knobs = found.compared.iter().filter(|(tuned, ..)| tuned != NOTHING && tuned != ALL);
+    ProofCache {
         boot_id: crate::commands::quiet::boot(),
         cpus: cpus.to_string(),
         measured: Measured {
@@ -152,13 +152,13 @@ fn kept(found: &Findings, cpus: &CpuList, floor: Option<f64>) -> Kept {
             clock_spread: as_it_is(names::CLOCK),
         },
         proven: of_knobs.map(proven).collect(),
-        ..Kept::default()
+        ..ProofCache::default()
     }
 }
 
-fn of_figures(rounds: &[(Block, Block)], figures: &[(Figure, Look)]) -> Rounds {
-    let of = |look: Look| rounds.iter().filter_map(|(a, b)| Some((look(a)?, look(b)?))).collect();
-    figures.iter().map(|(figure, look)| (*figure, of(*look))).collect()
+fn of_figures(rounds: &[(Block, Block)], figures: &[(Figure, BlockFigure)]) -> Rounds {
+    let of = |value: BlockFigure| rounds.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?))).collect();
+    figures.iter().map(|(figure, value)| (*figure, of(*value))).collect()
 }
 
 /// CPUs that are measured: those that are to be quiet, or all that this process may use.
@@ -168,16 +168,16 @@ pub fn cpus(options: &Options) -> Vec<u32> {
     online.map_or(chosen.clone(), |online| chosen.intersection(&online)).iter().collect()
 }
 
-/// Knobs that can be turned here, and those that cannot, with the reason.
+/// Knobs that can be set here, and those that cannot, with the reason.
 #[derive(Debug, Default)]
 pub struct Turnable {
     /// Names, in the order of writing.
     pub knobs: Vec<Named>,
-    /// What cannot be turned, and why.
+    /// What cannot be set, and why.
     pub left: Vec<(String, String)>,
 }
 
-/// A knob that can be turned.
+/// A knob that can be set.
 #[derive(Clone, Debug)]
 pub struct Named {
     /// Its name.
@@ -185,40 +185,48 @@ pub struct Named {
     /// From what to what, in a person's words.
     pub change: String,
     /// What a process holds for it.
-    pub hold: Option<Hold>,
+    pub setting: Option<ProcessSetting>,
 }
 
-/// Which of these knobs, or of all, can be turned for this purpose.
+/// Which of these knobs, or of all, can be set for this purpose.
 pub fn turnable(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<Turnable, Failure> {
     let root = Root::live();
     let tree = Tree::new(&root);
-    let scene = crate::commands::quiet::scene(options, &root, &tree, Purpose::ForACommand)?;
-    let rows = audit(&scene, names);
-    let turn = Turn::of(&rows, !names.is_empty(), purpose, &tree);
+    let context = crate::commands::quiet::context(options, &root, &tree, Purpose::Command)?;
+    let rows = audit(&context, names);
+    let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
     let mut left: Vec<(String, String)> =
-        turn.left.iter().map(|(name, why)| ((*name).to_owned(), why.clone())).collect();
-    let turned = |name: &str| {
-        turn.changes.iter().any(|change| change.knob == name)
-            || turn.holds.iter().any(|(held, _)| *held == name)
-            || turn.undertakings.iter().any(|(undertaken, _)| *undertaken == name)
+        plan.not_set.iter().map(|(name, why)| ((*name).to_owned(), why.clone())).collect();
+    let tuned = |name: &str| {
+        plan.changes.iter().any(|change| change.knob == name)
+            || plan.settings.iter().any(|(held, _)| *held == name)
+            || plan.compound_changes.iter().any(|(compound_applied, _)| *compound_applied == name)
     };
-    let told = |row: &Row| Named {
+    let told = |row: &AuditRow| Named {
         name: row.knob.name(),
-        change: format!("{}, then {}", row.look.now, row.look.steadier.as_deref().unwrap_or("steadier")),
-        hold: turn.holds.iter().find(|(name, _)| *name == row.knob.name()).map(|(_, hold)| hold.clone()),
+        change: format!(
+            "{}, then {}",
+            row.inspection.now,
+            row.inspection.steadier.as_deref().unwrap_or("steadier")
+        ),
+        setting: plan
+            .settings
+            .iter()
+            .find(|(name, _)| *name == row.knob.name())
+            .map(|(_, setting)| setting.clone()),
     };
-    let knobs: Vec<Named> = rows.iter().filter(|row| turned(row.knob.name())).map(told).collect();
+    let knobs: Vec<Named> = rows.iter().filter(|row| tuned(row.knob.name())).map(told).collect();
     // Who names a knob hears of it.
     for row in rows.iter().filter(|row| names.contains(&row.knob.name())) {
         let name = row.knob.name();
         if !knobs.iter().any(|knob| knob.name == name) && !left.iter().any(|(said, _)| said == name) {
-            left.push((name.to_owned(), format!("it is steady already: {}", row.look.now)));
+            left.push((name.to_owned(), format!("it is steady already: {}", row.inspection.now)));
         }
     }
     Ok(Turnable { knobs, left })
 }
 
-/// Nothing turned, each knob, and all of them.
+/// Nothing set, each knob, and all of them.
 fn trials(knobs: Vec<Named>) -> Vec<Trial> {
     let trial = |name, knobs| Trial { name, knobs, rounds: Vec::new(), refused: None };
     let mut trials = vec![trial(NOTHING, Vec::new())];
@@ -230,14 +238,14 @@ fn trials(knobs: Vec<Named>) -> Vec<Trial> {
 }
 
 impl Trial {
-    /// A block as the machine is and one with the knobs turned, in this order or the other.
+    /// A block as the machine is and one with the knobs set, in this order or the other.
     fn round(&mut self, options: &Options, cpus: &[u32], plain_first: bool, stop: &Stop) {
         let plain = || {
             std::thread::sleep(SETTLING);
             noise::block(cpus, stop)
         };
         let first = plain_first.then(plain);
-        match self.turned(options, cpus, stop) {
+        match self.tuned(options, cpus, stop) {
             Ok(after) => {
                 let before = first.unwrap_or_else(plain);
                 if stop.signal().is_none() {
@@ -248,17 +256,18 @@ impl Trial {
         }
     }
 
-    fn turned(&self, options: &Options, cpus: &[u32], stop: &Stop) -> Result<Block, String> {
-        let turned = match self.knobs.is_empty() {
+    fn tuned(&self, options: &Options, cpus: &[u32], stop: &Stop) -> Result<Block, String> {
+        let tuned = match self.knobs.is_empty() {
             true => None,
             false => Some(
-                Turned::begin(options, &self.knobs, Purpose::ForMeasuring).map_err(|why| why.to_string())?,
+                TunedSession::begin(options, &self.knobs, Purpose::Measuring)
+                    .map_err(|why| why.to_string())?,
             ),
         };
         std::thread::sleep(SETTLING);
         let block = noise::block(cpus, stop);
-        if let Some(turned) = turned {
-            turned.end();
+        if let Some(tuned) = tuned {
+            tuned.end();
         }
         Ok(block)
     }

@@ -41,8 +41,8 @@ struct Findings {
 type Rounds = Vec<(Figure, Vec<(f64, f64)>)>;
 
 /// The rounds for so many comparisons: an even number, since who comes first changes from round to round.
-fn rounds(comparisons: usize, spare: usize) -> usize {
-    (least_rounds(comparisons) + spare).next_multiple_of(2)
+fn rounds(comparisons: usize, duplicate: usize) -> usize {
+    (least_rounds(comparisons) + duplicate).next_multiple_of(2)
 }
 
 impl Findings {

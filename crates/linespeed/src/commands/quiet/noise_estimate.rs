@@ -1,5 +1,7 @@
 //! How noisy this machine is, and what each knob can be worth here at most: from the last proof, or from a short measurement.
 
+use ::quiet::knob::KnobClass;
+use ::quiet::knobs::find;
 use diagnose::gain::{Scale, gain};
 use machine::Root;
 use measure::{Stop, noise};
@@ -7,29 +9,12 @@ use record::statistics::Verdict;
 use record::{Measurement, Record, units};
 use serde::{Deserialize, Serialize};
 
-use super::kept::Kept;
+use super::proof_cache::ProofCache;
 use crate::commands::plan::{records_here, same};
 
 /// Records that are looked at, the newest first.
 const MOST_RECORDS: usize = 5;
 
-/// Knobs that move the clock.
-const CLOCK: [&str; 6] = ["governor", "epp", "epb", "boost", "clock-range", "throttling"];
-/// Knobs by which other tasks take time from a program, or are kept from it.
-const BY_OTHERS: [&str; 6] = ["others", "quota", "shield", "isolation", "nice", "fifo"];
-/// Knobs by which the kernel itself does: what other tasks take says nothing of them.
-const BY_THE_KERNEL: [&str; 10] = [
-    "interrupts",
-    "workqueues",
-    "nmi-watchdog",
-    "timer-migration",
-    "stat-interval",
-    "irqbalance",
-    "ksm",
-    "rt-runtime",
-    "perf-sample-rate",
-    "perf-cpu-time",
-];
 /// CPUs in use by others from which on most of what the operating system takes is theirs.
 const MANY: f64 = 0.1;
 
@@ -103,7 +88,7 @@ pub enum Worth {
 /// Whose proof would tell more of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// Nobody's: it cannot be turned for the time of a run.
+    /// Nobody's: it cannot be set for the time of a run.
     None,
     /// That of whoever asks.
     Anybodys,
@@ -201,7 +186,7 @@ pub struct Noise {
     pub measured: Measured,
     /// When and where they were measured; empty where they were not.
     pub source: String,
-    kept: Option<Kept>,
+    cache: Option<ProofCache>,
     tuned: Option<f64>,
     hypervisor: bool,
     /// Whether others were busy while it was measured.
@@ -214,7 +199,7 @@ impl Noise {
     /// Others used so many CPUs just before it was measured.
     pub fn beside(mut self, cpus: Option<f64>) -> Self {
         // A proof of another hour has its own company, and told its gains beside it.
-        self.beside_others = self.kept.is_none() && cpus.is_some_and(|cpus| cpus >= MANY);
+        self.beside_others = self.cache.is_none() && cpus.is_some_and(|cpus| cpus >= MANY);
         self
     }
 
@@ -228,11 +213,11 @@ impl Noise {
     pub fn here(cpus: &[u32], stop: &Stop) -> Self {
         let machine = machine::inspect(&Root::live()).machine;
         let hypervisor = machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
-        let kept = Kept::read(&super::boot());
-        let (measured, source) = match &kept {
-            Some(kept) => {
-                let date = kept.date.get(..16).unwrap_or(&kept.date).replace('T', " ");
-                (kept.measured.clone(), format!("by --prove at {date}, CPU {}", kept.cpus))
+        let cache = ProofCache::read(&super::boot());
+        let (measured, source) = match &cache {
+            Some(cache) => {
+                let date = cache.date.get(..16).unwrap_or(&cache.date).replace('T', " ");
+                (cache.measured.clone(), format!("by --prove at {date}, CPU {}", cache.cpus))
             }
             None => {
                 let list: record::CpuList = cpus.iter().copied().collect();
@@ -244,7 +229,7 @@ impl Noise {
             let record = Record::read(&path).ok()?;
             same(&machine, &record.machine).then(|| tuned_p99(&record)).flatten()
         });
-        Self { measured, source, kept, tuned, hypervisor, beside_others: false, nice_counts_for_some: false }
+        Self { measured, source, cache, tuned, hypervisor, beside_others: false, nice_counts_for_some: false }
     }
 
     /// What was measured, in one sentence; `None` where nothing was.
@@ -280,7 +265,7 @@ impl Noise {
 
     /// What a knob can be worth here.
     pub fn of(&self, knob: &str) -> Worth {
-        if let Some(proven) = self.kept.as_ref().and_then(|kept| proven(kept, knob)) {
+        if let Some(proven) = self.cache.as_ref().and_then(|cache| proven(cache, knob)) {
             return proven;
         }
         let measured = &self.measured;
@@ -290,29 +275,29 @@ impl Noise {
             (Some(share), _) => Worth::AtMost(of, share),
         };
         if knob == "nice" && self.nice_counts_for_some {
-            Worth::NotMeasured
-        } else if CLOCK.contains(&knob) {
-            at_most(OF_THE_CLOCK, measured.clock_spread)
-        } else if self.beside_others && BY_THE_KERNEL.contains(&knob) {
-            Worth::BehindOthers
-        } else if BY_OTHERS.contains(&knob) || BY_THE_KERNEL.contains(&knob) {
-            at_most(OF_A_CPU, measured.taken_by_os.or(measured.taken))
-        } else {
-            match (knob, measured.wakeup_p99) {
-                ("steal", _) => at_most(OF_A_CPU, measured.taken_below.or(measured.taken)),
-                ("idle-states" | "guest-halt", Some(p99)) => Worth::AWakeUp(p99, self.tuned),
-                _ => Worth::NotMeasured,
+            return Worth::NotMeasured;
+        }
+        match find(knob).map_or(KnobClass::Other, |knob| knob.class()) {
+            KnobClass::Clock => at_most(OF_THE_CLOCK, measured.clock_spread),
+            KnobClass::Kernel if self.beside_others => Worth::BehindOthers,
+            KnobClass::OtherTasks | KnobClass::Kernel => {
+                at_most(OF_A_CPU, measured.taken_by_os.or(measured.taken))
             }
+            KnobClass::Hypervisor => at_most(OF_A_CPU, measured.taken_below.or(measured.taken)),
+            KnobClass::WakeUp => {
+                measured.wakeup_p99.map_or(Worth::NotMeasured, |p99| Worth::AWakeUp(p99, self.tuned))
+            }
+            KnobClass::Other => Worth::NotMeasured,
         }
     }
 }
 
 /// What a proof says of a knob; `None` where it was not in it.
-fn proven(kept: &Kept, knob: &str) -> Option<Worth> {
+fn proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
     let mut any = false;
     let mut gains = Vec::new();
     let mut noisy = false;
-    for proven in kept.of(knob) {
+    for proven in cache.of(knob) {
         any = true;
         match &proven.verdict {
             Verdict::Costs { .. } => gains.push(format!("{} {}", proven.figure, proven.words)),
@@ -339,7 +324,7 @@ fn tuned_p99(record: &Record) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::quiet::kept::Proven;
+    use crate::commands::quiet::proof_cache::Proven;
 
     fn noise(floor: f64) -> Noise {
         let measured = Measured {
@@ -392,17 +377,6 @@ mod tests {
     }
 
     #[test]
-    fn every_knob_that_is_named_here_is_one() {
-        for name in CLOCK.iter().chain(&BY_OTHERS).chain(&BY_THE_KERNEL).chain(&[
-            "steal",
-            "idle-states",
-            "guest-halt",
-        ]) {
-            assert!(::quiet::knobs::find(name).is_some(), "{name}");
-        }
-    }
-
-    #[test]
     fn a_proof_is_believed_before_a_bound() {
         let row = |knob: &str, verdict: Verdict| Proven {
             knob: knob.to_owned(),
@@ -411,16 +385,16 @@ mod tests {
             words: "12 % less (3 % to 20 %)".to_owned(),
         };
         let less = Verdict::Costs { share: 0.12, interval: (0.03, 0.2) };
-        let kept = Kept {
+        let cache = ProofCache {
             proven: vec![
                 row("governor", Verdict::NotResolved { smaller_than: 0.01 }),
                 row("governor", less),
                 row("ksm", Verdict::NotResolved { smaller_than: 0.01 }),
                 row("nice", Verdict::TooNoisy { rounds_needed: None }),
             ],
-            ..Kept::default()
+            ..ProofCache::default()
         };
-        let noise = Noise { kept: Some(kept), ..noise(0.01) };
+        let noise = Noise { cache: Some(cache), ..noise(0.01) };
         assert_eq!(noise.of("governor").brief(), "wake-up p99 12 % less (3 % to 20 %)");
         assert_eq!((noise.of("ksm"), noise.of("nice")), (Worth::NothingSeen, Worth::TooNoisy));
         assert_eq!(noise.of("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));

@@ -6,11 +6,11 @@ use std::fs;
 use record::CpuList;
 use serde::{Deserialize, Serialize};
 
-use crate::holds::process::{self, Mask};
+use crate::process_settings::process::{self, CpuMask};
 
 /// A task and what it was bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bound {
+pub struct BoundTask {
     /// Its number.
     pub task: i32,
     /// When it was started, clock ticks since boot: another task may have its number by now.
@@ -20,16 +20,16 @@ pub struct Bound {
 }
 
 /// All tasks that may not run on all of these CPUs.
-pub fn all(cpus: &CpuList) -> Vec<Bound> {
-    let every = Mask::of(cpus);
+pub fn find_bound_tasks(cpus: &CpuList) -> Vec<BoundTask> {
+    let every = CpuMask::from_list(cpus);
     let numbers = |folder: &str| -> Vec<i32> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     };
     let tasks = numbers("/proc").into_iter().flat_map(|process| numbers(&format!("/proc/{process}/task")));
     let bound = |task: i32| {
-        let mask = Mask::of_task(task).filter(|mask| !mask.has_all(&every))?;
-        Some(Bound { task, started: started(task)?, cpus: mask.list() })
+        let mask = CpuMask::read_from_task(task).filter(|mask| !mask.has_all(&every))?;
+        Some(BoundTask { task, started: started(task)?, cpus: mask.list() })
     };
     tasks.filter_map(bound).collect()
 }
@@ -40,14 +40,16 @@ fn started(task: i32) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
-impl Bound {
+impl BoundTask {
     /// Keeps it on those of its CPUs that are left while these are taken; whether there are any.
     pub fn keep_off(&self, taken: &CpuList) -> bool {
         let left = self.cpus.difference(taken);
         if left.is_empty() {
             return false;
         }
-        if self.is_there() && Mask::of_task(self.task).is_some_and(|now| now != Mask::of(&left)) {
+        if self.is_there()
+            && CpuMask::read_from_task(self.task).is_some_and(|now| now != CpuMask::from_list(&left))
+        {
             // The kernel's own that belong to a CPU refuse, and were not moved.
             let _ = process::set_affinity(self.task, &left);
         }
@@ -56,9 +58,10 @@ impl Bound {
 
     /// Binds it as it was, unless somebody has bound it otherwise since: the kernel widens, and we kept it off some.
     pub fn give_back(&self, taken: &CpuList) {
-        let (was, kept) = (Mask::of(&self.cpus), Mask::of(&self.cpus.difference(taken)));
-        let ours = |now: Mask| now != was && (now == kept || now.has_all(&was));
-        if self.is_there() && Mask::of_task(self.task).is_some_and(ours) {
+        let (was, contents) =
+            (CpuMask::from_list(&self.cpus), CpuMask::from_list(&self.cpus.difference(taken)));
+        let ours = |now: CpuMask| now != was && (now == contents || now.has_all(&was));
+        if self.is_there() && CpuMask::read_from_task(self.task).is_some_and(ours) {
             // It may have ended in this moment.
             let _ = process::set_affinity(self.task, &self.cpus);
         }
@@ -79,28 +82,28 @@ mod tests {
         let online = machine::Root::live().cpu_list("/sys/devices/system/cpu/online").unwrap();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let task = child.id() as i32;
-        let now = || Mask::of_task(task).unwrap();
+        let now = || CpuMask::read_from_task(task).unwrap();
         let (first, last): (CpuList, CpuList) =
             (online.iter().take(1).collect(), online.iter().last().into_iter().collect());
         process::set_affinity(task, &last).unwrap();
-        let bound = Bound { task, started: started(task).unwrap(), cpus: last.clone() };
+        let bound = BoundTask { task, started: started(task).unwrap(), cpus: last.clone() };
         if first != last {
-            assert!(all(&online).contains(&bound));
+            assert!(find_bound_tasks(&online).contains(&bound));
             process::set_affinity(task, &online).unwrap();
             bound.give_back(&last);
-            assert_eq!(now(), Mask::of(&last), "the kernel had widened it");
+            assert_eq!(now(), CpuMask::from_list(&last), "the kernel had widened it");
             process::set_affinity(task, &first).unwrap();
             bound.give_back(&last);
-            assert_eq!(now(), Mask::of(&first), "somebody had bound it otherwise");
-            let both = Bound { cpus: online.clone(), ..bound.clone() };
+            assert_eq!(now(), CpuMask::from_list(&first), "somebody had bound it otherwise");
+            let both = BoundTask { cpus: online.clone(), ..bound.clone() };
             process::set_affinity(task, &online).unwrap();
             assert!(both.keep_off(&last) && !bound.keep_off(&last));
-            assert!(!now().has_any(&Mask::of(&last)));
+            assert!(!now().has_any(&CpuMask::from_list(&last)));
             both.give_back(&last);
-            assert_eq!(now(), Mask::of(&online), "we had kept it off");
-            let another = Bound { started: bound.started + 1, ..bound };
+            assert_eq!(now(), CpuMask::from_list(&online), "we had kept it off");
+            let another = BoundTask { started: bound.started + 1, ..bound };
             another.give_back(&last);
-            assert_eq!(now(), Mask::of(&online), "another task has its number");
+            assert_eq!(now(), CpuMask::from_list(&online), "another task has its number");
         }
         child.kill().unwrap();
         child.wait().unwrap();

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use record::statistics::Verdict;
 use serde::{Deserialize, Serialize};
 
-use super::noise::Measured;
+use super::noise_estimate::Measured;
 use crate::failure::Failure;
 use crate::{date, files};
 
@@ -33,7 +33,7 @@ pub struct Proven {
 
 /// What is kept of a proof.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct ProofCache {
     /// Which boot it was.
     pub boot_id: String,
     /// When, as in a record.
@@ -46,7 +46,7 @@ pub struct Kept {
     pub proven: Vec<Proven>,
 }
 
-impl Kept {
+impl ProofCache {
     /// The last proof of this boot; `None` where there is none, or it is too old, or what lies there is something else.
     pub fn read(boot: &str) -> Option<Self> {
         let path = files::state_folder().ok()?.join(NAME);
@@ -60,8 +60,8 @@ impl Kept {
     }
 
     fn parse(text: &str, boot: &str) -> Option<Self> {
-        let kept: Self = serde_json::from_str(text).ok()?;
-        (kept.boot_id == boot && kept.measured.is_sound()).then_some(kept)
+        let cache: Self = serde_json::from_str(text).ok()?;
+        (cache.boot_id == boot && cache.measured.is_sound()).then_some(cache)
     }
 
     /// Keeps it. What an earlier proof of this boot showed of other knobs stays.
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_proof_of_another_boot_or_that_cannot_be_read_is_none() {
-        let kept = Kept {
+        let cache = ProofCache {
             boot_id: "a".to_owned(),
             proven: vec![Proven {
                 knob: "governor".to_owned(),
@@ -95,15 +95,15 @@ mod tests {
                 verdict: Verdict::Costs { share: 0.2, interval: (0.1, 0.3) },
                 words: "20 % less (10 % to 30 %)".to_owned(),
             }],
-            ..Kept::default()
+            ..ProofCache::default()
         };
-        let text = serde_json::to_string(&kept).unwrap();
-        assert_eq!(Kept::parse(&text, "a"), Some(kept));
-        assert_eq!(Kept::parse(&text, "b"), None);
+        let text = serde_json::to_string(&cache).unwrap();
+        assert_eq!(ProofCache::parse(&text, "a"), Some(cache));
+        assert_eq!(ProofCache::parse(&text, "b"), None);
         for damaged in
             ["", "{}", "[]", &text[..text.len() / 2], &text.replace("\"floor\":null", "\"floor\":-5.0")]
         {
-            assert_eq!(Kept::parse(damaged, "a"), None, "{damaged}");
+            assert_eq!(ProofCache::parse(damaged, "a"), None, "{damaged}");
         }
     }
 }

@@ -11,7 +11,7 @@ const IOPRIO_CLASS_BE: i32 = 2;
 
 /// What a process has, as far as the kernel tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Own {
+pub struct ProcessAttributes {
     /// Nice value.
     pub nice: i32,
     /// Scheduling policy (sched(7)).
@@ -32,7 +32,7 @@ pub struct Own {
 const CAP_SYS_NICE: u32 = 23;
 
 /// What this process has.
-pub fn own() -> Own {
+pub fn read_attributes() -> ProcessAttributes {
     // SAFETY: calls that take numbers; errno is this thread's.
     let (nice, policy, io) = unsafe {
         (
@@ -52,7 +52,7 @@ pub fn own() -> Own {
     let capabilities = field("CapEff").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     let may = capabilities.is_some_and(|mask| mask >> CAP_SYS_NICE & 1 == 1);
     let affinity = field("Cpus_allowed_list").and_then(|list| list.trim().parse().ok());
-    Own {
+    ProcessAttributes {
         nice,
         policy: policy.max(0),
         io: (io >= 0).then_some((io >> IOPRIO_CLASS_SHIFT, io & ((1 << IOPRIO_CLASS_SHIFT) - 1))),
@@ -60,12 +60,12 @@ pub fn own() -> Own {
         lowest_nice: if may { -20 } else { (20 - limit(libc::RLIMIT_NICE).min(40)).min(nice) },
         highest_priority: if may { 99 } else { limit(libc::RLIMIT_RTPRIO).min(99) },
         affinity: affinity.unwrap_or_default(),
-        latency_us: super::dma_latency::in_force(),
+        latency_us: super::dma_latency::read_latency_in_force(),
     }
 }
 
 /// In words why a call was refused.
-fn told(result: i64, what: &str) -> Result<(), String> {
+fn check_result(result: i64, what: &str) -> Result<(), String> {
     if result >= 0 {
         return Ok(());
     }
@@ -82,18 +82,18 @@ fn told(result: i64, what: &str) -> Result<(), String> {
 
 /// CPUs as the scheduler's calls have them: a bit each, from the lowest.
 #[derive(Clone, Debug)]
-pub struct Mask(Vec<u64>);
+pub struct CpuMask(Vec<u64>);
 
-impl PartialEq for Mask {
+impl PartialEq for CpuMask {
     /// However many words each has.
     fn eq(&self, other: &Self) -> bool {
         self.has_all(other) && other.has_all(self)
     }
 }
 
-impl Mask {
+impl CpuMask {
     /// Of a list.
-    pub fn of(cpus: &CpuList) -> Self {
+    pub fn from_list(cpus: &CpuList) -> Self {
         let words = cpus.iter().last().map_or(1, |last| last as usize / 64 + 1);
         let mut mask = vec![0u64; words];
         for cpu in cpus.iter() {
@@ -103,7 +103,7 @@ impl Mask {
     }
 
     /// Those on which a task may run; `None` where it has ended.
-    pub fn of_task(task: i32) -> Option<Self> {
+    pub fn read_from_task(task: i32) -> Option<Self> {
         let mut mask = vec![0u64; record::cpu_list::MAX_CPU as usize / 64 + 1];
         // SAFETY: the mask and its size in bytes; the kernel fills it and says how many bytes it wrote.
         let bytes =
@@ -134,22 +134,22 @@ impl Mask {
 
 /// Binds a process to CPUs.
 pub fn set_affinity(pid: i32, cpus: &CpuList) -> Result<(), String> {
-    let Mask(mask) = Mask::of(cpus);
+    let CpuMask(mask) = CpuMask::from_list(cpus);
     // SAFETY: the mask and its size in bytes; the kernel only reads it.
     let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, pid, mask.len() * 8, mask.as_ptr()) };
-    told(result, &format!("CPU {cpus}"))
+    check_result(result, &format!("CPU {cpus}"))
 }
 
 /// Sets a process's nice value.
 pub fn set_nice(pid: i32, nice: i32) -> Result<(), String> {
     // SAFETY: takes numbers.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, pid as libc::id_t, nice) };
-    told(i64::from(result), &format!("nice {nice}"))
+    check_result(i64::from(result), &format!("nice {nice}"))
 }
 
-/// Does some milliseconds of work before everybody else, where this process may: a busy machine is not to stay half turned. What
+/// Does some milliseconds of work before everybody else, where this process may: a busy machine is not to stay half set. What
 /// is started within keeps that: a guardian, whose work is as short.
-pub fn before_others<T>(work: impl FnOnce() -> T) -> T {
+pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: takes numbers.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     let before = nice > FIRST && set_nice(0, FIRST).is_ok();
@@ -181,7 +181,7 @@ pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), String> {
         libc::SCHED_FIFO => "SCHED_FIFO".to_owned(),
         other => format!("scheduling policy {other}, priority"),
     };
-    told(result, &format!("{name} {priority}"))
+    check_result(result, &format!("{name} {priority}"))
 }
 
 /// Sets the level of a process's input and output within the class "best effort": 0 the first, 7 the last.
@@ -194,7 +194,7 @@ pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), String> {
     let value = class << IOPRIO_CLASS_SHIFT | level;
     // SAFETY: takes numbers.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, pid, value) };
-    told(result, &format!("ionice -c {class} -n {level}"))
+    check_result(result, &format!("ionice -c {class} -n {level}"))
 }
 
 /// Calls `start`, of which the programs that begin in it have fixed addresses; whether the kernel agreed.
@@ -204,13 +204,13 @@ pub fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> (T, Result<(), Stri
     // SAFETY: takes a number; it concerns programs that are begun, not this one as it runs.
     let before = unsafe { libc::personality(ASK) };
     if before < 0 {
-        let why = told(i64::from(before), "personality");
+        let why = check_result(i64::from(before), "personality");
         return (start(), why);
     }
     // SAFETY: as above.
     let set =
         unsafe { libc::personality(before as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
-    let done = told(i64::from(set), "personality");
+    let done = check_result(i64::from(set), "personality");
     let result = start();
     // SAFETY: as above.
     unsafe { libc::personality(before as libc::c_ulong) };
@@ -231,10 +231,10 @@ mod tests {
         set_affinity(pid, &first).unwrap();
         let listed = status();
         assert!(listed.contains(&format!("Cpus_allowed_list:\t{first}\n")), "{listed}");
-        let seen = Mask::of_task(pid).unwrap();
-        let (one, beyond) = (Mask::of(&first), Mask::of(&"63-70,200".parse().unwrap()));
+        let seen = CpuMask::read_from_task(pid).unwrap();
+        let (one, beyond) = (CpuMask::from_list(&first), CpuMask::from_list(&"63-70,200".parse().unwrap()));
         assert!(seen.has_all(&one) && one.has_all(&seen) && seen.has_any(&one));
-        assert!(!seen.has_all(&beyond) && !seen.has_any(&Mask::of(&"70,200".parse().unwrap())));
+        assert!(!seen.has_all(&beyond) && !seen.has_any(&CpuMask::from_list(&"70,200".parse().unwrap())));
         set_io_priority(pid, 0).unwrap();
         set_nice(pid, 5).unwrap();
         assert!(set_fifo(pid, 1000).unwrap_err().contains("SCHED_FIFO 1000"));
@@ -247,40 +247,45 @@ mod tests {
 
     #[test]
     fn who_went_before_others_is_as_nice_as_ever_afterwards() {
-        let nice = || own().nice;
-        let (was, within) = (nice(), before_others(nice));
+        let nice = || read_attributes().nice;
+        let (was, within) = (nice(), run_before_others(nice));
         assert_eq!(nice(), was);
         assert!(within == FIRST || within == was, "{within}");
     }
 
     #[test]
     fn what_begins_within_has_what_was_held_and_this_thread_has_it_no_more() {
-        use super::super::with;
-        use crate::knob::Hold;
+        use super::super::run_with_setting;
+        use crate::knob::ProcessSetting;
         let field = |at: usize| {
             let output = std::process::Command::new("cat").arg("/proc/self/stat").output().unwrap();
             let text = String::from_utf8(output.stdout).unwrap();
             // The name in parentheses is the second field (proc_pid_stat(5)).
             text.rsplit_once(") ").unwrap().1.split(' ').nth(at - 3).unwrap().parse::<i32>().unwrap()
         };
-        let before = own();
+        let before = read_attributes();
         // Without the right to it the kernel refuses, and nothing is left.
-        for (hold, at, is) in [(Hold::Nice(before.nice - 1), 19, before.nice - 1), (Hold::Fifo(1), 41, 1)] {
-            match with(&hold, || field(at)) {
-                Ok(had) => assert_eq!(had, is, "{hold:?}"),
+        for (setting, at, is) in
+            [(ProcessSetting::Nice(before.nice - 1), 19, before.nice - 1), (ProcessSetting::Fifo(1), 41, 1)]
+        {
+            match run_with_setting(&setting, || field(at)) {
+                Ok(had) => assert_eq!(had, is, "{setting:?}"),
                 Err(why) => assert!(why.contains("CAP_SYS_NICE"), "{why}"),
             }
         }
-        let (io, affinity) = (|| own().io, before.affinity.iter().take(1).collect::<CpuList>());
-        if let Ok(had) = with(&Hold::IoPriority(0), io) {
+        let (io, affinity) = (|| read_attributes().io, before.affinity.iter().take(1).collect::<CpuList>());
+        if let Ok(had) = run_with_setting(&ProcessSetting::IoPriority(0), io) {
             assert_eq!(had, Some((2, 0)));
         }
         // A process's status tells its first thread's, and this is another one.
-        let (cpus, one) = (|| Mask::of_task(0).unwrap(), Mask::of(&affinity));
+        let (cpus, one) = (|| CpuMask::read_from_task(0).unwrap(), CpuMask::from_list(&affinity));
         let all = cpus();
-        assert_eq!(with(&Hold::Affinity(affinity), cpus), Ok(one));
+        assert_eq!(run_with_setting(&ProcessSetting::Affinity(affinity), cpus), Ok(one));
         assert_eq!(cpus(), all);
-        assert_eq!(Own { latency_us: None, ..own() }, Own { latency_us: None, ..before });
+        assert_eq!(
+            ProcessAttributes { latency_us: None, ..read_attributes() },
+            ProcessAttributes { latency_us: None, ..before }
+        );
     }
 
     #[test]

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use ::quiet::change::Change;
-use ::quiet::form::cpus;
-use ::quiet::knob::Scene;
-use ::quiet::place;
-use ::quiet::session::{self, Left};
-use ::quiet::turn::{Purpose, Turn};
+use ::quiet::knob::KnobContext;
+use ::quiet::lock;
+use ::quiet::session::{self, Leftover};
+use ::quiet::tuning_plan::{Purpose, TuningPlan};
+use ::quiet::value_syntax::name_cpus;
 use record::CpuList;
 
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::output;
 
 /// A session that stands.
 #[derive(Debug)]
-pub struct Over {
+pub struct ExistingSession {
     /// Whose it is, in words.
     who: String,
     /// What has to be done to set more.
@@ -28,35 +28,35 @@ pub struct Over {
     parent: bool,
 }
 
-impl Over {
+impl ExistingSession {
     /// The session that stands here; `None` where there is none. One that belongs to somebody else is an error, and so is one
     /// that stays while this one is to stay, too.
     pub fn here(folder: &Path, purpose: Purpose) -> Result<Option<Self>, Failure> {
-        if let Some(holder) = place::living_holder(folder) {
-            let parent = place::number_of(&holder).filter(|pid| place::is_below(*pid));
+        if let Some(holder) = lock::find_living_holder(folder) {
+            let parent = lock::holder_pid(&holder).filter(|pid| lock::is_ancestor(*pid));
             let Some(pid) = parent else { return Err(Failure::Cannot(session::held_by(&holder))) };
-            if purpose == Purpose::ToStay {
+            if purpose == Purpose::Persistent {
                 return Err(Failure::Cannot(under(pid, "--apply")));
             }
-            let kept = match session::left(folder, &super::boot()) {
-                Ok(Left::Standing(kept) | Left::Orphaned(kept)) => kept.plan.changes,
+            let contents = match session::find_leftover(folder, &super::boot()) {
+                Ok(Leftover::Standing(contents) | Leftover::Orphaned(contents)) => contents.header.changes,
                 _ => Vec::new(),
             };
             return Ok(Some(Self {
                 who: format!("process {pid}, under which this runs,"),
                 way_out: "ask for it there".to_owned(),
-                changes: kept,
+                changes: contents,
                 parent: true,
             }));
         }
-        if purpose == Purpose::ToStay {
+        if purpose == Purpose::Persistent {
             return Ok(None);
         }
-        match session::left(folder, &super::boot()).map_err(Failure::Cannot)? {
-            Left::Standing(kept) => Ok(Some(Self {
-                who: format!("what stands since {} ({})", kept.plan.date, kept.plan.command),
+        match session::find_leftover(folder, &super::boot()).map_err(Failure::Cannot)? {
+            Leftover::Standing(contents) => Ok(Some(Self {
+                who: format!("what stands since {} ({})", contents.header.date, contents.header.command),
                 way_out: "put that back first: linespeed quiet --restore".to_owned(),
-                changes: kept.plan.changes,
+                changes: contents.header.changes,
                 parent: false,
             })),
             _ => Ok(None),
@@ -68,30 +68,30 @@ impl Over {
     pub fn keep_to_the_commands(
         &self,
         options: &Options,
-        turn: &mut Turn,
+        plan: &mut TuningPlan,
         names: &[&'static str],
-        scene: &Scene,
+        context: &KnobContext,
     ) -> Result<Vec<&'static str>, Failure> {
-        let open = turn.keep_to_the_commands();
+        let open = plan.keep_to_the_commands();
         let cannot = |what: String| Err(Failure::Cannot(format!("{} {what}; {}", self.who, self.way_out)));
         if !names.is_empty() && !open.is_empty() {
             return cannot(format!("does not set {}, and there is one session at a time", open.join(", ")));
         }
         if let (true, Some(wanted)) = (self.parent, &options.measuring.cpus)
-            && let Some(more) = self.not_quiet(wanted, scene)
+            && let Some(more) = self.not_quiet(wanted, context)
         {
             return cannot(format!(
                 "does not keep {} quiet, and there is one session at a time",
-                cpus(&more)
+                name_cpus(&more)
             ));
         }
         Ok(open)
     }
 
     /// CPUs that this process was not given for itself: where it may run on all, none was.
-    fn not_quiet(&self, wanted: &CpuList, scene: &Scene) -> Option<CpuList> {
-        let own = scene.own.as_ref().map(|own| own.affinity.clone()).unwrap_or_default();
-        let given = if scene.online.is_subset(&own) { CpuList::new() } else { own };
+    fn not_quiet(&self, wanted: &CpuList, context: &KnobContext) -> Option<CpuList> {
+        let own = context.own.as_ref().map(|own| own.affinity.clone()).unwrap_or_default();
+        let given = if context.online.is_subset(&own) { CpuList::new() } else { own };
         let more = wanted.difference(&given);
         (!more.is_empty()).then_some(more)
     }

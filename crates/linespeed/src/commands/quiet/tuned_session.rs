@@ -1,23 +1,23 @@
-//! Knobs turned for a time: begun, told, ended.
+//! Knobs set for a time.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ::quiet::apply::{Came, Fared};
-use ::quiet::audit::{Row, audit};
+use ::quiet::apply::{RestoreOutcome, WriteOutcome};
+use ::quiet::audit::{AuditRow, audit};
 use ::quiet::change::Change;
+use ::quiet::compound_change::CompoundChange;
+use ::quiet::compound_change::shield::Shield;
 use ::quiet::files::Tree;
-use ::quiet::holds::dma_latency::DmaLatency;
-use ::quiet::holds::process;
-use ::quiet::knob::Hold;
-use ::quiet::place::Lock;
-use ::quiet::session::{self, Left, Request, Session};
-use ::quiet::turn::{Purpose, Turn};
-use ::quiet::undertaking::Undertaking;
-use ::quiet::undertaking::shield::Shield;
+use ::quiet::knob::ProcessSetting;
+use ::quiet::lock::Lock;
+use ::quiet::process_settings::dma_latency::DmaLatency;
+use ::quiet::process_settings::process;
+use ::quiet::session::{self, Leftover, Request, Session};
+use ::quiet::tuning_plan::{Purpose, TuningPlan};
 use machine::Root;
 
-use super::over::Over;
+use super::existing_session::ExistingSession;
 use crate::date;
 use crate::failure::Failure;
 use crate::options::Options;
@@ -54,22 +54,22 @@ impl Outcome {
     }
 }
 
-/// Knobs that are turned, until [`Turned::end`] or a drop puts them back.
+/// knobs that are set, until [`TunedSession::end`] or a drop puts them back.
 #[derive(Debug)]
-pub struct Turned {
+pub struct TunedSession {
     session: Option<Session>,
     latency: Option<DmaLatency>,
     outcomes: Vec<Outcome>,
     /// Whether something that is more than a value stands.
-    undertaken: bool,
+    compound_applied: bool,
     /// What a command is to be given.
-    pub holds: Vec<Hold>,
+    pub settings: Vec<ProcessSetting>,
     /// The shield that the command is to enter.
     pub shield: Option<Shield>,
 }
 
 /// Takes the lock, or says who has it.
-pub fn lock(folder: &Path, command: &str) -> Result<Lock, Failure> {
+pub fn take_lock(folder: &Path, command: &str) -> Result<Lock, Failure> {
     session::lock(&request(folder, command.to_owned(), false)).map_err(Failure::Cannot)
 }
 
@@ -83,72 +83,76 @@ fn command_line() -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-impl Turned {
+impl TunedSession {
     /// Turns the knobs with these names, or all that nobody disputes. What an earlier start left behind is put back first.
     ///
-    /// An error means that nothing is turned.
+    /// An error means that nothing is set.
     pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<Self, Failure> {
         let root = Root::live();
         let tree = Tree::new(&root);
-        let mut scene = super::scene(options, &root, &tree, purpose)?;
-        scene.stays = purpose == Purpose::ToStay;
+        let mut context = super::context(options, &root, &tree, purpose)?;
+        context.stays = purpose == Purpose::Persistent;
         let named = !names.is_empty();
-        let look = |scene: &_| {
-            let rows = audit(scene, names);
-            let turn = Turn::of(&rows, named, purpose, &tree);
-            (rows, turn)
+        let inspection = |context: &_| {
+            let rows = audit(context, names);
+            let plan = TuningPlan::from_audit(&rows, named, purpose, &tree);
+            (rows, plan)
         };
-        let (mut rows, mut turn) = look(&scene);
+        let (mut rows, mut plan) = inspection(&context);
         let folder = super::folder();
         if let Ok(folder) = &folder
-            && let Some(over) = Over::here(folder, purpose)?
+            && let Some(existing) = ExistingSession::here(folder, purpose)?
         {
-            let set = over.keep_to_the_commands(options, &mut turn, names, &scene)?;
-            let mut turned = Self::without_session(&rows, &turn);
-            if purpose == Purpose::ForMeasuring {
-                turned.outcomes.extend(set_before(&over.changes, &tree));
+            let set = existing.keep_to_the_commands(options, &mut plan, names, &context)?;
+            let mut tuned = Self::without_session(&rows, &plan);
+            if purpose == Purpose::Measuring {
+                tuned.outcomes.extend(set_before(&existing.changes, &tree));
             }
-            let held: Vec<&str> = turn.holds.iter().map(|(name, _)| *name).collect();
-            return turned.or_refuse(named).inspect(|_| over.tell(options, &held, &set));
+            let held: Vec<&str> = plan.settings.iter().map(|(name, _)| *name).collect();
+            return tuned.or_refuse(named).inspect(|_| existing.tell(options, &held, &set));
         }
-        let left = folder.as_ref().map_or(Ok(Left::Nothing), |folder| session::left(folder, &super::boot()));
-        let left_behind = matches!(left.map_err(Failure::Cannot)?, Left::Orphaned(_) | Left::OtherBoot(_));
-        if turn.leaves_traces() || left_behind {
+        let left = folder
+            .as_ref()
+            .map_or(Ok(Leftover::Nothing), |folder| session::find_leftover(folder, &super::boot()));
+        let left_behind =
+            matches!(left.map_err(Failure::Cannot)?, Leftover::Orphaned(_) | Leftover::OtherBoot(_));
+        if plan.leaves_traces() || left_behind {
             let folder = folder?;
-            let request = request(&folder, command_line(), purpose == Purpose::ToStay);
+            let request = request(&folder, command_line(), purpose == Purpose::Persistent);
             let lock = session::lock(&request).map_err(Failure::Cannot)?;
             if clean_up(&folder, &tree)? {
                 // The values that were looked at were not the machine's own.
-                scene = super::scene(options, &root, &tree, purpose)?;
-                scene.stays = purpose == Purpose::ToStay;
-                (rows, turn) = look(&scene);
+                context = super::context(options, &root, &tree, purpose)?;
+                context.stays = purpose == Purpose::Persistent;
+                (rows, plan) = inspection(&context);
             }
-            refuse_what_is_missing(&turn, named)?;
-            if !turn.leaves_traces() {
-                return Self::without_session(&rows, &turn).or_refuse(named);
+            refuse_what_is_missing(&plan, named)?;
+            if !plan.leaves_traces() {
+                return Self::without_session(&rows, &plan).or_refuse(named);
             }
-            let turned = process::before_others(|| Self::with_session(&tree, lock, &request, &rows, turn))?;
-            return turned.or_refuse(named);
+            let tuned =
+                process::run_before_others(|| Self::with_session(&tree, lock, &request, &rows, plan))?;
+            return tuned.or_refuse(named);
         }
-        refuse_what_is_missing(&turn, named)?;
-        Self::without_session(&rows, &turn).or_refuse(named)
+        refuse_what_is_missing(&plan, named)?;
+        Self::without_session(&rows, &plan).or_refuse(named)
     }
 
-    fn without_session(rows: &[Row], turn: &Turn) -> Self {
-        let mut turned = Self::with_holds(rows, turn);
-        turned.outcomes.extend(left(rows, turn));
-        turned
+    fn without_session(rows: &[AuditRow], plan: &TuningPlan) -> Self {
+        let mut tuned = Self::with_holds(rows, plan);
+        tuned.outcomes.extend(left(rows, plan));
+        tuned
     }
 
     fn with_session(
         tree: &Tree,
         lock: Lock,
         request: &Request,
-        rows: &[Row],
-        turn: Turn,
+        rows: &[AuditRow],
+        plan: TuningPlan,
     ) -> Result<Self, Failure> {
-        let changes = turn.changes.clone();
-        let (mut session, fared) =
+        let changes = plan.changes.clone();
+        let (mut session, written) =
             Session::start(tree, lock, request, changes, || {}).map_err(Failure::Cannot)?;
         match session.guardian() {
             Some(pid) => measure::child::is_ours(pid),
@@ -156,52 +160,52 @@ impl Turned {
                 "no process could be posted that puts the knobs back if this one is killed: then linespeed quiet --restore",
             ),
         }
-        let mut turned = Self::with_holds(rows, &turn);
-        turned.outcomes.extend(of_values(&turn.changes, &fared));
-        for (name, undertaking) in &turn.undertakings {
-            let (notes, why_not) = match session.undertake(undertaking) {
+        let mut tuned = Self::with_holds(rows, &plan);
+        tuned.outcomes.extend(of_values(&plan.changes, &written));
+        for (name, compound) in &plan.compound_changes {
+            let (notes, why_not) = match session.apply_compound(compound) {
                 Ok(notes) => (notes, None),
                 Err(why) => (Vec::new(), Some(why)),
             };
-            turned.undertaken |= why_not.is_none();
-            if let (Undertaking::Shield(shield), None) = (undertaking, &why_not) {
-                turned.shield = Some(shield.clone());
+            tuned.compound_applied |= why_not.is_none();
+            if let (CompoundChange::Shield(shield), None) = (compound, &why_not) {
+                tuned.shield = Some(shield.clone());
             }
             let note = (!notes.is_empty()).then(|| notes.join("; "));
-            turned.outcomes.push(Outcome { note, ..looked(rows, name, why_not) });
+            tuned.outcomes.push(Outcome { note, ..looked(rows, name, why_not) });
         }
-        turned.outcomes.extend(left(rows, &turn));
-        turned.session = Some(session);
-        Ok(turned)
+        tuned.outcomes.extend(left(rows, &plan));
+        tuned.session = Some(session);
+        Ok(tuned)
     }
 
     /// What this process holds, and what is for the command to have.
-    fn with_holds(rows: &[Row], turn: &Turn) -> Self {
-        let mut turned = Self {
+    fn with_holds(rows: &[AuditRow], plan: &TuningPlan) -> Self {
+        let mut tuned = Self {
             session: None,
             latency: None,
             outcomes: Vec::new(),
-            undertaken: false,
-            holds: Vec::new(),
+            compound_applied: false,
+            settings: Vec::new(),
             shield: None,
         };
-        for (name, hold) in &turn.holds {
-            let why_not = match hold {
-                Hold::DmaLatency(us) => match DmaLatency::hold(*us) {
+        for (name, setting) in &plan.settings {
+            let why_not = match setting {
+                ProcessSetting::DmaLatency(us) => match DmaLatency::hold(*us) {
                     Ok(held) => {
-                        turned.latency = Some(held);
+                        tuned.latency = Some(held);
                         None
                     }
                     Err(refusal) => Some(refusal.to_string()),
                 },
-                hold => {
-                    turned.holds.push(hold.clone());
+                setting => {
+                    tuned.settings.push(setting.clone());
                     None
                 }
             };
-            turned.outcomes.push(looked(rows, name, why_not));
+            tuned.outcomes.push(looked(rows, name, why_not));
         }
-        turned
+        tuned
     }
 
     /// Puts everything back where something that was named could not be set.
@@ -220,8 +224,8 @@ impl Turned {
     }
 
     /// Notes what a command was refused.
-    pub fn refuse(&mut self, hold: &Hold, why: String) {
-        let name = name_of(hold);
+    pub fn refuse(&mut self, setting: &ProcessSetting, why: String) {
+        let name = name_of(setting);
         if let Some(outcome) = self.outcomes.iter_mut().find(|outcome| outcome.knob == name) {
             outcome.why_not = Some(why);
         }
@@ -245,8 +249,8 @@ impl Turned {
     /// Leaves the values as they are. Whether any stands.
     pub fn leave(mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
-        let stands =
-            self.undertaken || self.outcomes.iter().any(|outcome| outcome.is_done() && outcome.values > 0);
+        let stands = self.compound_applied
+            || self.outcomes.iter().any(|outcome| outcome.is_done() && outcome.values > 0);
         if stands {
             session.leave();
         } else {
@@ -263,18 +267,18 @@ impl Turned {
     }
 }
 
-/// `--quiet-machine`: the knobs turned for linespeed's own measuring; `None` where that was not asked for.
-pub fn for_measuring(options: &Options) -> Result<Option<Turned>, Failure> {
+/// `--quiet-machine`: the knobs set for linespeed's own measuring; `None` where that was not asked for.
+pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure> {
     if !options.measuring.quiet_machine {
         return Ok(None);
     }
-    let turned = Turned::begin(options, &[], Purpose::ForMeasuring)?;
-    super::tell(options, &turned);
-    Ok(Some(turned))
+    let tuned = TunedSession::begin(options, &[], Purpose::Measuring)?;
+    super::tell(options, &tuned);
+    Ok(Some(tuned))
 }
 
 /// What the record says of them.
-pub fn knobs(turned: Option<&Turned>) -> Vec<record::Knob> {
+pub fn knobs(tuned: Option<&TunedSession>) -> Vec<record::Knob> {
     let one = |outcome: &Outcome| record::Knob {
         name: outcome.knob.to_owned(),
         was: outcome.old.clone(),
@@ -282,10 +286,10 @@ pub fn knobs(turned: Option<&Turned>) -> Vec<record::Knob> {
         not_set: outcome.why_not.clone(),
     };
     let asked = |outcome: &&Outcome| !outcome.advice;
-    turned.iter().flat_map(|turned| &turned.outcomes).filter(asked).map(one).collect()
+    tuned.iter().flat_map(|tuned| &tuned.outcomes).filter(asked).map(one).collect()
 }
 
-impl Drop for Turned {
+impl Drop for TunedSession {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
             back(session);
@@ -294,23 +298,23 @@ impl Drop for Turned {
 }
 
 /// A knob's name by what is held for it.
-fn name_of(hold: &Hold) -> &'static str {
-    match hold {
-        Hold::DmaLatency(_) => "idle-states",
-        Hold::Affinity(_) => "affinity",
-        Hold::Nice(_) => "nice",
-        Hold::Fifo(_) => "fifo",
-        Hold::IoPriority(_) => "ionice",
-        Hold::FixedAddresses => "aslr",
+fn name_of(setting: &ProcessSetting) -> &'static str {
+    match setting {
+        ProcessSetting::DmaLatency(_) => "idle-states",
+        ProcessSetting::Affinity(_) => "affinity",
+        ProcessSetting::Nice(_) => "nice",
+        ProcessSetting::Fifo(_) => "fifo",
+        ProcessSetting::IoPriority(_) => "ionice",
+        ProcessSetting::FixedAddresses => "aslr",
     }
 }
 
 /// What was named and cannot be set is refused before anything is.
-fn refuse_what_is_missing(turn: &Turn, named: bool) -> Result<(), Failure> {
-    if !named || turn.left.is_empty() {
+fn refuse_what_is_missing(plan: &TuningPlan, named: bool) -> Result<(), Failure> {
+    if !named || plan.not_set.is_empty() {
         return Ok(());
     }
-    let missing: Vec<String> = turn.left.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+    let missing: Vec<String> = plan.not_set.iter().map(|(name, why)| format!("{name}: {why}")).collect();
     Err(Failure::Cannot(missing.join("; ")))
 }
 
@@ -318,12 +322,12 @@ fn told(outcome: &Outcome) -> Option<String> {
     outcome.why_not.as_ref().map(|why| format!("{}: {why}", outcome.knob))
 }
 
-fn looked(rows: &[Row], name: &'static str, why_not: Option<String>) -> Outcome {
-    let look = rows.iter().find(|row| row.knob.name() == name).map(|row| &row.look);
+fn looked(rows: &[AuditRow], name: &'static str, why_not: Option<String>) -> Outcome {
+    let inspection = rows.iter().find(|row| row.knob.name() == name).map(|row| &row.inspection);
     Outcome {
         knob: name,
-        old: look.map(|look| look.now.clone()).unwrap_or_default(),
-        new: look.and_then(|look| look.steadier.clone()).unwrap_or_default(),
+        old: inspection.map(|inspection| inspection.now.clone()).unwrap_or_default(),
+        new: inspection.and_then(|inspection| inspection.steadier.clone()).unwrap_or_default(),
         values: 0,
         why_not,
         advice: false,
@@ -331,34 +335,36 @@ fn looked(rows: &[Row], name: &'static str, why_not: Option<String>) -> Outcome 
     }
 }
 
-fn left<'a>(rows: &'a [Row], turn: &'a Turn) -> impl Iterator<Item = Outcome> + 'a {
+fn left<'a>(rows: &'a [AuditRow], plan: &'a TuningPlan) -> impl Iterator<Item = Outcome> + 'a {
     let one = |advice| {
         move |(name, why): &(&'static str, String)| Outcome {
             advice,
             ..looked(rows, name, Some(why.clone()))
         }
     };
-    turn.left.iter().map(one(false)).chain(turn.advice.iter().map(one(true)))
+    plan.not_set.iter().map(one(false)).chain(plan.advice.iter().map(one(true)))
 }
 
 /// Values that stand since before, of those that an earlier session wrote.
 fn set_before(changes: &[Change], tree: &Tree) -> Vec<Outcome> {
-    let stands = |change: &&Change| change.now(tree).is_ok_and(|now| change.form.same(&now, &change.new));
+    let stands = |change: &&Change| {
+        change.read_current(tree).is_ok_and(|now| change.syntax.are_equal(&now, &change.new))
+    };
     let changes: Vec<Change> =
         changes.iter().filter(|change| !change.is_watched()).filter(stands).cloned().collect();
-    of_values(&changes, &vec![Fared::Set; changes.len()])
+    of_values(&changes, &vec![WriteOutcome::Set; changes.len()])
 }
 
 /// Values by knob, and by what was and what is; those that did not take theirs by the reason.
-fn of_values(changes: &[Change], fared: &[Fared]) -> Vec<Outcome> {
+fn of_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<Outcome> {
     let mut all: Vec<(Outcome, &str)> = Vec::new();
-    for (change, fared) in changes.iter().zip(fared) {
-        let why_not = match fared {
-            Fared::Set => None,
-            Fared::NotKept(now) => Some(format!("the kernel takes it and stays at {now}")),
-            Fared::Refused(why) => Some(why.clone()),
-            Fared::Gone => Some("the file has gone, with its CPU or device".to_owned()),
-            Fared::Changed(now) => Some(format!("somebody has set it to {now} meanwhile")),
+    for (change, written) in changes.iter().zip(written) {
+        let why_not = match written {
+            WriteOutcome::Set => None,
+            WriteOutcome::NotKept(now) => Some(format!("the kernel takes it and stays at {now}")),
+            WriteOutcome::Refused(why) => Some(why.clone()),
+            WriteOutcome::Gone => Some("the file has gone, with its CPU or device".to_owned()),
+            WriteOutcome::Changed(now) => Some(format!("somebody has set it to {now} meanwhile")),
         };
         let Some(knob) = ::quiet::knobs::find(&change.knob).map(|knob| knob.name()) else { continue };
         let same = |(outcome, _): &&mut (Outcome, &str)| {
@@ -394,23 +400,23 @@ fn of_values(changes: &[Change], fared: &[Fared]) -> Vec<Outcome> {
 /// Puts back what a dead process left, forgets another boot's; whether values may have changed by that. What somebody wants to
 /// stand is not touched: then nothing begins.
 fn clean_up(folder: &Path, tree: &Tree) -> Result<bool, Failure> {
-    match session::left(folder, &super::boot()).map_err(Failure::Cannot)? {
-        Left::Nothing => Ok(false),
-        Left::OtherBoot(kept) => {
+    match session::find_leftover(folder, &super::boot()).map_err(Failure::Cannot)? {
+        Leftover::Nothing => Ok(false),
+        Leftover::OtherBoot(contents) => {
             session::forget(folder).map_err(Failure::Cannot)?;
-            output::complain(&super::text::gone(&kept));
+            output::complain(&super::text::gone(&contents));
             Ok(false)
         }
-        Left::Standing(kept) => Err(Failure::Cannot(format!(
+        Leftover::Standing(contents) => Err(Failure::Cannot(format!(
             "knobs stand already: {}; put them back first: linespeed quiet --restore",
-            super::text::who(&kept)
+            super::text::who(&contents)
         ))),
-        Left::Orphaned(kept) => {
-            output::complain(&format!("putting back what was left behind: {}", super::text::who(&kept)));
+        Leftover::Orphaned(contents) => {
+            output::complain(&format!("putting back what was left behind: {}", super::text::who(&contents)));
             say_what_is_not_back(&session::restore(tree, folder).map_err(Failure::Cannot)?);
             // What cannot be put back stays in the journal, which must not be written over.
-            match session::left(folder, &super::boot()).map_err(Failure::Cannot)? {
-                Left::Nothing => Ok(true),
+            match session::find_leftover(folder, &super::boot()).map_err(Failure::Cannot)? {
+                Leftover::Nothing => Ok(true),
                 _ => Err(Failure::Cannot(
                     "what was left behind cannot be put back; linespeed quiet --status tells what it is"
                         .to_owned(),
@@ -430,8 +436,8 @@ pub fn is_something_not_back() -> bool {
 
 fn back(session: Session) {
     let root = Root::live();
-    match process::before_others(|| session.end(&Tree::new(&root))) {
-        Ok(came) => say_what_is_not_back(&came),
+    match process::run_before_others(|| session.end(&Tree::new(&root))) {
+        Ok(restored) => say_what_is_not_back(&restored),
         Err(why) => {
             NOT_BACK.store(true, Ordering::Relaxed);
             output::complain(&format!("the knobs may not be back: {why}; linespeed quiet --restore"));
@@ -439,14 +445,14 @@ fn back(session: Session) {
     }
 }
 
-fn say_what_is_not_back(came: &[(Change, Came)]) {
-    for (change, came) in came {
-        match came {
-            Came::Theirs(now) => output::complain(&format!(
+fn say_what_is_not_back(restored: &[(Change, RestoreOutcome)]) {
+    for (change, restored) in restored {
+        match restored {
+            RestoreOutcome::Theirs(now) => output::complain(&format!(
                 "{}: somebody has set it to {now} meanwhile, so it was not put back to {}",
                 change.path, change.old
             )),
-            Came::Refused(why) => {
+            RestoreOutcome::Refused(why) => {
                 NOT_BACK.store(true, Ordering::Relaxed);
                 let way_out =
                     if why.contains("--restore") { "" } else { "; then: linespeed quiet --restore" };
@@ -455,12 +461,12 @@ fn say_what_is_not_back(came: &[(Change, Came)]) {
                     change.path, change.old
                 ));
             }
-            Came::Back | Came::WasBack | Came::Gone => {}
+            RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => {}
         }
     }
 }
 
 /// Whether nothing of ours stands there any more, and nothing of somebody else's.
-pub fn is_back(came: &Came) -> bool {
-    !matches!(came, Came::Theirs(_) | Came::Refused(_))
+pub fn is_back(restored: &RestoreOutcome) -> bool {
+    !matches!(restored, RestoreOutcome::Theirs(_) | RestoreOutcome::Refused(_))
 }

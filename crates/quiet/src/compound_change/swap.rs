@@ -15,42 +15,42 @@ const ROOM: f64 = 1.1;
 
 /// What was on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Areas(pub Vec<Area>);
+pub struct SwapAreas(pub Vec<SwapArea>);
 
 /// A device or file that is swapped to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Area {
+pub struct SwapArea {
     /// Its path.
     pub path: String,
     /// Its priority; the kernel gives those below 0 itself.
     pub priority: i32,
 }
 
-impl fmt::Display for Areas {
+impl fmt::Display for SwapAreas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let paths: Vec<&str> = self.0.iter().map(|area| area.path.as_str()).collect();
         f.write_str(&paths.join(", "))
     }
 }
 
-impl Areas {
+impl SwapAreas {
     /// From the text of `/proc/swaps`.
     pub fn parse(text: &str) -> Self {
         // Filename, Type, Size, Used, Priority.
         let area = |line: &str| {
             let mut words = line.split_ascii_whitespace();
             let path = unescaped(words.next()?);
-            Some(Area { path, priority: words.nth(3)?.parse().ok()? })
+            Some(SwapArea { path, priority: words.nth(3)?.parse().ok()? })
         };
         Self(text.lines().skip(1).filter_map(area).collect())
     }
 
-    fn now() -> Self {
+    fn read_current() -> Self {
         Self::parse(&std::fs::read_to_string("/proc/swaps").unwrap_or_default())
     }
 
     /// Turns all of them off; the kernel reads back what lies there.
-    pub fn off(&self) -> Result<(), String> {
+    pub fn switch_off(&self) -> Result<(), String> {
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let kib = |key: &str| {
             let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
@@ -70,20 +70,20 @@ impl Areas {
         self.0.iter().try_for_each(|area| {
             let path = c_string(&area.path)?;
             // SAFETY: a string that ends with a zero byte and lives until the call returns.
-            done(unsafe { libc::swapoff(path.as_ptr()) }, &area.path)
+            check_result(unsafe { libc::swapoff(path.as_ptr()) }, &area.path)
         })
     }
 
     /// Turns those on that are off.
-    pub fn on(&self) -> Result<(), String> {
-        let now = Self::now();
-        let off = |area: &&Area| !now.0.iter().any(|on| on.path == area.path);
+    pub fn switch_on(&self) -> Result<(), String> {
+        let now = Self::read_current();
+        let off = |area: &&SwapArea| !now.0.iter().any(|on| on.path == area.path);
         self.0.iter().filter(off).try_for_each(|area| {
             let path = c_string(&area.path)?;
             let own = SWAP_FLAG_PREFER | (area.priority & SWAP_FLAG_PRIO_MASK);
             let flags = if area.priority >= 0 { own } else { 0 };
             // SAFETY: as above.
-            done(unsafe { libc::swapon(path.as_ptr(), flags) }, &area.path)
+            check_result(unsafe { libc::swapon(path.as_ptr(), flags) }, &area.path)
         })
     }
 }
@@ -92,7 +92,7 @@ fn c_string(path: &str) -> Result<CString, String> {
     CString::new(path).map_err(|_| format!("{path:?} has a NUL byte in it"))
 }
 
-fn done(code: i32, path: &str) -> Result<(), String> {
+fn check_result(code: i32, path: &str) -> Result<(), String> {
     if code == 0 { Ok(()) } else { Err(format!("{path}: {}", io::Error::last_os_error())) }
 }
 
@@ -125,8 +125,8 @@ mod tests {
         let text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
                     /dev/dm-1                               partition\t8388604\t\t0\t\t-2\n\
                     /my\\040swap                             file\t\t1048572\t\t12\t\t5\n";
-        let area = |path: &str, priority| Area { path: path.to_owned(), priority };
-        assert_eq!(Areas::parse(text).0, [area("/dev/dm-1", -2), area("/my swap", 5)]);
-        assert!(Areas::parse("").0.is_empty() && Areas::parse("a\nb").0.is_empty());
+        let area = |path: &str, priority| SwapArea { path: path.to_owned(), priority };
+        assert_eq!(SwapAreas::parse(text).0, [area("/dev/dm-1", -2), area("/my swap", 5)]);
+        assert!(SwapAreas::parse("").0.is_empty() && SwapAreas::parse("a\nb").0.is_empty());
     }
 }

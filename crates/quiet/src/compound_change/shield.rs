@@ -16,9 +16,9 @@ use machine::cgroups::{Cgroups, Version};
 use record::CpuList;
 use serde::{Deserialize, Serialize};
 
-use super::bound::Bound;
-use crate::form::cpus;
-use crate::holds::process::Mask;
+use super::bound_tasks::BoundTask;
+use crate::process_settings::process::CpuMask;
+use crate::value_syntax::name_cpus;
 
 /// What the shield is made of, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct Shield {
     pub switched: bool,
     /// Version 2: tasks that somebody has bound, which the kernel may forget.
     #[serde(default)]
-    pub bound: Vec<Bound>,
+    pub bound: Vec<BoundTask>,
 }
 
 /// Passes over a list of tasks that grows while it is read.
@@ -106,7 +106,7 @@ impl Shield {
     /// With the tasks that are bound now.
     pub fn prepared(&self) -> Self {
         let all = self.quiet.union(&self.rest);
-        let bound = if self.version == 2 { super::bound::all(&all) } else { Vec::new() };
+        let bound = if self.version == 2 { super::bound_tasks::find_bound_tasks(&all) } else { Vec::new() };
         Self { bound, ..self.clone() }
     }
 
@@ -139,7 +139,11 @@ impl Shield {
             let partition = format!("{quiet}/cpuset.cpus.partition");
             write(&partition, "isolated")?;
             let now = read(&partition)?;
-            return if now == "isolated" { Ok(self.moved()) } else { Err(format!("the kernel says: {now}")) };
+            return if now == "isolated" {
+                Ok(self.confine_bound_tasks())
+            } else {
+                Err(format!("the kernel says: {now}"))
+            };
         }
         let rest = self.rest_folder();
         for (folder, cpus) in [(&quiet, &self.quiet), (&rest, &self.rest)] {
@@ -147,11 +151,11 @@ impl Shield {
             write(&format!("{folder}/cpuset.mems"), &self.mems)?;
             write(&format!("{folder}/cpuset.cpus"), &cpus.to_string())?;
         }
-        Ok(told(&self.clear(&rest), &self.quiet))
+        Ok(describe_staying(&self.move_tasks_away(&rest), &self.quiet))
     }
 
     /// Keeps what somebody has bound on those of its CPUs that are left. Who has none, and runs elsewhere meanwhile, in words.
-    fn moved(&self) -> Option<String> {
+    fn confine_bound_tasks(&self) -> Option<String> {
         let moved: BTreeMap<String, String> = self
             .bound
             .iter()
@@ -164,14 +168,15 @@ impl Shield {
             .collect();
         (!moved.is_empty()).then(|| {
             let who = listed(moved.iter().map(|(task, name)| (task.as_str(), name.as_str())));
-            format!("meanwhile on other CPUs though bound to {}: {who}", cpus(&self.quiet))
+            format!("meanwhile on other CPUs though bound to {}: {who}", name_cpus(&self.quiet))
         })
     }
 
     /// Moves all tasks that may run on all CPUs; those of programs that stay on the quiet ones, by number and name. The kernel
     /// keeps its own that belong to one CPU.
-    fn clear(&self, rest: &str) -> BTreeMap<String, String> {
-        let (all, quiet) = (Mask::of(&self.quiet.union(&self.rest)), Mask::of(&self.quiet));
+    fn move_tasks_away(&self, rest: &str) -> BTreeMap<String, String> {
+        let (all, quiet) =
+            (CpuMask::from_list(&self.quiet.union(&self.rest)), CpuMask::from_list(&self.quiet));
         let mut stay = BTreeMap::new();
         let mut looked_at = HashSet::new();
         let Ok(rest) = group(&format!("{rest}/tasks")) else { return stay };
@@ -184,7 +189,7 @@ impl Shield {
                 }
                 // One outside of this container has no number here.
                 let Some(number) = task.parse().ok().filter(|number| *number > 0) else { continue };
-                let Some(cpus) = Mask::of_task(number) else { continue };
+                let Some(cpus) = CpuMask::read_from_task(number) else { continue };
                 if cpus.has_all(&all) && (&rest).write_all(task.as_bytes()).is_ok() {
                     moved += 1;
                     continue;
@@ -204,7 +209,7 @@ impl Shield {
     }
 
     /// Puts a process into the command's group.
-    pub fn enter(&self, pid: i32) -> Result<(), String> {
+    pub fn add_process(&self, pid: i32) -> Result<(), String> {
         write(&format!("{}/cgroup.procs", self.quiet_folder()), &pid.to_string())
     }
 
@@ -294,12 +299,12 @@ fn listed<'a>(tasks: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> Strin
 }
 
 /// Who stays on the quiet CPUs; `None` where nobody does.
-fn told(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<String> {
+fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<String> {
     if stay.is_empty() {
         return None;
     }
     let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
-    let there = cpus(quiet);
+    let there = name_cpus(quiet);
     Some(format!(
         "{who} may still run on {there}: bound by somebody, and left as bound; to move: taskset -cp LIST NUMBER"
     ))

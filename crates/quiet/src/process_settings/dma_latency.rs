@@ -28,7 +28,7 @@ impl DmaLatency {
 }
 
 /// What is in force, microseconds: the least of all that hold it. `None` where that cannot be read.
-pub fn in_force() -> Option<u32> {
+pub fn read_latency_in_force() -> Option<u32> {
     let mut bytes = [0u8; 4];
     File::open(PATH).ok()?.read_exact(&mut bytes).ok()?;
     u32::try_from(i32::from_ne_bytes(bytes)).ok()

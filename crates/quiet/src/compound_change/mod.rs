@@ -1,60 +1,60 @@
 //! What is more than a value in a file, and stays behind when nobody undoes it: control groups, swap that is off. Each
 //! stands in the journal before it is begun, and can be undone from any point in its middle, more than once.
 
-pub mod bound;
+pub mod bound_tasks;
 pub mod shield;
 pub mod swap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
-use crate::form::Form;
+use crate::value_syntax::ValueSyntax;
 
 /// One of them, with all that is needed to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Undertaking {
+pub enum CompoundChange {
     /// CPUs that only the command runs on.
     Shield(shield::Shield),
     /// Swap that is off.
-    Swap(swap::Areas),
+    Swap(swap::SwapAreas),
 }
 
-impl Undertaking {
+impl CompoundChange {
     /// With all that is to be written down before it is begun.
     pub fn prepared(&self) -> Self {
         match self {
-            Undertaking::Shield(shield) => Undertaking::Shield(shield.prepared()),
-            Undertaking::Swap(areas) => Undertaking::Swap(areas.clone()),
+            CompoundChange::Shield(shield) => CompoundChange::Shield(shield.prepared()),
+            CompoundChange::Swap(areas) => CompoundChange::Swap(areas.clone()),
         }
     }
 
     /// Does it; what should be known of it, in words. After an error it is to be undone.
     pub fn begin(&self) -> Result<Vec<String>, String> {
         match self {
-            Undertaking::Shield(shield) => Ok(shield.make()?.into_iter().collect()),
-            Undertaking::Swap(areas) => areas.off().map(|()| Vec::new()),
+            CompoundChange::Shield(shield) => Ok(shield.make()?.into_iter().collect()),
+            CompoundChange::Swap(areas) => areas.switch_off().map(|()| Vec::new()),
         }
     }
 
     /// Undoes it, whatever of it was done; nothing to do where nothing was.
     pub fn undo(&self) -> Result<(), String> {
         match self {
-            Undertaking::Shield(shield) => shield.remove(),
-            Undertaking::Swap(areas) => areas.on(),
+            CompoundChange::Shield(shield) => shield.remove(),
+            CompoundChange::Swap(areas) => areas.switch_on(),
         }
     }
 
     /// The same in the form of a value, for those who are told what became of it.
     pub fn as_change(&self) -> Change {
         let (knob, path, old, new) = match self {
-            Undertaking::Shield(shield) => {
+            CompoundChange::Shield(shield) => {
                 ("shield", shield.quiet_folder(), "none".to_owned(), "made".to_owned())
             }
-            Undertaking::Swap(areas) => {
+            CompoundChange::Swap(areas) => {
                 ("swap", "/proc/swaps".to_owned(), areas.to_string(), "off".to_owned())
             }
         };
-        Change { knob: knob.to_owned(), path, form: Form::Word, old, new }
+        Change { knob: knob.to_owned(), path, syntax: ValueSyntax::Word, old, new }
     }
 }

@@ -1,0 +1,47 @@
+//! What lives no longer than a process, and so needs no journal; and what a command is given before it begins.
+
+pub mod dma_latency;
+pub mod process;
+
+use crate::knob::ProcessSetting;
+
+/// Gives a child that stands before its program what it is to have. What of it could not be had, and why.
+///
+/// Addresses are laid out when a program begins, so they are [`process::with_fixed_addresses`]'s; the latency of idle states
+/// is [`dma_latency::DmaLatency`]'s.
+pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSetting, String)> {
+    let given = |setting: &ProcessSetting| match setting {
+        ProcessSetting::Affinity(cpus) => process::set_affinity(pid, cpus),
+        ProcessSetting::Nice(nice) => process::set_nice(pid, *nice),
+        ProcessSetting::Fifo(priority) => process::set_fifo(pid, *priority),
+        ProcessSetting::IoPriority(level) => process::set_io_priority(pid, *level),
+        ProcessSetting::DmaLatency(_) | ProcessSetting::FixedAddresses => Ok(()),
+    };
+    settings.iter().filter_map(|setting| Some((setting.clone(), given(setting).err()?))).collect()
+}
+
+/// Does some work while this thread has what a command is to have: a command that begins within inherits it. An error says why
+/// it could not be had; what was done then says nothing.
+pub fn run_with_setting<T>(setting: &ProcessSetting, work: impl FnOnce() -> T) -> Result<T, String> {
+    if *setting == ProcessSetting::FixedAddresses {
+        let (done, fixed) = process::with_fixed_addresses(work);
+        return fixed.map(|()| done);
+    }
+    let own = process::read_attributes();
+    let cpus = process::CpuMask::read_from_task(0);
+    if let Some((_, why)) = apply_settings(0, std::slice::from_ref(setting)).into_iter().next() {
+        return Err(why);
+    }
+    let done = work();
+    match setting {
+        ProcessSetting::Affinity(_) => cpus.map_or(Ok(()), |cpus| process::set_affinity(0, &cpus.list()))?,
+        ProcessSetting::Nice(_) => process::set_nice(0, own.nice)?,
+        ProcessSetting::Fifo(_) => process::set_policy(0, own.policy, 0)?,
+        ProcessSetting::IoPriority(_) => {
+            let (class, level) = own.io.unwrap_or_default();
+            process::set_io_class(0, class, if class == 0 { 0 } else { level })?;
+        }
+        ProcessSetting::DmaLatency(_) | ProcessSetting::FixedAddresses => {}
+    }
+    Ok(done)
+}

@@ -1,0 +1,103 @@
+//! The state directory: where journal and lock are, which only their owner can write.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The journal's name in it.
+pub const JOURNAL: &str = "quiet.journal";
+/// The folder of root, which lives through a power loss.
+pub const SYSTEM: &str = "/var/lib/linespeed";
+/// Root's where that one cannot be written: it ends with the boot, as the values do.
+pub const RUNTIME: &str = "/run/linespeed";
+
+pub(crate) fn is_root() -> bool {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// The folder for this user: root's is the machine's, another user's lies in the state folder given.
+pub fn locate(state: Option<&Path>) -> Option<PathBuf> {
+    if !is_root() {
+        return state.map(Path::to_owned);
+    }
+    let [lasting, runtime] = [SYSTEM, RUNTIME].map(PathBuf::from);
+    // A journal is where it was begun, whatever was mounted since.
+    let elsewhere = has_journal(&runtime) || !can_be_written(&lasting) && can_be_written(&runtime);
+    Some(if elsewhere && !has_journal(&lasting) { runtime } else { lasting })
+}
+
+fn has_journal(folder: &Path) -> bool {
+    std::fs::symlink_metadata(folder.join(JOURNAL)).is_ok()
+}
+
+/// Whether this user may write a folder, or make it.
+fn can_be_written(folder: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let Some(there) = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()) else {
+        return false;
+    };
+    let Ok(there) = std::ffi::CString::new(there.as_os_str().as_bytes()) else { return false };
+    // SAFETY: a string that ends with a zero byte and lives until the call returns.
+    unsafe { libc::faccessat(libc::AT_FDCWD, there.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0 }
+}
+
+/// Whether a folder is somebody else's, as after `su` without `-`: nothing that this user wrote lies there.
+pub fn is_foreign(folder: &Path) -> bool {
+    // SAFETY: the call takes nothing and cannot fail.
+    let me = unsafe { libc::geteuid() };
+    match std::fs::symlink_metadata(folder) {
+        Ok(there) => there.uid() != me,
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+    }
+}
+
+/// Why nothing can be kept at a path, and the way out.
+pub(crate) fn describe_error(path: &Path, error: &io::Error) -> String {
+    let why = match error.raw_os_error() {
+        Some(libc::EROFS) => "its file system is for reading only".to_owned(),
+        Some(libc::ENOSPC | libc::EDQUOT) => "there is no room left".to_owned(),
+        Some(libc::ELOOP) => {
+            "it is a symbolic link, which is not followed; look at it and remove it".to_owned()
+        }
+        Some(libc::ENOTDIR | libc::EEXIST) => "something on the way to it is no folder".to_owned(),
+        Some(libc::EISDIR) => "it is a folder; look at it and remove it".to_owned(),
+        Some(libc::EACCES | libc::EPERM) if !is_root() => {
+            "this user may not write there; let HOME or XDG_STATE_HOME name a folder of your own".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    format!("what knobs were cannot be written down, so none is set: {}: {why}", path.display())
+}
+
+/// Makes the folder where it is not there, and looks whether it may be trusted.
+pub fn prepare(folder: &Path) -> Result<(), String> {
+    let refused = |error: io::Error| describe_error(folder, &error);
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(refused)?;
+    let metadata = std::fs::symlink_metadata(folder).map_err(refused)?;
+    // SAFETY: the call takes nothing and cannot fail.
+    let me = unsafe { libc::geteuid() };
+    if !metadata.is_dir() {
+        return Err(format!("{}: is no folder of its own", folder.display()));
+    }
+    if metadata.uid() != me || metadata.mode() & 0o022 != 0 {
+        let why = "others may write there, so nothing is kept in it";
+        return Err(format!("{}: {why}; chmod go-w it, or remove it", folder.display()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_others_may_write_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        prepare(folder.path()).unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(prepare(folder.path()).unwrap_err().contains("others may write there"));
+    }
+}
