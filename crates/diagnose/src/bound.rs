@@ -4,9 +4,9 @@
 mod core;
 mod time;
 
+use record::Measurement;
 use record::diagnosis::{Bound, Evidence};
 use record::units::figure;
-use record::{InOrder, Measurement};
 
 use crate::figures::evidence;
 use crate::reading::Reading;
@@ -74,7 +74,7 @@ impl<'a> Facts<'a> {
             .filter(|m| m.place.word("state") == Some("on-cpu"))
             .filter_map(|m| Some((m.place.word("thread")?.to_owned(), m.value())))
             .collect();
-        threads.order_by(|a, b| b.1.total_cmp(&a.1));
+        threads.sort_by(|a, b| b.1.total_cmp(&a.1));
         let cpus = time.detail.get("cpus").and_then(|cpus| cpus.as_f64()).unwrap_or(1.0).max(1.0);
         Some(Self {
             reading,
@@ -205,7 +205,7 @@ pub fn bound(reading: &Reading) -> Option<Bound> {
     // What holds a command back from outside, or keeps it waiting, makes it look as if it used few CPUs.
     let order =
         |cause: &Cause| ((cause.is_outside() || cause.by == "waiting") && cause.share >= SECOND, cause.share);
-    causes.order_by(|a, b| {
+    causes.sort_by(|a, b| {
         let (a, b) = (order(a), order(b));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });

@@ -1,7 +1,6 @@
 //! One latency curve: its points made robust against noise, and the edges at which it climbs from one plateau to
 //! the next. Knows nothing of caches.
 
-use record::InOrder;
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
 /// Half the span in octaves over which a slope is taken: two steps to each side at eight sizes an octave.
@@ -55,7 +54,7 @@ impl Curve {
     pub fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
         let mut points: Vec<(u64, f64)> =
             points.into_iter().filter(|(bytes, ns)| *bytes > 0 && ns.is_finite() && *ns > 0.0).collect();
-        points.order_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let (mut bytes, mut raw) = (Vec::new(), Vec::new());
         for same in points.chunk_by(|a, b| a.0 == b.0) {
             let values: Vec<f64> = same.iter().map(|point| point.1).collect();

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::Machine;
 use record::units::figure;
-use record::{InOrder, Machine};
 
 use crate::numa::{Cell, Cells};
 
@@ -127,7 +127,7 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
         nodes > 2 && told.iter().all(|t| t.distance == if t.at.0 == t.at.1 { DEFAULT.0 } else { DEFAULT.1 });
     let mut mismatches = if default_table { hidden(&told) } else { one_distance(&told) };
     mismatches.extend(reversed(&told));
-    mismatches.order_by(|a, b| b.factor.total_cmp(&a.factor));
+    mismatches.sort_by(|a, b| b.factor.total_cmp(&a.factor));
     let worst = mismatches.first().map(|worst| (worst.factor, worst.between));
     let more = mismatches.len().saturating_sub(MOST_SENTENCES);
     let mut mismatches: Vec<String> =

@@ -4,7 +4,7 @@
 use record::diagnosis::{Evidence, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
 use record::units::figure;
-use record::{Better, CpuList, InOrder, Key, Measurement, Shared, metrics};
+use record::{Better, CpuList, Key, Measurement, Shared, metrics};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -105,7 +105,7 @@ pub fn same_but(a: &Measurement, b: &Measurement, key: &str) -> bool {
 /// The measurement with the median value; `None` for none.
 pub fn middle<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
     let mut sorted: Vec<&Measurement> = measurements.into_iter().filter(|m| m.value().is_finite()).collect();
-    sorted.order_by(|a, b| a.value().total_cmp(&b.value()));
+    sorted.sort_by(|a, b| a.value().total_cmp(&b.value()));
     (!sorted.is_empty()).then(|| sorted[(sorted.len() - 1) / 2])
 }
 

@@ -1,9 +1,9 @@
 //! What each layer of a machine adds to the time of one routine: kernel, user program, guest; bound or not, with
 //! interrupts or without.
 
+use record::Measurement;
 use record::diagnosis::Layer;
 use record::units::{percent, significant};
-use record::{InOrder, Measurement};
 
 use crate::figures::place;
 use crate::reading::Reading;
@@ -46,7 +46,7 @@ fn beside(m: &Measurement) -> Vec<String> {
 /// Layers timed in different units are not held against each other: none then.
 pub fn layers(reading: &Reading) -> Vec<Layer> {
     let mut timed: Vec<_> = reading.of("layer.time").filter(|m| m.value() > 0.0).collect();
-    timed.order_by(|a, b| a.value().total_cmp(&b.value()));
+    timed.sort_by(|a, b| a.value().total_cmp(&b.value()));
     let Some(fastest) = timed.first().copied() else { return Vec::new() };
     if timed.iter().any(|m| m.unit != fastest.unit || m.method != fastest.method) {
         return Vec::new();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::units::{bytes, figure, parse_bytes};
-use record::{InOrder, Level, Measurement, Record};
+use record::{Level, Measurement, Record};
 
 use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle, place_but};
 use crate::parts;
@@ -356,7 +356,7 @@ pub(crate) fn wake_up_cpu(reading: &Reading) -> Option<u64> {
         let gain = |m: &Measurement| Some((cpu(m)?, m.value() - tuned.get(&cpu(m)?)?));
         let mut gains: Vec<(u64, f64)> = has_figure(policy, "as-is").filter_map(gain).collect();
         gains.retain(|(cpu, _)| ordinary.is_empty() || ordinary.contains(&Some(*cpu)));
-        gains.order_by(|one, other| one.1.total_cmp(&other.1));
+        gains.sort_by(|one, other| one.1.total_cmp(&other.1));
         gains.get(gains.len().checked_sub(1)? / 2).map(|(cpu, _)| *cpu)
     };
     by_gain("fifo")

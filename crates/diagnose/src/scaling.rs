@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::{Scaling, Step};
 use record::units::percent;
-use record::{InOrder, Mark, Measurement};
+use record::{Mark, Measurement};
 
 use crate::figures::{RESOLUTION, median};
 use crate::reading::Reading;
@@ -99,13 +99,13 @@ fn share_the_first(lines: &mut [Line]) {
         if first(line).is_none() {
             line.points.push(shared);
         }
-        line.points.order_by_key(|point| point.threads);
+        line.points.sort_by_key(|point| point.threads);
     }
 }
 
 fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     let mut points = line.points.clone();
-    points.order_by_key(|point| point.threads);
+    points.sort_by_key(|point| point.threads);
     let mut distinct: Vec<u32> = points.iter().map(|point| point.threads).collect();
     distinct.dedup();
     let last = *distinct.last()?;

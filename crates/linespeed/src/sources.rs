@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use record::{InOrder, Record};
+use record::Record;
 
 use crate::failure::Failure;
 use crate::files;
@@ -67,7 +67,7 @@ pub fn read_all(arguments: &[String], lighten: Option<fn(&mut Record)>) -> Resul
         }
         all
     });
-    all.order_by_key(|(at, _)| *at);
+    all.sort_by_key(|(at, _)| *at);
     let mut sources = all.into_iter().map(|(_, source)| source).collect::<Result<Vec<Source>, Failure>>()?;
     shorten(&mut sources, arguments);
     tell_apart(&mut sources, arguments);
@@ -173,7 +173,7 @@ fn newest(folder: &Path, host: &str) -> Option<Source> {
             Some((std::fs::metadata(&path).ok().filter(|d| d.is_file())?.modified().ok()?, path))
         })
         .collect();
-    paths.order_by(|a, b| b.cmp(a));
+    paths.sort_by(|a, b| b.cmp(a));
     let mut partial: Option<(usize, Source)> = None;
     let mut newer: Option<PathBuf> = None;
     for (_, path) in paths.into_iter().take(MOST_LOOKED_AT) {

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use record::machine::{Cache, CacheKind};
-use record::{Coverage, CpuList, InOrder, Machine};
+use record::{Coverage, CpuList, Machine};
 
 use crate::cpus::{CPUS, online_of};
 use crate::notes::{Notes, shown};
@@ -53,7 +53,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
             index += 1;
         }
     }
-    caches.order_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
+    caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if caches.is_empty() && !online.is_empty() {
         machine.notes.push(format!("{CPUS}/cpu0/cache: no cache is described"));
         coverage.push(

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use record::conditions::ClockSetting;
-use record::{CpuList, InOrder, Machine};
+use record::{CpuList, Machine};
 
 use crate::Root;
 use crate::text::{self, fields};
@@ -159,7 +159,7 @@ pub fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
         return without_cpufreq(root).into_iter().collect();
     }
     let mut settings: Vec<ClockSetting> = groups.into_values().collect();
-    settings.order_by_key(|setting| setting.cpus.first());
+    settings.sort_by_key(|setting| setting.cpus.first());
     settings
 }
 

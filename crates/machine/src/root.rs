@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use record::{CpuList, InOrder};
+use record::CpuList;
 
 /// Longest file read as text. The longest that sysfs writes are CPU lists and maps, of a few pages.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -234,7 +234,7 @@ impl Root {
             .take(MAX_ENTRIES)
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect();
-        names.order_by(|a, b| natural(a, b));
+        names.sort_by(|a, b| natural(a, b));
         names
     }
 

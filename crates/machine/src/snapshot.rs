@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use record::Snapshot;
 use record::conditions::HugePages;
-use record::{InOrder, Snapshot};
 
 use crate::cgroups::Cgroups;
 use crate::clocks::{self, Policies};
@@ -106,7 +106,7 @@ fn huge_pages(root: &Root) -> Vec<HugePages> {
         })
     };
     let mut sizes: Vec<HugePages> = root.list(&folder).iter().take(32).filter_map(size).collect();
-    sizes.order_by_key(|pages| pages.page_bytes);
+    sizes.sort_by_key(|pages| pages.page_bytes);
     sizes
 }
 

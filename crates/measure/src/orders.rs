@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{CpuList, InOrder, Machine};
+use record::{CpuList, Machine};
 
 /// An order of CPUs. All are pure functions of the inventory, so that a record can be read again by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,12 +63,12 @@ impl Order {
     fn places(self, machine: &Machine, cpus: &CpuList) -> Vec<Place> {
         let mut places = places(machine, cpus);
         match self {
-            Order::CoresFirst => places.order_by_key(|p| (p.sibling, p.kind, p.node, p.core, p.cpu)),
-            Order::SiblingsFirst => places.order_by_key(|p| (p.kind, p.node, p.core, p.sibling, p.cpu)),
-            Order::NodeCompact => places.order_by_key(|p| (p.node, p.sibling, p.kind, p.core, p.cpu)),
+            Order::CoresFirst => places.sort_by_key(|p| (p.sibling, p.kind, p.node, p.core, p.cpu)),
+            Order::SiblingsFirst => places.sort_by_key(|p| (p.kind, p.node, p.core, p.sibling, p.cpu)),
+            Order::NodeCompact => places.sort_by_key(|p| (p.node, p.sibling, p.kind, p.core, p.cpu)),
             Order::NodeSpread => {
                 // A CPU's turn: how many of the same kind and sibling rank its node has given before.
-                places.order_by_key(|p| (p.sibling, p.kind, p.core, p.cpu));
+                places.sort_by_key(|p| (p.sibling, p.kind, p.core, p.cpu));
                 let mut given: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
                 let mut keyed: Vec<((usize, usize, usize, usize), Place)> = places
                     .into_iter()
@@ -78,7 +78,7 @@ impl Order {
                         ((p.sibling, p.kind, *round, p.turn), p)
                     })
                     .collect();
-                keyed.order_by_key(|(key, _)| *key);
+                keyed.sort_by_key(|(key, _)| *key);
                 return keyed.into_iter().map(|(_, place)| place).collect();
             }
         }
@@ -158,7 +158,7 @@ fn places(machine: &Machine, cpus: &CpuList) -> Vec<Place> {
         *best = (*best).max(speed);
     }
     let mut ranked: Vec<(Option<&str>, (u32, u64))> = kinds.into_iter().collect();
-    ranked.order_by_key(|(_, speed)| std::cmp::Reverse(*speed));
+    ranked.sort_by_key(|(_, speed)| std::cmp::Reverse(*speed));
     let kind_of =
         |kind: Option<&str>| ranked.iter().position(|(name, _)| *name == kind).unwrap_or(ranked.len());
 

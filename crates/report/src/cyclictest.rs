@@ -5,7 +5,7 @@
 //! a microsecond with `%06d` and a `%06lu` for each thread, then totals, minima, averages, maxima and overflows
 //! (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
 
-use record::{InOrder, Measurement, Record};
+use record::{Measurement, Record};
 
 /// Rows of the histogram, microseconds; what is longer is counted as overflow. cyclictest's users ask for 100 to
 /// 1000 (`-h`).
@@ -26,7 +26,7 @@ fn threads(record: &Record) -> Vec<&Measurement> {
         raw.iter().filter(fits).copied().collect()
     };
     let mut threads = preferred.iter().map(of).find(|found| !found.is_empty()).unwrap_or(raw);
-    threads.order_by_key(|m| m.place.count("cpu"));
+    threads.sort_by_key(|m| m.place.count("cpu"));
     threads
 }
 

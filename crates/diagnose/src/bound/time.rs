@@ -1,6 +1,5 @@
 //! Where a command's time went: held back, waiting, in the kernel, on too few CPUs.
 
-use record::InOrder;
 use record::units::{cpus, figure, percent, significant, thousands};
 
 use super::{Cause, Facts, detail};
@@ -54,7 +53,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
         .flatten()
         .filter_map(|(word, count)| Some((word.as_str(), count.as_f64()?)))
         .collect();
-    kinds.order_by(|a, b| b.1.total_cmp(&a.1));
+    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let all: f64 = kinds.iter().map(|(_, count)| count).sum();
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
     let (what, advice) = match most {

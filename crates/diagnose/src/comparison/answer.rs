@@ -1,12 +1,12 @@
 //! The answer in a few sentences: who is how much faster, what explains it, what to try, what to expect. It says nothing
 //! that the explanations, what-ifs, orders and rows do not hold.
 
+use record::Better;
 use record::comparison::{
     Cause, Claim, Comparison, Difference, Explanation, FactKind, Order, Relation, Row, Support, WhatIf,
 };
 use record::statistics::Verdict;
 use record::units::{figure, significant};
-use record::{Better, InOrder};
 
 use super::explain::{HELD_BACK, words};
 use super::facts::OTHER_WORK;
@@ -191,7 +191,7 @@ fn apart(c: &Comparison) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    rows.order_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
+    rows.sort_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
     let said: Vec<String> =
         rows.iter().take(MOST_LISTED).filter_map(|(row, _)| against(c, row, other)).collect();
     Some(format!("No result that both have is explained. What differs most: {}.", said.join("; ")))
@@ -229,7 +229,7 @@ fn since(c: &Comparison) -> Vec<String> {
         let width = cell.interval.map_or(f64::INFINITY, |(low, high)| (high / low).ln());
         effect(cell) / width.max(f64::MIN_POSITIVE)
     };
-    changed.order_by(|a, b| sureness(b.1).total_cmp(&sureness(a.1)));
+    changed.sort_by(|a, b| sureness(b.1).total_cmp(&sureness(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::comparison::{Difference, FactKind};
 use record::machine::CacheKind;
 use record::units::{bytes, figure};
-use record::{InOrder, Machine, Record, Snapshot};
+use record::{Machine, Record, Snapshot};
 
 use super::explain::running;
 use crate::parts::populated;
@@ -293,6 +293,6 @@ pub fn differences(all: &[Vec<Fact>]) -> Vec<Difference> {
             });
         }
     }
-    found.order_by_key(|difference| difference.kind);
+    found.sort_by_key(|difference| difference.kind);
     found
 }

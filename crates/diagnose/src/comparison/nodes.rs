@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use record::{CpuList, InOrder, Measurement, Record};
+use record::{CpuList, Measurement, Record};
 
 use super::datum::{Datum, Size};
 use super::digest::{Digest, Group, put};
@@ -263,7 +263,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
             by_cpu.entry(m.place.count("cpu")).or_default().push(m);
         }
         for mut of_cpu in by_cpu.into_values() {
-            of_cpu.order_by(|a, b| a.value().total_cmp(&b.value()));
+            of_cpu.sort_by(|a, b| a.value().total_cmp(&b.value()));
             own.extend(&of_cpu[..1]);
             other.extend(&of_cpu[1..]);
         }

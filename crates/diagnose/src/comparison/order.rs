@@ -1,8 +1,8 @@
 //! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
 
+use record::Better;
 use record::comparison::{Order, Rank, Row};
 use record::statistics::{MAD_SCALE, median_of_sorted};
-use record::{Better, InOrder};
 
 use super::Known;
 use super::explain::best_clock;
@@ -50,7 +50,7 @@ fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
     if ranks.len() < LEAST {
         return None;
     }
-    ranks.order_by(|a, b| a.value.total_cmp(&b.value));
+    ranks.sort_by(|a, b| a.value.total_cmp(&b.value));
     let values: Vec<f64> = ranks.iter().map(|rank| rank.value).collect();
     let median = median_of_sorted(&values);
     let mut far: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();

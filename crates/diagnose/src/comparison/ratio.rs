@@ -6,8 +6,8 @@
 
 use std::sync::OnceLock;
 
+use record::Better;
 use record::statistics::Verdict;
-use record::{Better, InOrder};
 
 use super::datum::Datum;
 use crate::figures::RESOLUTION;
@@ -143,7 +143,7 @@ fn medians(samples: &[f64]) -> Option<Medians> {
         .iter()
         .map(|(low, high, chance)| ((sorted[usize::from(*low)] + sorted[usize::from(*high)]) / 2.0, *chance))
         .collect();
-    medians.order_by(|a, b| a.0.total_cmp(&b.0));
+    medians.sort_by(|a, b| a.0.total_cmp(&b.0));
     Some(medians)
 }
 

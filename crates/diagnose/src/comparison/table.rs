@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::comparison::{Cell, Per, Refusal, Row};
-use record::{Better, Handover, InOrder};
+use record::{Better, Handover};
 
 use super::Known;
 use super::datum::Datum;
@@ -116,7 +116,7 @@ pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
     once(&mut rows);
     differing(&alone, &mut refused);
     let mut refused: Vec<Refusal> = refused.0.into_values().collect();
-    refused.order_by_key(|group| std::cmp::Reverse(group.figures));
+    refused.sort_by_key(|group| std::cmp::Reverse(group.figures));
     (rows, refused)
 }
 

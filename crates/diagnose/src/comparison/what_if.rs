@@ -1,9 +1,9 @@
 //! What each would do with another's best setting: modelled from its own figures where they tell, else from the other's.
 
+use record::Record;
 use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
 use record::units::{figure, percent, significant};
-use record::{InOrder, Record};
 
 use super::Known;
 use super::datum::Datum;
@@ -44,7 +44,7 @@ pub fn what_ifs(
         let mut of: Vec<WhatIf> =
             of.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH).collect();
         of.iter_mut().for_each(|what| what.subject = subject);
-        of.order_by(|a, b| b.gain.total_cmp(&a.gain));
+        of.sort_by(|a, b| b.gain.total_cmp(&a.gain));
         let held = explanations.iter().filter(|e| e.result.ends_with(HELD_BACK));
         let other = |e: &Explanation| if e.subject == subject { baseline } else { e.subject };
         let whole = held

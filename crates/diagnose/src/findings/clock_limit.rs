@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
+use record::Measurement;
 use record::diagnosis::{Confidence, Finding};
 use record::machine::Cpu;
 use record::statistics::Verdict;
 use record::units::figure;
-use record::{InOrder, Measurement};
 
 use super::clock_cause::cause;
 use super::{Case, Rule, costs, finding, inputs};
@@ -60,7 +60,7 @@ pub(super) fn below<'a>(
             Some(Below { measured, cpu, promised, loss })
         })
         .collect();
-    found.order_by(|a, b| share_of(&b.loss).total_cmp(&share_of(&a.loss)));
+    found.sort_by(|a, b| share_of(&b.loss).total_cmp(&share_of(&a.loss)));
     found
 }
 

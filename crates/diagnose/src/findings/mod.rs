@@ -45,7 +45,7 @@ mod virtual_topology;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::statistics::Verdict;
-use record::{InOrder, Level, Measurement, Record};
+use record::{Level, Measurement, Record};
 
 use crate::figures::{place, severity, share_of, told};
 use crate::reading::Reading;
@@ -165,7 +165,7 @@ pub fn findings(case: &Case) -> Vec<Finding> {
         finding.place.get_or_insert_with(|| MACHINE.to_owned());
         weaken(case, finding);
     }
-    found.order_by(|a, b| {
+    found.sort_by(|a, b| {
         b.severity
             .cmp(&a.severity)
             .then_with(|| share_of(&b.loss).total_cmp(&share_of(&a.loss)))

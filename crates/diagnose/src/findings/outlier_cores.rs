@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use record::Measurement;
 use record::diagnosis::{Finding, Severity};
 use record::machine::Cpu;
 use record::statistics::{MAD_SCALE, Verdict};
 use record::units::figure;
-use record::{InOrder, Measurement};
 
 use super::{Case, Rule, costs, finding, inputs, lines, of_fact};
 use crate::figures::{RESOLUTION, cpus_of, cpus_text, evidence, median, share_of, spread, told, verdict};
@@ -51,7 +51,7 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
     let usual = |clocks: &[&Measurement]| median(clocks.iter().map(|m| m.value()));
     let mut kinds: Vec<(&str, f64, Vec<&Measurement>)> =
         kinds.into_iter().filter_map(|(kind, clocks)| Some((kind, usual(&clocks)?, clocks))).collect();
-    kinds.order_by(|a, b| b.1.total_cmp(&a.1));
+    kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
     let ((_, fast, fastest), (_, slow, _)) = (kinds.first()?, kinds.last()?);
     if *slow >= fast * (1.0 - RESOLUTION) {
         return None;
@@ -96,7 +96,7 @@ fn one(clocks: &[&Measurement]) -> Option<Finding> {
             Some((*m, costs(verdict(1.0 - m.value() / usual, interval))?))
         })
         .collect();
-    slow.order_by(|a, b| share_of(&b.1).total_cmp(&share_of(&a.1)));
+    slow.sort_by(|a, b| share_of(&b.1).total_cmp(&share_of(&a.1)));
     let (worst, loss) = slow.first()?.clone();
     let (is, others) = (figure(worst.value(), "Hz"), figure(usual, "Hz"));
     let count = slow.len();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::diagnosis::Finding;
 use record::units::figure;
-use record::{Better, InOrder, Measurement};
+use record::{Better, Measurement};
 
 use super::{Case, Rule, at_most_warning, costs, finding, inputs};
 use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, share_of};
@@ -51,7 +51,7 @@ fn one(width: &str, clocks: &[&Measurement], plain: &HashMap<At, &Measurement>) 
             Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
         })
         .collect();
-    pairs.order_by(|a, b| share_of(&a.2).total_cmp(&share_of(&b.2)));
+    pairs.sort_by(|a, b| share_of(&a.2).total_cmp(&share_of(&b.2)));
     let (wide, plain, loss) = pairs.get(pairs.len().checked_sub(1)? / 2)?.clone();
     let loss = costs(loss)?;
     let (is, could_be) = (figure(wide.value(), "Hz"), figure(plain.value(), "Hz"));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use record::diagnosis::Evidence;
-use record::{Better, InOrder, Measurement, Record};
+use record::{Better, Measurement, Record};
 
 use crate::distances;
 use crate::figures::{evidence, place_but, spread};
@@ -91,7 +91,7 @@ impl Matrix {
     fn new(what: &str, told: Told, better: Better, distances: &distances::Table) -> Option<Self> {
         let mut matrix = Self { what: what.to_owned(), ..Self::default() };
         let mut told = told;
-        told.order_by_key(|((from, to), _)| (from != to, *from, *to));
+        told.sort_by_key(|((from, to), _)| (from != to, *from, *to));
         for (at, m) in &told {
             let Some(cost) = cost_of(m, better) else { continue };
             if matrix.cells.contains_key(at) {
@@ -253,7 +253,7 @@ fn elements(reading: &Reading, distances: &distances::Table) -> Option<Matrix> {
     let homes = Homes::of(reading.record, reading.of("stream.ns_per_element"));
     // Copy is what articles tell first; whichever has local and remote figures will do.
     let mut order: Vec<&str> = ops.keys().copied().collect();
-    order.order_by_key(|op| *op != "copy");
+    order.sort_by_key(|op| *op != "copy");
     order.into_iter().find_map(|op| {
         let told = pairs(ops.get(op)?, &homes);
         let what =

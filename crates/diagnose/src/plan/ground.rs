@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::machine::Machine;
-use record::{CpuList, InOrder, Record};
+use record::{CpuList, Record};
 
 use super::costs::Costs;
 use super::numbering::{self, Numbering};
@@ -277,7 +277,7 @@ fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
     let mut kinds: Vec<(u64, String, CpuList)> =
         kinds.into_iter().map(|(kind, (speed, cpus))| (speed, kind, cpus)).collect();
     // Where no speed is told, performance cores are named so.
-    kinds.order_by_key(|(speed, kind, _)| (std::cmp::Reverse(*speed), kind != "performance"));
+    kinds.sort_by_key(|(speed, kind, _)| (std::cmp::Reverse(*speed), kind != "performance"));
     kinds.into_iter().map(|(_, kind, cpus)| (kind, cpus)).collect()
 }
 

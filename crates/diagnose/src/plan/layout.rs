@@ -1,7 +1,7 @@
 //! Processes over nodes: how many, on which CPUs, with which memory.
 
+use record::CpuList;
 use record::plan::{Policy, Process};
-use record::{CpuList, InOrder};
 
 use super::Wish;
 use super::costs::Costs;
@@ -168,7 +168,7 @@ fn spanning<'a>(
             let next = (0..rest.len()).min_by(|a, b| far(rest[*a]).total_cmp(&far(rest[*b])).then(a.cmp(b)));
             group.push(rest.remove(next.unwrap_or(0)));
         }
-        group.order_by_key(|seat| seat.node);
+        group.sort_by_key(|seat| seat.node);
         groups.push(group.into_iter().map(|seat| (seat, seat.cores.clone())).collect());
     }
     groups

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::diagnosis::{Evidence, SiblingsAdd};
 use record::plan::{Purpose, Siblings};
 use record::units::percent;
-use record::{CpuList, InOrder, Measurement};
+use record::{CpuList, Measurement};
 
 use super::ground::Ground;
 use crate::figures::{RESOLUTION, evidence, median, place_but, spread};
@@ -122,7 +122,7 @@ fn why(yields: &[Yield], value: f64, used: bool, each: &str) -> String {
 fn extrapolated(reading: &Reading) -> Option<SiblingsAdd> {
     let mut all = crate::siblings::siblings(reading);
     all.retain(|one| one.adds.is_finite());
-    all.order_by(|a, b| a.adds.total_cmp(&b.adds));
+    all.sort_by(|a, b| a.adds.total_cmp(&b.adds));
     (!all.is_empty()).then(|| all.swap_remove(all.len() / 2))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::machine::Cache;
-use record::{Coverage, CpuList, InOrder, Machine};
+use record::{Coverage, CpuList, Machine};
 
 use crate::facts::{CacheFact, Facts, Lscpu, cache_name};
 
@@ -44,7 +44,7 @@ pub fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage: &mut 
             machine.caches.extend(lists.into_iter().map(cache));
         }
     }
-    machine.caches.order_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
+    machine.caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if unknown {
         let reason = "the outputs do not tell how many caches there are, or which CPUs share them";
         let remedy = "import the outputs of lscpu -e and lscpu -C too";

@@ -1,6 +1,5 @@
 //! Completions and manual pages, from the one definition of the command line.
 
-use record::InOrder;
 use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
@@ -109,7 +108,7 @@ fn synopsis(command: &clap::Command) -> String {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
     let mut words = vec![bold(name)];
     let mut arguments: Vec<&clap::Arg> = command.get_arguments().filter(|arg| !arg.is_hide_set()).collect();
-    arguments.order_by_key(|arg| arg.is_positional());
+    arguments.sort_by_key(|arg| arg.is_positional());
     for arg in arguments {
         let takes = arg.get_action().takes_values();
         let values: Vec<String> =

@@ -1,7 +1,7 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
-use record::{Coverage, InOrder, Measurement, Where, metrics};
+use record::{Coverage, Measurement, Where, metrics};
 use serde_json::{Value, json};
 
 use super::{Job, Run};
@@ -109,7 +109,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
 /// The run with the median time.
 fn typical(runs: &[Run]) -> Option<&Run> {
     let mut sorted: Vec<&Run> = runs.iter().collect();
-    sorted.order_by_key(|run| run.ended.wall);
+    sorted.sort_by_key(|run| run.ended.wall);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 

@@ -1,6 +1,6 @@
 //! Which steps are measured: numbers of CPUs over placements, each set of CPUs once.
 
-use record::{CpuList, InOrder, Machine};
+use record::{CpuList, Machine};
 
 use crate::orders::{self, Order};
 
@@ -73,7 +73,7 @@ impl Plan {
                 }
             }
         }
-        steps.order_by_key(|step| step.cpus.len());
+        steps.sort_by_key(|step| step.cpus.len());
         Ok(Self { steps, placements })
     }
 

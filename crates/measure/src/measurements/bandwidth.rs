@@ -7,7 +7,7 @@ mod beside;
 use std::time::{Duration, Instant};
 
 use kernels::stream::{self, Op, Stores, Stream};
-use record::{Coverage, CpuList, InOrder, Machine, Mark, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
 
 use beside::Taken;
 
@@ -196,7 +196,7 @@ fn variants(op: Op) -> Vec<Stores> {
 fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Variant {
     let mut widths: Vec<kernels::Variant> =
         stream::all().iter().filter(|s| s.op == Op::Triad && s.variant.usable()).map(|s| s.variant).collect();
-    widths.order_by_key(|variant| variant.bits());
+    widths.sort_by_key(|variant| variant.bits());
     widths.dedup();
     let widest = widths.last().copied().unwrap_or(kernels::Variant::Scalar);
     if context.depth == Depth::Quick || widths.len() < 2 {

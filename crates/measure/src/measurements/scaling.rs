@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, InOrder, Machine, Where};
+use record::{Coverage, CpuList, Machine, Where};
 
 use super::workloads::{arrays_bytes, chosen, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
@@ -101,7 +101,7 @@ impl Measure for Scaling {
         let few = steps(context.machine, &context.cpus, Depth::Normal);
         say_what_is_one(context);
         // What takes whole passes comes last, since it is what may take too long.
-        chosen.order_by_key(|workload| workload.indivisible());
+        chosen.sort_by_key(|workload| workload.indivisible());
         let count = chosen.len();
         let mut too_late = Vec::new();
         for (index, &workload) in chosen.iter().enumerate() {
@@ -153,7 +153,7 @@ fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
         }
     }
     let mut steps: Vec<Step> = steps.into_iter().map(|(_, step)| step).collect();
-    steps.order_by_key(|step| step.cpus.len());
+    steps.sort_by_key(|step| step.cpus.len());
     steps
 }
 

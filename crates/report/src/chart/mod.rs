@@ -11,7 +11,6 @@ pub mod scale;
 pub mod svg;
 pub mod terminal;
 
-use record::InOrder;
 pub use scale::Scale;
 use scale::Span;
 
@@ -106,7 +105,7 @@ impl Chart {
         let (x, y) = (self.x.scale, self.y.scale);
         for series in &mut self.series {
             series.points.retain(|point| x.shows(point.0) && y.shows(point.1));
-            series.points.order_by(|a, b| a.0.total_cmp(&b.0));
+            series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         self.series.retain(|series| !series.points.is_empty());
         let (low, high) = bounds(self.series.iter().flat_map(|s| &s.points).map(|p| p.0))?;

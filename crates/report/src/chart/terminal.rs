@@ -3,7 +3,6 @@
 use super::{Chart, Series};
 use crate::terminal::paint::{Span, Tone};
 use crate::text::{cut, pad_left, width};
-use record::InOrder;
 
 /// Rows of characters that a chart is high; each is four dots.
 const ROWS: usize = 14;
@@ -125,7 +124,7 @@ fn ends(
     let mut taken: Vec<End> = Vec::new();
     let mut lines: Vec<_> = chart.series.iter().enumerate().take(ROWS).collect();
     // What ends furthest to the right is named first: a name right of another line's end would be taken for its.
-    lines.order_by_key(|(_, series)| std::cmp::Reverse(series.points.last().map(|last| end_of(last).0)));
+    lines.sort_by_key(|(_, series)| std::cmp::Reverse(series.points.last().map(|last| end_of(last).0)));
     for (number, series) in lines {
         let Some(last) = series.points.last() else { continue };
         let (column, row) = end_of(last);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use record::{InOrder, Measurement, Record, units};
+use record::{Measurement, Record, units};
 
 use crate::chart::{Axis, Chart, Scale, Series};
 use crate::text::plural;
@@ -134,7 +134,7 @@ pub fn wakeups(record: &Record) -> Option<Chart> {
 fn later_than(measurements: &[&Measurement], wakeups: u64) -> Vec<(f64, f64)> {
     let mut buckets: Vec<(f64, u64)> =
         measurements.iter().flat_map(|m| &m.distribution).map(|b| (b.to, b.count)).collect();
-    buckets.order_by(|a, b| a.0.total_cmp(&b.0));
+    buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut points: Vec<(f64, f64)> = Vec::new();
     if let Some(first) =
         measurements.iter().flat_map(|m| &m.distribution).map(|b| b.from).min_by(f64::total_cmp)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use record::{InOrder, Measurement, Record, units};
+use record::{Measurement, Record, units};
 
 use super::extremes::extremes;
 use super::figures::{figure, key, keys, parted_remarks, spread, value};
@@ -50,7 +50,7 @@ fn worst<'a>(
         return measurements;
     }
     let mut order: Vec<usize> = (0..measurements.len()).collect();
-    order.order_by(|a, b| by(measurements[*b]).total_cmp(&by(measurements[*a])));
+    order.sort_by(|a, b| by(measurements[*b]).total_cmp(&by(measurements[*a])));
     order.truncate(most);
     order.sort_unstable();
     table.note(&format!("the worst {most} of {} are shown; all are in the record", measurements.len()));
@@ -213,7 +213,7 @@ pub fn loaded(record: &Record) -> Table {
     );
     let mut all: Vec<&Measurement> = record.of("memory.loaded_latency").collect();
     let bandwidth = |m: &Measurement| m.place.number("bandwidth").unwrap_or(0.0);
-    all.order_by(|a, b| {
+    all.sort_by(|a, b| {
         a.place.count("cpu").cmp(&b.place.count("cpu")).then(bandwidth(a).total_cmp(&bandwidth(b)))
     });
     for m in all {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{InOrder, Measurement, Record, units};
+use record::{Measurement, Record, units};
 
 use super::{Block, Fact, Part, Section};
 use crate::chart::heat::{Head, Heat};
@@ -73,7 +73,7 @@ pub fn bandwidth(record: &Record) -> Option<(Heat, Told)> {
     if all.iter().any(reading) {
         all.retain(reading);
     }
-    all.order_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    all.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
     let (mut heat, told) = matrix(record, all)?;
     heat.title = "Bandwidth from each node to each node's memory".to_owned();
     heat.unit = "B/s";

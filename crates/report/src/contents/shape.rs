@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use record::machine::CacheKind;
-use record::{CpuList, InOrder, Machine, units};
+use record::{CpuList, Machine, units};
 
 use super::memory::cache_name;
 use crate::text::plural;
@@ -161,7 +161,7 @@ impl Division {
 pub fn tree(machine: &Machine) -> Part {
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     let mut divisions = divisions(machine);
-    divisions.order_by_key(|d| (d.groups.len(), d.kind, std::cmp::Reverse(d.level)));
+    divisions.sort_by_key(|d| (d.groups.len(), d.kind, std::cmp::Reverse(d.level)));
     let mut root = Part { labels: Vec::new(), parts: split(&online, &divisions), cpus: online };
     merge(&mut root);
     root
@@ -227,7 +227,7 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
             }
         }
     }
-    parts.order_by_key(|part| part.cpus.first());
+    parts.sort_by_key(|part| part.cpus.first());
     parts
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use record::{InOrder, Measurement, Record, units};
+use record::{Measurement, Record, units};
 
 use super::figures::{brief_remarks, key, spread, value};
 use crate::table::Table;
@@ -113,7 +113,7 @@ fn workloads(record: &Record, steps: &Told) -> Table {
         told.add(m);
     }
     for (_, rows) in &mut all {
-        rows.order_by(|a, b| a.0.cmp(&b.0));
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
     }
     let one_cpu = all.iter().flat_map(|(_, rows)| rows).all(|(variant, _)| variant.0 == Some(1));
     let ipc = all.iter().flat_map(|(_, rows)| rows).any(|(_, cells)| cells[4].or(cells[5]).is_some());

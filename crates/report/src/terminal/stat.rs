@@ -1,7 +1,7 @@
 //! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
-use record::{Ended, InOrder, Measurement, Record, State, units};
+use record::{Ended, Measurement, Record, State, units};
 
 use super::paint::{Span, Tone};
 use super::screen::Screen;
@@ -270,7 +270,7 @@ fn threads(record: &Record) -> Table {
     if all.len() < 2 {
         return table;
     }
-    all.order_by(|a, b| b.1.total_cmp(&a.1));
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, on) in all.iter().take(MOST_THREADS) {
         let ready = of("runnable").find(|m| m.place.word("thread") == Some(name));
         let ready = ready.map_or(String::new(), |m| seconds(m.value()));

@@ -3,7 +3,7 @@
 use record::comparison::{Cause, Explanation};
 use record::machine::MemoryDevice;
 use record::units::{figure, percent, significant};
-use record::{Better, InOrder, Machine, Record};
+use record::{Better, Machine, Record};
 
 use super::{Maker, Pair, clock, comparable, differs, evidence, resolved, sort, standing, told, words};
 use crate::comparison::nodes::{Reach, reaches};
@@ -137,7 +137,7 @@ pub fn reach_cause(pair: &Pair) -> Option<Cause> {
     let guessed =
         if base.guessed || this.guessed { "; the fastest node is taken as the CPU's own" } else { "" };
     let mut parts: Vec<Cause> = [own.make(), other.make()].into_iter().flatten().collect();
-    parts.order_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
+    parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
     Maker {
         name: acts_on(this),
         says: format!(

@@ -9,7 +9,6 @@ mod whole;
 pub(super) mod words;
 mod work;
 
-use record::InOrder;
 use record::comparison::{Cause, Claim, Explanation, Relation};
 use record::diagnosis::Evidence;
 use record::units::{figure, significant};
@@ -71,7 +70,7 @@ pub(super) fn explanations(
             })
             .collect();
         let held = |e: &Explanation| e.result.ends_with(HELD_BACK);
-        told.order_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
+        told.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
         all.extend(told);
     }
     all
@@ -176,12 +175,12 @@ pub(super) fn adding_up(
 pub(super) fn sort(causes: &mut [Cause], speed: f64, measured_first: bool) {
     for cause in causes.iter_mut() {
         cause.despite = (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);
-        cause.parts.order_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
+        cause.parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));
         for part in &mut cause.parts {
             part.despite = (part.factor.ln() > 0.0) != (speed.ln() > 0.0);
         }
     }
-    causes.order_by(|a, b| {
+    causes.sort_by(|a, b| {
         let modelled = |cause: &Cause| measured_first && !cause.measured;
         (a.despite, modelled(a))
             .cmp(&(b.despite, modelled(b)))

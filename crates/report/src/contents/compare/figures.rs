@@ -2,7 +2,7 @@
 
 use record::comparison::{Cell, Row};
 use record::statistics::Verdict;
-use record::{Better, Comparison, InOrder, units};
+use record::{Better, Comparison, units};
 
 use super::{COLUMNS, label as called, name};
 use crate::contents::figures::{figure_of, range};
@@ -200,7 +200,7 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             .enumerate()
             .filter_map(|(index, cell)| Some((cell.value.filter(|value| value.is_finite())?, index)))
             .collect();
-        all.order_by(|a, b| a.0.total_cmp(&b.0));
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
         let values: Vec<f64> = all.iter().map(|(value, _)| *value).collect();
         let (Some(least), Some(most)) = (all.first(), all.last()) else { continue };
         let (best, worst) = if row.better == Some(Better::Higher) { (most, least) } else { (least, most) };

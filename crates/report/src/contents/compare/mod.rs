@@ -3,8 +3,8 @@
 mod figures;
 mod why;
 
+use record::Comparison;
 use record::comparison::{FactKind, Relation};
-use record::{Comparison, InOrder};
 
 use super::{Block, Part, Section};
 use crate::table::Table;
@@ -187,7 +187,7 @@ fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
         });
         groups[slot].1.push(index);
     }
-    groups.order_by_key(|(_, of)| std::cmp::Reverse(of.len()));
+    groups.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
     let more = groups.len().saturating_sub(MOST_VALUES);
     let mut said: Vec<String> = groups
         .iter()
