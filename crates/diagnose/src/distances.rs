@@ -5,7 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::Machine;
 use record::units::figure;
 
-use crate::numa::{Cell, Cells};
+/// One measured cell of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell {
+    /// The median.
+    pub value: f64,
+    /// The 95 % interval of the median, or the range of the samples.
+    pub between: (f64, f64),
+    /// Whether it may be leaned on: it carries no doubt.
+    pub sure: bool,
+}
+
+/// The cells of a matrix by (from, to).
+pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
 
 /// Distances by (from, to).
 pub(crate) type Table = BTreeMap<(u32, u32), u32>;

@@ -33,6 +33,13 @@ const CLIMBS: f64 = 1.05;
 /// Points below which a curve says nothing of levels.
 const LEAST_POINTS: usize = 3;
 
+impl Reading<'_> {
+    /// The levels of the memory hierarchy, as [`levels`] finds them.
+    pub fn levels(&self) -> &[Level] {
+        self.levels.get_or_init(|| levels(self))
+    }
+}
+
 /// The levels found in the record's latency curve, nearest first, memory last. Empty without a curve.
 ///
 /// The curve is that of the CPU with the most points, on 2 MiB pages where they were had and 4 KiB pages for the

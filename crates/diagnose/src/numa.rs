@@ -6,26 +6,12 @@ use record::Measurement;
 use record::diagnosis::Numa;
 use record::units::{figure, percent, significant};
 
-use crate::distances::{self, Verdict};
+use crate::distances::{self, Cell, Cells, Verdict};
 use crate::figures::{median, spread};
 use crate::reading::Reading;
 
 /// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
-
-/// One measured cell of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cell {
-    /// The median.
-    pub value: f64,
-    /// The 95 % interval of the median, or the range of the samples.
-    pub between: (f64, f64),
-    /// Whether it may be leaned on: it carries no doubt.
-    pub sure: bool,
-}
-
-/// The cells of a matrix by (from, to).
-pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
 
 /// What the matrices say; `None` with fewer than two nodes.
 pub fn numa(reading: &Reading) -> Option<Numa> {

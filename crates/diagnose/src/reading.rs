@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::{Level, Measurement, Record};
 
+use crate::figures::place_but;
+
 /// Measurements by two words of their places, of which there are a few.
 type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
 
@@ -18,7 +20,8 @@ pub struct Reading<'a> {
     clocks: ByWords<'a>,
     wakeups: ByWords<'a>,
     pages: Option<(&'a Measurement, &'a Measurement)>,
-    levels: OnceCell<Vec<Level>>,
+    /// What [`crate::levels`] makes of the latency curve, once it was asked.
+    pub(crate) levels: OnceCell<Vec<Level>>,
 }
 
 impl<'a> Reading<'a> {
@@ -34,7 +37,7 @@ impl<'a> Reading<'a> {
         Self {
             clocks: by_words(of("core.clock"), "vector", "active"),
             wakeups: by_words(of("wakeup.latency").filter(as_measured), "policy", "setting"),
-            pages: crate::resources::pages(of("load.latency")),
+            pages: same_place_on_both_pages(of("load.latency")),
             levels: OnceCell::new(),
             record,
             by_metric,
@@ -58,11 +61,6 @@ impl<'a> Reading<'a> {
         self.wakeups.get(policy).and_then(|all| all.get(setting)).map_or(&[], Vec::as_slice)
     }
 
-    /// The levels of the memory hierarchy, as [`crate::levels::levels`] finds them.
-    pub fn levels(&self) -> &[Level] {
-        self.levels.get_or_init(|| crate::levels::levels(self))
-    }
-
     /// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set that both have.
     pub(crate) fn pages(&self) -> Option<(&'a Measurement, &'a Measurement)> {
         self.pages
@@ -78,6 +76,30 @@ fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: &str, second:
         }
     }
     found
+}
+
+/// What [`Reading::pages`] tells, from load latencies.
+fn same_place_on_both_pages<'a>(
+    latencies: impl Iterator<Item = &'a Measurement>,
+) -> Option<(&'a Measurement, &'a Measurement)> {
+    let mut sizes: BTreeMap<u64, [Vec<&Measurement>; 2]> = BTreeMap::new();
+    for m in latencies.filter(|m| m.value() > 0.0) {
+        let page = match m.place.word("page") {
+            Some("4KiB") => 0,
+            Some("2MiB") => 1,
+            _ => continue,
+        };
+        if let Some(bytes) = m.place.count("bytes") {
+            sizes.entry(bytes).or_default()[page].push(m);
+        }
+    }
+    sizes.values().rev().find_map(|[small, huge]| {
+        // By place: a size may have been measured on thousands of CPUs and nodes.
+        let huge: HashMap<String, &Measurement> = huge.iter().map(|m| (place_but(m, "page"), *m)).collect();
+        let pairs = small.iter().filter_map(|small| Some((*small, *huge.get(&place_but(small, "page"))?)));
+        // Of several the nearest memory stands for the machine.
+        pairs.max_by(|a, b| b.1.value().total_cmp(&a.1.value()))
+    })
 }
 
 #[cfg(test)]

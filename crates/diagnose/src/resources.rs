@@ -1,12 +1,12 @@
 //! How far each resource is from line speed: its ceiling, where that comes from, and what was delivered.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::units::{bytes, figure, parse_bytes};
 use record::{Level, Measurement, Record};
 
-use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle, place_but};
+use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle};
 use crate::parts;
 use crate::reading::Reading;
 
@@ -289,30 +289,6 @@ fn memory_bandwidth(reading: &Reading) -> Option<Resource> {
 
 fn of_threads(threads: u64) -> String {
     format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
-}
-
-/// What [`Reading::pages`] tells, from load latencies.
-pub(crate) fn pages<'a>(
-    latencies: impl Iterator<Item = &'a Measurement>,
-) -> Option<(&'a Measurement, &'a Measurement)> {
-    let mut sizes: BTreeMap<u64, [Vec<&Measurement>; 2]> = BTreeMap::new();
-    for m in latencies.filter(|m| m.value() > 0.0) {
-        let page = match m.place.word("page") {
-            Some("4KiB") => 0,
-            Some("2MiB") => 1,
-            _ => continue,
-        };
-        if let Some(bytes) = m.place.count("bytes") {
-            sizes.entry(bytes).or_default()[page].push(m);
-        }
-    }
-    sizes.values().rev().find_map(|[small, huge]| {
-        // By place: a size may have been measured on thousands of CPUs and nodes.
-        let huge: HashMap<String, &Measurement> = huge.iter().map(|m| (place_but(m, "page"), *m)).collect();
-        let pairs = small.iter().filter_map(|small| Some((*small, *huge.get(&place_but(small, "page"))?)));
-        // Of several the nearest memory stands for the machine.
-        pairs.max_by(|a, b| b.1.value().total_cmp(&a.1.value()))
-    })
 }
 
 /// [`Reading::pages`], where that working set was mostly memory.

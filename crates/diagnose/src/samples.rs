@@ -1,11 +1,7 @@
 //! Made-up curves and records for tests.
 
-use record::diagnosis::Finding;
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::{Measurement, Record, Snapshot, Where};
-
-use crate::findings::{Case, Rule};
-use crate::reading::Reading;
 
 /// Eight sizes an octave from `from` to `to` bytes, whole lines.
 pub fn sizes(from: u64, to: u64) -> Vec<u64> {
@@ -175,28 +171,6 @@ pub fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u3
         }
     }
     record
-}
-
-/// What one rule finds in a record, each finding held against what all must have; nothing where it says that an input is
-/// missing.
-pub fn found(record: &Record, rule: Rule) -> Vec<Finding> {
-    let reading = Reading::new(record);
-    let numa = crate::numa::numa(&reading);
-    let case = Case::new(&reading, numa.as_ref());
-    if (rule.missing)(&case).is_some() {
-        return Vec::new();
-    }
-    let all = (rule.find)(&case);
-    assert!(all.iter().all(|finding| finding.rule == rule.name), "{all:?}");
-    crate::findings::sound::assert_sound(record, &all);
-    all
-}
-
-/// What a rule says that it misses in a record; then it must find nothing in it either.
-pub fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
-    let reading = Reading::new(record);
-    let numa = crate::numa::numa(&reading);
-    (rule.missing)(&Case::new(&reading, numa.as_ref()))
 }
 
 /// A run of 10 s in which all together used `busy` CPU seconds and this process `own`.

@@ -11,6 +11,7 @@ pub mod csv;
 pub mod cyclictest;
 mod notes;
 pub mod page;
+mod paint;
 pub mod perf_format;
 mod table;
 pub mod terminal;

@@ -113,6 +113,17 @@ fn take(text: &str, columns: usize) -> &str {
     &text[..last]
 }
 
+/// `3.1 – 3.4 GHz` of `3.1 GHz` and `3.4 GHz`; one figure where both are the same.
+pub fn range(low: &str, high: &str) -> String {
+    if low == high {
+        return low.to_owned();
+    }
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} – {high}"),
+        _ => format!("{low} – {high}"),
+    }
+}
+
 /// Units that stay on the line of their figure.
 const UNITS: &[&str] = &[
     "%", "ns", "µs", "ms", "s", "min", "Hz", "kHz", "MHz", "GHz", "B", "KiB", "MiB", "GiB", "TiB", "PiB",

@@ -4,9 +4,12 @@ use record::statistics::{Summary, median_of_sorted};
 use record::{Key, Measurement};
 
 use super::method;
-use super::ratio;
 use crate::figures::place;
 
+/// Samples up to which a comparison draws from them; of more the interval is kept instead.
+pub const MOST_SAMPLES: usize = 24;
+/// The z of 95 %.
+const Z: f64 = 1.959_964;
 /// Measurements from which their medians are the samples: below, the samples themselves are taken together.
 const MANY: usize = 5;
 
@@ -15,7 +18,7 @@ const MANY: usize = 5;
 pub struct Datum {
     /// The median.
     pub value: f64,
-    /// The samples behind it, or the medians over places, up to [`ratio::MOST`]; of more the interval is kept instead.
+    /// The samples behind it, or the medians over places, up to [`MOST_SAMPLES`]; of more the interval is kept instead.
     pub samples: Vec<f64>,
     /// The interval of the median, where it is known otherwise than by the samples.
     pub interval: Option<(f64, f64)>,
@@ -77,7 +80,7 @@ impl Size {
 impl Datum {
     /// One measurement.
     pub fn of(m: &Measurement) -> Self {
-        let few = m.samples.len() <= ratio::MOST;
+        let few = m.samples.len() <= MOST_SAMPLES;
         let samples =
             if few { m.samples.iter().copied().filter(|v| v.is_finite()).collect() } else { Vec::new() };
         Self {
@@ -122,7 +125,7 @@ impl Datum {
             return None;
         }
         datum.n = pooled.len() as u64;
-        let few = pooled.len() <= ratio::MOST;
+        let few = pooled.len() <= MOST_SAMPLES;
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.summary.interval).collect();
         datum.interval = match (few, own.len() == all.len() && all.len() < MANY && pooled.len() == all.len())
         {
@@ -149,7 +152,7 @@ impl Datum {
     pub fn derived(value: f64, deviation: Option<f64>, unit: &str, from: impl Into<String>) -> Self {
         Self {
             value,
-            interval: deviation.map(|deviation| ratio::around(value, deviation)),
+            interval: deviation.map(|deviation| interval_around(value, deviation)),
             n: if deviation.is_some() { 2 } else { 1 },
             unit: unit.to_owned(),
             from: from.into(),
@@ -192,6 +195,12 @@ impl Datum {
         self.interval.or_else(|| Summary::of(&self.samples).interval)
     }
 
+    /// The half width of the median's interval on the scale of logarithms as a standard deviation, for figures made of several.
+    pub fn log_deviation(&self) -> Option<f64> {
+        let (low, high) = self.own_interval()?;
+        (low > 0.0).then(|| (high / low).ln() / (2.0 * Z)).filter(|deviation| deviation.is_finite())
+    }
+
     /// Whether there is a figure.
     pub fn is_some(&self) -> bool {
         self.value.is_finite() && self.n > 0
@@ -202,6 +211,11 @@ impl Datum {
 fn unit(m: &Measurement) -> String {
     let bytes = m.unit == "work/s" && m.detail.get("work").and_then(|work| work.as_str()) == Some("B");
     if bytes { "B/s".to_owned() } else { m.unit.to_string() }
+}
+
+/// An interval around a value from a standard deviation on the scale of logarithms.
+pub fn interval_around(value: f64, deviation: f64) -> (f64, f64) {
+    (value * (-Z * deviation).exp(), value * (Z * deviation).exp())
 }
 
 fn is_share(metric: &str, unit: &str) -> bool {

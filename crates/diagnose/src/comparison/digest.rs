@@ -9,7 +9,7 @@ use record::{Handover, Level, Measurement, Record, Where, metrics};
 use super::datum::{Datum, Size, key_text};
 use super::method;
 use super::nodes::Nodes;
-use super::ratio;
+use super::rows::{Digest, Entry, Group, Key, Parts, put};
 use crate::scaling::POOR;
 
 /// Keys that name a place on one machine and not what was measured there.
@@ -26,89 +26,6 @@ const TOLD: &[&str] = &["read", "write", "copy", "triad"];
 /// Operations of bandwidth that also stand per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// What belongs together, in the order in which it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Group {
-    /// Clock and instructions a cycle.
-    Core,
-    /// Work with a known amount.
-    Workloads,
-    /// Load latency by level.
-    Latency,
-    /// Own and other nodes' memory.
-    Numa,
-    /// Bandwidth.
-    Bandwidth,
-    /// From CPU to CPU.
-    CoreToCore,
-    /// Wake-up latency.
-    Wakeup,
-    /// Time taken by others.
-    Stolen,
-    /// Small costs.
-    Costs,
-    /// Anything else.
-    Others,
-}
-
-impl Group {
-    /// The words for people and JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Group::Core => "core",
-            Group::Workloads => "workloads",
-            Group::Latency => "memory latency",
-            Group::Numa => "nodes",
-            Group::Bandwidth => "memory bandwidth",
-            Group::CoreToCore => "from CPU to CPU",
-            Group::Wakeup => "wake-up",
-            Group::Stolen => "taken time",
-            Group::Costs => "small costs",
-            Group::Others => "others",
-        }
-    }
-}
-
-/// Which row a figure belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// Group.
-    pub group: Group,
-    /// The metric.
-    pub metric: String,
-    /// Order within the metric.
-    pub order: u32,
-    /// What it is, in words; with the metric it is unique.
-    pub what: String,
-    /// What would have to be alike for two rows to be the same one; rows alike in this alone are refused with a reason.
-    pub loosely: String,
-}
-
-/// A row of one record.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The figure.
-    pub datum: Datum,
-    /// The place without what names a place on one machine.
-    pub place: Where,
-    /// Cores, CPUs and packages that made it together, where it may be divided by them.
-    pub parts: Option<Parts>,
-}
-
-/// What a throughput may be divided by; 0 where it is not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
-    /// Physical cores.
-    pub cores: u32,
-    /// CPUs.
-    pub cpus: u32,
-    /// Packages.
-    pub packages: u32,
-}
-
-/// The rows of one record.
-pub type Digest = BTreeMap<Key, Entry>;
-
 /// The rows of a record. `levels` are those of its latency curve.
 pub fn digest(record: &Record, levels: &[Level]) -> Digest {
     let mut builder = Builder::new(record);
@@ -124,15 +41,6 @@ pub fn digest(record: &Record, levels: &[Level]) -> Digest {
         }
     }
     digest
-}
-
-/// Adds a row that follows from others.
-pub fn put(digest: &mut Digest, group: Group, metric: &str, order: u32, what: &str, datum: Datum) {
-    if datum.is_some() {
-        let key =
-            Key { group, metric: metric.to_owned(), order, what: what.to_owned(), loosely: what.to_owned() };
-        digest.insert(key, Entry { datum, place: Where::new(), parts: None });
-    }
 }
 
 struct Builder<'a> {
@@ -465,7 +373,7 @@ fn efficiency(digest: &mut Digest) {
         };
         let value = entry.datum.value / (one.datum.value * threads);
         let deviation =
-            ratio::deviation(&one.datum).zip(ratio::deviation(&entry.datum)).map(|(one, all)| one.hypot(all));
+            one.datum.log_deviation().zip(entry.datum.log_deviation()).map(|(one, all)| one.hypot(all));
         let mut datum = Datum::derived(value, deviation, "ratio", entry.datum.from.clone());
         datum.over = Some(format!("{threads} threads against one"));
         datum.doubt = entry.datum.doubt.clone().or_else(|| one.datum.doubt.clone());

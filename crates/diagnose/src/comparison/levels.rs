@@ -4,7 +4,7 @@ use record::statistics::median_of_sorted;
 use record::{Level, Measurement, Record};
 
 use super::datum::{Datum, Size};
-use super::digest::{Digest, Group, put};
+use super::rows::{Digest, Group, put};
 
 /// Working sets of a level whose latency lies this near to the level's are its plateau.
 const ON_PLATEAU: f64 = 0.08;

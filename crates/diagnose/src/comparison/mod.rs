@@ -11,6 +11,7 @@ mod method;
 pub(crate) mod nodes;
 mod order;
 mod ratio;
+mod rows;
 mod table;
 mod what_if;
 
@@ -20,7 +21,7 @@ use record::comparison::{COMPARISON_VERSION, Comparison, Relation, Subject};
 use record::document::Tool;
 use record::{Coverage, Ended, Machine, Record};
 
-use digest::Digest;
+use rows::Digest;
 
 /// Records up to which what each says of itself is told.
 const FEW: usize = 6;

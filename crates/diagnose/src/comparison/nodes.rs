@@ -1,12 +1,12 @@
 //! What nodes cost, from matrices or from single figures that name a CPU and a node: own memory, other nodes' memory, and
 //! what a program sees that ignores nodes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use record::{CpuList, Measurement, Record};
 
 use super::datum::{Datum, Size};
-use super::digest::{Digest, Group, put};
+use super::rows::{Digest, Group, put};
 
 /// How rows end that are of other nodes' memory.
 pub const OTHER_NODES: &str = ", other nodes";
@@ -258,7 +258,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
     } else if nodes.count() > 1 && all.len() > 1 {
         // Nothing says which node is the CPU's own: of one CPU's figures the least is.
         guessed = true;
-        let mut by_cpu: HashMap<Option<u64>, Vec<&Measurement>> = HashMap::new();
+        let mut by_cpu: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
         for m in all {
             by_cpu.entry(m.place.count("cpu")).or_default().push(m);
         }

@@ -9,11 +9,9 @@ use std::sync::OnceLock;
 use record::Better;
 use record::statistics::Verdict;
 
-use super::datum::Datum;
+use super::datum::{Datum, MOST_SAMPLES, interval_around};
 use crate::figures::RESOLUTION;
 
-/// Samples up to which the bootstrap is computed; beyond, intervals of medians by order statistics are as narrow as it.
-pub const MOST: usize = 24;
 /// Samples below which there is no interval: the design of a measurement asks for at least so many.
 const LEAST: usize = 5;
 /// Chances below this do not reach the 2.5 % tails.
@@ -23,8 +21,6 @@ const NOISY: f64 = 0.1;
 /// Figures in doubt differ when their interval does not reach nearer to 1 than this: their samples lie further apart than
 /// an interval of the median tells.
 const DOUBTFUL: f64 = 1.5;
-/// The z of 95 %.
-const Z: f64 = 1.959_964;
 
 /// A ratio and what can be said of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,7 +106,8 @@ fn judge(
 
 /// The 95 % interval of the ratio; `None` where a side has too few samples and no interval of its own.
 fn interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
-    let exact = |datum: &Datum| datum.interval.is_none() && (LEAST..=MOST).contains(&datum.samples.len());
+    let exact =
+        |datum: &Datum| datum.interval.is_none() && (LEAST..=MOST_SAMPLES).contains(&datum.samples.len());
     if exact(this) && exact(base) {
         return bootstrap(&medians(&this.samples)?, &medians(&base.samples)?);
     }
@@ -149,8 +146,9 @@ fn medians(samples: &[f64]) -> Option<Medians> {
 
 /// For `n` samples in ascending order: the chance that the two middle values of a resample (one for odd n) are these two.
 fn chances(n: usize) -> &'static [(u8, u8, f64)] {
-    static KNOWN: [OnceLock<Vec<(u8, u8, f64)>>; MOST + 1] = [const { OnceLock::new() }; MOST + 1];
-    KNOWN[n.min(MOST)].get_or_init(|| draw(n.min(MOST)))
+    static KNOWN: [OnceLock<Vec<(u8, u8, f64)>>; MOST_SAMPLES + 1] =
+        [const { OnceLock::new() }; MOST_SAMPLES + 1];
+    KNOWN[n.min(MOST_SAMPLES)].get_or_init(|| draw(n.min(MOST_SAMPLES)))
 }
 
 fn draw(n: usize) -> Vec<(u8, u8, f64)> {
@@ -235,22 +233,11 @@ pub fn is_told_from_1(this: &Datum, base: &Datum) -> bool {
 
 /// The same of a ratio that is made of several figures: its value, and the medians that it was made of.
 pub fn of_medians_is_told_from_1(ratio: f64, medians: &[&Datum]) -> bool {
-    let deviations: Option<Vec<f64>> = medians.iter().map(|datum| deviation(datum)).collect();
+    let deviations: Option<Vec<f64>> = medians.iter().map(|datum| datum.log_deviation()).collect();
     deviations.is_none_or(|all| {
-        let (low, high) = around(ratio, all.iter().map(|one| one * one).sum::<f64>().sqrt());
+        let (low, high) = interval_around(ratio, all.iter().map(|one| one * one).sum::<f64>().sqrt());
         !(low..=high).contains(&1.0)
     })
-}
-
-/// The half width of a median's interval on the scale of logarithms as a standard deviation, for figures made of several.
-pub fn deviation(datum: &Datum) -> Option<f64> {
-    let (low, high) = datum.own_interval()?;
-    (low > 0.0).then(|| (high / low).ln() / (2.0 * Z)).filter(|deviation| deviation.is_finite())
-}
-
-/// An interval around a value from a standard deviation on the scale of logarithms.
-pub fn around(value: f64, deviation: f64) -> (f64, f64) {
-    (value * (-Z * deviation).exp(), value * (Z * deviation).exp())
 }
 
 #[cfg(test)]
@@ -264,7 +251,7 @@ mod tests {
 
     #[test]
     fn chances_are_those_of_resampling() {
-        for n in LEAST..=MOST {
+        for n in LEAST..=MOST_SAMPLES {
             let sum: f64 = chances(n).iter().map(|(_, _, chance)| chance).sum();
             assert!((sum - 1.0).abs() < 1e-4, "{n}: {sum}");
         }

@@ -7,10 +7,11 @@ use record::{Better, Handover};
 
 use super::Known;
 use super::datum::Datum;
-use super::digest::{Entry, Key, better};
+use super::digest::better;
 use super::method;
 use super::nodes::{OTHER_NODES, OTHER_PACKAGES};
 use super::ratio;
+use super::rows::{Entry, Key};
 
 /// Why one figure cannot be held against another; `None` where it can.
 pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<String> {
@@ -225,7 +226,7 @@ fn divided(
     if known.len() < 2 {
         return None;
     }
-    let number = |parts: &super::digest::Parts| match per {
+    let number = |parts: &super::rows::Parts| match per {
         Per::Core => parts.cores,
         Per::Cpu => parts.cpus,
         Per::Package => parts.packages,
@@ -269,7 +270,7 @@ pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
             continue;
         }
         let key = Key {
-            group: super::digest::Group::Others,
+            group: super::rows::Group::Others,
             metric: first.metric.to_string(),
             order: 0,
             what: String::new(),

@@ -92,7 +92,8 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
     use record::{Record, Where};
 
     fn with(one: f64, all: f64, base: Option<u64>) -> Record {

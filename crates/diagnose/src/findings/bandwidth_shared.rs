@@ -148,7 +148,8 @@ fn by_time(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing, stolen};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured, stolen};
     use record::diagnosis::Severity;
     use record::{Record, Where};
 

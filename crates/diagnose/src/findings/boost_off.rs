@@ -67,7 +67,8 @@ fn one(case: &Case) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::figures::share_of;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
     use record::{Record, Where};
 
     fn with(boost: Option<bool>, most: u64, clock: Option<f64>) -> Record {

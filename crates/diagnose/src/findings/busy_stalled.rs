@@ -128,7 +128,8 @@ fn of_command(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
     use record::{Record, Where};
 
     fn scaled(one: f64, many: f64) -> Record {

@@ -79,7 +79,8 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{add_cache, add_curve, found, machine, missing, sizes, steps};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{add_cache, add_curve, machine, sizes, steps};
     use record::Record;
 
     fn guest(seen_mib: u64) -> Record {

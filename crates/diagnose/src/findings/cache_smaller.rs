@@ -164,7 +164,8 @@ fn disturbed(case: &Case) -> Option<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{add_cache, add_curve, found, machine, missing, sizes, steps};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{add_cache, add_curve, machine, sizes, steps};
     use record::Record;
 
     fn with(seen_mib: u64) -> Record {

@@ -102,7 +102,8 @@ fn is_a_call(case: &Case, read: &Measurement) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
     use record::diagnosis::Severity;
     use record::{Record, Where};
 

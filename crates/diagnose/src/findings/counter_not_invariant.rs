@@ -43,7 +43,8 @@ fn find(case: &Case) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
 
     #[test]
     fn only_a_counter_that_is_known_to_change_is_found() {

@@ -3,6 +3,7 @@
 use record::diagnosis::{Finding, Severity};
 use record::units::{self, percent, significant};
 
+use super::quota::{quota, throttled_periods};
 use super::{Case, Rule, by_model, inputs, lines, of_fact, theft};
 use crate::figures::{modelled, told};
 use crate::resources::CORE;
@@ -19,25 +20,6 @@ fn find(case: &Case) -> Vec<Finding> {
     one(case).into_iter().collect()
 }
 
-/// The quota in CPUs and the CPUs allowed, where there is a quota.
-fn quota(case: &Case) -> Option<(f64, u32)> {
-    let quota = case.record.machine.limits.cpu_quota.filter(|quota| *quota > 0.0)?;
-    Some((quota, case.record.machine.counts.cpus_allowed.filter(|allowed| *allowed > 0)?))
-}
-
-/// Periods in which the quota stopped this cgroup during the run.
-fn periods(case: &Case) -> Option<u64> {
-    let conditions = &case.record.conditions;
-    let after = conditions.after.as_ref()?.quota_throttled?;
-    after.checked_sub(conditions.before.quota_throttled?).filter(|periods| *periods > 0)
-}
-
-/// The share of each CPU's time that the quota takes when all work, where it did stop this cgroup during the run.
-pub(super) fn stops(case: &Case) -> Option<f64> {
-    periods(case)?;
-    quota(case).map(|(quota, allowed)| 1.0 - quota / f64::from(allowed)).filter(|share| *share > 0.0)
-}
-
 fn one(case: &Case) -> Option<Finding> {
     let smaller = quota(case)
         .and_then(|(quota, allowed)| Some((quota, allowed, modelled(1.0 - quota / f64::from(allowed))?)));
@@ -51,7 +33,7 @@ fn one(case: &Case) -> Option<Finding> {
             "machine.counts.cpus_allowed",
         ),
     ];
-    if let Some(periods) = periods(case) {
+    if let Some(periods) = throttled_periods(case) {
         let says = format!("the quota stopped this cgroup in {periods} periods during the run");
         seen.push(told(says, "conditions.after.quota_throttled"));
         if let Some(theft) = theft::worst(case, "os") {
@@ -90,7 +72,7 @@ fn one(case: &Case) -> Option<Finding> {
 /// Periods in which a cgroup was stopped though its quota is not below the CPUs allowed: it is another cgroup's above, or
 /// one of many threads that all run for moments.
 fn stopped(case: &Case) -> Option<Finding> {
-    let periods = periods(case)?;
+    let periods = throttled_periods(case)?;
     let says = format!("the quota stopped this cgroup in {periods} periods during the run");
     let mut seen = vec![told(says, "conditions.after.quota_throttled")];
     if let Some((quota, allowed)) = quota(case) {
@@ -116,7 +98,8 @@ fn stopped(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::machine;
 
     #[test]
     fn a_quota_below_the_cpus_allowed_is_found() {

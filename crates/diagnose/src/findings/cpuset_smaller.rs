@@ -83,7 +83,8 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::machine;
 
     #[test]
     fn a_part_of_the_cpus_is_told_with_its_loss() {

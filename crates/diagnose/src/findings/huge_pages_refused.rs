@@ -4,8 +4,8 @@ use record::diagnosis::{Evidence, Finding, Severity};
 use record::units::{bytes, figure};
 use record::{Better, Level, Measurement, State};
 
-use super::page_walk::remedy;
-use super::{Case, Rule, by_model, costs, finding, inputs, is_virtual};
+use super::huge_pages::{LIFTED, is_refusal_lifted};
+use super::{Case, Rule, by_model, costs, finding, huge_pages, inputs, is_virtual};
 use crate::figures::{evidence, is_at, loss, severity, told, verdict};
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
@@ -42,17 +42,9 @@ fn find(case: &Case) -> Vec<Finding> {
     measured(case).or_else(|| one(case)).into_iter().collect()
 }
 
-/// The refusal that the measurement of latency took back.
-const LIFTED: &str = "latency huge pages";
-
-/// Whether huge pages were refused to this process, and measured all the same.
-pub(super) fn is_lifted(case: &Case) -> bool {
-    case.record.coverage.iter().any(|coverage| coverage.what == LIFTED && coverage.state == State::Degraded)
-}
-
 /// Both sizes of page as measured, of which programs that are started as this one get the small one only.
 fn measured(case: &Case) -> Option<Finding> {
-    if !is_lifted(case) {
+    if !is_refusal_lifted(case) {
         return None;
     }
     let (small, huge) = case.reading.pages()?;
@@ -112,7 +104,7 @@ fn one(case: &Case) -> Option<Finding> {
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;
     let size = largest.place.count("bytes").map_or_else(String::new, bytes);
     let thp = case.record.conditions.before.thp.as_deref();
-    let (remedy, undo) = remedy(thp);
+    let (remedy, undo) = huge_pages::remedy(thp);
     let remedy = match thp {
         Some("never") | None => remedy,
         Some(_) => vec![BY_PARENT.to_owned()],
@@ -142,7 +134,8 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{add_cache, add_curve, found, machine, missing, sizes, steps};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{add_cache, add_curve, machine, sizes, steps};
     use record::{Coverage, Record};
 
     fn with(thp: &str) -> Record {

@@ -87,7 +87,8 @@ fn off_before(states: &[IdleState]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{add_wakeups, found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{add_wakeups, machine};
 
     #[test]
     fn deep_sleep_is_found_in_real_time_threads() {

@@ -90,7 +90,8 @@ fn one(speeds: &BTreeMap<u32, usize>, how: &str, from: &str) -> Option<Finding> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{device, found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{device, machine};
 
     fn with(speeds: &[(u32, u32)]) -> record::Record {
         let mut record = machine(1);

@@ -117,7 +117,8 @@ fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{device, found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{device, machine};
 
     #[test]
     fn empty_channels_are_found() {

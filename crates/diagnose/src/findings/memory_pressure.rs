@@ -38,7 +38,8 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::machine;
 
     #[test]
     fn waiting_for_memory_is_found_and_hardly_any_is_not() {

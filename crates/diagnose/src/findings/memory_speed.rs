@@ -64,7 +64,8 @@ fn one((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{device, found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{device, machine};
 
     #[test]
     fn slow_devices_are_found_by_group() {

@@ -94,7 +94,8 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
     use record::{Record, Where};
 
     fn with(flaw: &str, report: &str, ns: f64) -> Record {

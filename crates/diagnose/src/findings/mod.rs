@@ -14,6 +14,7 @@ mod clocksource;
 mod counter_not_invariant;
 mod cpu_quota;
 mod cpuset_smaller;
+mod huge_pages;
 mod huge_pages_refused;
 mod idle_states;
 mod inputs;
@@ -31,6 +32,7 @@ mod other_load;
 mod outlier_cores;
 mod page_walk;
 mod preemption;
+mod quota;
 mod smt_yield;
 mod steal;
 mod stolen_below;
@@ -273,6 +275,6 @@ fn lines<const N: usize>(texts: [&str; N]) -> Vec<String> {
 }
 
 #[cfg(test)]
-pub(crate) mod sound;
+pub(crate) mod invariants;
 #[cfg(test)]
 mod tests;

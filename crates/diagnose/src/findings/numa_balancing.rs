@@ -37,7 +37,8 @@ fn find(case: &Case) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, missing, nodes};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, nodes};
 
     #[test]
     fn it_is_a_note_where_there_are_nodes_to_move_between() {

@@ -53,7 +53,8 @@ fn one(numa: &record::diagnosis::Numa) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::figures::share_of;
-    use crate::samples::{found, machine, missing, nodes};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, nodes};
 
     /// Four nodes of which 0 and 2 are told as neighbours, and 0 and 1 are.
     fn lying() -> record::Record {

@@ -155,7 +155,8 @@ fn one(case: &Case, numa: &Numa) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::figures::share_of;
-    use crate::samples::{found, machine, missing, nodes};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, nodes};
 
     #[test]
     fn four_nodes_cost_three_remote_accesses_of_four() {

@@ -82,7 +82,8 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::machine;
 
     #[test]
     fn two_packages_in_one_node_are_found() {

@@ -4,7 +4,7 @@ use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{self, percent, significant};
 
-use super::{Case, Rule, bandwidth_shared, by_model, cpu_quota, finding, inputs, lines, of_fact, theft};
+use super::{Case, Rule, bandwidth_shared, by_model, finding, inputs, lines, of_fact, quota, theft};
 use crate::figures::{RESOLUTION, severity, told, verdict};
 use crate::spent::{LEAST_SECONDS, Spent};
 
@@ -169,7 +169,7 @@ fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
 fn is_elsewhere(case: &Case) -> bool {
     let counts = &case.record.machine.counts;
     let part = counts.cpus_allowed.zip(counts.cpus_online).is_some_and(|(allowed, online)| allowed < online);
-    part || cpu_quota::stops(case).is_some()
+    part || quota::stopped_share(case).is_some()
 }
 
 fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, String, Vec<Evidence>)> {
@@ -217,7 +217,8 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Strin
 mod tests {
     use super::*;
     use crate::figures::share_of;
-    use crate::samples::{found, machine, measured, missing, ran};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured, ran};
 
     fn with(load: f64) -> record::Record {
         let mut record = machine(4);

@@ -134,7 +134,8 @@ fn one(clocks: &[&Measurement]) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
     use record::{Record, Where};
 
     fn with(clocks: &[f64]) -> Record {

@@ -4,15 +4,13 @@ use record::Better;
 use record::diagnosis::Finding;
 use record::units::bytes;
 
-use super::{Case, Rule, costs, finding, huge_pages_refused, inputs, is_virtual};
-use crate::figures::{evidence, loss, restore_command, severity, told, write_command};
+use super::{Case, Rule, costs, finding, huge_pages, inputs, is_virtual};
+use crate::figures::{evidence, loss, severity, told};
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
 /// beyond the caches.
 pub const RULE: Rule = Rule { name: "page-walk", resource: Some(MEMORY_LATENCY), missing, find };
-
-const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 fn missing(case: &Case) -> Option<&'static str> {
     inputs::latency(case).or_else(|| {
@@ -33,7 +31,7 @@ fn one(case: &Case) -> Option<Finding> {
     let thp = case.record.conditions.before.thp.as_deref();
     // Then ordinary memory is on large pages already, and only the measurement had asked for small ones; or this process
     // is refused them, which is a finding of its own.
-    if thp == Some("always") || huge_pages_refused::is_lifted(case) {
+    if thp == Some("always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
     let (small, huge) = case.reading.pages()?;
@@ -45,7 +43,7 @@ fn one(case: &Case) -> Option<Finding> {
     ];
     seen.extend(thp.map(|thp| told(format!("transparent huge pages: {thp}"), "conditions.before.thp")));
     let nested = if is_virtual(case.record) { ", nested ones under the hypervisor" } else { "" };
-    let (mut remedy, undo) = remedy(thp);
+    let (mut remedy, undo) = huge_pages::remedy(thp);
     if is_virtual(case.record) {
         remedy.push(
             "on the host, which is walked too: huge pages behind this machine's memory (libvirt: <hugepages/>; QEMU: \
@@ -64,29 +62,13 @@ fn one(case: &Case) -> Option<Finding> {
     })
 }
 
-/// How programs get larger pages, and the way back.
-pub(super) fn remedy(thp: Option<&str>) -> (Vec<String>, Vec<String>) {
-    let Some(old) = thp else {
-        return (
-            vec!["reserve pages for programs that ask for them: sudo sysctl vm.nr_hugepages=N".to_owned()],
-            vec!["sudo sysctl vm.nr_hugepages=0".to_owned()],
-        );
-    };
-    let mut remedy = Vec::new();
-    if old == "never" {
-        remedy.push(write_command("madvise", ENABLED));
-    }
-    remedy.push(
-        "in the program: madvise(…, MADV_HUGEPAGE), or GLIBC_TUNABLES=glibc.malloc.hugetlb=1".to_owned(),
-    );
-    remedy.push(format!("for every program: {}", write_command("always", ENABLED)));
-    (remedy, vec![restore_command(old, ENABLED)])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{add_cache, add_curve, found, machine, missing};
+    use crate::figures::write_command;
+    use crate::findings::huge_pages::ENABLED;
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{add_cache, add_curve, machine};
     use record::Record;
 
     fn with(thp: Option<&str>, small: f64, huge: f64) -> Record {

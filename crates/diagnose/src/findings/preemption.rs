@@ -84,7 +84,8 @@ fn one(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{add_wakeups, found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{add_wakeups, machine};
     use record::Record;
 
     fn with(model: &str, p99: f64) -> Record {

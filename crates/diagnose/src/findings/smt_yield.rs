@@ -109,7 +109,8 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
     use record::{Record, Where};
 
     fn with(yields: &[(&str, f64)]) -> Record {

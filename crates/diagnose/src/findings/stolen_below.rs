@@ -95,7 +95,8 @@ fn gaps(case: &Case) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing, stolen};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured, stolen};
 
     #[test]
     fn firmware_and_hypervisor_are_told_apart() {

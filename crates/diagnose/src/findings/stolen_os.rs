@@ -40,7 +40,8 @@ fn find(case: &Case) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::figures::share_of;
-    use crate::samples::{found, machine, missing, stolen};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, stolen};
 
     #[test]
     fn the_cpu_that_loses_is_named_and_what_it_is_of_all() {

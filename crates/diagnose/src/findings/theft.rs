@@ -5,7 +5,7 @@ use record::statistics::Verdict;
 use record::units::{figure, percent};
 use record::{CpuList, Measurement};
 
-use super::{Case, cpu_quota, inputs, lines};
+use super::{Case, inputs, lines, quota};
 use crate::figures::{RESOLUTION, cpus_of, evidence, is_at, place, share_of, spread, told, verdict};
 
 /// What is missing to tell whose the stolen time is.
@@ -80,7 +80,8 @@ const OF_QUOTA: f64 = 1.25;
 /// What other tasks and interrupts took, where that is more than a quota of this cgroup explains.
 pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<Theft<'a>> {
     let theft = worst(case, "os")?;
-    let by_quota = cpu_quota::stops(case).is_some_and(|stopped| share_of(&theft.loss) <= stopped * OF_QUOTA);
+    let by_quota =
+        quota::stopped_share(case).is_some_and(|stopped| share_of(&theft.loss) <= stopped * OF_QUOTA);
     (!by_quota).then_some(theft)
 }
 

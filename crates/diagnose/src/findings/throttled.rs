@@ -52,7 +52,8 @@ fn often(times: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::machine;
 
     #[test]
     fn heat_during_the_run_is_found_and_heat_before_is_not() {

@@ -168,7 +168,8 @@ mod tests {
 
     use super::*;
     use crate::figures::share_of;
-    use crate::samples::{add_wakeups, found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{add_wakeups, machine};
 
     #[test]
     fn fifty_microseconds_of_slack_are_found() {

@@ -84,7 +84,8 @@ fn one(width: &str, clocks: &[&Measurement], plain: &HashMap<At, &Measurement>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, measured, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::{machine, measured};
     use record::{Record, Where};
 
     fn with(vector: &str, hz: f64) -> Record {

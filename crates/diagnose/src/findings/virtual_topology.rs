@@ -46,7 +46,8 @@ fn find(case: &Case) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{found, machine, missing};
+    use crate::findings::invariants::{found, missing};
+    use crate::samples::machine;
 
     #[test]
     fn single_core_sockets_are_found_under_a_hypervisor_only() {

@@ -1,7 +1,7 @@
 //! A chart in characters: lines of Braille dots, each named at its right end, so that no colour is needed.
 
 use super::{Chart, Series};
-use crate::terminal::paint::{Span, Tone};
+use crate::paint::{Span, Tone};
 use crate::text::{cut, pad_left, width};
 
 /// Rows of characters that a chart is high; each is four dots.

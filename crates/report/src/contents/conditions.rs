@@ -2,10 +2,10 @@
 
 use record::{Conditions, Snapshot, units};
 
-use super::figures::range;
-use super::{Section, listed};
+use super::section::{Section, listed};
 use crate::table::Table;
 use crate::text::plural;
+use crate::text::range;
 
 /// The conditions as facts: what was so before, and what was otherwise after the run.
 pub fn section(conditions: &Conditions) -> Section {

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::machine::Cpu;
 use record::{Handover, Machine, Measurement, Record, Summary, units};
 
+use super::block::{Block, Part};
 use super::figures::{doubts, key, remarks, spread, value};
-use super::{Block, Part};
 use crate::chart::heat::{Head, Heat, terminal};
 use crate::table::Table;
 

@@ -1,5 +1,6 @@
 //! A measurement's figures as people read them: value, spread, place, and what is to be said against them.
 
+use crate::text::range;
 use record::{Mark, Measurement, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
@@ -41,17 +42,6 @@ pub fn spread(m: &Measurement) -> String {
         _ if withheld(m) => "-".to_owned(),
         (Some((low, high)), _) => range(&figure(m, low), &figure(m, high)),
         (None, n) => format!("±{} (n = {n})", figure(m, m.summary.mad)),
-    }
-}
-
-/// `3.1 – 3.4 GHz` of `3.1 GHz` and `3.4 GHz`; one figure where both are the same.
-pub fn range(low: &str, high: &str) -> String {
-    if low == high {
-        return low.to_owned();
-    }
-    match (low.split_once(' '), high.split_once(' ')) {
-        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} – {high}"),
-        _ => format!("{low} – {high}"),
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use record::machine::Processor;
 use record::{CpuList, Machine, Record, units};
 
-use super::{Section, conditions, listed, memory, placement};
+use super::section::{Section, listed};
+use super::{conditions, memory, placement};
 use crate::text::plural;
 
 /// Every section of `linespeed inspect`; those with nothing to say are left out.

@@ -4,7 +4,7 @@ use record::diagnosis::CeilingSource;
 use record::ladder::{Ladder, Rung};
 use record::{Better, Record, units};
 
-use super::figures::range;
+use crate::text::range;
 
 /// What a row tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

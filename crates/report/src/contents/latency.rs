@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use record::{Measurement, Record};
 
-use super::blocks::{Block, Part};
+use super::block::{Block, Part};
 use super::figures::{key, parted_remarks, place, spread, value};
 use crate::table::Table;
 use crate::text::plural;

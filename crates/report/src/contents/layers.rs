@@ -4,9 +4,9 @@ use record::diagnosis::{Answer, Overhead};
 use record::statistics::Verdict;
 use record::{Record, units};
 
-use super::blocks::{Block, Part};
-use super::figures::range;
+use super::block::{Block, Part};
 use crate::table::{Table, Weight};
+use crate::text::range;
 
 /// Entries that are told; the rest is in the record.
 const MOST: usize = 64;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::machine::{Cache, CacheKind, MemoryDevice};
 use record::{Machine, units};
 
-use super::{Fact, listed};
+use super::section::{Fact, listed};
 use crate::text::plural;
 
 /// At most this many sharing sets are written out; the rest is `…`.

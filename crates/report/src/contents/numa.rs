@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Measurement, Record, units};
 
-use super::{Block, Fact, Part, Section};
+use super::block::{Block, Part};
+use super::section::{Fact, Section};
 use crate::chart::heat::{Head, Heat};
 use crate::table::Table;
 use crate::told::Told;

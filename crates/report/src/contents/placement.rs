@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{CpuList, Machine, units};
 
-use super::{Fact, listed};
+use super::section::{Fact, listed};
 use crate::table::Table;
 
 /// One fact a package: `CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47`.

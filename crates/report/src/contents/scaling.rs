@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use record::diagnosis::Scaling;
 use record::{Measurement, Record, units};
 
-use super::Section;
-use super::blocks::{Block, Part, Room};
-use super::figures::{brief_remarks, range, spread, withheld};
+use super::block::{Block, Part, Room};
+use super::figures::{brief_remarks, spread, withheld};
+use super::section::Section;
 use crate::chart::{Axis, Chart, Look, Scale, Series};
 use crate::table::Table;
+use crate::text::range;
 
 /// Fewest steps of a chart: two points are a line whatever they are.
 const CHART_STEPS: usize = 3;

@@ -5,9 +5,10 @@ use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
 use record::{Coverage, Ended, Machine, Record, State, Verdict, units};
 
 use super::conditions::duration;
-use super::figures::{mark_words, range};
-use super::listed;
+use super::figures::mark_words;
+use super::section::listed;
 use crate::text::plural;
+use crate::text::range;
 
 /// What stands above everything else, where something does.
 pub fn banner(record: &Record) -> Option<String> {

@@ -2,9 +2,9 @@
 
 use record::Comparison;
 
-use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::contents::{Part, compare};
+use crate::paint::{Span, Tone};
 use crate::text::{clean, width};
 
 /// Writes everything.

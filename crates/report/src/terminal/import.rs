@@ -3,9 +3,9 @@
 use record::Record;
 use record::import::{Import, Origin};
 
-use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::contents::summary;
+use crate::paint::{Span, Tone};
 use crate::text::{clean, plural};
 
 /// Entries of a list that are printed; the record has all.

@@ -2,9 +2,9 @@
 
 use record::Record;
 
-use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::contents::ladder::{self, Kind, Row};
+use crate::paint::{Span, Tone};
 use crate::text::{clean, pad_left, pad_right, width};
 
 /// Characters of a bar.

@@ -4,8 +4,8 @@ use record::words::Word;
 use record::{Coverage, State};
 
 use super::Style;
-use super::paint::Span;
 use super::screen::Screen;
+use crate::paint::Span;
 use crate::table::Table;
 use crate::text::{pad_right, width};
 
@@ -47,10 +47,10 @@ pub fn references(machines: &[(&str, &str)], style: &Style) -> String {
     let column = machines.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;
     for (name, title) in machines {
         let first = [Span::strong(pad_right(name, column))];
-        screen.paragraph(&first, super::paint::Tone::Plain, title);
+        screen.paragraph(&first, crate::paint::Tone::Plain, title);
     }
     screen.blank();
-    screen.paragraph(&[], super::paint::Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
+    screen.paragraph(&[], crate::paint::Tone::Quiet, "linespeed reference NAME shows one, linespeed compare . reference:NAME holds this machine against it");
     screen.finish()
 }
 
@@ -93,7 +93,7 @@ pub fn measurements(listed: &[Listed], style: &Style) -> String {
     screen.blank();
     screen.paragraph(
         &[],
-        super::paint::Tone::Quiet,
+        crate::paint::Tone::Quiet,
         "Times and memory are the most that each takes, in a quick, a normal and a full run of all, and when it is named alone. What one is: linespeed explain NAME. Run some: linespeed run NAME…",
     );
     screen.finish()

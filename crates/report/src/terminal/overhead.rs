@@ -2,10 +2,10 @@
 
 use record::{Coverage, Ended, Record, State};
 
-use super::paint::Tone;
 use super::screen::Screen;
 use super::{Style, report};
 use crate::contents::{layers, summary};
+use crate::paint::Tone;
 
 /// What the coverage calls a layer begins with this: `overhead (kernel, not bound)`.
 const OWN: &str = "overhead";

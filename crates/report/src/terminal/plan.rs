@@ -4,9 +4,9 @@
 use record::plan::{Paste, Plan};
 
 use super::Style;
-use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::contents::plan::{MOST_PROCESSES, processes, reasons, verification};
+use crate::paint::{Span, Tone};
 use crate::text::plural;
 
 /// Lines of one tool that are shown for more than the first process.

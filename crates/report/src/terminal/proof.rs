@@ -76,7 +76,7 @@ pub fn proof(proof: &Proof, style: &Style) -> String {
         screen.blank();
     }
     for remark in &proof.remarks {
-        screen.paragraph(&[], super::paint::Tone::Plain, remark);
+        screen.paragraph(&[], crate::paint::Tone::Plain, remark);
     }
     screen.finish()
 }

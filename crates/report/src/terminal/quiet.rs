@@ -1,8 +1,8 @@
 //! Knobs: as they stand, and what became of them.
 
 use super::Style;
-use super::paint::{Span, Tone};
 use super::screen::Screen;
+use crate::paint::{Span, Tone};
 use crate::table::{Table, Weight};
 use crate::text::{pad_right, plural, width};
 

@@ -3,14 +3,15 @@
 use record::Record;
 use record::diagnosis::{Finding, Resource, Severity};
 
-use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::chart;
 use crate::chart::heat::Heat;
-use crate::contents::blocks::{Block, Part, Room, blocks};
+use crate::contents::block::{Block, Part, Room};
+use crate::contents::blocks::blocks;
 use crate::contents::conditions;
 use crate::contents::provenance;
 use crate::contents::summary::{self, remedy_parts};
+use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::{clean, pad_left, pad_right, width};
 

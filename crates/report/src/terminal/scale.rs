@@ -6,9 +6,9 @@ use record::measurement::Mark;
 use record::{Coverage, Ended, Measurement, Record, State, units};
 
 use super::Style;
-use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::contents::scaling::DISTURBED;
+use crate::paint::{Span, Tone};
 use crate::table::Table;
 
 /// What the coverage of a record of `linespeed scale` calls the whole run, and how its lines of single steps begin.

@@ -1,6 +1,6 @@
 //! A column of lines of which none is wider than asked.
 
-use super::paint::{Span, Tone, render};
+use crate::paint::{Span, Tone, render};
 use crate::table::{Table, Weight};
 use crate::text::{clean, cut, pad_left, pad_right, width, wrap};
 

@@ -3,11 +3,12 @@
 
 use record::{Ended, Measurement, Record, State, units};
 
-use super::paint::{Span, Tone};
 use super::screen::Screen;
-use crate::contents::figures::{range, remarks};
+use crate::contents::figures::remarks;
+use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::plural;
+use crate::text::range;
 
 /// Threads that the report tells one by one; the record has more.
 const MOST_THREADS: usize = 8;

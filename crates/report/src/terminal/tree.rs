@@ -2,10 +2,10 @@
 
 use record::{CpuList, Machine, units};
 
-use super::paint::{Span, Tone};
 use super::screen::Screen;
 use crate::contents::shape::{Part, tree};
 use crate::contents::{listed, placement};
+use crate::paint::{Span, Tone};
 use crate::text::plural;
 
 /// Above this many CPUs, parts alike are one row from the caches inwards.

@@ -6,7 +6,7 @@ use record::units::{figure, significant};
 
 use super::{Maker, Pair, comparable, differs, memory, sort, standing, told};
 use crate::comparison::datum::Datum;
-use crate::comparison::digest::Group;
+use crate::comparison::rows::Group;
 
 /// How the result of an explanation ends that tells why more cores do no more.
 pub const HELD_BACK: &str = ", no more with more cores";
@@ -25,7 +25,7 @@ pub fn explanations(pair: &Pair) -> Vec<Explanation> {
     let mut all = Vec::new();
     for (key, base) in rows {
         let Some(this) = pair.this.digest.get(key) else { continue };
-        let alone = |digest: &crate::comparison::digest::Digest| {
+        let alone = |digest: &crate::comparison::rows::Digest| {
             let one = key.what.replace(", all CPUs", ", one thread");
             digest.keys().any(|other| other.metric == key.metric && other.what == one)
         };

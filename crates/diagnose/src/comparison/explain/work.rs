@@ -11,8 +11,9 @@ use super::clock::{self, Clock};
 use super::{Maker, Pair, adding_up, comparable, differs, evidence, resolved, standing, told};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
-use crate::comparison::digest::{Group, Key, threads};
+use crate::comparison::digest::threads;
 use crate::comparison::ratio::is_told_from_1;
+use crate::comparison::rows::{Group, Key};
 
 /// A workload's figures in one record.
 #[derive(Clone, Debug, Default)]

@@ -7,8 +7,8 @@ pub mod terminal;
 
 use record::units;
 
-use crate::contents::figures::range;
 use crate::table::Table;
+use crate::text::range;
 
 /// Cells that differ by less than this share, from the least to the most, have one shade: there is nothing to see.
 const ALIKE: f64 = 0.05;

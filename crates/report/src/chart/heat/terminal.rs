@@ -1,7 +1,7 @@
 //! A matrix in characters: each figure with its shade behind it, so that no colour is needed.
 
 use super::Heat;
-use crate::terminal::paint::{Span, Tone};
+use crate::paint::{Span, Tone};
 use crate::text::{pad_left, width};
 
 /// Shades behind a figure, fast to slow.

@@ -5,9 +5,10 @@ use record::statistics::Verdict;
 use record::{Better, Comparison, units};
 
 use super::{COLUMNS, label as called, name};
-use crate::contents::figures::{figure_of, range};
+use crate::contents::figures::figure_of;
 use crate::contents::{Block, Part};
 use crate::table::{Table, Weight};
+use crate::text::range;
 
 /// A block a group of figures.
 pub fn blocks(c: &Comparison) -> Vec<Block> {

@@ -4,7 +4,30 @@ use record::diagnosis::Finding;
 use record::{Measurement, Record, Verdict};
 use serde_json::Value;
 
-use super::place;
+use super::{Case, Rule, place};
+use crate::reading::Reading;
+
+/// What one rule finds in a record, each finding held against what all must have; nothing where it says that an input is
+/// missing.
+pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
+    let reading = Reading::new(record);
+    let numa = crate::numa::numa(&reading);
+    let case = Case::new(&reading, numa.as_ref());
+    if (rule.missing)(&case).is_some() {
+        return Vec::new();
+    }
+    let all = (rule.find)(&case);
+    assert!(all.iter().all(|finding| finding.rule == rule.name), "{all:?}");
+    assert_sound(record, &all);
+    all
+}
+
+/// What a rule says that it misses in a record; then it must find nothing in it either.
+pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
+    let reading = Reading::new(record);
+    let numa = crate::numa::numa(&reading);
+    (rule.missing)(&Case::new(&reading, numa.as_ref()))
+}
 
 /// Panics, with the finding, where one misses something that a user needs of it.
 pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {

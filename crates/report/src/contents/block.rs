@@ -1,0 +1,86 @@
+//! What stands below one heading of a report: tables, charts, maps, facts and sentences.
+
+use super::section::Section;
+use crate::chart::Chart;
+use crate::chart::heat::Heat;
+use crate::table::Table;
+use crate::told::Told;
+
+/// What stands below one heading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// The heading.
+    pub title: String,
+    /// The name under which [`record::words`] explains it.
+    pub word: Option<String>,
+    /// What is told, in this order.
+    pub parts: Vec<Part>,
+    /// The figures that its charts, maps and sentences tell; tables know their own.
+    pub told: Told,
+}
+
+/// One thing that is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// A table.
+    Table(Table),
+    /// A chart of lines.
+    Chart(Chart),
+    /// A matrix.
+    Heat(Box<Heat>),
+    /// A matrix that no terminal can show: all of it for a page, the same summed up for a terminal.
+    Condensed {
+        /// All of it.
+        full: Box<Heat>,
+        /// Summed up.
+        small: Box<Heat>,
+    },
+    /// A matrix beside the one before it, of whose figures a table tells the gist: a page keeps it folded, a terminal
+    /// leaves it out.
+    Folded(Box<Heat>),
+    /// Facts, one a line.
+    Facts(Section),
+    /// A sentence or two.
+    Says(String),
+}
+
+impl Block {
+    /// An empty one.
+    pub fn new(title: &str, word: Option<&str>) -> Self {
+        Self {
+            title: title.to_owned(),
+            word: word.map(str::to_owned),
+            parts: Vec::new(),
+            told: Told::default(),
+        }
+    }
+
+    /// A table below its own title.
+    pub fn of(table: Table) -> Self {
+        let mut block = Self::new(&table.title, table.word.as_deref());
+        block.parts.push(Part::Table(table));
+        block
+    }
+
+    /// The figures that it tells, or counts in a remark.
+    pub fn told(&self) -> Told {
+        let mut told = self.told.clone();
+        for part in &self.parts {
+            if let Part::Table(table) = part {
+                told.join(&table.told);
+            }
+        }
+        told
+    }
+}
+
+/// How much of the figures there is room for.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Rows that a table of CPUs may have before only the worst of them are shown.
+    pub rows: usize,
+    /// Workloads whose steps of scaling are told one by one; of the others the summary.
+    pub workloads: usize,
+    /// Placements whose steps are told one by one.
+    pub placements: usize,
+}
