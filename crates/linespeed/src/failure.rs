@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use measure::child::SpawnError;
+use os::child::SpawnError;
 
 /// Exit code for a finding at or above `--fail-on`.
 pub const FOUND: u8 = 1;

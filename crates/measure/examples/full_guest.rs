@@ -9,7 +9,7 @@ use kernels::primes;
 use measure::layers::guest::{self, Kind};
 use measure::layers::{Bound, Layer, Ticks, crc32, full, portions};
 
-static STOP: measure::Stop = measure::Stop::new();
+static STOP: os::Stop = os::Stop::new();
 
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         eprintln!("usage: full_guest KERNEL LINESPEED MODULE");
         return ExitCode::from(2);
     };
-    let cpus: Vec<u32> = measure::pin::allowed().iter().flat_map(|cpus| cpus.iter()).take(2).collect();
+    let cpus: Vec<u32> = os::pin::allowed().iter().flat_map(|cpus| cpus.iter()).take(2).collect();
     let Some(cpu) = cpus.first().copied() else {
         eprintln!("full_guest: no CPU may be used");
         return ExitCode::from(3);

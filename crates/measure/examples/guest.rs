@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use kernels::primes;
 use measure::layers::{Layer, Ticks, crc32, guest};
 
-static STOP: measure::Stop = measure::Stop::new();
+static STOP: os::Stop = os::Stop::new();
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         }
     }
     let ticks = Ticks::calibrate();
-    let cpu = measure::pin::allowed().and_then(|cpus| cpus.iter().next()).unwrap_or(0);
+    let cpu = os::pin::allowed().and_then(|cpus| cpus.iter().next()).unwrap_or(0);
     let from = ticks.now();
     let counted = primes::count(0, primes::LIMIT);
     println!("outside: {counted} primes in {:.6} s", ticks.since(from));

@@ -9,10 +9,11 @@ use std::time::Instant;
 use record::Coverage;
 
 use crate::budget::beyond_caches;
-use crate::context::{Context, Halt, Stop};
-use crate::mapping::{Mapping, Page};
-use crate::placement::{LEAST_SHARE, Placement};
+use crate::context::{Context, Halt};
 use crate::team;
+use os::Stop;
+use os::mapping::{Mapping, Page};
+use os::placement::{LEAST_SHARE, Placement};
 
 /// Bytes of each array that a kernel is given at once: some 100 µs of work, so that slices of milliseconds are made
 /// of many, and the cost of a call is nothing beside it.
@@ -265,7 +266,7 @@ mod tests {
     }
 
     fn with_context(work: impl FnOnce(&mut Context)) {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let mut machine = Machine::default();
         machine.cpus.push(record::machine::Cpu {
             id: cpu,

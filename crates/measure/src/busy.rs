@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use crate::child::processes;
+use os::child::processes;
 
 /// A process that takes CPU time.
 #[derive(Clone, Debug, PartialEq)]

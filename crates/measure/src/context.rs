@@ -1,6 +1,5 @@
 //! What a measurement is given, and where it leaves its results.
 
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use record::{Coverage, CpuList, Machine, Measurement, Snapshot};
@@ -8,30 +7,7 @@ use record::{Coverage, CpuList, Machine, Measurement, Snapshot};
 use crate::arrays::Arrays;
 use crate::budget::{Depth, memory_allowance};
 use crate::cycle::Cycle;
-
-/// The signal that asked to stop, 0 while none has. Signal handlers store into it; loops look at it.
-#[derive(Debug, Default)]
-pub struct Stop(AtomicI32);
-
-impl Stop {
-    /// Nobody has asked.
-    pub const fn new() -> Self {
-        Self(AtomicI32::new(0))
-    }
-
-    /// Asks to stop because of `signal`. Async-signal-safe.
-    pub fn ask(&self, signal: i32) {
-        self.0.store(signal, Ordering::Relaxed);
-    }
-
-    /// The signal, when one came.
-    pub fn signal(&self) -> Option<i32> {
-        match self.0.load(Ordering::Relaxed) {
-            0 => None,
-            signal => Some(signal),
-        }
-    }
-}
+use os::Stop;
 
 /// Why a measurement ended before it had done everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +88,7 @@ impl<'a> Context<'a> {
             kept_cycle: None,
             kept_arrays: None,
             clocks_seen: Vec::new(),
-            memory_used_before: crate::sys::memory_used().unwrap_or(0),
+            memory_used_before: os::memory_used().unwrap_or(0),
             hurried: depth == Depth::Quick,
             progress,
             deadline: Instant::now(),
@@ -189,8 +165,8 @@ impl<'a> Context<'a> {
     /// Bytes that new arrays may take now, beside those that are kept. The kernel's estimate is read afresh, since
     /// others allocate too; of the cgroup's rest what this process has taken since is subtracted.
     pub fn memory_allowance(&self) -> u64 {
-        let available = crate::sys::memory_available().or(self.snapshot.memory_available_bytes);
-        let taken = crate::sys::memory_used().unwrap_or(0).saturating_sub(self.memory_used_before);
+        let available = os::memory_available().or(self.snapshot.memory_available_bytes);
+        let taken = os::memory_used().unwrap_or(0).saturating_sub(self.memory_used_before);
         let left = self.machine.limits.memory_available_bytes.map(|bytes| bytes.saturating_sub(taken));
         memory_allowance(available, left)
     }

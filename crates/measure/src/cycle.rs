@@ -5,7 +5,7 @@ use std::io;
 use kernels::cycle;
 pub use kernels::cycle::{LINE, Random};
 
-use crate::mapping::{Mapping, Page};
+use os::mapping::{Mapping, Page};
 
 /// A cycle that grows: every line of the first `lines` is on it once, in an order drawn uniformly from all cyclic
 /// orders, so that no prefetcher finds a stride and no short cycle can be learnt.
@@ -25,7 +25,7 @@ impl Cycle {
     /// returned beside the cycle, which then takes memory where first touched).
     pub fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
         let mapping = Mapping::new(bytes, page)?;
-        let bound = node.and_then(|node| crate::sys::bind_to_node(&mapping, node).err());
+        let bound = node.and_then(|node| os::bind_to_node(&mapping, node).err());
         mapping.secure()?;
         let mut cycle = Self { mapping, lines: 0, random: Random::new(0x9E37_79B9_7F4A_7C15) };
         cycle.grow_to(LINE);

@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn this_machines_count_never_falls() {
-        let Some(cpu) = crate::sys::current_cpu() else { return };
+        let Some(cpu) = os::current_cpu() else { return };
         // Under user-mode emulation the file is the host's or absent.
         let Some(mut interrupts) = Interrupts::of_cpu(cpu) else { return };
         let first = interrupts.read().unwrap();

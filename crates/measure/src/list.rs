@@ -3,9 +3,10 @@
 use record::{Coverage, CpuList, Machine, Snapshot};
 
 use crate::budget::{Budget, Depth};
-use crate::context::{Context, Halt, Progress, Stop};
+use crate::context::{Context, Halt, Progress};
 use crate::measurements as m;
 use crate::team;
+use os::Stop;
 
 /// Something that linespeed can measure.
 pub trait Measure: Sync {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use record::statistics::{median_of_sorted, percentile_of_sorted};
 
-use crate::context::Stop;
 use crate::measurements::{stolen, wakeup};
 use crate::{team, watch};
+use os::Stop;
 
 /// What one block showed. A figure that could not be had is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_block_has_every_figure_within_what_can_be() {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let block = block(&[cpu], &Stop::new());
         assert!((0.0..=1.0).contains(&block.taken.unwrap()), "{block:?}");
         if let (Some(os), Some(below)) = (block.taken_by_os, block.taken_below) {
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn work_that_is_compared_with_itself_takes_time_both_times() {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let rounds = twice(cpu, &Stop::new());
         assert_eq!(rounds.len(), ROUNDS);
         assert!(rounds.iter().all(|(one, other)| *one > 0.0 && *other > 0.0), "{rounds:?}");
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_block_ends_when_it_is_asked_to() {
-        let (stop, cpu) = (Stop::new(), crate::sys::current_cpu().unwrap());
+        let (stop, cpu) = (Stop::new(), os::current_cpu().unwrap());
         stop.ask(2);
         let block = block(&[cpu], &stop);
         assert_eq!((block.wakeup_p99, block.work_p95), (None, None));

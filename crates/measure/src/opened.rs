@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::context::Stop;
+use os::Stop;
 
 /// What the tracer ends with when it may not trace.
 const REFUSED: i32 = 96;

@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(waited("12345 678 9\n"), Some(678));
         assert_eq!(waited("12345"), None);
         let Some(before) = seconds() else { return };
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         // Until each has had some CPU time: then one waited while the other ran, however late they were.
         crate::team::run(&[cpu, cpu], |member| {
             member.wait();

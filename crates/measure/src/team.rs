@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::pin::Pinned;
 use crate::ready::AtEnd;
+use os::pin::Pinned;
 
 /// Time given for threads to start and pin themselves, before the deadline: 3 ms and 60 µs a thread.
 fn lead_time(threads: usize) -> Duration {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn results_come_back_in_the_order_of_the_cpus() {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let results = run(&[cpu, cpu, cpu], |member| {
             member.wait();
             (member.index, Instant::now() >= member.start)
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_panics_costs_only_its_own_result() {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let results = run(&[cpu, cpu], |member| {
             assert!(member.index != 0, "expected by this test");
             member.index

@@ -5,8 +5,6 @@ use std::time::Instant;
 use kernels::chain;
 use record::Mark;
 
-use crate::sys;
-
 /// Adds timed for one look at the clock: about 10 µs, short beside any sample.
 const LOOK_ADDS: u64 = 32_768;
 
@@ -81,7 +79,7 @@ impl Watch {
 
     /// Times `work` and looks at the clock after it (the look before is that of the last sample).
     pub fn sample(&mut self, work: impl FnOnce()) -> Watched {
-        let switches = sys::switches();
+        let switches = os::switches();
         let before = self.last_clock;
         let from = Instant::now();
         work();
@@ -92,12 +90,12 @@ impl Watch {
         if (after / before - 1.0).abs() > CLOCK_MOVED {
             marks.push(Mark::ClockMoved);
         }
-        if let (Some((before, _)), Some((after, _))) = (switches, sys::switches())
+        if let (Some((before, _)), Some((after, _))) = (switches, os::switches())
             && after > before
         {
             marks.push(Mark::Switched);
         }
-        if sys::current_cpu().is_some_and(|cpu| cpu != self.cpu) {
+        if os::current_cpu().is_some_and(|cpu| cpu != self.cpu) {
             marks.push(Mark::Migrated);
         }
         Watched { ns, clock_hz: (before + after) / 2.0, marks }
@@ -134,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_sleep_inside_a_sample_is_counted_in_it() {
-        let cpu = sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let mut watch = Watch::new(cpu);
         let slept = watch.sample(|| std::thread::sleep(std::time::Duration::from_millis(5)));
         assert!(slept.ns >= 5e6);

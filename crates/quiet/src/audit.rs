@@ -71,14 +71,9 @@ fn needs(context: &KnobContext, inspection: &Inspection) -> Option<String> {
     }
 }
 
-fn is_root() -> bool {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
-
 /// What this user lacks to write the kernel's files.
 fn missing_rights() -> &'static str {
-    if is_root() {
+    if os::is_root() {
         "root outside of this container: the kernel's files are for reading only here"
     } else {
         "root"
@@ -101,12 +96,12 @@ fn setting_needs(context: &KnobContext, setting: &ProcessSetting) -> Option<Stri
         ProcessSetting::Fifo(priority) => own.is_some_and(|own| *priority > own.highest_priority),
         ProcessSetting::Affinity(_) | ProcessSetting::IoPriority(_) | ProcessSetting::FixedAddresses => false,
     };
-    lacks.then(|| if is_root() { "the capability CAP_SYS_NICE" } else { "root" }.to_owned())
+    lacks.then(|| if os::is_root() { "the capability CAP_SYS_NICE" } else { "root" }.to_owned())
 }
 
 fn compound_needs(compound: &CompoundChange) -> Option<String> {
     let may = match compound {
-        CompoundChange::Swap(_) => is_root(),
+        CompoundChange::Swap(_) => os::is_root(),
         CompoundChange::Shield(shield) => shield.may_be_made(),
     };
     (!may).then(|| missing_rights().to_owned())

@@ -195,7 +195,7 @@ impl Journal {
     /// Opens the journal that is there, to go on in it. A last line that a kill left without its end is cut off, so that the
     /// next one does not run into it.
     pub fn resume(folder: &Path) -> Result<Option<(Self, JournalContents)>, Error> {
-        let Some((contents, text)) = read_whole(folder, me())? else { return Ok(None) };
+        let Some((contents, text)) = read_whole(folder, os::effective_user())? else { return Ok(None) };
         let path = folder.join(JOURNAL);
         let file = OpenOptions::new()
             .read(true)
@@ -241,7 +241,7 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW)
             .open(&new)?;
-        if me() == 0 {
+        if os::effective_user() == 0 {
             // Whoever uses the machine may know what root has set there, whatever root's mask is. Values of the kernel's files
             // are no secret, and of a command its name alone is told.
             file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
@@ -275,15 +275,9 @@ fn line(value: &impl Serialize) -> io::Result<String> {
     Ok(text)
 }
 
-/// The user that this process works for.
-fn me() -> u32 {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
-}
-
 /// The journal in a folder, if there is one that may be believed: this user's own.
 pub fn read(folder: &Path) -> Result<Option<JournalContents>, Error> {
-    Ok(read_whole(folder, me())?.map(|(contents, _)| contents))
+    Ok(read_whole(folder, os::effective_user())?.map(|(contents, _)| contents))
 }
 
 /// The journal in one of root's folders, which others may read and nobody but root may write.

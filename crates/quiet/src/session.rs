@@ -68,7 +68,7 @@ pub fn find_root_leftover(boot: &str) -> Option<Result<Leftover, String>> {
 
 /// Root's journal, read by another user: what root has set, or why that cannot be told.
 fn read_root_journal() -> Option<Result<JournalContents, String>> {
-    if state_directory::is_root() {
+    if os::is_root() {
         return None;
     }
     let read = |folder: &Path| journal::read_of_root(folder).map_err(|error| error.to_string()).transpose();
@@ -201,7 +201,7 @@ impl Session {
 
     /// The guardian's process; `None` where none watches.
     pub fn guardian(&self) -> Option<i32> {
-        self.guardian.as_ref().map(|guardian| guardian.pid)
+        self.guardian.as_ref().map(Guardian::pid)
     }
 
     /// Puts everything back. What became of each value.

@@ -12,14 +12,9 @@ pub const SYSTEM: &str = "/var/lib/linespeed";
 /// Root's where that one cannot be written: it ends with the boot, as the values do.
 pub const RUNTIME: &str = "/run/linespeed";
 
-pub(crate) fn is_root() -> bool {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
-
 /// The folder for this user: root's is the machine's, another user's lies in the state folder given.
 pub fn locate(state: Option<&Path>) -> Option<PathBuf> {
-    if !is_root() {
+    if !os::is_root() {
         return state.map(Path::to_owned);
     }
     let [lasting, runtime] = [SYSTEM, RUNTIME].map(PathBuf::from);
@@ -45,8 +40,7 @@ fn can_be_written(folder: &Path) -> bool {
 
 /// Whether a folder is somebody else's, as after `su` without `-`: nothing that this user wrote lies there.
 pub fn is_foreign(folder: &Path) -> bool {
-    // SAFETY: the call takes nothing and cannot fail.
-    let me = unsafe { libc::geteuid() };
+    let me = os::effective_user();
     match std::fs::symlink_metadata(folder) {
         Ok(there) => there.uid() != me,
         Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
@@ -63,7 +57,7 @@ pub(crate) fn describe_error(path: &Path, error: &io::Error) -> String {
         }
         Some(libc::ENOTDIR | libc::EEXIST) => "something on the way to it is no folder".to_owned(),
         Some(libc::EISDIR) => "it is a folder; look at it and remove it".to_owned(),
-        Some(libc::EACCES | libc::EPERM) if !is_root() => {
+        Some(libc::EACCES | libc::EPERM) if !os::is_root() => {
             "this user may not write there; let HOME or XDG_STATE_HOME name a folder of your own".to_owned()
         }
         _ => error.to_string(),
@@ -76,8 +70,7 @@ pub fn prepare(folder: &Path) -> Result<(), String> {
     let refused = |error: io::Error| describe_error(folder, &error);
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(refused)?;
     let metadata = std::fs::symlink_metadata(folder).map_err(refused)?;
-    // SAFETY: the call takes nothing and cannot fail.
-    let me = unsafe { libc::geteuid() };
+    let me = os::effective_user();
     if !metadata.is_dir() {
         return Err(format!("{}: is no folder of its own", folder.display()));
     }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use machine::Root;
+use measure::Progress;
 use measure::context::lead_cpu;
 use measure::layers::full::{self, Parts};
 use measure::layers::module::{self, Source, Spent, Workshop};
 use measure::layers::{self, Effort, Failure as Missing, How, LayerName, PORTIONS, Ticks, User, guest};
-use measure::{Progress, Stop};
+use os::Stop;
 use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot};
 use report::terminal;
 
@@ -115,7 +116,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
 
 /// CPUs on which a program that is not bound may run.
 fn usable(options: &Options) -> Result<CpuList, Failure> {
-    let allowed = measure::pin::allowed();
+    let allowed = os::pin::allowed();
     match (&options.measuring.cpus, &allowed) {
         (Some(wanted), Some(allowed)) => super::run::check_cpus(wanted, allowed).map(|()| wanted.clone()),
         (wanted, allowed) => Ok(wanted.clone().or(allowed.clone()).unwrap_or_default()),

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use machine::Root;
+use measure::Depth;
 use measure::crowd::{self, Job, Plan, Results, Run, Seen, Step, Trouble};
 use measure::orders::{ORDERS, Order};
 use measure::recipes::{self, Recipe, needs};
-use measure::{Depth, Stop};
+use os::Stop;
 use record::{Coverage, Ended, Machine, Record};
 use report::terminal;
 
@@ -57,7 +58,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     };
     job.ignore_failure = scale.ignore_failure;
     let cached = recipe.as_ref().and_then(|recipe| recipe.within_caches(&job.values, &found.machine));
-    let memory = [measure::sys::memory_available(), found.machine.limits.memory_available_bytes];
+    let memory = [os::memory_available(), found.machine.limits.memory_available_bytes];
     let how = crowd::Options {
         repeats,
         timeout,
@@ -126,7 +127,7 @@ fn all(
         None => None,
     };
     // Before any process is started, and the last to go.
-    let guard = measure::child::Guard::new(folder.as_ref().map(|folder| folder.path()));
+    let guard = os::child::Guard::new(folder.as_ref().map(|folder| folder.path()));
     how.environment.push(guard.variable());
     if let Some(folder) = &folder {
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -276,8 +277,7 @@ fn path() -> OsString {
 /// The name of the user that we are; the number where /etc/passwd does not have it. The C library's own look-up would load
 /// other libraries into this static program.
 fn user() -> String {
-    // SAFETY: takes and touches nothing.
-    let id = unsafe { libc::geteuid() }.to_string();
+    let id = os::effective_user().to_string();
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     user_named(&users, &id).unwrap_or(id)
 }

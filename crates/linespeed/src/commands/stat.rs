@@ -9,10 +9,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use machine::Root;
-use measure::Stop;
-use measure::child::{Exit, Guard, Process, SpawnError};
 use measure::command::{self, Job, Run};
-use measure::pin;
+use os::Stop;
+use os::child::{Exit, Guard, Process, SpawnError};
+use os::pin;
 use record::{Coverage, Ended, Record};
 use report::{perf_format, terminal};
 

@@ -88,7 +88,7 @@ fn what_cannot_be_measured_here_is_refused_with_the_reason_and_leaves_nothing() 
 
 /// A CPU that this process may use.
 fn one_cpu() -> String {
-    measure::pin::allowed().and_then(|cpus| cpus.iter().next()).unwrap_or(0).to_string()
+    os::pin::allowed().and_then(|cpus| cpus.iter().next()).unwrap_or(0).to_string()
 }
 
 #[test]

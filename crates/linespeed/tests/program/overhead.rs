@@ -157,7 +157,7 @@ fn json_beside_a_file_is_the_record_and_nothing_else() {
 
 #[test]
 fn a_process_on_one_cpu_has_the_rows_that_need_no_other() {
-    let cpu = measure::pin::allowed().unwrap().iter().last().unwrap().to_string();
+    let cpu = os::pin::allowed().unwrap().iter().last().unwrap().to_string();
     let record = measured(brief(&["--json", "--cpus", &cpu])).succeeds().record();
     let bound = format!("cpu {cpu}");
     let found = layers(&record);

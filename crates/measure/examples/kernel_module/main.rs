@@ -19,8 +19,8 @@ mod weather;
 use std::path::Path;
 use std::process::ExitCode;
 
-use measure::Stop;
 use measure::layers::module::{Headers, build, sources};
+use os::Stop;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

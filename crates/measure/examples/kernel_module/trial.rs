@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use kernels::{adds, primes};
-use measure::Stop;
 use measure::layers::module::{Answer, KernelLayer, Load, Module, Request, Source};
 use measure::layers::{Bound, Layer, Ticks, crc32};
+use os::Stop;
 
 use crate::{fuzz, kills};
 

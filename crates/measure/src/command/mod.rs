@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use record::CpuList;
 
-use crate::Stop;
-use crate::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
 use crate::counters::{Counters, Reading, Set, Target, availability};
-use crate::pin;
+use os::Stop;
+use os::child::{Child, Ended, Guard, Input, Output, Process, SpawnError, Spec, Watcher, wait_all};
+use os::pin;
 
 pub use around::Around;
 pub use records::{Figures, figures};
@@ -89,7 +89,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
     let mut watch = Watch { sampler: sampler::Sampler::new(child.pid(), had), tell };
     child.release();
     child.started()?;
-    let own_rss = crate::child::own_peak_bytes();
+    let own_rss = os::child::own_peak_bytes();
     let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
     let (reading, mut refused) =
         opened.as_ref().map_or_else(Default::default, |counters| (counters.read(), refusals(counters)));

@@ -5,8 +5,8 @@ use record::{Coverage, Measurement, Where, metrics};
 use serde_json::{Value, json};
 
 use super::{Job, Run};
-use crate::child::Exit;
 use crate::counters::{TopDown, availability, find};
+use os::child::Exit;
 
 /// The name of a command's own time among workloads.
 const WORKLOAD: &str = "command";

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::around::{Around, Look};
 use super::threads::{self, Had, Thread};
 use super::waiting::{self, Waiting};
-use crate::child;
+use os::child;
 
 /// Commands that end before this are not looked at: what they are bound by is their start.
 pub const FIRST: Duration = Duration::from_millis(20);

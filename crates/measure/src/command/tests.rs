@@ -33,7 +33,7 @@ fn a_sleep_is_time_off_the_cpu_and_told_as_a_sleep() {
     if run.seen.samples > 0 {
         let most = run.seen.waiting.iter().max_by_key(|(_, count)| **count).unwrap();
         // User-mode emulation shows the numbers of the host's calls.
-        let expected = if crate::child::become_subreaper() { Waiting::Sleep } else { Waiting::Unknown };
+        let expected = if os::child::become_subreaper() { Waiting::Sleep } else { Waiting::Unknown };
         assert_eq!(*most.0, expected, "{:?}", run.seen.waiting);
     }
 }

@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn this_thread_is_seen() {
-        let (pid, tid) = (std::process::id() as i32, crate::sys::thread_id());
+        let (pid, tid) = (std::process::id() as i32, os::thread_id());
         assert!(of(pid).contains(&tid));
         let mut thread = Thread::new(pid, tid);
         assert!(thread.look() && thread.looks == 1 && !thread.name.is_empty());

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::mapping::{self, Mapping, Page};
+use os::mapping::{self, Mapping, Page};
 
 /// The software events, if this machine lets anybody count them.
 fn software() -> Option<Counters> {

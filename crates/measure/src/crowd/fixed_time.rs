@@ -134,7 +134,7 @@ impl FixedTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::child::Usage;
+    use os::child::Usage;
     use record::machine::Cpu;
     use record::{Machine, Where};
 

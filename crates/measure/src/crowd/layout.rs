@@ -8,9 +8,9 @@ use record::{CpuList, Mark};
 
 use super::incidents::Incidents;
 use super::run::{Ear, LAST_WORDS, Listening, Trouble, failure, names};
-use crate::Stop;
-use crate::child::{Child, Exit, Input, Memory, Output, Spec, Usage, wait_all};
 use crate::recipes::template::{Template, Values, fill_all};
+use os::Stop;
+use os::child::{Child, Exit, Input, Memory, Output, Spec, Usage, wait_all};
 
 /// Names that have a value in a command: they differ from copy to copy.
 pub const PLACES: [&str; 4] = ["threads", "process", "cpus", "node"];
@@ -209,7 +209,7 @@ fn once(
     let mut usage = Usage::default();
     ended.iter().for_each(|ended| usage.add(&ended.usage));
     let seconds = ended.iter().map(|ended| ended.wall.as_secs_f64()).fold(1e-9, f64::max);
-    let cpus = crate::pin::allowed().unwrap_or_default();
+    let cpus = os::pin::allowed().unwrap_or_default();
     let cpus: Vec<u32> = cpus.iter().collect();
     Ok(Took {
         seconds,
@@ -255,7 +255,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let line = format!("echo x >> {}/{{process}}", folder.path().display());
         let mut quiet = Quiet(Vec::new());
-        let here = crate::pin::allowed().unwrap();
+        let here = os::pin::allowed().unwrap();
         let options = Options { rounds: 3, ..Options::default() };
         let rounds = both_ways(
             &command(&["sh", "-c", &line]),

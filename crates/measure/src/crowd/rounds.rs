@@ -10,7 +10,7 @@ use super::run::{Ear, Failed, Run, Trouble, run};
 use super::service::Running;
 use super::told::{self, implausible, left_behind, lost, without_ipc};
 use super::{Job, Plan, Step};
-use crate::Stop;
+use os::Stop;
 
 /// A trial that lasted this long counts as the first sample of one CPU: what a first run loads into memory is of no weight
 /// beside it, and time is dear.
@@ -339,8 +339,8 @@ fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[Taken]) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::child::Usage;
     use crate::orders::Order;
+    use os::child::Usage;
     use record::CpuList;
     use record::machine::Cpu;
 

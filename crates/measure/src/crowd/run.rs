@@ -10,11 +10,11 @@ use record::{CpuList, Mark};
 use super::Job;
 use super::incidents::Incidents;
 use super::service::Running;
-use crate::Stop;
-use crate::child::{Child, Ended, Exit, Input, Output, Process, SpawnError, Spec, Usage, Watcher, wait_all};
 use crate::counters::{Counters, Set, Target};
 use crate::recipes::score::{self, Kind, MOST_OUTPUT, Scored, Unusable};
 use crate::recipes::template::{Values, fill_all};
+use os::Stop;
+use os::child::{Child, Ended, Exit, Input, Output, Process, SpawnError, Spec, Usage, Watcher, wait_all};
 
 /// What is kept of the output of a command that has no score: its last words, should it fail.
 pub(super) const LAST_WORDS: usize = 8 << 10;

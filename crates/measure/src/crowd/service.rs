@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use record::CpuList;
 
 use super::run::{Failed, Trouble, how_it_failed, last, shown};
-use crate::Stop;
-use crate::child::{Child, Exit, Input, Output, Spec};
 use crate::recipes::Service;
 use crate::recipes::template::{Template, Values, fill_all};
+use os::Stop;
+use os::child::{Child, Exit, Input, Output, Spec};
 
 /// Between two questions whether it is ready.
 const ASK: Duration = Duration::from_millis(50);
@@ -152,7 +152,7 @@ impl Running {
         for _ in 0..2 {
             for task in tasks() {
                 // One that has ended meanwhile cannot be pinned and need not.
-                let mask = crate::pin::mask_of(cpus);
+                let mask = os::pin::bit_mask(cpus);
                 // SAFETY: the kernel reads the given number of bytes from a live list.
                 unsafe { libc::syscall(libc::SYS_sched_setaffinity, task, mask.len() * 8, mask.as_ptr()) };
             }

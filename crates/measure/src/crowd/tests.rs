@@ -2,8 +2,8 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use super::*;
-use crate::Stop;
 use crate::recipes::{self, Origin};
+use os::Stop;
 
 struct Deaf;
 

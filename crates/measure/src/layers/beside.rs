@@ -4,7 +4,7 @@ use kernels::chain;
 
 use super::{Disturbed, Ticks};
 use crate::interrupts::Interrupts;
-use crate::{sys, watch};
+use crate::watch;
 
 /// Length of one look at the clock, seconds: long beside a reading of the counter (30 ns), short beside a timer's tick.
 const LOOK: f64 = 100e-6;
@@ -66,14 +66,14 @@ impl Watcher {
     /// Runs `work` on the calling thread and looks at what goes on beside it.
     pub fn watch<T>(&mut self, work: impl FnOnce() -> T) -> (T, Beside) {
         self.wake();
-        let cpu_from = sys::current_cpu();
+        let cpu_from = os::current_cpu();
         let before = self.look(cpu_from);
         let clock_before = self.clock();
         let from = self.ticks.now();
         let result = work();
         let seconds = self.ticks.since(from);
         // Before the second look at the clock, so that what it costs is not counted among the disturbances.
-        let cpu_to = sys::current_cpu();
+        let cpu_to = os::current_cpu();
         let clock_after = self.clock();
         let after = self.look(cpu_from);
         let clock = (clock_before + clock_after) / 2.0;
@@ -113,7 +113,7 @@ impl Watcher {
     }
 
     fn look(&mut self, cpu: Option<u32>) -> Now {
-        let Some(cpu) = cpu else { return Now { switches: sys::switches(), ..Now::default() } };
+        let Some(cpu) = cpu else { return Now { switches: os::switches(), ..Now::default() } };
         if self.counts.as_ref().is_none_or(|counts| counts.cpu != cpu) {
             let (interrupts, softirqs) = (Interrupts::of_cpu(cpu), Interrupts::softirqs_of_cpu(cpu));
             self.counts = Some(Counts { cpu, interrupts, softirqs });
@@ -126,7 +126,7 @@ impl Watcher {
         Now {
             interrupts,
             softirqs,
-            switches: sys::switches(),
+            switches: os::switches(),
             migrations: migrations(),
             stolen: watch::steal_ticks(cpu),
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use kernels::primes;
 
 use super::{Failure, Layer, LayerName, Pass, crc32, page_offset};
-use crate::context::Stop;
+use os::Stop;
 
 /// Portions of a pass. Each is some 20 ms: several ticks of the kernel's timer, and short beside what drifts.
 pub const PORTIONS: usize = 16;

@@ -8,8 +8,7 @@ use record::CpuList;
 
 use super::worker::{Work, Worker};
 use super::{Bound, Failure, Layer, LayerName, Pass, Ticks, Watcher, crc32};
-use crate::pin::Pinned;
-use crate::sys;
+use os::pin::Pinned;
 
 /// The least real-time priority: above every other task of the usual kind.
 const PRIORITY: i32 = 1;
@@ -81,9 +80,9 @@ fn prepare(how: &How, ticks: Ticks) -> Result<Work, Failure> {
             .with_remedy("name a CPU that this process may use with --cpu, or --cpus")
     })?;
     if matches!(how, How::RealTime(_)) {
-        sys::set_fifo(PRIORITY).map_err(|error| {
+        os::set_fifo(PRIORITY).map_err(|error| {
             Failure::new(format!("real-time priority (SCHED_FIFO) is not allowed: {error}"))
-                .with_remedy(sys::fifo_remedy())
+                .with_remedy(os::fifo_remedy())
         })?;
     }
     let mut watcher = Watcher::new(ticks);
@@ -121,8 +120,8 @@ mod tests {
     #[test]
     fn every_way_of_running_it_finds_the_same_primes_in_the_same_bytes() {
         let ticks = Ticks::calibrate();
-        let cpu = crate::pin::allowed().unwrap().iter().last().unwrap();
-        let all = crate::pin::allowed().unwrap();
+        let cpu = os::pin::allowed().unwrap().iter().last().unwrap();
+        let all = os::pin::allowed().unwrap();
         for how in [How::Unbound(all), How::Bound(cpu), How::Again(cpu), How::RealTime(cpu)] {
             let mut layer = match User::start(how.clone(), ticks) {
                 Ok(layer) => layer,

@@ -229,7 +229,7 @@ fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64
     let logs = team::run(&group.cpus, |member| {
         member.wait();
         let log = walk(group, parts, stream, seconds, member);
-        let moved = crate::sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
         (log, moved)
     });
     let moved = logs.iter().flatten().any(|(_, moved)| *moved);

@@ -12,7 +12,7 @@ use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::repeat::judge;
 use crate::team::{self, Member};
-use crate::{sys, watch};
+use crate::watch;
 
 /// See the module.
 pub struct Clock;
@@ -181,7 +181,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
     let mut taken = Taken::default();
     let mut last = f64::NAN;
     while Instant::now() < end || taken.add.len() < LEAST {
-        let switches = sys::switches();
+        let switches = os::switches();
         if let Some((vector, iterations)) = burst {
             // SAFETY: as above.
             unsafe { (vector.run)(iterations) };
@@ -205,12 +205,12 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
         if (now / last - 1.0).abs() > AGREEMENT {
             mark(Mark::ClockMoved);
         }
-        if let (Some((before, _)), Some((after, _))) = (switches, sys::switches())
+        if let (Some((before, _)), Some((after, _))) = (switches, os::switches())
             && after > before
         {
             mark(Mark::Switched);
         }
-        if sys::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+        if os::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
             mark(Mark::Migrated);
         }
         last = now;

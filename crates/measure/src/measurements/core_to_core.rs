@@ -15,10 +15,10 @@ use record::{Coverage, CpuList, Handover, Machine, Measurement, SampleMark, Wher
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::mapping::{base_page, size_word};
 use crate::measurements::numa::nodes::memory_nodes;
 use crate::repeat::judge;
 use game::{Desk, Driver, Failed, Figures, Least, Terms};
+use os::mapping::{base_page, size_word};
 use pages::Pages;
 use pairs::{Pair, Plan};
 use play::LINES;
@@ -349,8 +349,9 @@ impl Done {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::{Silent, Stop};
+    use crate::context::Silent;
     use kin::tests::made;
+    use os::Stop;
     use record::Snapshot;
 
     /// A run on this machine. Other tests keep its CPUs busy, so a pair may have to wait for several runs to meet.

@@ -13,10 +13,10 @@ use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::cycle::Random;
 use crate::list::Measure;
-use crate::mapping::{HUGE, Mapping, Page, base_page};
 use crate::repeat::{Effort, judge, measurement};
 use crate::team;
 use crate::watch::{Watch, Watched};
+use os::mapping::{HUGE, Mapping, Page, base_page};
 
 /// See the module.
 pub struct Costs;
@@ -184,7 +184,7 @@ fn page_faults(
     part: Duration,
     watch: &mut Watch,
 ) -> Result<Vec<Watched>, String> {
-    if page == Page::Huge && !crate::mapping::transparent_huge_pages_allowed() {
+    if page == Page::Huge && !os::mapping::transparent_huge_pages_allowed() {
         return Err("transparent huge pages are off".to_owned());
     }
     let mut failed = None;
@@ -199,7 +199,7 @@ fn page_faults(
                     return watch.sample(|| ());
                 }
             };
-            let before = crate::sys::minor_faults();
+            let before = os::minor_faults();
             let sample = watch.sample(|| {
                 for index in 0..pages {
                     // SAFETY: within the mapping.
@@ -207,7 +207,7 @@ fn page_faults(
                 }
             });
             // Fewer faults than pages: the kernel mapped several at once, and the figure is not of one fault.
-            if let (Some(before), Some(after)) = (before, crate::sys::minor_faults())
+            if let (Some(before), Some(after)) = (before, os::minor_faults())
                 && (after - before) < pages as u64 * 9 / 10
             {
                 failed = Some(format!("{} faults for {pages} pages", after - before));
@@ -308,7 +308,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
     .unwrap_or(0.0);
     let samples = std::thread::scope(|scope| {
         let partner = scope.spawn(|| {
-            let _pin = crate::pin::Pinned::to(to);
+            let _pin = os::pin::Pinned::to(to);
             while receive(&there.0) == PING {
                 send(&back.1, PING);
             }
@@ -372,7 +372,7 @@ fn mutex_handover(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
     let turn = AtomicU32::new(0);
     let samples = std::thread::scope(|scope| {
         let partner = scope.spawn(|| {
-            let _pin = crate::pin::Pinned::to(to);
+            let _pin = os::pin::Pinned::to(to);
             loop {
                 wait_for(&turn, 1);
                 if turn.load(Ordering::Acquire) == OVER {

@@ -13,13 +13,13 @@ use crate::budget::{Budget, Depth, beyond_caches, memory_allowance};
 use crate::context::{Context, Halt};
 use crate::cycle::{Cycle, Place};
 use crate::list::Measure;
-use crate::mapping::Page;
 use crate::pace::{Pace, thinned};
-use crate::placement::Placement;
 use crate::refusal::Lifted;
 use crate::repeat::{Effort, clock_range, measurement};
 use crate::team;
 use crate::watch::{Watch, Watched, steal_ticks};
+use os::mapping::Page;
+use os::placement::Placement;
 
 /// See the module.
 pub struct Latency;

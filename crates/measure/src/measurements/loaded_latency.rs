@@ -125,7 +125,7 @@ impl Measure for LoadedLatency {
                     // The chase goes on until its window ends; loaders go on until it has.
                     let taken = chase_samples(&cycle, member.start, end);
                     over.store(true, Ordering::Relaxed);
-                    let moved = crate::sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+                    let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
                     return (Log::default(), taken, moved);
                 }
                 let log = load(read, &parts[member.index - 1], wait, member.start, &over);

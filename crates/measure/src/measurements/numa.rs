@@ -16,10 +16,10 @@ use serde_json::json;
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::placement::Placement;
 use crate::repeat::judge;
 use columns::Column;
 use nodes::{distances, memory_nodes};
+use os::placement::Placement;
 use plan::{Effort, Phases, Row};
 
 /// See the module.

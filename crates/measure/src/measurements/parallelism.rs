@@ -8,10 +8,10 @@ use crate::budget::{Budget, Depth, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
 use crate::list::Measure;
-use crate::mapping::Page;
 use crate::repeat::judge;
 use crate::team;
 use crate::watch::{ns_since, reading_cost_ns};
+use os::mapping::Page;
 
 /// See the module.
 pub struct Parallelism;

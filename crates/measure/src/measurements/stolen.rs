@@ -8,11 +8,12 @@ use kernels::counter;
 use record::{Bucket, Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
 
 use crate::budget::{Budget, Depth};
-use crate::context::{Context, Halt, Stop};
+use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
 use crate::list::Measure;
 use crate::repeat::judge;
-use crate::{sys, team};
+use crate::team;
+use os::Stop;
 
 /// See the module.
 pub struct Stolen;
@@ -169,7 +170,7 @@ fn spin(member: team::Member, rate: f64, duration: Duration, stop: &Stop) -> See
             }
             events = now;
         }
-        seen.moved |= sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        seen.moved |= os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
         seen.parts.push(part);
     }
     seen
@@ -209,7 +210,7 @@ impl Seen {
 
 /// Interrupts of this CPU and involuntary switches of this thread so far.
 fn events(interrupts: Option<&mut Interrupts>) -> Option<u64> {
-    let (involuntary, _) = sys::switches()?;
+    let (involuntary, _) = os::switches()?;
     Some(interrupts?.read()? + involuntary)
 }
 
@@ -302,7 +303,7 @@ mod tests {
 
     #[test]
     fn spinning_watches_as_long_as_asked() {
-        let cpu = sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let (rate, stop) = (ticks_a_ns(), Stop::new());
         let seen = team::run(&[cpu], |m| spin(m, rate, Duration::from_millis(200), &stop));
         let seen = seen[0].clone().unwrap();

@@ -10,9 +10,10 @@ use record::{Bucket, Coverage, CpuList, Machine, Measurement, Where};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
-use crate::context::{Context, Halt, Stop};
+use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::{sys, team};
+use crate::team;
+use os::Stop;
 
 /// See the module.
 pub struct Wakeup;
@@ -92,7 +93,7 @@ impl Measure for Wakeup {
                 self.name(),
                 "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only",
             )
-            .with_remedy(sys::fifo_remedy());
+            .with_remedy(os::fifo_remedy());
         }
         Coverage::measured(self.name())
     }
@@ -184,7 +185,7 @@ fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &D
         && context.machine.limits.rt_priority.is_none_or(|most| most >= PRIORITY as u32)
     {
         let refused = Coverage::degraded("wakeup fifo", format!("SCHED_FIFO is refused: {why}"));
-        context.coverage.push(refused.with_remedy(sys::fifo_remedy()));
+        context.coverage.push(refused.with_remedy(os::fifo_remedy()));
     }
     if let Dma::Refused(why) = dma {
         context.coverage.push(
@@ -237,19 +238,19 @@ pub(crate) fn latencies(cpus: &[u32], cycles: usize, stop: &Stop) -> Vec<f64> {
 
 /// One thread's cycles: sleep until the next absolute time, see how late it is.
 fn cyclic(member: team::Member, setting: Setting, cycles: usize, stop: &Stop) -> Seen {
-    let mut seen = Seen { thread: sys::thread_id(), pinned: member.pinned, ..Seen::default() };
+    let mut seen = Seen { thread: os::thread_id(), pinned: member.pinned, ..Seen::default() };
     if setting.fifo
-        && let Err(error) = sys::set_fifo(PRIORITY)
+        && let Err(error) = os::set_fifo(PRIORITY)
     {
         seen.fifo_refused = Some(error.to_string());
         return seen;
     }
     if setting.tuned
-        && let Err(error) = sys::set_timer_slack(1)
+        && let Err(error) = os::set_timer_slack(1)
     {
         seen.slack_refused = Some(error.to_string());
     }
-    seen.slack = if setting.fifo { None } else { sys::timer_slack() };
+    seen.slack = if setting.fifo { None } else { os::timer_slack() };
     seen.latencies.reserve(cycles);
     // Not Instant: the kernel's timer and this reading must be of the same clock, to the nanosecond.
     let mut next = now_ns() + INTERVAL_NS;
@@ -260,7 +261,7 @@ fn cyclic(member: team::Member, setting: Setting, cycles: usize, stop: &Stop) ->
         let late = (now - next).max(0) as f64;
         seen.latencies.push(late);
         seen.last = late;
-        if sys::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+        if os::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
             seen.moved += 1;
         }
         next += INTERVAL_NS;
@@ -378,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_thread_wakes_as_often_as_asked() {
-        let cpu = sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let stop = Stop::new();
         let seen = team::run(&[cpu], |m| cyclic(m, Setting { fifo: false, tuned: true }, 20, &stop));
         let seen = seen[0].clone().unwrap();

@@ -14,12 +14,11 @@ use record::{Machine, Mark};
 use super::incidents::Incidents;
 use super::pool::Pool;
 use super::{Group, Site, Worker, Workload};
-use crate::context::Stop;
 use crate::counters::{Counters, Reading, Set, Target};
-use crate::sys;
 use crate::team::{self, Member};
 use crate::watch::look_at_clock;
 use crate::window::{self, Log};
+use os::Stop;
 
 /// When a thread has had its share of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -289,7 +288,7 @@ impl Plan<'_> {
                 }
             }
             let after = look_at_clock();
-            if sys::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
+            if os::current_cpu().is_some_and(|cpu| cpu != member.cpu) {
                 marks.insert(Mark::Migrated);
             }
             // What a signal cut short is no slice.
@@ -355,7 +354,7 @@ struct Usage {
 
 impl Usage {
     fn now() -> Self {
-        Self { at: Instant::now(), on_cpu: sys::thread_cpu_ns(), switches: sys::switches() }
+        Self { at: Instant::now(), on_cpu: os::thread_cpu_ns(), switches: os::switches() }
     }
 
     /// The seconds since `before` that were spent on a CPU, and what happened.

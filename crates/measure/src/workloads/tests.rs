@@ -10,7 +10,8 @@ use super::incidents::Incidents;
 use super::*;
 use crate::arrays;
 use crate::budget::Depth;
-use crate::context::{Context, Silent, Stop};
+use crate::context::{Context, Silent};
+use os::Stop;
 
 /// A workload whose rounds are short spins, with what a test wants to go wrong.
 #[derive(Default)]

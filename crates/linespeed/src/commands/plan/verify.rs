@@ -1,10 +1,10 @@
 //! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, in turn.
 
 use diagnose::plan::verified;
-use measure::child::Guard;
 use measure::crowd::layout::{self, PLACES, Placed, Took};
 use measure::crowd::{Ear, Trouble};
 use measure::recipes::template::{Template, Values};
+use os::child::Guard;
 use record::plan::{Plan as Layout, Policy, Process, Verification};
 use record::{CpuList, Mark, units};
 use report::plural;
@@ -39,7 +39,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     let how_to_run = layout::Options {
         rounds: plan.repeat as usize,
         timeout,
-        memory: measure::sys::memory_available(),
+        memory: os::memory_available(),
         environment: vec![guard.variable()],
     };
     let mut watching = Watching { options, bar: None, told: false };

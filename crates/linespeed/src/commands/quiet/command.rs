@@ -8,7 +8,7 @@ use ::quiet::knobs::nice_scope_limit;
 use ::quiet::process_settings::{self, process};
 use ::quiet::tuning_plan::Purpose;
 use machine::Root;
-use measure::child::{Child, Exit, Guard, Process, SpawnError, Spec, Watcher, wait_all};
+use os::child::{Child, Exit, Guard, Process, SpawnError, Spec, Watcher, wait_all};
 use record::CpuList;
 
 use super::tuned_session::{self, Outcome, TunedSession};

@@ -22,7 +22,7 @@ use ::quiet::session::Leftover;
 use ::quiet::tuning_plan::{Purpose, TuningPlan};
 use ::quiet::{journal, lock, session, state_directory};
 use machine::Root;
-use measure::pin;
+use os::pin;
 use record::CpuList;
 use serde_json::json;
 

@@ -155,7 +155,7 @@ impl TunedSession {
         let (mut session, written) =
             Session::start(tree, lock, request, changes, || {}).map_err(Failure::Cannot)?;
         match session.guardian() {
-            Some(pid) => measure::child::is_ours(pid),
+            Some(pid) => os::child::is_ours(pid),
             None => output::complain(
                 "no process could be posted that puts the knobs back if this one is killed: then linespeed quiet --restore",
             ),

@@ -61,8 +61,7 @@ pub fn skipped(test: &str, why: &str) {
 
 /// Whether the tests run as root.
 pub fn root() -> bool {
-    // SAFETY: no arguments, no memory.
-    unsafe { libc::geteuid() == 0 }
+    os::is_root()
 }
 
 /// `linespeed ARGS`, with a home that does not exist and none of the caller's settings.

@@ -15,8 +15,8 @@ use wire::{Frame, Kind as Said, Reader};
 use super::super::{Failure, Pass};
 use super::protocol::{self, Asked, PIECE, Place};
 use super::{Parts, qemu, threads};
-use crate::Stop;
-use crate::pin::Pinned;
+use os::Stop;
+use os::pin::Pinned;
 
 /// How long the machine may take to boot.
 const BOOT: Duration = Duration::from_secs(120);
@@ -64,7 +64,7 @@ impl Machine {
         let mut child = spawned(&mut command, cpus)?;
         let (sender, frames) = mpsc::sync_channel(64);
         let (asked, output) = (child.stdin.take(), child.stdout.take());
-        crate::child::is_ours(child.id().cast_signed());
+        os::child::is_ours(child.id().cast_signed());
         let mut machine = Self {
             child,
             asked,

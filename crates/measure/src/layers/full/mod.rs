@@ -21,8 +21,8 @@ use kernels::primes;
 use super::guest::{Kind, Missing, Rows};
 use super::module::Workshop;
 use super::{Bound, Failure, Layer, LayerName, Pass, crc32};
-use crate::Stop;
 use machine::Machine;
+use os::Stop;
 use protocol::Place;
 
 pub use serve::serve;
@@ -191,7 +191,7 @@ mod tests {
     static STOP: Stop = Stop::new();
 
     fn parts(kernel: &Path) -> Parts<'_> {
-        let cpu = crate::sys::current_cpu().unwrap_or(0);
+        let cpu = os::current_cpu().unwrap_or(0);
         Parts {
             kernel: Some(kernel),
             module: Module::File(Path::new("/nowhere.ko")),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::super::module::{KernelLayer, Module, Source, release};
 use super::super::{Bound, Failure, How, Layer, Ticks, User};
 use super::protocol::{self, Asked, LINE, Place};
-use crate::Stop;
+use os::Stop;
 
 /// The machine's first CPU, to which layers are bound.
 const CPU: u32 = 0;
@@ -91,7 +91,7 @@ impl Inside {
     }
 
     fn layer(&self, place: Place) -> Result<Box<dyn Layer>, Failure> {
-        let all = || crate::pin::allowed().unwrap_or_default();
+        let all = || os::pin::allowed().unwrap_or_default();
         Ok(match (place.kernel, &self.module) {
             (false, _) if !place.interrupts => {
                 return Err(Failure::new("a program cannot turn interrupts off"));
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(answers.len(), 3);
         let pass = |at: usize| protocol::read_pass(answers[at].as_ref().unwrap()).unwrap();
         // Where this process may not use the first CPU, the machine's own would all the same.
-        if crate::pin::allowed().is_some_and(|cpus| cpus.contains(CPU)) {
+        if os::pin::allowed().is_some_and(|cpus| cpus.contains(CPU)) {
             assert_eq!((pass(0).primes, pass(0).page_offset), (168, 0));
             assert_eq!(pass(0).crc, super::super::super::crc32(kernels::primes::code()));
             assert!(pass(0).seconds > 0.0 && pass(0).clock > 0.0);

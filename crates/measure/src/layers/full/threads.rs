@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::layers::Failure;
-use crate::pin;
+use os::pin;
 
 /// Binds the threads of the process `pid` that run its machine's CPUs, each to the CPU of this machine that stands at its
 /// place in `cpus`.

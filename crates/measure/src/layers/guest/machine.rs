@@ -7,7 +7,7 @@ use super::super::Failure;
 use super::abi::{self, MemoryRegion, SignalMask};
 use super::device::Device;
 use super::processor;
-use crate::mapping::{Mapping, Page};
+use os::mapping::{Mapping, Page};
 
 /// The guest's memory, from address 0 on: a multiple of the largest base page that a host can have.
 pub(super) const BYTES: usize = 64 << 10;

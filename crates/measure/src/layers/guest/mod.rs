@@ -26,7 +26,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Bound, Failure, Layer, LayerName, Pass, Ticks};
-use crate::Stop;
+use os::Stop;
 
 pub use device::PATH;
 pub use kind::Kind;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 static NEVER: Stop = Stop::new();
 
 fn cpu() -> u32 {
-    crate::sys::current_cpu().unwrap_or(0)
+    os::current_cpu().unwrap_or(0)
 }
 
 fn found(path: &Path) -> Found {

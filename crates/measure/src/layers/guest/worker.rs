@@ -12,8 +12,8 @@ use super::super::{Failure, Pass, Ticks, Watcher, crc32, page_offset};
 use super::device::Device;
 use super::machine::{Exit, INTERRUPT, Machine};
 use super::{Counted, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, Way, processor};
-use crate::Stop;
-use crate::pin::Pinned;
+use os::Stop;
+use os::pin::Pinned;
 
 /// How long a thread that was told to leave its guest may take.
 const GRACE: Duration = Duration::from_secs(1);

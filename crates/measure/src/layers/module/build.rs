@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::headers::Headers;
-use crate::Stop;
 use crate::layers::Failure;
+use os::Stop;
 
 /// A build of four small files takes some seconds, in an emulator two minutes; a machine that needs longer than this has other
 /// troubles.

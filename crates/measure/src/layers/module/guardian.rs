@@ -5,9 +5,11 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use os::guardian::{Guardian, Lifeline, Message};
 
 /// Its name as the kernel has it.
 const NAME: &CStr = c"linespeed-kmod";
@@ -20,122 +22,44 @@ const PAUSE_NS: i64 = 50_000_000;
 /// How deep the folder's own folders are looked into.
 const DEPTH: u32 = 8;
 
-/// Everything is put back: it may go.
-const DONE: i32 = -1;
-
 /// A guardian that waits for our end.
 #[derive(Debug)]
-pub struct Guardian {
-    lifeline: OwnedFd,
-    pid: i32,
-}
+pub struct ModuleGuardian(Guardian);
 
-impl Guardian {
+impl ModuleGuardian {
     /// Posts a guardian over the module and a `folder`, which need not be there yet. The descriptor `lock` stays open in
     /// it, so that the next linespeed finds the lock free only when all is put back.
     ///
     /// # Errors
     ///
     /// Whatever keeps a process from being made: then nothing may be loaded.
-    pub fn post(folder: Option<&Path>, lock: i32) -> io::Result<Self> {
+    pub fn post(folder: Option<&Path>, lock: RawFd) -> io::Result<Self> {
         let folder = folder.map(|folder| CString::new(folder.as_os_str().as_bytes())).transpose()?;
-        let mut ends = [0i32; 2];
-        // SAFETY: the kernel fills the two numbers, which are descriptors of ours alone then.
-        let (watched, lifeline) = unsafe {
-            if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
-        };
-        // SAFETY: the copy makes system calls only, and ends with _exit.
-        match unsafe { libc::fork() } {
-            -1 => Err(io::Error::last_os_error()),
-            0 => {
-                settle(watched.as_raw_fd(), lock);
-                guard(watched.as_raw_fd(), folder.as_deref());
-                // SAFETY: ends this copy without running what the original registered for its own end.
-                unsafe { libc::_exit(0) }
-            }
-            pid => Ok(Self { lifeline, pid }),
-        }
+        let work = |lifeline: &Lifeline| watch_over(lifeline, folder.as_deref());
+        // SAFETY: the work makes system calls only.
+        unsafe { Guardian::post_beside_threads(NAME, &[lock], work) }.map(Self)
     }
 
     /// Tells it the process group of the build, to be ended, too.
-    pub fn mind(&self, group: i32) {
-        self.tell(group);
-    }
-
-    fn tell(&self, number: i32) {
-        let bytes = number.to_ne_bytes();
-        // SAFETY: the bytes outlive the call. Four bytes go into a pipe whole or not at all.
-        unsafe { libc::write(self.lifeline.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+    pub fn watch_group(&self, group: i32) {
+        self.0.tell(group);
     }
 
     /// Everything is put back: it goes, and is waited for.
     pub fn dismiss(self) {
-        self.tell(DONE);
-        let mut status = 0;
-        // SAFETY: the kernel fills the status.
-        while unsafe { libc::waitpid(self.pid, &mut status, 0) } < 0
-            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-        {}
-    }
-}
-
-/// Makes this copy one that nobody's signals and terminals reach.
-fn settle(watched: i32, lock: i32) {
-    let (low, high) = if watched < lock { (watched, lock) } else { (lock, watched) };
-    // SAFETY: numbers, and strings that live as long as the program; nothing here uses what is closed.
-    unsafe {
-        libc::setsid();
-        libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE, libc::SIGQUIT] {
-            libc::signal(signal, libc::SIG_IGN);
-        }
-        libc::chdir(c"/".as_ptr());
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        for fd in 0..3 {
-            if fd != watched && fd != lock && null >= 0 {
-                libc::dup2(null, fd);
-            }
-        }
-        close(3, low - 1);
-        close(low + 1, high - 1);
-        close(high + 1, i32::MAX);
-    }
-}
-
-/// Closes the descriptors of a range, above the standard ones.
-fn close(from: i32, to: i32) {
-    let from = from.max(3);
-    if from > to {
-        return;
-    }
-    // SAFETY: numbers; nothing here uses these descriptors.
-    unsafe {
-        if libc::syscall(libc::SYS_close_range, from, to, 0) != 0 {
-            // Before Linux 5.9: as many as a process usually has.
-            for fd in from..=to.min(4096) {
-                libc::close(fd);
-            }
-        }
+        self.0.dismiss();
+        self.0.wait();
     }
 }
 
 /// Waits for the end of the original, then puts everything back.
-fn guard(watched: i32, folder: Option<&CStr>) {
+fn watch_over(lifeline: &Lifeline, folder: Option<&CStr>) {
     let mut group = 0;
     loop {
-        let mut bytes = [0u8; 4];
-        // SAFETY: the kernel writes at most four bytes.
-        let length = unsafe { libc::read(watched, bytes.as_mut_ptr().cast(), bytes.len()) };
-        match length {
-            4 => match i32::from_ne_bytes(bytes) {
-                DONE => return,
-                number => group = number,
-            },
-            -1 if interrupted() => {}
-            _ => break,
+        match lifeline.hear() {
+            Message::Number(number) => group = number,
+            Message::Dismissed => return,
+            Message::Gone => break,
         }
     }
     if group > 1 {
@@ -158,10 +82,6 @@ fn guard(watched: i32, folder: Option<&CStr>) {
         }
         pause();
     }
-}
-
-fn interrupted() -> bool {
-    io::Error::last_os_error().raw_os_error() == Some(libc::EINTR)
 }
 
 fn pause() {
@@ -244,7 +164,7 @@ mod tests {
     #[test]
     fn a_guardian_that_is_dismissed_leaves_everything() {
         let folder = tempfile::tempdir().unwrap();
-        let guardian = Guardian::post(Some(folder.path()), 2).unwrap();
+        let guardian = ModuleGuardian::post(Some(folder.path()), 2).unwrap();
         guardian.dismiss();
         assert!(folder.path().exists());
     }
@@ -255,9 +175,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("x"), "x").unwrap();
         let mut build = std::process::Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
-        let guardian = Guardian::post(Some(folder.path()), 2).unwrap();
-        guardian.mind(build.id().cast_signed());
-        let pid = guardian.pid;
+        let guardian = ModuleGuardian::post(Some(folder.path()), 2).unwrap();
+        guardian.watch_group(build.id().cast_signed());
+        let pid = guardian.0.pid();
         // As the end of this process does.
         drop(guardian);
         assert!(!build.wait().unwrap().success());

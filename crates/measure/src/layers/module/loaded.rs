@@ -63,9 +63,8 @@ pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Failure> {
 
 fn is_own_folder(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    // SAFETY: takes and touches nothing.
-    let own = unsafe { libc::geteuid() };
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == own)
+    fs::symlink_metadata(path)
+        .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == os::effective_user())
 }
 
 /// Loads a module from its file.

@@ -29,8 +29,8 @@ pub use request::{Answer, BELOW_MAX, BURST_NS, CLOCK_MAX, Load, Request, Told};
 pub use workshop::Workshop;
 
 use super::{Bound, Failure, Layer, LayerName, Ticks};
-use crate::Stop;
 use loaded::Device;
+use os::Stop;
 
 /// The layer that is a thread of the kernel.
 pub const KERNEL: &str = "kernel";

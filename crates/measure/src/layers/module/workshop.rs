@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::guardian::Guardian;
+use super::guardian::ModuleGuardian;
 use super::{build, distribution, headers, loaded, sources};
-use crate::Stop;
 use crate::layers::Failure;
+use os::Stop;
 
 /// Builds modules, for this kernel and for others whose headers are installed here. It is set up when it is first
 /// needed, and all of it is put back when it is dropped.
@@ -24,7 +24,7 @@ pub struct Workshop(OnceLock<Result<Place, Failure>>);
 #[derive(Debug)]
 struct Place {
     folder: PathBuf,
-    guardian: Option<Guardian>,
+    guardian: Option<ModuleGuardian>,
     /// Releases that there are modules for, each in a folder of its place in this list.
     built: Mutex<Vec<String>>,
     /// A module could not be unloaded: the guardian goes on trying.
@@ -73,7 +73,7 @@ impl Workshop {
         fs::create_dir(&folder)
             .and_then(|()| sources::write(&folder))
             .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
-        let mind = |group| place.guardian.iter().for_each(|guardian| guardian.mind(group));
+        let mind = |group| place.guardian.iter().for_each(|guardian| guardian.watch_group(group));
         let built = build::build(&headers, &folder, &path, stop, mind);
         // Its number may soon be another process group's.
         mind(0);
@@ -95,7 +95,7 @@ impl Place {
         let lock = loaded::lock()?;
         loaded::clear_leftovers(temporary)?;
         let folder = temporary.join(format!("{}{}", loaded::FOLDER, std::process::id()));
-        let guardian = Guardian::post(Some(&folder), lock.as_raw_fd()).map_err(|error| {
+        let guardian = ModuleGuardian::post(Some(&folder), lock.as_raw_fd()).map_err(|error| {
             Failure::new(format!("no process can be made that would unload the kernel module: {error}"))
                 .with_remedy("raise the limit of processes (ulimit -u, or pids.max of the cgroup)")
         })?;

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::{Group, SLICES, run, walk};
 use crate::arrays::Part;
 use crate::context::{Context, Halt};
+use crate::team;
 use crate::window::{self, Log};
-use crate::{sys, team};
 
 /// A thread that has less than this share of its CPU's time shares it with others.
 const ALONE: f64 = 0.97;
@@ -132,7 +132,7 @@ fn means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) 
         return Some(Means::Weight);
     }
     let reason = format!("what others on the CPUs take of it is not told: SCHED_FIFO is refused: {why}");
-    context.coverage.push(Coverage::degraded("bandwidth taken", reason).with_remedy(sys::fifo_remedy()));
+    context.coverage.push(Coverage::degraded("bandwidth taken", reason).with_remedy(os::fifo_remedy()));
     None
 }
 
@@ -151,8 +151,8 @@ fn alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Re
     let logs = team::run(&group.cpus, |member| -> io::Result<Option<Log>> {
         // Before the start, and asleep until then: the thread that starts the others needs a CPU, too.
         let seconds = match means {
-            Means::Priority => sys::set_fifo(PRIORITY).map(|()| ALONE_SECONDS)?,
-            Means::Weight => sys::set_highest_weight().map(|()| WEIGHED_SECONDS)?,
+            Means::Priority => os::set_fifo(PRIORITY).map(|()| ALONE_SECONDS)?,
+            Means::Weight => os::set_highest_weight().map(|()| WEIGHED_SECONDS)?,
         };
         std::thread::sleep(member.start.saturating_duration_since(Instant::now()));
         let (log, share) = timed(|| walk(group, parts, stream, seconds, member));
@@ -174,10 +174,10 @@ fn alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Re
 
 /// What `work` returns, and the share of its time that the calling thread had a CPU.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
-    let (from, cpu) = (Instant::now(), sys::thread_cpu_ns());
+    let (from, cpu) = (Instant::now(), os::thread_cpu_ns());
     let result = work();
     let passed = from.elapsed().as_nanos() as f64;
-    let had = sys::thread_cpu_ns().zip(cpu).map(|(now, then)| (now - then) / passed);
+    let had = os::thread_cpu_ns().zip(cpu).map(|(now, then)| (now - then) / passed);
     (result, had)
 }
 

@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use record::{Handover, Mark};
 
-use crate::mapping::base_page;
 use crate::measurements::core_to_core::pages::Pages;
 use crate::measurements::core_to_core::play::{LINES, LINES_APART, PATIENCE, lines, play};
-use crate::pin::Pinned;
-use crate::sys;
 use crate::watch::{look_at_clock, ns_since};
+use os::mapping::base_page;
+use os::pin::Pinned;
 
 /// Rounds on a line at most.
 const MOST_ROUNDS: u64 = 4_096;
@@ -88,7 +87,7 @@ impl Desk {
                     let how = if kind == PLAY_BY_CAS { Handover::Cas } else { Handover::Store };
                     let (start, first) = (argument(&command.line) as *mut u64, argument(&command.first));
                     let rounds = argument(&command.rounds);
-                    let before = sys::switches();
+                    let before = os::switches();
                     let cancelled = || command.cancelled.load(Ordering::Acquire) >= number;
                     let mut waited = false;
                     for line in lines(start) {
@@ -100,11 +99,11 @@ impl Desk {
                             break;
                         }
                     }
-                    let switched = match (before, sys::switches()) {
+                    let switched = match (before, os::switches()) {
                         (Some((before, _)), Some((after, _))) => after - before,
                         _ => 0,
                     };
-                    let moved = sys::current_cpu().is_some_and(|now| now != cpu);
+                    let moved = os::current_cpu().is_some_and(|now| now != cpu);
                     switched | if moved { MOVED } else { 0 } | if waited { WAITED } else { 0 }
                 }
                 LOOK_AT_CLOCK => look_at_clock().to_bits(),
@@ -409,7 +408,7 @@ impl<'a> Driver<'a> {
         (untimed, rounds): (u64, u64),
         limit: Instant,
     ) -> Result<Sample, Failed> {
-        let before = sys::switches();
+        let before = os::switches();
         let kind = match how {
             Handover::Cas => PLAY_BY_CAS,
             Handover::Store => PLAY_BY_STORE,
@@ -438,7 +437,7 @@ impl<'a> Driver<'a> {
         }
         let answer = self.answer()?;
         let mut marks = Vec::new();
-        let own = match (before, sys::switches()) {
+        let own = match (before, os::switches()) {
             (Some((before, _)), Some((after, _))) => after - before,
             _ => 0,
         };
@@ -450,7 +449,7 @@ impl<'a> Driver<'a> {
             marks.push(Mark::Stolen);
         }
         let here = self.pinned.as_ref().map(|(cpu, _)| *cpu);
-        if answer & MOVED != 0 || sys::current_cpu().is_some_and(|cpu| Some(cpu) != here) {
+        if answer & MOVED != 0 || os::current_cpu().is_some_and(|cpu| Some(cpu) != here) {
             marks.push(Mark::Migrated);
         }
         // From the driver's store before the first timed round to its last one: so many times there and back.

@@ -2,8 +2,7 @@
 
 use std::io;
 
-use crate::mapping::{Mapping, Page, base_page};
-use crate::sys;
+use os::mapping::{Mapping, Page, base_page};
 
 /// Pages that were never used, each bound to its home node where the kernel binds.
 #[derive(Debug)]
@@ -20,7 +19,7 @@ impl Pages {
     /// Pages of `home`, or wherever the kernel puts them.
     pub fn new(home: Option<u32>) -> io::Result<Self> {
         let mapping = Mapping::new(1, Page::Base)?;
-        let unbound = home.and_then(|node| sys::bind_to_node(&mapping, node).err());
+        let unbound = home.and_then(|node| os::bind_to_node(&mapping, node).err());
         Ok(Self { home, mapping, used: 0, unbound: unbound.map(|error| error.to_string()) })
     }
 
@@ -35,7 +34,7 @@ impl Pages {
         self.used += 1;
         // SAFETY: the page lies within the mapping, and no other thread knows it yet.
         unsafe { start.write_volatile(0) };
-        let node = match sys::nodes_of_pages(&[start.cast_const()]) {
+        let node = match os::nodes_of_pages(&[start.cast_const()]) {
             Ok(nodes) => match nodes.first() {
                 Some(node) if *node >= 0 => Ok(*node as u32),
                 _ => Err("the kernel does not tell the page's node".to_owned()),

@@ -15,10 +15,10 @@ use record::{Measurement, SampleMark, Summary, Where};
 use super::{Curve, GROWTH, Point, SAMPLE_NS, TARGET, sampled, warm};
 use crate::context::Context;
 use crate::cycle::{Cycle, Place};
-use crate::mapping::Page;
-use crate::placement::Placement;
 use crate::repeat::{Effort, judge};
 use crate::watch::{Watch, Watched};
+use os::mapping::Page;
+use os::placement::Placement;
 
 /// Sets of pages beside the first. An odd number of all, so that the median is one of theirs.
 const MORE: usize = 2;

@@ -88,7 +88,7 @@ pub(super) fn settle(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::Page;
+    use os::mapping::Page;
     use std::cell::Cell;
 
     #[test]

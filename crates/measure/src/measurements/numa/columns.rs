@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 
 use record::{Coverage, Machine};
 
-use crate::context::{Context, Stop};
+use crate::context::Context;
 use crate::cycle::{Cycle, LINE, Place};
-use crate::mapping::{HUGE, Page, base_page, size_word};
 use crate::measurements::numa::nodes::distances;
 use crate::measurements::numa::plan::{MOST_CYCLE, Row};
 use crate::measurements::numa::tell::{FREE_MEMORY, Tell};
-use crate::placement::{LEAST_SHARE, Placement};
 use crate::team;
+use os::Stop;
+use os::mapping::{HUGE, Page, base_page, size_word};
+use os::placement::{LEAST_SHARE, Placement};
 
 /// Memory grows by this much between looks at the time.
 const STEP: usize = 4 << 20;
@@ -313,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_column_is_written_whole_and_proven() {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let node =
             machine::inspect(&machine::Root::live()).machine.cpu(cpu).and_then(|cpu| cpu.node).unwrap_or(0);
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -338,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_signal_ends_the_making_of_memory() {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let node =
             machine::inspect(&machine::Root::live()).machine.cpu(cpu).and_then(|cpu| cpu.node).unwrap_or(0);
         let (deadline, stop) = (Instant::now() + Duration::from_secs(20), Stop::new());

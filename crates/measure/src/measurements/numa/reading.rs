@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use kernels::stream::{self, Op, Stores, Stream};
 
-use crate::context::Stop;
-use crate::mapping::Mapping;
 use crate::team;
 use crate::window::{self, Log};
+use os::Stop;
+use os::mapping::Mapping;
 
 /// Bytes that the kernel is given at once: some 10 µs of work, much longer than noting it.
 const CHUNK: usize = 128 << 10;
@@ -82,7 +82,7 @@ pub fn run(cpus: &[u32], memory: &Mapping, bytes: usize, kernel: &Stream, terms:
                 break;
             }
         }
-        let moved = crate::sys::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
         (log, moved || !member.pinned)
     });
     let moved = logs.iter().flatten().any(|(_, moved)| *moved);
@@ -93,7 +93,7 @@ pub fn run(cpus: &[u32], memory: &Mapping, bytes: usize, kernel: &Stream, terms:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::Page;
+    use os::mapping::Page;
 
     fn terms(window: f64, slices: usize) -> Terms {
         Terms { window, slices, patience: Duration::from_secs_f64((window * 20.0).max(1.0)) }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn threads_share_the_memory_and_no_more_of_them_than_it_has_parts() {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let memory = Mapping::new(2 << 20, Page::Base).unwrap();
         memory.touch(2 << 20);
         let kernel = kernel().unwrap();
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_signal_ends_a_long_window() {
-        let cpu = crate::sys::current_cpu().unwrap();
+        let cpu = os::current_cpu().unwrap();
         let memory = Mapping::new(2 << 20, Page::Base).unwrap();
         let stop = Stop::new();
         stop.ask(2);

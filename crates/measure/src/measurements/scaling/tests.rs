@@ -1,5 +1,6 @@
 use super::*;
-use crate::context::{Silent, Stop};
+use crate::context::Silent;
+use os::Stop;
 use record::{Snapshot, machine::Cpu};
 
 /// `cpus` CPUs with `siblings` a core and `nodes` nodes, siblings numbered far apart.

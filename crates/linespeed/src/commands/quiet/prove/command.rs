@@ -10,9 +10,11 @@ use ::quiet::process_settings::{self, process};
 use ::quiet::tuning_plan::Purpose;
 use diagnose::gain::Scale;
 use machine::Root;
-use measure::child::{Exit, Guard, Process};
 use measure::command::{self, Job, Run};
-use measure::{Stop, opened, pin};
+use measure::opened;
+use os::Stop;
+use os::child::{Exit, Guard, Process};
+use os::pin;
 use record::{CpuList, units};
 
 use super::figure::{Figure, Unit, names};

@@ -9,7 +9,8 @@ use ::quiet::tuning_plan::{Purpose, TuningPlan};
 use diagnose::gain::Scale;
 use machine::Root;
 use measure::noise::{self, Block};
-use measure::{Stop, pin};
+use os::Stop;
+use os::pin;
 use record::CpuList;
 
 use super::figure::{Compared, Figure, Unit, names};

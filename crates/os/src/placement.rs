@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::mapping::Mapping;
-use crate::sys;
+use crate::memory::nodes_of_pages;
 
 /// Pages asked about for one mapping at most: enough that a share of 99 % is told from 98 % (±0.3 %), few enough
 /// that a mapping of terabytes takes milliseconds.
@@ -51,7 +51,7 @@ impl Placement {
                 std::hint::black_box(unsafe { page.read_volatile() });
             }
         };
-        match nodes_of(&pages, sys::nodes_of_pages, read) {
+        match nodes_of(&pages, nodes_of_pages, read) {
             Err(error) => Placement::Unknown(error.to_string()),
             Ok(nodes) => {
                 let touched = nodes.iter().filter(|node| **node >= 0).count();

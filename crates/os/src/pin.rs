@@ -4,7 +4,7 @@ use std::io;
 
 use record::CpuList;
 
-use crate::sys;
+use crate::thread::current_cpu;
 
 /// The calling thread's CPUs are set back to what they were when this is dropped.
 #[derive(Debug)]
@@ -12,7 +12,8 @@ pub struct Pinned {
     before: Vec<u64>,
 }
 
-pub(crate) fn mask_of(cpus: &CpuList) -> Vec<u64> {
+/// CPUs or nodes as the bits of a mask, as the kernel takes them.
+pub fn bit_mask(cpus: &CpuList) -> Vec<u64> {
     let words = cpus.iter().max().map_or(1, |cpu| cpu as usize / 64 + 1);
     let mut mask = vec![0u64; words];
     for cpu in cpus {
@@ -58,15 +59,15 @@ fn set_affinity_of(thread: i32, mask: &[u64]) -> io::Result<()> {
 /// # Errors
 ///
 /// The kernel's: no such thread, somebody else's, or no such CPU.
-pub(crate) fn bind(thread: i32, cpu: u32) -> io::Result<()> {
-    set_affinity_of(thread, &mask_of(&[cpu].into_iter().collect()))
+pub fn bind(thread: i32, cpu: u32) -> io::Result<()> {
+    set_affinity_of(thread, &bit_mask(&[cpu].into_iter().collect()))
 }
 
 impl Pinned {
     /// Pins the calling thread to `cpu` and checks with getcpu that it runs there.
     pub fn to(cpu: u32) -> io::Result<Self> {
         let pinned = Self::within(&[cpu].into_iter().collect())?;
-        match sys::current_cpu() {
+        match current_cpu() {
             Some(now) if now != cpu => {
                 Err(io::Error::other(format!("pinned to CPU {cpu}, but getcpu says CPU {now}")))
             }
@@ -77,7 +78,7 @@ impl Pinned {
     /// Keeps the calling thread on these CPUs, on which the scheduler places it.
     pub fn within(cpus: &CpuList) -> io::Result<Self> {
         let before = affinity()?;
-        set_affinity(&mask_of(cpus))?;
+        set_affinity(&bit_mask(cpus))?;
         Ok(Self { before })
     }
 }
@@ -96,10 +97,10 @@ mod tests {
     #[test]
     fn a_thread_gets_its_cpus_back() {
         let before = affinity().unwrap();
-        let cpu = sys::current_cpu().unwrap();
+        let cpu = current_cpu().unwrap();
         {
             let _pinned = Pinned::to(cpu).unwrap();
-            assert_eq!(sys::current_cpu(), Some(cpu));
+            assert_eq!(current_cpu(), Some(cpu));
             assert_ne!(affinity().unwrap().iter().map(|w| w.count_ones()).sum::<u32>(), 0);
         }
         assert_eq!(affinity().unwrap(), before);
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn this_cpu_is_allowed() {
         let allowed = allowed().unwrap();
-        assert!(allowed.contains(sys::current_cpu().unwrap()) && allowed.len() < 60_000);
+        assert!(allowed.contains(current_cpu().unwrap()) && allowed.len() < 60_000);
     }
 
     #[test]

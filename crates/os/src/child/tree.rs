@@ -56,28 +56,29 @@ pub(crate) fn forget(pid: i32) {
 
 /// What /proc/PID/stat tells of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) name: String,
+pub struct Stat {
+    /// As the kernel has it: at most 15 bytes.
+    pub name: String,
     state: char,
     parent: i32,
     group: i32,
     /// CPU time that its threads have had, in ticks of USER_HZ.
-    pub(crate) ticks: u64,
+    pub ticks: u64,
     threads: u64,
     /// When it started, in ticks since boot: with its number, what tells it from any other.
-    pub(crate) started: u64,
+    pub started: u64,
 }
 
-fn line_of(pid: i32) -> Option<Line> {
+fn read_stat(pid: i32) -> Option<Stat> {
     parse(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
-fn parse(stat: &str) -> Option<Line> {
+fn parse(stat: &str) -> Option<Stat> {
     // A name may hold anything, parentheses too: it ends at the last one.
     let (head, rest) = stat.rsplit_once(')')?;
     let name = head.split_once('(')?.1;
     let mut fields = rest.split_whitespace();
-    Some(Line {
+    Some(Stat {
         name: name.to_owned(),
         state: fields.next()?.chars().next()?,
         parent: fields.next()?.parse().ok()?,
@@ -92,7 +93,7 @@ fn parse(stat: &str) -> Option<Line> {
     })
 }
 
-impl Line {
+impl Stat {
     /// Whether it does nothing: stopped by a signal or by a debugger, or ended.
     fn stands_still(&self) -> bool {
         matches!(self.state, 'T' | 't') || self.has_ended()
@@ -106,7 +107,7 @@ impl Line {
 
 /// Whether a process has ended, waited for or not.
 pub(super) fn has_ended(pid: i32) -> bool {
-    line_of(pid).is_none_or(|line| line.has_ended())
+    read_stat(pid).is_none_or(|line| line.has_ended())
 }
 
 /// Whether we have any child at all.
@@ -138,7 +139,7 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
         if known.iter().any(|(child, _)| *child == candidate) || candidate == pid {
             continue;
         }
-        let Some(line) = line_of(candidate) else { continue };
+        let Some(line) = read_stat(candidate) else { continue };
         if !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
             found.push(Process { pid: candidate, name: line.name });
         }
@@ -158,10 +159,10 @@ fn adopted() -> Vec<i32> {
 }
 
 /// All processes that can be seen.
-pub(crate) fn processes() -> HashMap<i32, Line> {
+pub fn processes() -> HashMap<i32, Stat> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return HashMap::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter_map(|pid| Some((pid, line_of(pid)?))).collect()
+    numbers.filter_map(|pid| Some((pid, read_stat(pid)?))).collect()
 }
 
 /// Processes that are to end, known by number and start, so that none is lost when its parent ends before it and nobody
@@ -207,7 +208,7 @@ impl Doomed {
         }
         let from = Instant::now();
         loop {
-            let moving = self.but(Line::stands_still);
+            let moving = self.but(Stat::stands_still);
             if moving.is_empty() || from.elapsed() > STILL {
                 break;
             }
@@ -231,13 +232,13 @@ impl Doomed {
 
     /// Those that still run.
     pub(super) fn running(&self) -> Vec<i32> {
-        self.but(Line::has_ended)
+        self.but(Stat::has_ended)
     }
 
     /// Those that are still there, but for some.
-    fn but(&self, excepted: impl Fn(&Line) -> bool) -> Vec<i32> {
+    fn but(&self, excepted: impl Fn(&Stat) -> bool) -> Vec<i32> {
         let wanted = |(pid, started): &(i32, u64)| {
-            let line = line_of(*pid).filter(|line| line.started == *started)?;
+            let line = read_stat(*pid).filter(|line| line.started == *started)?;
             (!excepted(&line)).then_some(*pid)
         };
         self.0.iter().filter_map(wanted).collect()

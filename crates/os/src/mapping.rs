@@ -130,8 +130,7 @@ impl Mapping {
     }
 
     /// Writes one byte to every base page, so that the first `bytes` are backed by memory of the caller's node.
-    #[cfg(test)]
-    pub(crate) fn touch(&self, bytes: usize) {
+    pub fn touch(&self, bytes: usize) {
         let step = base_page() as usize;
         for offset in (0..bytes.min(self.bytes)).step_by(step) {
             // SAFETY: the offset lies within the mapping; volatile so that the write is not dropped.

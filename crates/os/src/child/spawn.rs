@@ -1,5 +1,4 @@
-//! Starting a child, and hearing whether it could be started. The standard library's way waits until the program runs, so
-//! it has no room for a gate.
+//! Starting a child, and hearing whether it could be started.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -10,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::capture::Captured;
-use super::start::{AFFINITY, Descriptors, FOLDER, Lent, MEMORY, Plan, READY, STREAMS, start};
+use super::start::{Descriptors, Plan, Step, start};
 use super::{Child, Input, Output, SpawnError, Spec, find, tree, wait};
 
 /// One child is started at a time: another one would keep our ends of its pipes open.
@@ -19,7 +18,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// What a child says of its start.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
-    stage: u32,
+    step: Step,
     errno: i32,
     file: PathBuf,
     cpus: String,
@@ -31,19 +30,19 @@ impl Failure {
         let name = program.to_string_lossy().into_owned();
         let error = io::Error::from_raw_os_error(self.errno);
         let other = |why: String| SpawnError::Other { program: name.clone(), why };
-        match (self.stage, self.errno) {
-            (FOLDER, _) => other(format!("its folder cannot be entered: {error}")),
-            (AFFINITY, libc::EINVAL) => other(format!(
+        match (self.step, self.errno) {
+            (Step::Folder, _) => other(format!("its folder cannot be entered: {error}")),
+            (Step::Affinity, libc::EINVAL) => other(format!(
                 "CPU {} is not there, offline, or not allowed for this process; see linespeed inspect",
                 self.cpus
             )),
-            (AFFINITY, _) => other(format!("it cannot be bound to CPU {}: {error}", self.cpus)),
-            (MEMORY, libc::EPERM | libc::ENOSYS) => other(
+            (Step::Affinity, _) => other(format!("it cannot be bound to CPU {}: {error}", self.cpus)),
+            (Step::Memory, libc::EPERM | libc::ENOSYS) => other(
                 "its memory cannot be bound to nodes: this kernel or sandbox refuses it (docker: --cap-add SYS_NICE)"
                     .to_owned(),
             ),
-            (MEMORY, _) => other(format!("its memory cannot be bound to nodes: {error}; see linespeed inspect")),
-            (STREAMS, _) => other(format!("its input and outputs cannot be set up: {error}")),
+            (Step::Memory, _) => other(format!("its memory cannot be bound to nodes: {error}; see linespeed inspect")),
+            (Step::Streams, _) => other(format!("its input and outputs cannot be set up: {error}")),
             (_, libc::ENOENT) => {
                 let why = match find::interpreter(&self.file) {
                     Some(interpreter) => format!("its interpreter {interpreter:?} is missing: install it"),
@@ -72,16 +71,6 @@ pub(super) struct Reports {
     pipe: OwnedFd,
     file: PathBuf,
     cpus: String,
-    /// The child's, until its end of the pipe has closed: with its program's start, or with its end. Either comes after it
-    /// has left our memory.
-    lent: Option<Lent>,
-}
-
-impl Drop for Reports {
-    fn drop(&mut self) {
-        // By now the child has passed its gate or has been ended.
-        self.wait_until_left();
-    }
 }
 
 impl Reports {
@@ -97,13 +86,6 @@ impl Reports {
                 count if count < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
                 _ => return None,
             }
-        }
-    }
-
-    fn wait_until_left(&mut self) {
-        if self.lent.is_some() {
-            while self.next().is_some() {}
-            self.lent = None;
         }
     }
 }
@@ -148,7 +130,7 @@ pub(super) fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, S
     };
     let plan = Plan::new(spec, &found, descriptors).map_err(failed)?;
     let started = Instant::now();
-    let (pid, lent) = start(plan).map_err(failed)?;
+    let pid = start(&plan).map_err(failed)?;
     if spec.own_group {
         // The child does it too; whoever comes first, it is done before either goes on.
         // SAFETY: takes numbers.
@@ -158,7 +140,7 @@ pub(super) fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, S
     drop((report_out, gate_in, stdout_end, stderr_end));
     let here = spec.folder.unwrap_or(Path::new("")).join(&found.path);
     let cpus = spec.cpus.map(ToString::to_string).unwrap_or_default();
-    let mut reports = Reports { pipe: report_in, file: here, cpus, lent: Some(lent) };
+    let reports = Reports { pipe: report_in, file: here, cpus };
     let mut child = Child {
         pid,
         own_group: spec.own_group,
@@ -173,7 +155,7 @@ pub(super) fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, S
     };
     beside(pid);
     // A gated child says when it stands at its gate; any child that failed before says so here.
-    if let Some(failure) = read_report(&mut reports) {
+    if let Some(failure) = read_report(&reports) {
         let error = failure.explain(name);
         wait::abandon(&mut child);
         return Err(error);
@@ -233,19 +215,17 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Waits for what a child says of its start: `None` when it stands at its gate or its program runs.
-pub(super) fn read_report(reports: &mut Reports) -> Option<Failure> {
+pub(super) fn read_report(reports: &Reports) -> Option<Failure> {
     match reports.next() {
-        Some([READY, _]) => None,
-        Some([stage, errno]) => {
-            reports.wait_until_left();
-            let (file, cpus) = (reports.file.clone(), reports.cpus.clone());
-            Some(Failure { stage, errno: errno as i32, file, cpus })
-        }
+        Some([number, errno]) => match Step::from_number(number) {
+            Step::Ready => None,
+            step => {
+                let (file, cpus) = (reports.file.clone(), reports.cpus.clone());
+                Some(Failure { step, errno: errno as i32, file, cpus })
+            }
+        },
         // The pipe closed as the program began.
-        None => {
-            reports.lent = None;
-            None
-        }
+        None => None,
     }
 }
 

@@ -12,7 +12,6 @@ mod error;
 mod find;
 mod guard;
 mod mark;
-mod raw;
 mod spawn;
 mod start;
 mod tree;
@@ -29,8 +28,7 @@ use record::CpuList;
 use capture::Captured;
 pub use error::SpawnError;
 pub use guard::Guard;
-pub(crate) use tree::processes;
-pub use tree::{Process, hurry};
+pub use tree::{Process, Stat, hurry, processes};
 pub use wait::{Nobody, Watcher, wait_all};
 
 use crate::Stop;
@@ -194,7 +192,7 @@ impl Usage {
 }
 
 /// Processes that were adopted after the child `pid` or something that it started left them behind.
-pub(crate) fn adopted_beside(pid: i32) -> Vec<i32> {
+pub fn adopted_beside(pid: i32) -> Vec<i32> {
     tree::left_behind_by(pid).iter().map(|process| process.pid).collect()
 }
 
@@ -206,7 +204,7 @@ pub fn become_subreaper() -> bool {
 }
 
 /// The most memory in RAM that this process had until now, bytes.
-pub(crate) fn own_peak_bytes() -> u64 {
+pub fn own_peak_bytes() -> u64 {
     wait::own_usage().max_rss_bytes
 }
 
@@ -243,8 +241,8 @@ impl Child {
 
     /// Waits until the program runs, or says why it could not be started (then the child has ended, with 127 or 126).
     pub fn started(&mut self) -> Result<(), SpawnError> {
-        if let Some(mut report) = self.report.take()
-            && let Some(failure) = spawn::read_report(&mut report)
+        if let Some(report) = self.report.take()
+            && let Some(failure) = spawn::read_report(&report)
         {
             self.failed = Some(failure.explain(&self.program));
         }

@@ -1,0 +1,271 @@
+//! The way of a child from its making to its program.
+//!
+//! It is forked rather than made by the standard library, whose way waits until the program runs and so has no room for a
+//! gate. Between the fork and the program it makes system calls and nothing else: the original may have threads.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+
+use super::{Spec, find};
+use crate::memory;
+
+/// Steps at which a child can fail, as it reports them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Step {
+    /// None: it stands at its gate.
+    Ready = 0,
+    Folder = 1,
+    Affinity = 2,
+    Streams = 3,
+    Exec = 4,
+    Memory = 5,
+}
+
+impl Step {
+    /// The step of a report's number.
+    pub(super) fn from_number(number: u32) -> Self {
+        let all = [Step::Ready, Step::Folder, Step::Affinity, Step::Streams, Step::Memory];
+        all.into_iter().find(|step| *step as u32 == number).unwrap_or(Step::Exec)
+    }
+}
+
+/// The highest signal.
+const MOST_SIGNALS: i32 = 64;
+
+/// The child's descriptors: those that become its streams, where it reports, what it waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Descriptors {
+    pub(super) streams: [Option<RawFd>; 3],
+    pub(super) report: RawFd,
+    pub(super) gate: RawFd,
+}
+
+/// Strings as the kernel takes them: a list of pointers that ends in null.
+#[derive(Debug)]
+struct StringList {
+    /// Owned, since the pointers lead there.
+    _strings: Vec<CString>,
+    pointers: Vec<*const libc::c_char>,
+}
+
+impl StringList {
+    fn new(strings: Vec<CString>) -> Self {
+        // A string's bytes stay where they are when the list is moved.
+        let pointers = strings.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect();
+        Self { _strings: strings, pointers }
+    }
+
+    fn as_ptr(&self) -> *const *const libc::c_char {
+        self.pointers.as_ptr()
+    }
+}
+
+/// All that a child reads on its way.
+#[derive(Debug)]
+pub(super) struct Plan {
+    program: CString,
+    argv: StringList,
+    /// `sh FILE ARGS`, for a file that is neither a binary nor names an interpreter.
+    shell: Option<StringList>,
+    env: StringList,
+    folder: Option<CString>,
+    mask: Option<Vec<u64>>,
+    /// Mode and nodes of its memory policy.
+    memory: Option<(libc::c_int, Vec<u64>)>,
+    own_group: bool,
+    gated: bool,
+    descriptors: Descriptors,
+    parent: i32,
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    let refused = || io::Error::other(format!("{text:?} has a NUL byte in it"));
+    CString::new(text.as_bytes()).map_err(|_| refused())
+}
+
+impl Plan {
+    pub(super) fn new(spec: &Spec, found: &find::Program, descriptors: Descriptors) -> io::Result<Self> {
+        let program = c_string(found.path.as_os_str())?;
+        let argv = spec.argv.iter().map(|word| c_string(word)).collect::<io::Result<Vec<_>>>()?;
+        let shell = found.script.then(|| {
+            let mut words = vec![c"sh".to_owned(), program.clone()];
+            words.extend(argv.iter().skip(1).cloned());
+            StringList::new(words)
+        });
+        let mut env = Vec::new();
+        for (key, value) in std::env::vars_os() {
+            if !spec.env.iter().any(|(other, _)| *other == key) {
+                env.push((key, value));
+            }
+        }
+        env.extend(spec.env.iter().cloned());
+        let line = |(mut key, value): (OsString, OsString)| {
+            key.push("=");
+            key.push(value);
+            c_string(&key)
+        };
+        Ok(Self {
+            program,
+            argv: StringList::new(argv),
+            shell,
+            env: StringList::new(env.into_iter().map(line).collect::<io::Result<Vec<_>>>()?),
+            folder: spec.folder.map(|folder| c_string(folder.as_os_str())).transpose()?,
+            mask: spec.cpus.map(crate::pin::bit_mask),
+            memory: spec
+                .memory
+                .map(|memory| (memory::policy_mode(memory.interleave), crate::pin::bit_mask(memory.nodes))),
+            own_group: spec.own_group,
+            gated: spec.gate,
+            descriptors,
+            parent: std::process::id() as i32,
+        })
+    }
+}
+
+/// Makes the child: its number.
+pub(super) fn start(plan: &Plan) -> io::Result<i32> {
+    // SAFETY: signal sets are plain data, which sigfillset fills. All signals wait meanwhile, so that no handler of ours runs
+    // in the child, which makes system calls only and ends or becomes its program in `run`.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let pid = libc::fork();
+        if pid == 0 {
+            run(plan);
+        }
+        let error = io::Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        if pid < 0 { Err(error) } else { Ok(pid) }
+    }
+}
+
+/// What a child does.
+///
+/// # Safety
+/// Only in a child of [`start`], with all signals blocked.
+unsafe fn run(plan: &Plan) -> ! {
+    // SAFETY: system calls on numbers and on memory that outlives them.
+    unsafe {
+        reset_signals();
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+        if libc::getppid() != plan.parent {
+            libc::_exit(125);
+        }
+        if plan.own_group {
+            libc::setpgid(0, 0);
+        }
+        let [stdin, stdout, stderr] = plan.descriptors.streams;
+        for (from, to) in [(stdin, 0), (stdout, 1), (stderr, 2)] {
+            if let Some(from) = from {
+                check(plan, Step::Streams, become_stream(from, to));
+            }
+        }
+        if let Some(folder) = &plan.folder {
+            check(plan, Step::Folder, libc::chdir(folder.as_ptr()).into());
+        }
+        if let Some(mask) = &plan.mask {
+            let answer = libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&mask[..]), mask.as_ptr());
+            check(plan, Step::Affinity, answer);
+        }
+        if let Some((mode, nodes)) = &plan.memory {
+            // The kernel reads one bit less than it is told.
+            let bits = size_of_val(&nodes[..]).wrapping_mul(8).wrapping_add(1);
+            let answer = libc::syscall(libc::SYS_set_mempolicy, *mode, nodes.as_ptr(), bits);
+            check(plan, Step::Memory, answer);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        if plan.gated {
+            report(plan, Step::Ready, 0);
+            wait_at_gate(plan);
+        }
+        libc::execve(plan.program.as_ptr(), plan.argv.as_ptr(), plan.env.as_ptr());
+        if last_error() == libc::ENOEXEC
+            && let Some(shell) = &plan.shell
+        {
+            libc::execve(c"/bin/sh".as_ptr(), shell.as_ptr(), plan.env.as_ptr());
+        }
+        check(plan, Step::Exec, -1);
+        libc::_exit(126)
+    }
+}
+
+/// Handlers are ours, and a child at its gate must not run them; what we ignore (SIGPIPE, SIGXFSZ) a command expects not to
+/// be ignored. SIGHUP and SIGINT that somebody above us ignores (nohup, a job in the background) stay ignored.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn reset_signals() {
+    for signal in 1..=MOST_SIGNALS {
+        // SAFETY: two structures of this function's own, for which all zeros is a value: the default action.
+        unsafe {
+            let none: libc::sigaction = std::mem::zeroed();
+            let mut now = none;
+            if libc::sigaction(signal, std::ptr::null(), &mut now) != 0 || now.sa_sigaction == libc::SIG_DFL {
+                continue;
+            }
+            if now.sa_sigaction != libc::SIG_IGN || matches!(signal, libc::SIGPIPE | libc::SIGXFSZ) {
+                libc::sigaction(signal, &none, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`run`].
+unsafe fn become_stream(from: RawFd, to: RawFd) -> libc::c_long {
+    // SAFETY: takes numbers.
+    let answer =
+        unsafe { if from == to { libc::fcntl(from, libc::F_SETFD, 0) } else { libc::dup2(from, to) } };
+    answer.into()
+}
+
+/// # Safety
+/// As [`run`].
+unsafe fn wait_at_gate(plan: &Plan) {
+    let mut byte = 0u8;
+    loop {
+        // SAFETY: one byte of this function's own.
+        let count = unsafe { libc::read(plan.descriptors.gate, (&raw mut byte).cast(), 1) };
+        match count {
+            1 => return,
+            -1 if last_error() == libc::EINTR => {}
+            // Nobody will ever open it.
+            // SAFETY: takes a number.
+            _ => unsafe { libc::_exit(125) },
+        }
+    }
+}
+
+fn last_error() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+/// Reports a failure, and leaves.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn check(plan: &Plan, step: Step, answer: libc::c_long) {
+    if answer >= 0 {
+        return;
+    }
+    let errno = last_error();
+    // SAFETY: as the caller promises.
+    unsafe {
+        report(plan, step, errno);
+        libc::_exit(if errno == libc::ENOENT { 127 } else { 126 })
+    }
+}
+
+/// # Safety
+/// As [`run`].
+unsafe fn report(plan: &Plan, step: Step, errno: i32) {
+    let numbers = [step as u32, errno as u32];
+    // SAFETY: eight bytes of a live array; so few are written whole.
+    unsafe { libc::write(plan.descriptors.report, numbers.as_ptr().cast(), size_of_val(&numbers)) };
+}

@@ -1,0 +1,21 @@
+//! What the kernel is asked for: pinning, memory and where it lies, children that are started, watched and waited for, and
+//! the guardian that outlives this process. Nothing here measures or interprets.
+
+pub mod child;
+pub mod guardian;
+pub mod mapping;
+mod memory;
+pub mod pin;
+pub mod placement;
+mod stop;
+mod thread;
+mod user;
+
+pub use guardian::Guardian;
+pub use memory::{bind_to_node, memory_available, memory_used, nodes_of_pages};
+pub use stop::Stop;
+pub use thread::{
+    current_cpu, fifo_remedy, minor_faults, set_fifo, set_highest_weight, set_timer_slack, switches,
+    thread_cpu_ns, thread_id, timer_slack,
+};
+pub use user::{effective_user, is_root};

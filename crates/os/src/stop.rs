@@ -1,0 +1,27 @@
+//! The one atomic by which a signal asks everything to end.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// The signal that asked to stop, 0 while none has. Signal handlers store into it; loops look at it.
+#[derive(Debug, Default)]
+pub struct Stop(AtomicI32);
+
+impl Stop {
+    /// Nobody has asked.
+    pub const fn new() -> Self {
+        Self(AtomicI32::new(0))
+    }
+
+    /// Asks to stop because of `signal`. Async-signal-safe.
+    pub fn ask(&self, signal: i32) {
+        self.0.store(signal, Ordering::Relaxed);
+    }
+
+    /// The signal, when one came.
+    pub fn signal(&self) -> Option<i32> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            signal => Some(signal),
+        }
+    }
+}
