@@ -18,7 +18,6 @@ pub mod ladder;
 pub mod machine;
 pub mod measurement;
 pub mod metrics;
-mod packed;
 pub mod plan;
 mod schema;
 pub mod shared;

@@ -5,16 +5,17 @@
 
 use serde_json::Value;
 
-use crate::packed;
+const RECORD: &str = include_str!("schema/record.json");
+const COMPARISON: &str = include_str!("schema/comparison.json");
 
 /// The schema of a record.
 pub(crate) fn of_record() -> Value {
-    read(&packed::text(packed::RECORD_SCHEMA))
+    read(RECORD)
 }
 
 /// The schema of a comparison.
 pub(crate) fn of_comparison() -> Value {
-    read(&packed::text(packed::COMPARISON_SCHEMA))
+    read(COMPARISON)
 }
 
 fn read(text: &str) -> Value {
@@ -43,16 +44,8 @@ mod tests {
     fn the_schemas_are_those_of_the_types() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema");
         let schemas = [
-            (
-                "record.json",
-                include_str!("schema/record.json"),
-                schemars::schema_for!(crate::Record).to_value(),
-            ),
-            (
-                "comparison.json",
-                include_str!("schema/comparison.json"),
-                schemars::schema_for!(crate::Comparison).to_value(),
-            ),
+            ("record.json", RECORD, schemars::schema_for!(crate::Record).to_value()),
+            ("comparison.json", COMPARISON, schemars::schema_for!(crate::Comparison).to_value()),
         ];
         for (name, known, schema) in schemas {
             let told = text(&schema);

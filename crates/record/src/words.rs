@@ -6,7 +6,8 @@
 
 use std::sync::OnceLock;
 
-use crate::packed;
+/// The document.
+const TEXT: &str = include_str!("../../../docs/words.md");
 
 /// Labels that begin a part of a word's text.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
@@ -32,9 +33,8 @@ pub struct Word {
 
 /// Every word, in the document's order.
 pub fn all() -> &'static [Word] {
-    static TEXT: OnceLock<String> = OnceLock::new();
     static WORDS: OnceLock<Vec<Word>> = OnceLock::new();
-    WORDS.get_or_init(|| read(TEXT.get_or_init(|| packed::text(packed::WORDS))))
+    WORDS.get_or_init(|| read(TEXT))
 }
 
 /// The words about `name`: a word's own name, one of its other names, a path in the record that ends in one
