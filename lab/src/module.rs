@@ -17,7 +17,7 @@ pub fn program(linespeed: &Path) -> Result<PathBuf, Failure> {
     if program.is_file() {
         return Ok(program);
     }
-    let how = "cargo build -p linespeed-measure --example kernel_module";
+    let how = "cargo build -p linespeed-overhead --example kernel_module";
     Err(Failure::Cannot(format!("{}: there is none; run: {how}", program.display())))
 }
 

@@ -50,7 +50,7 @@ const KILLER: &str = "kills";
 fn guests(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let guests = program_of(shape, parts)?.with_file_name("examples").join(GUESTS);
     if !guests.is_file() {
-        let how = format!("cargo build -p linespeed-measure --example {GUESTS}");
+        let how = format!("cargo build -p linespeed-overhead --example {GUESTS}");
         return Err(Failure::Cannot(format!("{}: there is none; run: {how}", guests.display())));
     }
     let modules = match shape.architecture {
@@ -134,7 +134,7 @@ fn whole_guest(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let linespeed = program_of(shape, parts)?;
     let program = linespeed.with_file_name("examples").join(WHOLE_GUEST);
     if !program.is_file() {
-        let how = format!("cargo build -p linespeed-measure --example {WHOLE_GUEST}");
+        let how = format!("cargo build -p linespeed-overhead --example {WHOLE_GUEST}");
         return Err(Failure::Cannot(format!("{}: there is none; run: {how}", program.display())));
     }
     let kernel = kernel_of(shape, parts)?;

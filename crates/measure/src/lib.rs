@@ -14,7 +14,6 @@ pub mod counters;
 pub mod crowd;
 pub mod cycle;
 pub mod interrupts;
-pub mod layers;
 pub mod list;
 pub mod measurements;
 pub mod noise;

@@ -22,6 +22,7 @@ pub mod plan;
 mod schema;
 pub mod shared;
 pub mod statistics;
+mod unavailable;
 pub mod units;
 pub mod words;
 
@@ -38,3 +39,4 @@ pub use measurement::{Bucket, Key, Mark, Measurement, SampleMark, Where};
 pub use metrics::{Better, Metric};
 pub use shared::Shared;
 pub use statistics::{Summary, Verdict};
+pub use unavailable::Unavailable;

@@ -9,10 +9,10 @@ use std::time::Instant;
 use machine::Root;
 use measure::Progress;
 use measure::context::lead_cpu;
-use measure::layers::full::{self, Parts};
-use measure::layers::module::{self, Source, Spent, Workshop};
-use measure::layers::{self, Effort, Failure as Missing, How, LayerName, PORTIONS, Ticks, User, guest};
 use os::Stop;
+use overhead::kernel_module::{self, BuildDirectory, Source, Spent};
+use overhead::whole_guest::{self, Parts};
+use overhead::{Effort, How, LayerName, PORTIONS, Ticks, Unavailable, User, kvm_guest};
 use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot};
 use report::terminal;
 
@@ -23,7 +23,7 @@ use crate::options::{Options, Overhead, Vm};
 use crate::progress::Shown;
 use crate::{files, output, signals};
 
-/// What `measure::layers::module` says where a kernel takes no modules.
+/// What `overhead::kernel_module` says where a kernel takes no modules.
 const NO_MODULES: (&str, &str) = (
     "this kernel takes no modules (there is no /proc/modules)",
     "boot a kernel with loadable modules (CONFIG_MODULES)",
@@ -52,7 +52,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let ticks = Ticks::calibrate();
     let (mut layers, mut missing) = user_layers(&found.machine, &cpus, cpu, ticks);
     let (mut kvm, mut spent) = (None, Spent::default());
-    let workshop = Arc::new(Workshop::default());
+    let build_directory = Arc::new(BuildDirectory::default());
     let verbose = |says: &str| {
         if options.out.verbose {
             output::complain(says);
@@ -60,24 +60,24 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     };
     if let Some(source) = source(overhead) {
         verbose("the kernel module is built and loaded");
-        let kernel = module::layers(source, &workshop, ticks, cpu, stop);
+        let kernel = kernel_module::layers(source, &build_directory, ticks, cpu, stop);
         spent = kernel.spent;
         add((&mut layers, &mut missing), (kernel.rows, kernel.missing));
     }
     if which != Vm::None && stop.signal().is_none() {
         let hypervisor = found.machine.virtualization.hypervisor.as_deref();
-        let guests = guest::find(Path::new(guest::PATH), cpu, hypervisor, (ticks, stop));
+        let guests = kvm_guest::find(Path::new(kvm_guest::PATH), cpu, hypervisor, (ticks, stop));
         let kind = *kvm.insert(guests.kind);
         add((&mut layers, &mut missing), guests.layers(cpu));
         if which == Vm::Full {
             verbose("the whole guest boots");
             let other = beside(&found.machine, &cpus, cpu).ok();
-            add((&mut layers, &mut missing), whole(overhead, &workshop, (cpu, other), kind, stop));
+            add((&mut layers, &mut missing), whole(overhead, &build_directory, (cpu, other), kind, stop));
         }
     }
     let mut progress = Shown::new(&options.out, seconds);
     progress.begin("overhead", seconds);
-    let taken = layers::take_turns(layers, effort, stop, &mut |done, all| {
+    let taken = overhead::take_turns(layers, effort, stop, &mut |done, all| {
         progress.at(done as f64 / all as f64);
         if done.is_multiple_of(PORTIONS) {
             verbose(&format!("pass {} of {} of each layer is done", done / PORTIONS, all / PORTIONS));
@@ -92,14 +92,14 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     taken.missing.extend(missing);
     record.conditions.before = found.snapshot;
     record.machine = found.machine;
-    record.measurements = layers::measurements(&taken);
+    record.measurements = overhead::measurements(&taken);
     for figure in &mut record.measurements {
         let guest = figure.place.word("layer").is_some_and(|layer| layer.starts_with("guest"));
         if let Some(kvm) = kvm.filter(|_| guest) {
             figure.detail.insert("kvm", kvm.word().into());
         }
     }
-    record.coverage = layers::coverage(&taken);
+    record.coverage = overhead::coverage(&taken);
     record.coverage.extend(unasked(&root, overhead));
     record.coverage.extend(found.coverage);
     if let Some(signal) = taken.interrupted {
@@ -137,9 +137,14 @@ fn chosen(overhead: &Overhead, machine: &Machine, cpus: &CpuList) -> Result<u32,
 }
 
 /// The ways in which a user program can run here, and those in which it cannot.
-fn user_layers(machine: &Machine, cpus: &CpuList, cpu: u32, ticks: Ticks) -> (guest::Rows, guest::Missing) {
+fn user_layers(
+    machine: &Machine,
+    cpus: &CpuList,
+    cpu: u32,
+    ticks: Ticks,
+) -> (kvm_guest::Rows, kvm_guest::Missing) {
     let mut ways = vec![How::Unbound(cpus.clone()), How::Bound(cpu), How::Again(cpu)];
-    let (mut layers, mut missing): (guest::Rows, guest::Missing) = (Vec::new(), Vec::new());
+    let (mut layers, mut missing): (kvm_guest::Rows, kvm_guest::Missing) = (Vec::new(), Vec::new());
     match beside(machine, cpus, cpu) {
         Ok(other) => ways.push(How::Bound(other)),
         Err((other, why)) => missing.push((How::Bound(other).name(), why)),
@@ -156,7 +161,10 @@ fn user_layers(machine: &Machine, cpus: &CpuList, cpu: u32, ticks: Ticks) -> (gu
 }
 
 /// Adds layers, and what is missing of them.
-fn add(to: (&mut guest::Rows, &mut guest::Missing), (rows, missing): (guest::Rows, guest::Missing)) {
+fn add(
+    to: (&mut kvm_guest::Rows, &mut kvm_guest::Missing),
+    (rows, missing): (kvm_guest::Rows, kvm_guest::Missing),
+) {
     to.0.extend(rows);
     to.1.extend(missing);
 }
@@ -180,18 +188,26 @@ fn with_threads(mut after: Snapshot, spent: &Spent) -> Snapshot {
 /// started it.
 fn whole(
     overhead: &Overhead,
-    workshop: &Workshop,
+    build_directory: &BuildDirectory,
     (cpu, other): (u32, Option<u32>),
-    kvm: guest::Kind,
+    kvm: kvm_guest::Kind,
     stop: &'static Stop,
-) -> (guest::Rows, guest::Missing) {
+) -> (kvm_guest::Rows, kvm_guest::Missing) {
     let module = match &overhead.vm_module {
-        Some(file) => full::Module::File(file),
-        None if overhead.kernel => full::Module::Build(workshop),
-        None => full::Module::None,
+        Some(file) => whole_guest::Module::File(file),
+        None if overhead.kernel => whole_guest::Module::Build(build_directory),
+        None => whole_guest::Module::None,
     };
     let program = Path::new("/proc/self/exe");
-    full::layers(&Parts { kernel: overhead.vm_kernel.as_deref(), module, program, cpu, other, kvm, stop })
+    whole_guest::layers(&Parts {
+        kernel: overhead.vm_kernel.as_deref(),
+        module,
+        program,
+        cpu,
+        other,
+        kvm,
+        stop,
+    })
 }
 
 /// What kernel rows would need, where they were not asked for.
@@ -208,7 +224,7 @@ fn unasked(root: &Root, overhead: &Overhead) -> Option<Coverage> {
 
 /// Another CPU beside the one that is chosen: the first, which mostly has the most interrupts. One of another kind would
 /// differ in more than them.
-fn beside(machine: &Machine, cpus: &CpuList, cpu: u32) -> Result<u32, (u32, Missing)> {
+fn beside(machine: &Machine, cpus: &CpuList, cpu: u32) -> Result<u32, (u32, Unavailable)> {
     let kind = |id: u32| machine.cpu(id).map(|cpu| (cpu.kind.clone(), cpu.capacity));
     let alike = |other: &u32| *other != cpu && kind(*other) == kind(cpu);
     if let Some(other) = cpus.iter().find(alike) {
@@ -218,19 +234,21 @@ fn beside(machine: &Machine, cpus: &CpuList, cpu: u32) -> Result<u32, (u32, Miss
     Err(match first {
         Some(other) => (
             other,
-            Missing::new(format!("it is of another kind than CPU {cpu}, so more than interrupts differs")),
+            Unavailable::new(format!(
+                "it is of another kind than CPU {cpu}, so more than interrupts differs"
+            )),
         ),
         None => (
             u32::from(cpu == 0),
-            Missing::new("there is no other CPU that this process may use")
+            Unavailable::new("there is no other CPU that this process may use")
                 .with_remedy("allow it more than one CPU (taskset, --cpus, the container's CPU set)"),
         ),
     })
 }
 
 /// Why no layer ran at all.
-fn nothing(missing: &[(LayerName, Missing)]) -> String {
-    let why = |(name, failure): &(LayerName, Missing)| {
+fn nothing(missing: &[(LayerName, Unavailable)]) -> String {
+    let why = |(name, failure): &(LayerName, Unavailable)| {
         let remedy = failure.remedy.as_ref().map_or(String::new(), |remedy| format!(" ({remedy})"));
         format!("{name}: {}{remedy}", failure.reason)
     };

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 pub struct Overhead {
     /// Passes of each layer, in turn; without: as many as fit 15 seconds (6 seconds with --quick, 60 with --full)
     #[arg(long, value_name = "N",
-          value_parser = clap::value_parser!(u32).range(1..=measure::layers::MOST_ROUNDS as i64))]
+          value_parser = clap::value_parser!(u32).range(1..=overhead::MOST_ROUNDS as i64))]
     pub rounds: Option<u32>,
     /// The CPU that layers are bound to; without: of the fastest ones one that has few interrupts
     #[arg(long, value_name = "N")]

@@ -1,0 +1,66 @@
+//! A whole guest that counts primes in its program and in its kernel: `cargo run -p linespeed-overhead --example full_guest
+//! KERNEL LINESPEED MODULE`, with a static linespeed and linespeed's module for that kernel. It boots on this machine's
+//! first two CPUs, under whatever runs it here, and looks at everything but times: those mean nothing where QEMU emulates.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use kernels::primes;
+use overhead::kvm_guest::{self, Kind};
+use overhead::{Bound, Layer, Ticks, crc32, portions, whole_guest};
+
+static STOP: os::Stop = os::Stop::new();
+
+fn main() -> ExitCode {
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [kernel, program, module] = arguments.as_slice() else {
+        eprintln!("usage: full_guest KERNEL LINESPEED MODULE");
+        return ExitCode::from(2);
+    };
+    let cpus: Vec<u32> = os::pin::allowed().iter().flat_map(|cpus| cpus.iter()).take(2).collect();
+    let Some(cpu) = cpus.first().copied() else {
+        eprintln!("full_guest: no CPU may be used");
+        return ExitCode::from(3);
+    };
+    let kvm: Kind = kvm_guest::find(kvm_guest::PATH.as_ref(), cpu, None, (Ticks::calibrate(), &STOP)).kind;
+    let module = whole_guest::Module::File(module);
+    let other = cpus.get(1).copied();
+    let parts = whole_guest::Parts { kernel: Some(kernel), module, program, cpu, other, kvm, stop: &STOP };
+    let (rows, missing) = whole_guest::found(&parts);
+    for (name, failure) in &missing {
+        println!("{name}: {}", failure.reason);
+    }
+    // What is not bound needs a second CPU, and nothing else may be missing.
+    let expected = if other.is_some() { 0 } else { 2 };
+    let mut well = missing.len() == expected && missing.iter().all(|(name, _)| name.bound == Bound::None);
+    for mut layer in rows {
+        match counted(&mut layer) {
+            Ok(primes) => println!("{}: {primes} primes with the same bytes", layer.name()),
+            Err(why) => {
+                println!("{}: {why}", layer.name());
+                well = false;
+            }
+        }
+    }
+    if well { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// All primes, portion by portion as `overhead` does it.
+fn counted(layer: &mut whole_guest::Inside) -> Result<u64, String> {
+    let (name, mut found) = (layer.name(), 0);
+    for portion in portions() {
+        let pass = layer.pass(portion).map_err(|failure| failure.reason)?;
+        if (pass.crc, pass.page_offset) != (crc32(primes::code()), 0) {
+            return Err(format!("other bytes: CRC-32 {:08x} at {}", pass.crc, pass.page_offset));
+        }
+        if !(pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite()) {
+            return Err(format!("times that cannot be: {pass:?}"));
+        }
+        // In user mode the machine's kernel does not hide its interrupts; off, none reaches it.
+        if !name.interrupts && pass.disturbed.interrupts != Some(0) {
+            return Err(format!("interrupts while they were off: {:?}", pass.disturbed));
+        }
+        found += pass.primes;
+    }
+    if found == primes::KNOWN { Ok(found) } else { Err(format!("{found} primes, not {}", primes::KNOWN)) }
+}

@@ -1,0 +1,206 @@
+//! What is looked at beside a portion: the core's clock right before and after, and what disturbed the thread.
+
+use kernels::chain;
+
+use super::{Disturbed, Ticks};
+use measure::interrupts::Interrupts;
+use measure::watch;
+
+/// Length of one look at the clock, seconds: long beside a reading of the counter (30 ns), short beside a timer's tick.
+const LOOK: f64 = 100e-6;
+/// Looks of which the fastest counts: what cuts into one must not read as a slow clock.
+const LOOKS: usize = 4;
+/// A core that was asleep needs so long to be at its clock again.
+const WAKING: f64 = 500e-6;
+/// Ticks of /proc/stat a second, on every architecture that linespeed runs on.
+const STEAL_HZ: f64 = 100.0;
+
+/// Watches portions that the calling thread runs.
+#[derive(Debug)]
+pub struct Watcher {
+    ticks: Ticks,
+    counts: Option<Counts>,
+}
+
+/// The files of one CPU.
+#[derive(Debug)]
+struct Counts {
+    cpu: u32,
+    interrupts: Option<Interrupts>,
+    softirqs: Option<Interrupts>,
+}
+
+/// What was seen beside a portion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// Seconds that it took.
+    pub seconds: f64,
+    /// The core's clock before and after: their mean, Hz.
+    pub clock: f64,
+    /// How far they lie apart: a share of their mean.
+    pub clock_moved: f64,
+    /// The CPU at the start.
+    pub cpu_from: Option<u32>,
+    /// The CPU at the end.
+    pub cpu_to: Option<u32>,
+    /// What disturbed it.
+    pub disturbed: Disturbed,
+}
+
+/// Counts at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Now {
+    interrupts: Option<u64>,
+    softirqs: Option<u64>,
+    switches: Option<(u64, u64)>,
+    migrations: Option<u64>,
+    stolen: Option<u64>,
+}
+
+impl Watcher {
+    /// A watcher that tells time by `ticks`.
+    pub fn new(ticks: Ticks) -> Self {
+        Self { ticks, counts: None }
+    }
+
+    /// Runs `work` on the calling thread and looks at what goes on beside it.
+    pub fn watch<T>(&mut self, work: impl FnOnce() -> T) -> (T, Beside) {
+        self.wake();
+        let cpu_from = os::current_cpu();
+        let before = self.look(cpu_from);
+        let clock_before = self.clock();
+        let from = self.ticks.now();
+        let result = work();
+        let seconds = self.ticks.since(from);
+        // Before the second look at the clock, so that what it costs is not counted among the disturbances.
+        let cpu_to = os::current_cpu();
+        let clock_after = self.clock();
+        let after = self.look(cpu_from);
+        let clock = (clock_before + clock_after) / 2.0;
+        let beside = Beside {
+            seconds,
+            clock,
+            clock_moved: (clock_after - clock_before).abs() / clock,
+            cpu_from,
+            cpu_to,
+            disturbed: between(before, after, cpu_from, cpu_to),
+        };
+        (result, beside)
+    }
+
+    /// Keeps the core busy until it is at its clock: the thread has slept until now.
+    fn wake(&self) {
+        let from = self.ticks.now();
+        while self.ticks.since(from) < WAKING {
+            (chain::ADD.run)(1_000);
+        }
+    }
+
+    /// The core's clock now, Hz: the fastest of some looks.
+    fn clock(&self) -> f64 {
+        let operations = u64::from(chain::ADD.work.operations);
+        // The length is set by a first, short look, which is not counted.
+        let rough = watch::look_at_clock();
+        let iterations = ((LOOK * rough) as u64 / operations).max(1);
+        let fastest = (0..LOOKS)
+            .map(|_| {
+                let from = self.ticks.now();
+                (chain::ADD.run)(iterations);
+                self.ticks.since(from)
+            })
+            .fold(f64::INFINITY, f64::min);
+        (iterations * operations) as f64 / fastest
+    }
+
+    fn look(&mut self, cpu: Option<u32>) -> Now {
+        let Some(cpu) = cpu else { return Now { switches: os::switches(), ..Now::default() } };
+        if self.counts.as_ref().is_none_or(|counts| counts.cpu != cpu) {
+            let (interrupts, softirqs) = (Interrupts::of_cpu(cpu), Interrupts::softirqs_of_cpu(cpu));
+            self.counts = Some(Counts { cpu, interrupts, softirqs });
+        }
+        let counts = self.counts.as_mut();
+        let (interrupts, softirqs) = counts.map_or((None, None), |counts| {
+            let read = |file: &mut Option<Interrupts>| file.as_mut().and_then(Interrupts::read);
+            (read(&mut counts.interrupts), read(&mut counts.softirqs))
+        });
+        Now {
+            interrupts,
+            softirqs,
+            switches: os::switches(),
+            migrations: migrations(),
+            stolen: watch::steal_ticks(cpu),
+        }
+    }
+}
+
+/// What happened from one look to the next, on a thread that was on these CPUs.
+fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) -> Disturbed {
+    let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
+    let moved = u64::from(cpu_from.is_some() && cpu_to.is_some() && cpu_from != cpu_to);
+    let migrations = match grown(before.migrations, after.migrations) {
+        Some(counted) => Some(counted.max(moved)),
+        // Without the scheduler's count a thread that is where it was may have been elsewhere.
+        None => (moved > 0).then_some(moved),
+    };
+    // A CPU's counts say little of a thread that was elsewhere for a part of the time.
+    let here = migrations.unwrap_or(0) == 0;
+    Disturbed {
+        interrupts: grown(before.interrupts, after.interrupts).filter(|_| here),
+        softirqs: grown(before.softirqs, after.softirqs).filter(|_| here),
+        involuntary: grown(before.switches.map(|s| s.0), after.switches.map(|s| s.0)),
+        voluntary: grown(before.switches.map(|s| s.1), after.switches.map(|s| s.1)),
+        migrations,
+        stolen: grown(before.stolen, after.stolen).filter(|_| here).map(|ticks| ticks as f64 / STEAL_HZ),
+    }
+}
+
+/// How often the scheduler has moved the calling thread; `None` in kernels built without that count.
+fn migrations() -> Option<u64> {
+    migrations_in(&std::fs::read_to_string("/proc/thread-self/sched").ok()?)
+}
+
+/// The line `se.nr_migrations : 3` of a task's `sched` file.
+fn migrations_in(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+    line.split_once(':')?.1.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_portion_waited_for_is_seen() {
+        let mut watcher = Watcher::new(Ticks::calibrate());
+        let (said, beside) = watcher.watch(|| {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            7
+        });
+        assert_eq!(said, 7);
+        assert!(beside.seconds >= 0.0049, "{beside:?}");
+        assert!(beside.disturbed.voluntary.is_none_or(|count| count >= 1), "a sleep is a switch: {beside:?}");
+        assert!(beside.clock > 1e7 && beside.clock_moved >= 0.0, "{beside:?}");
+    }
+
+    #[test]
+    fn a_cpus_counts_are_not_those_of_a_thread_that_left_it() {
+        let look = |count| Now { interrupts: Some(count), migrations: Some(0), ..Now::default() };
+        let stayed = between(look(10), look(14), Some(1), Some(1));
+        assert_eq!((stayed.interrupts, stayed.migrations), (Some(4), Some(0)));
+        let moved = between(look(10), look(14), Some(1), Some(0));
+        assert_eq!((moved.interrupts, moved.migrations), (None, Some(1)));
+        let uncounted = Now { interrupts: Some(10), ..Now::default() };
+        assert_eq!(between(uncounted, uncounted, Some(1), Some(1)).migrations, None);
+    }
+
+    #[test]
+    fn the_schedulers_count_is_read() {
+        assert_eq!(
+            migrations_in("x (1, #threads: 1)\nse.nr_migrations      :     23\nnr_switches : 4\n"),
+            Some(23)
+        );
+        for text in ["", "se.nr_migrations", "se.nr_migrations : x", "nr_switches : 4"] {
+            assert_eq!(migrations_in(text), None);
+        }
+    }
+}

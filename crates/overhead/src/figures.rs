@@ -1,0 +1,249 @@
+//! Passes as figures: a sample is a pass in core cycles, with what happened beside it.
+
+use kernels::primes;
+use record::units::percent;
+use record::{Coverage, Mark, Measurement, SampleMark, Where};
+use serde_json::Value;
+
+use super::{Disturbed, Pass, Row, Taken};
+
+/// Standard deviation ÷ mean that passes on an idle machine stay below: what the published comparison reached.
+const STEADY: f64 = 0.003;
+/// A clock that differs by more before and after a portion has moved.
+const CLOCK_MOVED: f64 = 0.01;
+
+/// The figures of every layer that ran.
+pub fn measurements(taken: &Taken) -> Vec<Measurement> {
+    taken.rows.iter().map(measurement).collect()
+}
+
+/// What could not be had, with its reason.
+pub fn coverage(taken: &Taken) -> Vec<Coverage> {
+    let missing = taken.missing.iter().map(|(name, failure)| {
+        let what = format!("overhead ({name})");
+        let row = taken.rows.iter().find(|row| row.name == *name);
+        let coverage = match row {
+            Some(row) => {
+                let passes = row.passes.len();
+                Coverage::degraded(what, format!("it ended after {passes} passes: {}", failure.reason))
+            }
+            None => Coverage::impossible(what, failure.reason.clone()),
+        };
+        match &failure.remedy {
+            Some(remedy) => coverage.with_remedy(remedy.clone()),
+            None => coverage,
+        }
+    });
+    missing.collect()
+}
+
+fn cycles(pass: &Pass) -> f64 {
+    pass.seconds * pass.clock
+}
+
+fn measurement(row: &Row) -> Measurement {
+    let place = Where::new()
+        .with("layer", row.name.layer)
+        .with("bound", row.name.bound.to_string())
+        .with("interrupts", if row.name.interrupts { "on" } else { "off" });
+    let samples = row.passes.iter().map(|pass| pass.iter().map(cycles).sum()).collect();
+    let mut measurement = Measurement::new("layer.time", place, samples);
+    measurement.marks = marks(row);
+    let all: Vec<&Pass> = row.passes.iter().flatten().collect();
+    let seconds = row.passes.iter().map(|pass| pass.iter().map(|portion| portion.seconds).sum());
+    let middle = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        record::statistics::median_of_sorted(&values)
+    };
+    // Whole cycles: a portion has some tens of millions.
+    let portions: Vec<Value> = all.iter().map(|pass| Value::from(cycles(pass).round() as u64)).collect();
+    let mut details = vec![
+        ("portions", Value::from(portions)),
+        ("portions_per_pass", Value::from(super::PORTIONS)),
+        ("seconds", Value::from(middle(seconds.collect()))),
+        ("clock_hz", Value::from(middle(all.iter().map(|pass| pass.clock).collect()).round())),
+        ("primes", Value::from(primes::KNOWN)),
+    ];
+    if let Some(pass) = all.first() {
+        details.push(("crc32", Value::from(format!("{:08x}", pass.crc))));
+        details.push(("page_offset", Value::from(pass.page_offset)));
+    }
+    for (name, count) in COUNTS {
+        details.extend(rate(&all, count).map(|rate| (name, Value::from(rate))));
+    }
+    for (name, value) in details {
+        measurement = measurement.with_detail(name, value);
+    }
+    measurement.doubt = doubt(&measurement, &all);
+    measurement
+}
+
+type Count = fn(&Disturbed) -> Option<f64>;
+
+/// What is counted beside portions, by its name in the details: how often each second, of time the share.
+const COUNTS: [(&str, Count); 6] = [
+    ("interrupts_per_s", |disturbed| disturbed.interrupts.map(|n| n as f64)),
+    ("softirqs_per_s", |disturbed| disturbed.softirqs.map(|n| n as f64)),
+    ("involuntary_switches_per_s", |disturbed| disturbed.involuntary.map(|n| n as f64)),
+    ("voluntary_switches_per_s", |disturbed| disturbed.voluntary.map(|n| n as f64)),
+    ("migrations_per_s", |disturbed| disturbed.migrations.map(|n| n as f64)),
+    ("stolen_share", |disturbed| disturbed.stolen),
+];
+
+/// How often something happened in a second of the portions in which it could be counted; `None` where it never could.
+fn rate(all: &[&Pass], count: Count) -> Option<f64> {
+    let (mut events, mut seconds) = (0.0, 0.0);
+    for pass in all {
+        if let Some(count) = count(&pass.disturbed) {
+            events += count;
+            seconds += pass.seconds;
+        }
+    }
+    // Four digits: counts of a few seconds know no more.
+    (seconds > 0.0).then(|| (events / seconds * 1e4).round() / 1e4)
+}
+
+type Seen = fn(&Pass) -> bool;
+
+fn marks(row: &Row) -> Vec<SampleMark> {
+    let any = |pass: &[Pass], seen: Seen| pass.iter().any(seen);
+    let kinds: [(Mark, Seen); 4] = [
+        (Mark::ClockMoved, |pass| pass.clock_moved > CLOCK_MOVED),
+        (Mark::Switched, |pass| pass.disturbed.involuntary.is_some_and(|n| n > 0)),
+        (Mark::Migrated, |pass| pass.disturbed.migrations.is_some_and(|n| n > 0)),
+        (Mark::Stolen, |pass| pass.disturbed.stolen.is_some_and(|seconds| seconds > 0.0)),
+    ];
+    let mut marks = Vec::new();
+    for (sample, pass) in (0u32..).zip(&row.passes) {
+        let seen = kinds.iter().filter(|(_, seen)| any(pass, *seen));
+        marks.extend(seen.map(|(mark, _)| SampleMark { sample, mark: *mark }));
+    }
+    marks
+}
+
+/// Says "too noisy", and why, where passes scatter by more than an idle machine's do.
+fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<String> {
+    let passes = measurement.summary.n;
+    let Some(variation) = measurement.summary.variation else {
+        return Some(
+            "one pass says nothing of how far passes scatter; give it more with --rounds".to_owned(),
+        );
+    };
+    if variation <= STEADY {
+        return None;
+    }
+    let marked = |mark: Mark| measurement.marks.iter().filter(|m| m.mark == mark).count();
+    let total = |count: Count| all.iter().filter_map(|pass| count(&pass.disturbed)).sum::<f64>();
+    let mut causes = Vec::new();
+    let stolen = total(|disturbed| disturbed.stolen);
+    if stolen > 0.0 {
+        let seconds: f64 = all.iter().map(|pass| pass.seconds).sum();
+        causes.push(format!("the hypervisor took {} of the time", percent(stolen / seconds)));
+    }
+    let times = |count: f64| if count == 1.0 { "once".to_owned() } else { format!("{count} times") };
+    let switched = total(|disturbed| disturbed.involuntary.map(|n| n as f64));
+    if switched > 0.0 {
+        let in_passes = marked(Mark::Switched);
+        causes.push(format!(
+            "something else ran on the CPU {}, in {in_passes} of {passes} passes",
+            times(switched)
+        ));
+    }
+    let moved = total(|disturbed| disturbed.migrations.map(|n| n as f64));
+    if moved > 0.0 {
+        causes.push(format!("the thread was moved {}", times(moved)));
+    }
+    if marked(Mark::ClockMoved) > 0 {
+        causes.push(format!("the clock moved in {} of {passes} passes", marked(Mark::ClockMoved)));
+    }
+    let cause = if causes.is_empty() {
+        "no cause seen from here: the sibling thread of the core, or a hypervisor that does not tell"
+            .to_owned()
+    } else {
+        causes.join("; ")
+    };
+    Some(format!(
+        "too noisy: passes vary by {} (on an idle machine by less than {}): {cause}",
+        percent(variation),
+        percent(STEADY)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bound, LayerName, Unavailable};
+
+    fn pass(seconds: f64, disturbed: Disturbed) -> Pass {
+        Pass {
+            primes: 1,
+            seconds,
+            clock: 2e9,
+            clock_moved: 0.0,
+            crc: 0xab,
+            page_offset: 0,
+            cpu_from: Some(1),
+            cpu_to: Some(1),
+            disturbed,
+        }
+    }
+
+    fn row(passes: Vec<Vec<Pass>>) -> Row {
+        Row { name: LayerName { layer: "user", bound: Bound::Cpu(1), interrupts: true }, passes }
+    }
+
+    #[test]
+    fn a_sample_is_a_pass_in_core_cycles_whatever_the_clock() {
+        let quiet = Disturbed { interrupts: Some(5), ..Disturbed::default() };
+        let slower = Pass { clock: 1e9, ..pass(0.02, quiet) };
+        let m =
+            measurement(&row(vec![vec![pass(0.01, quiet), slower.clone()], vec![slower, pass(0.01, quiet)]]));
+        assert_eq!((m.samples.clone(), m.unit.as_str()), (vec![4e7, 4e7], "cycles"));
+        assert_eq!(
+            m.detail.get("portions").unwrap(),
+            &serde_json::json!([20_000_000, 20_000_000, 20_000_000, 20_000_000])
+        );
+        assert_eq!(
+            (m.detail.get("crc32").unwrap().as_str(), m.detail.get("interrupts_per_s").unwrap().as_f64()),
+            (Some("000000ab"), Some(333.3333))
+        );
+        assert!(!m.detail.contains_key("migrations_per_s"), "what was not counted is not 0");
+        assert_eq!(m.doubt, None);
+        assert_eq!(m.place.word("bound"), Some("cpu 1"));
+    }
+
+    #[test]
+    fn noise_is_said_with_what_made_it() {
+        let switched = Disturbed { involuntary: Some(3), stolen: Some(0.01), ..Disturbed::default() };
+        let m = measurement(&row(vec![
+            vec![pass(1.0, Disturbed::default())],
+            vec![pass(1.1, switched)],
+            vec![pass(1.0, Disturbed::default())],
+        ]));
+        let doubt = m.doubt.unwrap();
+        for words in ["too noisy", "took 0.323 %", "ran on the CPU 3 times, in 1 of 3 passes"] {
+            assert!(doubt.contains(words), "{doubt}");
+        }
+        assert_eq!(m.marks.len(), 2);
+        let unseen = measurement(&row(vec![
+            vec![pass(1.0, Disturbed::default())],
+            vec![pass(1.1, Disturbed::default())],
+        ]));
+        assert!(unseen.doubt.unwrap().contains("no cause seen"));
+    }
+
+    #[test]
+    fn a_layer_that_is_missing_says_why_and_what_would_help() {
+        let name = LayerName { layer: "kernel", bound: Bound::None, interrupts: false };
+        let failure = Unavailable::new("there is no make").with_remedy("apt install make");
+        let mut taken = Taken { missing: vec![(name, failure)], ..Taken::default() };
+        let told = &coverage(&taken)[0];
+        assert_eq!(told.what, "overhead (kernel, not bound, interrupts off)");
+        assert_eq!(
+            (told.state, told.remedy.as_deref()),
+            (record::State::Impossible, Some("apt install make"))
+        );
+        taken.rows = vec![Row { name, passes: vec![vec![pass(1.0, Disturbed::default())]] }];
+        assert_eq!(coverage(&taken)[0].state, record::State::Degraded);
+    }
+}

@@ -1,0 +1,215 @@
+//! Building the module: make in the kernel's own headers, in a folder of ours.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::headers::Headers;
+use crate::Unavailable;
+use os::Stop;
+
+/// A build of four small files takes some seconds, in an emulator two minutes; a machine that needs longer than this has other
+/// troubles.
+const LIMIT: Duration = Duration::from_secs(300);
+/// Files that are compiled side by side at most: there are four.
+const MOST_JOBS: usize = 4;
+/// Between two looks at it.
+const LOOK: Duration = Duration::from_millis(20);
+/// What comes of it, in its folder.
+pub(super) const MODULE: &str = "linespeed.ko";
+/// What make says, in its folder.
+const WORDS: &str = "words";
+/// Most of what make says that is looked at, bytes.
+const MOST_WORDS: usize = 1 << 20;
+
+/// A build that worked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    /// The module.
+    pub module: PathBuf,
+    /// What make and the tools that it called said.
+    pub words: String,
+}
+
+/// Builds the module in `folder`, which holds its sources, with at most `limit` of time. `started` is told the process
+/// group of make, all of whose processes can be ended together.
+///
+/// # Errors
+///
+/// What the compiler, or make, complained of first; a signal; the end of the time.
+pub fn build(
+    headers: &Headers,
+    folder: &Path,
+    path: &OsStr,
+    stop: &Stop,
+    started: impl FnOnce(i32),
+) -> Result<Built, Unavailable> {
+    build_within(LIMIT, headers, folder, path, stop, started)
+}
+
+fn build_within(
+    limit: Duration,
+    headers: &Headers,
+    folder: &Path,
+    path: &OsStr,
+    stop: &Stop,
+    started: impl FnOnce(i32),
+) -> Result<Built, Unavailable> {
+    let odd = |c: char| c.is_whitespace() || c.is_control() || ":#$%\\'\"".contains(c);
+    match folder.to_str() {
+        Some(text) if !text.contains(odd) => {}
+        _ => {
+            return Err(Unavailable::new(format!(
+                "make cannot build in {}: its name has characters that make takes for its own",
+                folder.display()
+            ))
+            .with_remedy("TMPDIR=/tmp linespeed overhead --kernel"));
+        }
+    }
+    let cannot = |what: &str, error: std::io::Error| {
+        Unavailable::new(format!("the module cannot be built: {what}: {error}"))
+    };
+    let words = folder.join(WORDS);
+    let output = File::create(&words).map_err(|error| cannot("its output", error))?;
+    let errors = output.try_clone().map_err(|error| cannot("its output", error))?;
+    let mut command = Command::new("make");
+    command
+        .arg("-C")
+        .arg(&headers.folder)
+        .arg(format!("M={}", folder.display()))
+        // Type information for other modules: nobody needs it of this one, and it takes a tool of its own.
+        .arg("CONFIG_DEBUG_INFO_BTF_MODULES=")
+        .args(&headers.arguments)
+        .arg("modules")
+        // Side by side, as far as there are files for it.
+        .arg(format!(
+            "-j{}",
+            std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(MOST_JOBS))
+        ))
+        // Nothing that somebody has set for builds of their own, and the compiler's files in our folder.
+        .env_clear()
+        .envs([("PATH", path), ("LC_ALL", OsStr::new("C")), ("TMPDIR", folder.as_os_str())])
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .process_group(0);
+    let child = command.spawn().map_err(|error| cannot("make", error))?;
+    started(child.id().cast_signed());
+    let ended = wait(child, limit, stop)?;
+    let said = said(&words);
+    if !ended {
+        return Err(Unavailable::new(format!("the module could not be built: {}", complaint(&said))));
+    }
+    let module = folder.join(MODULE);
+    if !module.is_file() {
+        return Err(Unavailable::new(format!("make built no module: {}", complaint(&said))));
+    }
+    Ok(Built { module, words: said })
+}
+
+/// Waits for the end of make; whether it was a good one.
+fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavailable> {
+    let began = Instant::now();
+    let why = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status.success()),
+            Ok(None) if stop.signal().is_some() => {
+                break "a signal came while the module was built".to_owned();
+            }
+            Ok(None) if began.elapsed() > limit => {
+                break format!("the module was not built after {} s", limit.as_secs());
+            }
+            Ok(None) => std::thread::sleep(LOOK),
+            Err(error) => break format!("make cannot be waited for: {error}"),
+        }
+    };
+    // SAFETY: takes numbers. The group is the child's own; it has not been waited for, so that its number is its own yet.
+    unsafe { libc::kill(-child.id().cast_signed(), libc::SIGKILL) };
+    let _ = child.wait();
+    Err(Unavailable::new(why))
+}
+
+fn said(words: &Path) -> String {
+    let bytes = fs::read(words).unwrap_or_default();
+    String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_WORDS)]).into_owned()
+}
+
+/// The line that says what went wrong: the first error, or the last line. Without what a terminal would act on.
+fn complaint(words: &str) -> String {
+    let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
+    let wrong = ["error:", "ERROR:", "not found", "No such file", "Error ", "cannot", "***"];
+    let line = wrong
+        .iter()
+        .find_map(|word| lines().find(|line| line.contains(word)))
+        .or_else(|| lines().next_back())
+        .unwrap_or("make said nothing");
+    line.chars().filter(|c| !c.is_control()).take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Headers whose Makefile does this.
+    fn headers(recipe: &str) -> (tempfile::TempDir, Headers) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("Makefile"), format!("modules:\n\t{recipe}\n")).unwrap();
+        let headers = Headers { folder: folder.path().to_owned(), arguments: Vec::new() };
+        (folder, headers)
+    }
+
+    fn built(recipe: &str, limit: Duration) -> Result<Built, Unavailable> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let (_kept, headers) = headers(recipe);
+        let folder = tempfile::tempdir().unwrap();
+        build_within(limit, &headers, folder.path(), &path, &Stop::new(), |_| {})
+    }
+
+    #[test]
+    fn a_build_gives_its_module_or_the_first_complaint() {
+        let limit = Duration::from_secs(60);
+        assert!(
+            built("@echo all is well; touch $(M)/linespeed.ko", limit).unwrap().words.contains("all is well")
+        );
+        for (recipe, said) in [
+            ("@echo 'x.c:1:2: error: y'; echo z; exit 1", "could not be built: x.c:1:2: error: y"),
+            (
+                "@echo 'ERROR: modpost: \"x\" [y.ko] undefined!'; echo 'make: *** [Makefile:9: z] Error 1'; exit 1",
+                "could not be built: ERROR: modpost: \"x\" [y.ko] undefined!",
+            ),
+            ("@no-such-program-anywhere", "no-such-program-anywhere: "),
+            ("@exit 3", "Error 3"),
+            ("@true", "make built no module"),
+        ] {
+            let failure = built(recipe, limit).unwrap_err();
+            assert!(failure.reason.contains(said) && !failure.reason.contains('\n'), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn a_build_that_does_not_end_is_ended() {
+        let failure = built("@sleep 600", Duration::from_millis(300)).unwrap_err();
+        assert!(failure.reason.contains("was not built after 0 s"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_signal_ends_a_build() {
+        let (_kept, headers) = headers("@sleep 600");
+        let (folder, stop) = (tempfile::tempdir().unwrap(), Stop::new());
+        stop.ask(2);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let failure = build(&headers, folder.path(), &path, &stop, |_| {}).unwrap_err();
+        assert!(failure.reason.contains("signal"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_folder_that_make_would_misread_is_refused() {
+        let (_kept, headers) = headers("@true");
+        let failure =
+            build(&headers, Path::new("/tmp/a b"), OsStr::new(""), &Stop::new(), |_| {}).unwrap_err();
+        assert!(failure.remedy.unwrap().contains("TMPDIR"), "{}", failure.reason);
+    }
+}

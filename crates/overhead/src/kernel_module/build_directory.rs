@@ -1,0 +1,181 @@
+//! Where modules are built: a folder of our own, one linespeed at a time, with a guardian that clears everything away
+//! however we end.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::guardian::ModuleGuardian;
+use super::{build, distribution, headers, loaded, sources};
+use crate::Unavailable;
+use os::Stop;
+
+/// Builds modules, for this kernel and for others whose headers are installed here. It is set up when it is first
+/// needed, and all of it is put back when it is dropped.
+#[derive(Debug, Default)]
+pub struct BuildDirectory(OnceLock<Result<Place, Unavailable>>);
+
+/// What is set up.
+#[derive(Debug)]
+struct Place {
+    folder: PathBuf,
+    guardian: Option<ModuleGuardian>,
+    /// Releases that there are modules for, each in a folder of its place in this list.
+    built: Mutex<Vec<String>>,
+    /// A module could not be unloaded: the guardian goes on trying.
+    left: AtomicBool,
+    /// Held until all is put back.
+    _lock: UnixListener,
+}
+
+impl BuildDirectory {
+    /// Sets it up, if it is not.
+    ///
+    /// # Errors
+    ///
+    /// Another linespeed has the module, or no folder or process can be made.
+    pub(super) fn open(&self) -> Result<(), Unavailable> {
+        self.place().map(|_| ())
+    }
+
+    fn place(&self) -> Result<&Place, Unavailable> {
+        self.0.get_or_init(|| Place::new(&std::env::temp_dir())).as_ref().map_err(Clone::clone)
+    }
+
+    /// A folder that is gone when this is dropped, and when we are killed.
+    pub(super) fn folder(&self) -> Result<&Path, Unavailable> {
+        self.place().map(|place| place.folder.as_path())
+    }
+
+    /// The module's file for the kernel `release`, built if it is not.
+    ///
+    /// # Errors
+    ///
+    /// What stands in the way, with its remedy.
+    pub fn module(&self, release: &str, stop: &Stop) -> Result<PathBuf, Unavailable> {
+        let root = Path::new("/");
+        let path =
+            std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin:/usr/sbin:/sbin"));
+        let headers = headers::find(root, release, &path)?;
+        let place = self.place()?;
+        let mut releases = place.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = releases.iter().position(|built| built == release) {
+            return Ok(place.folder.join(at.to_string()).join(build::MODULE));
+        }
+        let folder = place.folder.join(releases.len().to_string());
+        // What a build has left that failed.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder)
+            .and_then(|()| sources::write(&folder))
+            .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
+        let mind = |group| place.guardian.iter().for_each(|guardian| guardian.watch_group(group));
+        let built = build::build(&headers, &folder, &path, stop, mind);
+        // Its number may soon be another process group's.
+        mind(0);
+        let built = built.map_err(|failure| with_a_way_out(failure, root, release, stop))?;
+        releases.push(release.to_owned());
+        Ok(built.module)
+    }
+
+    /// A module could not be unloaded.
+    pub(super) fn is_left(&self) {
+        if let Some(Ok(place)) = self.0.get() {
+            place.left.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Place {
+    fn new(temporary: &Path) -> Result<Self, Unavailable> {
+        let lock = loaded::lock()?;
+        loaded::clear_leftovers(temporary)?;
+        let folder = temporary.join(format!("{}{}", loaded::FOLDER, std::process::id()));
+        let guardian = ModuleGuardian::post(Some(&folder), lock.as_raw_fd()).map_err(|error| {
+            Unavailable::new(format!("no process can be made that would unload the kernel module: {error}"))
+                .with_remedy("raise the limit of processes (ulimit -u, or pids.max of the cgroup)")
+        })?;
+        // Only ours: nobody else may change what is loaded.
+        if let Err(error) = fs::DirBuilder::new().mode(0o700).create(&folder) {
+            // Whatever is there already is not ours to remove.
+            guardian.dismiss();
+            return Err(elsewhere(format!("{}: {error}", folder.display())));
+        }
+        Ok(Self {
+            folder,
+            guardian: Some(guardian),
+            built: Mutex::default(),
+            left: AtomicBool::new(false),
+            _lock: lock,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+        // One that is not told goes on trying when this value's end closes its pipe.
+        if let Some(guardian) =
+            self.guardian.take().filter(|_| !self.left.load(Ordering::Relaxed) && !self.folder.exists())
+        {
+            guardian.dismiss();
+        }
+    }
+}
+
+/// It cannot be built where temporary files lie.
+fn elsewhere(reason: String) -> Unavailable {
+    Unavailable::new(reason).with_remedy("TMPDIR=/var/tmp linespeed overhead --kernel")
+}
+
+/// What would help where a build has failed and does not say it itself.
+fn with_a_way_out(failure: Unavailable, root: &Path, release: &str, stop: &Stop) -> Unavailable {
+    if failure.remedy.is_some() || stop.signal().is_some() {
+        return failure;
+    }
+    if failure.reason.contains("No space left on device") {
+        return elsewhere(failure.reason);
+    }
+    let install = distribution::headers(root, release);
+    failure.with_remedy(format!("see that what builds modules is whole: {install}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_that_failed_says_what_to_look_at_unless_it_was_ended() {
+        let (root, stop) = (Path::new("/nowhere"), Stop::new());
+        let told = |failure: Unavailable| with_a_way_out(failure, root, "6.1.0", &stop).remedy;
+        assert!(told(Unavailable::new("x")).unwrap().contains("the headers of kernel 6.1.0"));
+        assert!(
+            told(Unavailable::new("/x.s: No space left on device")).unwrap().starts_with("TMPDIR=/var/tmp ")
+        );
+        assert_eq!(told(Unavailable::new("x").with_remedy("y")).as_deref(), Some("y"));
+        stop.ask(2);
+        assert_eq!(with_a_way_out(Unavailable::new("a signal came"), root, "6.1.0", &stop).remedy, None);
+    }
+
+    #[test]
+    fn a_kernel_without_headers_here_is_a_reason_and_nothing_is_set_up_for_it() {
+        let build_directory = BuildDirectory::default();
+        let failure = build_directory.module("0.0.0-none", &Stop::new()).unwrap_err();
+        assert!(failure.reason.contains("the headers of kernel 0.0.0-none are not installed"), "{failure:?}");
+        assert!(failure.remedy.is_some() && build_directory.0.get().is_none());
+    }
+
+    #[test]
+    fn what_was_set_up_is_gone_afterwards() {
+        let build_directory = BuildDirectory::default();
+        // Another test process may have the lock for a moment.
+        let Ok(folder) = build_directory.folder().map(Path::to_owned) else { return };
+        assert!(folder.is_dir());
+        drop(build_directory);
+        assert!(!folder.exists());
+    }
+}

@@ -1,0 +1,169 @@
+//! The headers that a module is built with, and what builds it: there, of this kernel, complete; or what to install.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::distribution;
+use crate::Unavailable;
+
+/// What builds modules for the running kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Headers {
+    /// The folder that make is run in.
+    pub folder: PathBuf,
+    /// More arguments for make.
+    pub arguments: Vec<String>,
+}
+
+/// The headers of the kernel `release` below `root`, with make and a compiler on `path` ($PATH).
+///
+/// # Errors
+///
+/// Headers that are missing, incomplete or another kernel's, and tools that are missing, each with what to install.
+pub fn find(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
+    let link = root.join("lib/modules").join(release).join("build");
+    let missing = |reason: String| Unavailable::new(reason).with_remedy(distribution::headers(root, release));
+    let name = format!("/lib/modules/{release}/build");
+    if !link.join("Makefile").is_file() {
+        let why = match fs::symlink_metadata(&link) {
+            Ok(_) => format!("{name} leads to no headers"),
+            Err(_) => format!("there is no {name}"),
+        };
+        return Err(missing(format!("the headers of kernel {release} are not installed ({why})")));
+    }
+    match fs::read_to_string(link.join("include/generated/utsrelease.h")).ok().as_deref().map(release_of) {
+        Some(Some(other)) if other != release => {
+            return Err(missing(format!("{name} has the headers of kernel {other}, not of {release}")));
+        }
+        Some(Some(_)) => {}
+        _ => return Err(missing(format!("the headers in {name} are not complete (no utsrelease.h)"))),
+    }
+    let config = ["include/config/auto.conf", ".config"]
+        .iter()
+        .find_map(|file| fs::read_to_string(link.join(file)).ok())
+        .unwrap_or_default();
+    let clang = config.lines().any(|line| line == "CONFIG_CC_IS_CLANG=y");
+    let tools: &[&str] = if clang { &["make", "clang", "ld.lld"] } else { &["make", "gcc", "ld"] };
+    // A distribution may build with a compiler of a version in its name, and have no other.
+    let named = compiler(&config);
+    for tool in tools {
+        let there = on(path, tool) || *tool == "gcc" && named.is_some_and(|name| on(path, name));
+        if !there {
+            let package = match *tool {
+                "ld" => "binutils",
+                "ld.lld" => "lld",
+                other => other,
+            };
+            return Err(Unavailable::new(format!("{tool} is not installed, which builds the module"))
+                .with_remedy(distribution::package(root, package)));
+        }
+    }
+    let arguments = if clang { vec!["LLVM=1".to_owned()] } else { Vec::new() };
+    Ok(Headers { folder: link, arguments })
+}
+
+/// The release in `#define UTS_RELEASE "6.1.0-56-amd64"`.
+fn release_of(text: &str) -> Option<&str> {
+    let line = text.lines().find_map(|line| line.strip_prefix("#define UTS_RELEASE "))?;
+    line.trim().strip_prefix('"')?.strip_suffix('"')
+}
+
+/// The compiler that the kernel was built with: the first word of CONFIG_CC_VERSION_TEXT.
+fn compiler(config: &str) -> Option<&str> {
+    let line = config.lines().find_map(|line| line.strip_prefix("CONFIG_CC_VERSION_TEXT="))?;
+    line.trim_matches('"').split_whitespace().next().filter(|word| word.contains("gcc"))
+}
+
+/// Whether there is an executable file of that name on a search path.
+fn on(path: &OsStr, name: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let executable =
+        |file: PathBuf| fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    std::env::split_paths(path).any(|folder| executable(folder.join(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    const RELEASE: &str = "6.1.0-56-amd64";
+
+    /// A made-up system; `tools` are on its path.
+    fn system(files: &[(&str, &str)], tools: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        fs::create_dir_all(at("bin")).unwrap();
+        fs::create_dir_all(at("etc")).unwrap();
+        fs::write(at("etc/os-release"), "ID=debian\n").unwrap();
+        for tool in tools {
+            fs::File::options()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o755)
+                .open(at("bin").join(tool))
+                .unwrap();
+        }
+        for (path, text) in files {
+            let path = at(&format!("lib/modules/{RELEASE}/build/{path}"));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn find_in(root: &tempfile::TempDir) -> Result<Headers, Unavailable> {
+        find(root.path(), RELEASE, root.path().join("bin").as_os_str())
+    }
+
+    const MAKEFILE: (&str, &str) = ("Makefile", "");
+    const HEADER: &str = "include/generated/utsrelease.h";
+    const OWN: (&str, &str) = (HEADER, "#define UTS_RELEASE \"6.1.0-56-amd64\"\n");
+    const TOOLS: [&str; 3] = ["make", "gcc", "ld"];
+
+    #[test]
+    fn whatever_is_missing_is_named_with_what_to_install() {
+        let headers = "sudo apt install linux-headers-6.1.0-56-amd64 make gcc";
+        for (files, tools, reason, remedy) in [
+            (vec![], &TOOLS[..], "there is no /lib/modules/6.1.0-56-amd64/build", headers),
+            (vec![("x", "")], &TOOLS, "leads to no headers", headers),
+            (vec![MAKEFILE], &TOOLS, "not complete", headers),
+            (
+                vec![MAKEFILE, (HEADER, "#define UTS_RELEASE \"6.1.0-40-amd64\"\n")],
+                &TOOLS,
+                "has the headers of kernel 6.1.0-40-amd64, not of 6.1.0-56-amd64",
+                headers,
+            ),
+            (vec![MAKEFILE, OWN], &["gcc", "ld"], "make is not installed", "sudo apt install make"),
+            (vec![MAKEFILE, OWN], &["make", "ld"], "gcc is not installed", "sudo apt install gcc"),
+            (vec![MAKEFILE, OWN], &["make", "gcc"], "ld is not installed", "sudo apt install binutils"),
+            (
+                vec![MAKEFILE, OWN, (".config", "CONFIG_CC_IS_CLANG=y\n")],
+                &TOOLS,
+                "clang is not installed",
+                "sudo apt install clang",
+            ),
+        ] {
+            let failure = find_in(&system(&files, tools)).unwrap_err();
+            assert!(failure.reason.contains(reason) && !failure.reason.contains('\n'), "{failure:?}");
+            assert_eq!(failure.remedy.as_deref(), Some(remedy));
+        }
+    }
+
+    #[test]
+    fn a_compiler_with_a_version_in_its_name_is_one() {
+        let text = "CONFIG_CC_VERSION_TEXT=\"gcc-12 (Debian 12.2.0-14+deb12u1) 12.2.0\"\n";
+        let root = system(&[MAKEFILE, OWN, ("include/config/auto.conf", text)], &["make", "gcc-12", "ld"]);
+        let headers = find_in(&root).unwrap();
+        assert!(headers.folder.ends_with("lib/modules/6.1.0-56-amd64/build") && headers.arguments.is_empty());
+    }
+
+    #[test]
+    fn a_kernel_of_clang_is_built_for_with_clang() {
+        let config = ("include/config/auto.conf", "CONFIG_CC_IS_CLANG=y\n");
+        let root = system(&[MAKEFILE, OWN, config], &["make", "clang", "ld.lld"]);
+        assert_eq!(find_in(&root).unwrap().arguments, ["LLVM=1"]);
+    }
+}

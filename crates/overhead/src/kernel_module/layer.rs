@@ -1,0 +1,176 @@
+//! A thread of the kernel as a layer: bound or not, with interrupts or without.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::Module;
+use super::request::{BELOW_MAX, CLOCK_MAX, Request, Told};
+use crate::{Bound, Disturbed, Layer, LayerName, Pass, Ticks, Unavailable};
+use measure::interrupts::Interrupts;
+use measure::watch;
+
+/// Length of one look at the clock, seconds.
+const LOOK: f64 = 100e-6;
+/// Ticks of /proc/stat a second, on every architecture that linespeed runs on.
+const STEAL_HZ: f64 = 100.0;
+
+/// The routine in a thread of the kernel.
+#[derive(Debug)]
+pub struct KernelLayer {
+    module: Rc<Module>,
+    ticks: Ticks,
+    bound: Bound,
+    interrupts: bool,
+    clock_iterations: u32,
+    /// What the CPU it is bound to counts: interrupts and softirqs.
+    counts: Option<(Interrupts, Interrupts)>,
+}
+
+impl KernelLayer {
+    /// A layer of a loaded module; `ticks` is the clock of all layers.
+    pub fn new(module: &Rc<Module>, ticks: Ticks, bound: Bound, interrupts: bool) -> Self {
+        let operations = kernels::adds::ADDS;
+        let iterations = LOOK * watch::look_at_clock() / f64::from(operations);
+        let counts = match bound {
+            // With interrupts off none disturbs a burst, and between bursts no time is counted.
+            Bound::Cpu(cpu) if interrupts => Interrupts::of_cpu(cpu).zip(Interrupts::softirqs_of_cpu(cpu)),
+            _ => None,
+        };
+        let clock_iterations = (iterations as u32).clamp(1, CLOCK_MAX);
+        Self { module: Rc::clone(module), ticks, bound, interrupts, clock_iterations, counts }
+    }
+
+    fn cpu(&self) -> Option<u32> {
+        match self.bound {
+            Bound::None => None,
+            Bound::Cpu(cpu) => Some(cpu),
+        }
+    }
+
+    fn counted(&mut self) -> (Option<u64>, Option<u64>, Option<u64>) {
+        let (interrupts, softirqs) = match &mut self.counts {
+            Some((interrupts, softirqs)) => (interrupts.read(), softirqs.read()),
+            None => (None, None),
+        };
+        (interrupts, softirqs, self.cpu().and_then(watch::steal_ticks))
+    }
+}
+
+impl Layer for KernelLayer {
+    fn name(&self) -> LayerName {
+        LayerName { layer: super::KERNEL, bound: self.bound, interrupts: self.interrupts }
+    }
+
+    fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
+        if range.end > BELOW_MAX || range.start > range.end {
+            return Err(Unavailable::new(format!(
+                "the kernel module counts primes below {BELOW_MAX} only, so that interrupts are never off for long"
+            )));
+        }
+        let request = Request {
+            range: range.clone(),
+            passes: 1,
+            cpu: self.cpu(),
+            interrupts_off: !self.interrupts,
+            clock_iterations: self.clock_iterations,
+            load: None,
+        };
+        let before = self.counted();
+        let answer = self.module.ask(&request)?;
+        let after = self.counted();
+        let told =
+            answer.passes.first().ok_or_else(|| Unavailable::new("the kernel module told of no pass"))?;
+        let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
+        let counted = [grown(before.0, after.0), grown(before.1, after.1), grown(before.2, after.2)];
+        pass_of(told, self.ticks, self.interrupts, counted)
+    }
+}
+
+/// A pass as it was told; `counted` are interrupts, softirqs and stolen ticks of the CPU that it was bound to.
+fn pass_of(
+    told: &Told,
+    ticks: Ticks,
+    interrupts: bool,
+    counted: [Option<u64>; 3],
+) -> Result<Pass, Unavailable> {
+    // Between bursts interrupts come in; with them off that time is nobody's.
+    let spent = if interrupts { told.ticks_whole } else { told.ticks_inside };
+    let adds = f64::from(told.clock_iterations) * f64::from(kernels::adds::ADDS);
+    let hz = |looked: u64| adds / ticks.seconds(looked);
+    let (before, after) = (hz(told.clock_before), hz(told.clock_after));
+    let clock = (before + after) / 2.0;
+    let offset = u16::try_from(told.page_offset).ok().filter(|offset| *offset < 4096);
+    let sound = spent > 0 && clock.is_finite() && clock > 0.0 && told.ticks_inside <= told.ticks_whole;
+    let (Some(page_offset), true) = (offset, sound) else {
+        return Err(Unavailable::new("the kernel module told times that cannot be"));
+    };
+    let moved = u64::from(told.cpu_changes);
+    let [counted_interrupts, softirqs, stolen] = counted;
+    let off = (!interrupts).then_some(0);
+    Ok(Pass {
+        primes: told.primes,
+        seconds: ticks.seconds(spent),
+        clock,
+        clock_moved: (after - before).abs() / clock,
+        crc: told.crc,
+        page_offset,
+        cpu_from: Some(told.cpu_from),
+        cpu_to: Some(told.cpu_to),
+        disturbed: Disturbed {
+            interrupts: off.or(counted_interrupts),
+            softirqs: off.or(softirqs),
+            involuntary: off.or(Some(u64::from(told.preemptions))),
+            voluntary: off.or(Some(u64::from(told.switches))),
+            migrations: off.or(Some(moved)),
+            stolen: stolen.map(|ticks| ticks as f64 / STEAL_HZ),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told() -> Told {
+        Told {
+            primes: 7,
+            ticks_inside: 900,
+            ticks_whole: 1000,
+            clock_before: 100,
+            clock_after: 102,
+            clock_iterations: 10,
+            crc: 5,
+            bursts: 2,
+            cpu_from: 1,
+            cpu_to: 1,
+            preemptions: 3,
+            ..Told::default()
+        }
+    }
+
+    #[test]
+    fn with_interrupts_off_only_the_bursts_count() {
+        let ticks = Ticks::calibrate();
+        let counted = [Some(4), Some(2), Some(0)];
+        let on = pass_of(&told(), ticks, true, counted).unwrap();
+        let off = pass_of(&told(), ticks, false, counted).unwrap();
+        assert!((off.seconds / on.seconds - 0.9).abs() < 1e-9, "{on:?} {off:?}");
+        assert_eq!((on.disturbed.interrupts, on.disturbed.involuntary), (Some(4), Some(3)));
+        assert_eq!((off.disturbed.interrupts, off.disturbed.involuntary), (Some(0), Some(0)));
+        assert!((on.clock_moved - 2.0 / 101.0).abs() < 1e-4, "{on:?}");
+    }
+
+    #[test]
+    fn times_that_cannot_be_make_no_pass() {
+        let ticks = Ticks::calibrate();
+        for odd in [
+            Told { ticks_whole: 0, ticks_inside: 0, ..told() },
+            Told { clock_before: 0, ..told() },
+            Told { clock_iterations: 0, ..told() },
+            Told { page_offset: 4096, ..told() },
+            Told { ticks_inside: 2000, ..told() },
+        ] {
+            assert!(pass_of(&odd, ticks, true, [None; 3]).is_err(), "{odd:?}");
+        }
+    }
+}

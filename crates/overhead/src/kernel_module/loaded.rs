@@ -1,0 +1,244 @@
+//! The module in the kernel: loaded, asked through its device, unloaded.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::guardian;
+use super::request::{Answer, Request};
+use crate::Unavailable;
+
+/// The device.
+const DEVICE: &str = "/dev/linespeed";
+/// Where the kernel tells whether the module is loaded.
+const LOADED: &str = "/sys/module/linespeed";
+/// One linespeed at a time has the module: who has bound this name. It goes with its process, and leaves no file.
+const LOCK: &[u8] = b"linespeed-kernel-module";
+/// Folders that builds are made in begin with this.
+pub(super) const FOLDER: &str = "linespeed-module-";
+/// Tries to unload, a pause apart.
+const TRIES: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// Takes the lock: nobody else loads or unloads while it lives.
+///
+/// # Errors
+///
+/// Another linespeed has it.
+pub(super) fn lock() -> Result<UnixListener, Unavailable> {
+    let bound = SocketAddr::from_abstract_name(LOCK).and_then(|name| UnixListener::bind_addr(&name));
+    bound.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => Unavailable::new("another linespeed is using the kernel module")
+            .with_remedy("wait until it has ended, and start again"),
+        _ => Unavailable::new(format!("the lock of the kernel module cannot be taken: {error}")),
+    })
+}
+
+/// Removes what a linespeed has left that was killed together with its guardian. The lock must be held.
+///
+/// # Errors
+///
+/// A module that is in use and cannot be unloaded.
+pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Unavailable> {
+    for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
+        let named = entry.file_name().to_str().is_some_and(|name| name.starts_with(FOLDER));
+        // Nobody else's, and no link to somewhere else.
+        if named && is_own_folder(&entry.path()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    if !Path::new(LOADED).exists() {
+        return Ok(());
+    }
+    unload().map_err(|why| {
+        Unavailable::new(format!("a module named linespeed is loaded already and cannot be unloaded: {why}"))
+            .with_remedy("end what uses /dev/linespeed, then: sudo rmmod linespeed")
+    })
+}
+
+fn is_own_folder(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::symlink_metadata(path)
+        .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == os::effective_user())
+}
+
+/// Loads a module from its file.
+///
+/// # Errors
+///
+/// Why the kernel does not take it, in words.
+pub(super) fn load(module: &Path, release: &str) -> Result<(), Unavailable> {
+    let file =
+        File::open(module).map_err(|error| Unavailable::new(format!("{}: {error}", module.display())))?;
+    // SAFETY: the descriptor is open and the parameters are a string that ends with a zero byte.
+    let done = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
+    if done == 0 { Ok(()) } else { Err(refused(&io::Error::last_os_error(), release)) }
+}
+
+/// Why the kernel did not take the module.
+fn refused(error: &io::Error, release: &str) -> Unavailable {
+    let number = error.raw_os_error().unwrap_or(0);
+    let remedy = match number {
+        libc::ENOEXEC | libc::ESRCH => Some(format!(
+            "it was built for another kernel than {release}: install this kernel's own headers, and leave out --kernel-module"
+        )),
+        libc::ENOENT => Some("it needs what this kernel does not have; dmesg tells the symbol".to_owned()),
+        libc::EKEYREJECTED | libc::ENOKEY | libc::EBADMSG => {
+            Some("the kernel takes signed modules only: switch off secure boot or module.sig_enforce".to_owned())
+        }
+        libc::EPERM => Some(
+            "loading modules is forbidden here: a container, lockdown, or kernel.modules_disabled; run it on the host"
+                .to_owned(),
+        ),
+        libc::ENOSYS => Some("boot a kernel with loadable modules (CONFIG_MODULES)".to_owned()),
+        libc::EEXIST => Some("sudo rmmod linespeed".to_owned()),
+        _ => None,
+    };
+    let failure = Unavailable::new(format!("the kernel does not take the module: {error}"));
+    match remedy {
+        Some(remedy) => failure.with_remedy(remedy),
+        None => failure,
+    }
+}
+
+/// Unloads the module, which a last burst may keep busy for a moment.
+///
+/// # Errors
+///
+/// Why it stays, in words.
+pub(super) fn unload() -> Result<(), String> {
+    let mut last = 0;
+    for _ in 0..TRIES {
+        match guardian::unload() {
+            Ok(()) | Err(libc::ENOENT) => return Ok(()),
+            Err(number @ (libc::EAGAIN | libc::EBUSY)) => last = number,
+            Err(number) => return Err(io::Error::from_raw_os_error(number).to_string()),
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Err(io::Error::from_raw_os_error(last).to_string())
+}
+
+/// The device of a module that is loaded.
+#[derive(Debug)]
+pub(super) struct Device(File);
+
+impl Device {
+    /// Opens it; where /dev does not show what the kernel has, by a node of our own in `folder`.
+    pub(super) fn open(folder: &Path) -> Result<Self, Unavailable> {
+        let opened = OpenOptions::new().read(true).write(true).open(DEVICE).or_else(|error| {
+            let own = (error.kind() == io::ErrorKind::NotFound).then(|| own_node(folder)).flatten();
+            let opened = own.as_ref().map(|path| OpenOptions::new().read(true).write(true).open(path));
+            if let Some(path) = own {
+                let _ = fs::remove_file(path);
+            }
+            opened.unwrap_or(Err(error))
+        });
+        opened.map(Self).map_err(|error| Unavailable::new(format!("{DEVICE} cannot be opened: {error}")))
+    }
+
+    /// Has the passes of a request made, and returns what the module tells of them.
+    pub(super) fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
+        let told = self.raw(&request.bytes(), request.answer_bytes()).map_err(|error| explained(&error))?;
+        Answer::read(&told, request.passes).ok_or_else(|| {
+            Unavailable::new(format!(
+                "the kernel module told {} bytes that are no answer to what it was asked",
+                told.len()
+            ))
+        })
+    }
+
+    /// Gives it these bytes, and returns at most `answer` bytes of what it then tells.
+    pub(super) fn raw(&self, bytes: &[u8], answer: usize) -> io::Result<Vec<u8>> {
+        let _ = self.0.write_at(bytes, 0)?;
+        let mut told = vec![0; answer];
+        let read = self.0.read_at(&mut told, 0)?;
+        told.truncate(read);
+        Ok(told)
+    }
+}
+
+/// A node for the device that the kernel knows by number.
+fn own_node(folder: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string("/sys/class/misc/linespeed/dev").ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    let device = libc::makedev(major.parse().ok()?, minor.parse().ok()?);
+    let path = folder.join("device");
+    let name = std::ffi::CString::new(path.to_str()?).ok()?;
+    // SAFETY: a string that outlives the call, and numbers.
+    (unsafe { libc::mknod(name.as_ptr(), libc::S_IFCHR | 0o600, device) } == 0).then_some(path)
+}
+
+fn explained(error: &io::Error) -> Unavailable {
+    match error.raw_os_error() {
+        Some(libc::ENODEV) => Unavailable::new("the kernel module finds that CPU offline")
+            .with_remedy("choose a CPU that is online: see linespeed inspect"),
+        Some(libc::ETIME) => Unavailable::new(
+            "a single number takes longer than interrupts may be off (2 ms), so the kernel module ended the pass",
+        ),
+        Some(libc::EINVAL) => Unavailable::new(
+            "the kernel module does not know what it was asked: another linespeed has built it",
+        )
+        .with_remedy("leave out --kernel-module, so that it is built anew"),
+        Some(libc::EINTR) => Unavailable::new("a signal came while the kernel module ran the routine"),
+        _ => Unavailable::new(format!("the kernel module did not run the routine: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_refusals_are_told_with_a_way_out() {
+        for (number, said) in [
+            (libc::ENOEXEC, "another kernel than 6.1.0"),
+            (libc::EKEYREJECTED, "secure boot"),
+            (libc::EPERM, "on the host"),
+            (libc::ENOSYS, "CONFIG_MODULES"),
+        ] {
+            let failure = refused(&io::Error::from_raw_os_error(number), "6.1.0");
+            assert!(failure.remedy.as_ref().unwrap().contains(said), "{failure:?}");
+        }
+        assert_eq!(refused(&io::Error::from_raw_os_error(libc::ENOMEM), "6.1.0").remedy, None);
+    }
+
+    #[test]
+    fn a_module_of_another_version_is_told_as_one() {
+        let failure = explained(&io::Error::from_raw_os_error(libc::EINVAL));
+        assert!(failure.reason.contains("another linespeed has built it"), "{failure:?}");
+        assert!(failure.remedy.is_some_and(|remedy| remedy.contains("--kernel-module")));
+    }
+
+    #[test]
+    fn leftover_folders_are_removed_and_nobody_elses() {
+        let temporary = tempfile::tempdir().unwrap();
+        let at = |name: &str| temporary.path().join(name);
+        fs::create_dir_all(at("linespeed-module-1/x")).unwrap();
+        fs::create_dir(at("other")).unwrap();
+        fs::write(at("linespeed-module-file"), "").unwrap();
+        std::os::unix::fs::symlink(at("other"), at("linespeed-module-link")).unwrap();
+        if Path::new(LOADED).exists() {
+            return;
+        }
+        clear_leftovers(temporary.path()).unwrap();
+        assert!(!at("linespeed-module-1").exists() && at("other").exists());
+        assert!(
+            at("linespeed-module-file").exists() && at("linespeed-module-link").symlink_metadata().is_ok()
+        );
+    }
+
+    #[test]
+    fn the_lock_is_one_processs_at_a_time() {
+        // Another test process may have it for a moment.
+        let Ok(held) = lock() else { return };
+        let failure = lock().unwrap_err();
+        assert!(failure.reason.contains("another linespeed"), "{failure:?}");
+        drop(held);
+    }
+}

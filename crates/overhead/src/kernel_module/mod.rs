@@ -1,0 +1,199 @@
+//! Kernel mode: the routine in a kernel module that is built for the running kernel, loaded, asked, and unloaded.
+//!
+//! The module's sources come along in the program and its code is the program's own bytes ([`sources`]). One linespeed at
+//! a time has it; a guardian that waits for our end unloads it however that comes, and what is left when both are killed
+//! is cleared away by the next one.
+
+mod build;
+mod build_directory;
+mod distribution;
+mod guardian;
+mod headers;
+mod layer;
+mod loaded;
+mod obstacles;
+mod request;
+pub mod sources;
+
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use build::{Built, build};
+pub use build_directory::BuildDirectory;
+pub use headers::Headers;
+pub use layer::KernelLayer;
+pub use request::{Answer, BELOW_MAX, BURST_NS, CLOCK_MAX, Load, Request, Told};
+
+use super::{Bound, Layer, LayerName, Ticks, Unavailable};
+use loaded::Device;
+use os::Stop;
+
+/// The layer that is a thread of the kernel.
+pub const KERNEL: &str = "kernel";
+
+/// Where the module comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// It is built from the sources that the program carries.
+    Build,
+    /// It has been built before, by the same linespeed for the same kernel.
+    File(&'a Path),
+}
+
+/// The module in the running kernel; unloaded when this is dropped.
+#[derive(Debug)]
+pub struct Module {
+    device: Option<Device>,
+    spent: Spent,
+    build_directory: Arc<BuildDirectory>,
+}
+
+impl Module {
+    /// Builds the module if need be, and loads it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever stands in the way, with its remedy: nothing is left loaded then.
+    pub fn load(
+        source: Source,
+        build_directory: &Arc<BuildDirectory>,
+        stop: &Stop,
+    ) -> Result<Self, Unavailable> {
+        if let Some(obstacle) = obstacles::first(Path::new("/")) {
+            return Err(obstacle);
+        }
+        let release = release()?;
+        let file = match source {
+            Source::Build => build_directory.module(&release, stop)?,
+            Source::File(file) if !file.is_file() => {
+                return Err(Unavailable::new(format!("{}: there is no such file", file.display())));
+            }
+            Source::File(file) => file.to_owned(),
+        };
+        build_directory.open()?;
+        loaded::load(&file, &release)?;
+        let mut module =
+            Self { device: None, spent: Spent::default(), build_directory: Arc::clone(build_directory) };
+        module.device = Some(Device::open(build_directory.folder()?)?);
+        Ok(module)
+    }
+
+    /// Has passes made.
+    ///
+    /// # Errors
+    ///
+    /// What the module says of the request, or of a pass that it ended.
+    pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
+        match &self.device {
+            Some(device) => device.ask(request).inspect(|answer| self.spent.add(answer.thread_ns)),
+            None => Err(Unavailable::new("the kernel module is not loaded")),
+        }
+    }
+
+    /// Gives the device any bytes, and returns at most `answer` bytes of what it then tells: for tests that hold the
+    /// module against requests that nobody would make.
+    ///
+    /// # Errors
+    ///
+    /// The device's own.
+    pub fn raw(&self, bytes: &[u8], answer: usize) -> std::io::Result<Vec<u8>> {
+        match &self.device {
+            Some(device) => device.raw(bytes, answer),
+            None => Err(std::io::ErrorKind::NotConnected.into()),
+        }
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // While it is open the module is in use.
+        self.device = None;
+        if loaded::unload().is_err() {
+            self.build_directory.is_left();
+        }
+    }
+}
+
+/// CPU time of the module's threads, which the kernel counts as nobody's.
+#[derive(Clone, Debug, Default)]
+pub struct Spent(Arc<AtomicU64>);
+
+impl Spent {
+    fn add(&self, ns: u64) {
+        self.0.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// All of it so far.
+    pub fn time(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// The layers of kernel mode, and what became of them.
+pub struct Kernel {
+    /// Those that there are. The module is unloaded when the last of them is dropped.
+    pub rows: Vec<Box<dyn Layer>>,
+    /// Those that cannot be had, each with its reason.
+    pub missing: Vec<(LayerName, Unavailable)>,
+    /// What their threads use, which goes on counting while they run.
+    pub spent: Spent,
+}
+
+/// The layers of kernel mode: placed by the scheduler and bound to `cpu`, each with interrupts and without. Where the
+/// module cannot be had, each of them with the reason.
+pub fn layers(
+    source: Source,
+    build_directory: &Arc<BuildDirectory>,
+    ticks: Ticks,
+    cpu: u32,
+    stop: &Stop,
+) -> Kernel {
+    let places =
+        [(Bound::None, true), (Bound::Cpu(cpu), true), (Bound::Cpu(cpu), false), (Bound::None, false)];
+    match Module::load(source, build_directory, stop) {
+        Ok(module) => {
+            let module = Rc::new(module);
+            let layer = |(bound, interrupts)| -> Box<dyn Layer> {
+                Box::new(KernelLayer::new(&module, ticks, bound, interrupts))
+            };
+            Kernel { rows: places.map(layer).into(), missing: Vec::new(), spent: module.spent.clone() }
+        }
+        Err(failure) => {
+            let name =
+                |(bound, interrupts)| (LayerName { layer: KERNEL, bound, interrupts }, failure.clone());
+            Kernel { rows: Vec::new(), missing: places.map(name).into(), spent: Spent::default() }
+        }
+    }
+}
+
+/// The running kernel's release, `uname -r`.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn release() -> Result<String, Unavailable> {
+    let text = fs::read_to_string("/proc/sys/kernel/osrelease")
+        .map_err(|error| Unavailable::new(format!("/proc/sys/kernel/osrelease: {error}")))?;
+    Ok(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_no_module_can_be_loaded_there_is_a_reason_and_nothing_is_left() {
+        // A path that is no file, so that nothing is loaded even where it could be.
+        let failure =
+            Module::load(Source::File(Path::new("/nowhere.ko")), &Arc::default(), &Stop::new()).unwrap_err();
+        assert!(!failure.reason.is_empty() && !failure.reason.contains('\n'), "{failure:?}");
+        let left = fs::read_dir(std::env::temp_dir()).unwrap().flatten().any(|entry| {
+            entry.file_name().to_string_lossy() == format!("{}{}", loaded::FOLDER, std::process::id())
+        });
+        assert!(!left);
+    }
+}

@@ -1,0 +1,132 @@
+//! What keeps this kernel from taking a module, told before anything is built.
+
+use std::fs;
+use std::path::Path;
+
+use crate::Unavailable;
+
+/// The number of CAP_SYS_MODULE (include/uapi/linux/capability.h).
+const CAP_SYS_MODULE: u32 = 16;
+
+/// The first obstacle, by the files below `root`; `None` where there is none that they tell of.
+pub fn first(root: &Path) -> Option<Unavailable> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).ok();
+    if !root.join("proc/modules").exists() {
+        return Some(
+            Unavailable::new("this kernel takes no modules (there is no /proc/modules)")
+                .with_remedy("boot a kernel with loadable modules (CONFIG_MODULES)"),
+        );
+    }
+    if read("proc/sys/kernel/modules_disabled").is_some_and(|text| text.trim() == "1") {
+        return Some(
+            Unavailable::new(
+                "loading modules has been switched off until the next boot (kernel.modules_disabled is 1)",
+            )
+            .with_remedy("boot again, and measure before kernel.modules_disabled is set"),
+        );
+    }
+    if let Some(mode) = read("sys/kernel/security/lockdown").as_deref().and_then(locked_down) {
+        return Some(unsigned(root, &format!("the kernel is locked down ({mode})")));
+    }
+    if read("sys/module/module/parameters/sig_enforce").is_some_and(|text| text.trim() == "Y") {
+        return Some(unsigned(root, "the kernel enforces module signatures (module.sig_enforce)"));
+    }
+    match read("proc/self/status").as_deref().and_then(effective) {
+        Some(held) if held >> CAP_SYS_MODULE & 1 == 0 => Some(
+            Unavailable::new("loading a module needs root (CAP_SYS_MODULE), which this process has not")
+                .with_remedy("sudo linespeed overhead --kernel"),
+        ),
+        _ => None,
+    }
+}
+
+/// The mode of lockdown, unless it is off: `none [integrity] confidentiality`.
+fn locked_down(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('[')?;
+    let (mode, _) = rest.split_once(']')?;
+    (mode != "none").then_some(mode)
+}
+
+/// The effective capabilities in /proc/self/status.
+fn effective(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+fn unsigned(root: &Path, why: &str) -> Unavailable {
+    let reason = format!("{why} and takes no module without a signature that it knows");
+    if secure_boot(root) {
+        Unavailable::new(format!("{reason}; secure boot is on"))
+            .with_remedy("switch secure boot off in the firmware's settings; all other rows need no module")
+    } else {
+        Unavailable::new(reason).with_remedy(
+            "boot without lockdown= and module.sig_enforce on the kernel's command line; all other rows need no module",
+        )
+    }
+}
+
+/// Whether the firmware says that secure boot is on: the variable's fifth byte, behind its attributes.
+fn secure_boot(root: &Path) -> bool {
+    let path = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+    fs::read(root.join(path)).is_ok_and(|bytes| bytes.get(4) == Some(&1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(files: &[(&str, &str)]) -> Option<Unavailable> {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        first(root.path())
+    }
+
+    const MODULES: (&str, &str) = ("proc/modules", "");
+    const ROOT: (&str, &str) = ("proc/self/status", "Name:\tx\nCapEff:\t000001ffffffffff\n");
+
+    #[test]
+    fn each_obstacle_is_named_with_its_way_out() {
+        let efi = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+        let lockdown = ("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+        for (files, reason, remedy) in [
+            (vec![ROOT], "takes no modules", "CONFIG_MODULES"),
+            (vec![MODULES, ROOT, ("proc/sys/kernel/modules_disabled", "1\n")], "next boot", "boot again"),
+            (vec![MODULES, ROOT, lockdown], "locked down (integrity)", "lockdown="),
+            (vec![MODULES, ROOT, lockdown, (efi, "\x06\0\0\0\x01")], "secure boot is on", "firmware"),
+            (
+                vec![MODULES, ROOT, ("sys/module/module/parameters/sig_enforce", "Y\n")],
+                "module.sig_enforce",
+                "command line",
+            ),
+            (
+                vec![MODULES, ("proc/self/status", "CapEff:\t00000000a80425fb\n")],
+                "needs root",
+                "sudo linespeed overhead --kernel",
+            ),
+        ] {
+            let failure = told(&files).unwrap();
+            assert!(failure.reason.contains(reason) && !failure.reason.contains('\n'), "{failure:?}");
+            assert!(failure.remedy.as_ref().unwrap().contains(remedy), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn an_open_kernel_is_no_obstacle() {
+        let open = [
+            MODULES,
+            ROOT,
+            ("proc/sys/kernel/modules_disabled", "0\n"),
+            ("sys/kernel/security/lockdown", "[none] integrity confidentiality\n"),
+            ("sys/module/module/parameters/sig_enforce", "N\n"),
+        ];
+        assert_eq!(told(&open), None);
+        // What cannot be read is found out when the module is loaded.
+        let damaged =
+            [MODULES, ("proc/self/status", "CapEff: x\n"), ("sys/kernel/security/lockdown", "integrity")];
+        assert_eq!(told(&damaged), None);
+    }
+}

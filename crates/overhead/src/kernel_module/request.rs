@@ -1,0 +1,261 @@
+//! What the device /dev/linespeed takes and gives, as kmod/linespeed.h has it.
+
+use std::ops::Range;
+
+/// Told by both sides.
+const VERSION: u32 = 2;
+/// The largest end of a range that the module takes: a number below it has at most 4096 divisions, so that interrupts
+/// are never off for long.
+pub const BELOW_MAX: u64 = 1 << 24;
+/// How long a burst may last, ns: no interrupt waits longer.
+pub const BURST_NS: u32 = 2_000_000;
+/// Most iterations of the dependent adds for one look at the clock.
+pub const CLOCK_MAX: u32 = 8192;
+
+const BOUND: u32 = 1;
+const INTERRUPTS_OFF: u32 = 2;
+const REQUEST_BYTES: usize = 56;
+const ANSWER_BYTES: usize = 48;
+const PASS_BYTES: usize = 96;
+
+/// A load by timer interrupts on one CPU, while passes run: a known cost, for tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// The CPU.
+    pub cpu: u32,
+    /// From one interrupt to the next, ns; 20,000 at least.
+    pub period_ns: u32,
+    /// How long each works, ns; half of the period at most, and 500,000.
+    pub busy_ns: u32,
+}
+
+/// Passes that the module is to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The numbers, below [`BELOW_MAX`].
+    pub range: Range<u64>,
+    /// How many passes, 1 to 32.
+    pub passes: u32,
+    /// The CPU that the thread is bound to.
+    pub cpu: Option<u32>,
+    /// Whether interrupts are off within bursts.
+    pub interrupts_off: bool,
+    /// Iterations of the dependent adds for one look at the clock, 1 to [`CLOCK_MAX`].
+    pub clock_iterations: u32,
+    /// A load beside.
+    pub load: Option<Load>,
+}
+
+impl Request {
+    /// Its bytes.
+    pub fn bytes(&self) -> [u8; REQUEST_BYTES] {
+        let flags =
+            if self.cpu.is_some() { BOUND } else { 0 } | if self.interrupts_off { INTERRUPTS_OFF } else { 0 };
+        let load = self.load.unwrap_or(Load { cpu: 0, period_ns: 0, busy_ns: 0 });
+        let mut bytes = [0; REQUEST_BYTES];
+        let words = [VERSION, flags].into_iter();
+        let numbers = [self.range.start, self.range.end].into_iter();
+        let rest = [
+            self.passes,
+            self.cpu.unwrap_or(0),
+            BURST_NS,
+            self.clock_iterations,
+            load.period_ns,
+            load.busy_ns,
+            load.cpu,
+            0,
+        ];
+        let all = words
+            .flat_map(u32::to_ne_bytes)
+            .chain(numbers.flat_map(u64::to_ne_bytes))
+            .chain(rest.into_iter().flat_map(u32::to_ne_bytes));
+        for (place, byte) in bytes.iter_mut().zip(all) {
+            *place = byte;
+        }
+        bytes
+    }
+
+    /// How many bytes its answer has.
+    pub fn answer_bytes(&self) -> usize {
+        ANSWER_BYTES + self.passes as usize * PASS_BYTES
+    }
+}
+
+/// One pass, as the module tells it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Primes found.
+    pub primes: u64,
+    /// Ticks of the counter, summed over the bursts.
+    pub ticks_inside: u64,
+    /// Ticks from the begin of the first burst to the end of the last.
+    pub ticks_whole: u64,
+    /// The same in ns, by the kernel's clock.
+    pub ns_whole: u64,
+    /// Ticks of a look at the clock before, the fastest of three.
+    pub clock_before: u64,
+    /// And after.
+    pub clock_after: u64,
+    /// The longest time that interrupts were off, ns.
+    pub longest_off_ns: u64,
+    /// Iterations of the dependent adds in each look.
+    pub clock_iterations: u32,
+    /// CRC-32 of the routine's bytes where they ran.
+    pub crc: u32,
+    /// Their place in a page of 4096 bytes.
+    pub page_offset: u32,
+    /// Bursts.
+    pub bursts: u32,
+    /// The CPU at the start.
+    pub cpu_from: u32,
+    /// The CPU at the end.
+    pub cpu_to: u32,
+    /// Moves from CPU to CPU, seen between bursts.
+    pub cpu_changes: u32,
+    /// Voluntary switches.
+    pub switches: u32,
+    /// Involuntary switches.
+    pub preemptions: u32,
+}
+
+/// What the module tells of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Bytes of the routine.
+    pub routine_bytes: u32,
+    /// CRC-32 of the adds' bytes where they ran.
+    pub clock_crc: u32,
+    /// Interrupts of the load.
+    pub load_count: u64,
+    /// How long they worked, ns.
+    pub load_ns: u64,
+    /// CPU time of the thread that made the passes, ns.
+    pub thread_ns: u64,
+    /// The passes.
+    pub passes: Vec<Told>,
+}
+
+/// Takes one number after the other from bytes that are known to be long enough.
+struct Numbers<'a>(&'a [u8]);
+
+impl Numbers<'_> {
+    fn word(&mut self) -> Option<u32> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_ne_bytes(*head))
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_ne_bytes(*head))
+    }
+}
+
+impl Answer {
+    /// Reads an answer to a request of so many passes; `None` when these bytes are none.
+    pub fn read(bytes: &[u8], passes: u32) -> Option<Self> {
+        let mut numbers = Numbers(bytes);
+        let (version, count) = (numbers.word()?, numbers.word()?);
+        if version != VERSION || count != passes || bytes.len() != ANSWER_BYTES + passes as usize * PASS_BYTES
+        {
+            return None;
+        }
+        let routine_bytes = numbers.word()?;
+        let _clock_bytes = numbers.word()?;
+        let clock_crc = numbers.word()?;
+        let _clock_offset = numbers.word()?;
+        let (load_count, load_ns, thread_ns) = (numbers.number()?, numbers.number()?, numbers.number()?);
+        let passes = (0..passes).map(|_| told(&mut numbers)).collect::<Option<_>>()?;
+        Some(Self { routine_bytes, clock_crc, load_count, load_ns, thread_ns, passes })
+    }
+}
+
+fn told(numbers: &mut Numbers) -> Option<Told> {
+    let told = Told {
+        primes: numbers.number()?,
+        ticks_inside: numbers.number()?,
+        ticks_whole: numbers.number()?,
+        ns_whole: numbers.number()?,
+        clock_before: numbers.number()?,
+        clock_after: numbers.number()?,
+        longest_off_ns: numbers.number()?,
+        clock_iterations: numbers.word()?,
+        crc: numbers.word()?,
+        page_offset: numbers.word()?,
+        bursts: numbers.word()?,
+        cpu_from: numbers.word()?,
+        cpu_to: numbers.word()?,
+        cpu_changes: numbers.word()?,
+        switches: numbers.word()?,
+        preemptions: numbers.word()?,
+    };
+    let _reserved = numbers.word()?;
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn request() -> Request {
+        let load = Some(Load { cpu: 3, period_ns: 100_000, busy_ns: 5_000 });
+        Request { range: 2..1000, passes: 2, cpu: Some(1), interrupts_off: true, clock_iterations: 7, load }
+    }
+
+    #[test]
+    fn a_request_is_laid_out_as_the_module_reads_it() {
+        let bytes = request().bytes();
+        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!((word(0), word(4)), (VERSION, 3));
+        assert_eq!(u64::from_ne_bytes(bytes[16..24].try_into().unwrap()), 1000);
+        let rest: Vec<u32> = (24..REQUEST_BYTES).step_by(4).map(word).collect();
+        assert_eq!(rest, [2, 1, 2_000_000, 7, 100_000, 5_000, 3, 0]);
+    }
+
+    #[test]
+    fn numbers_are_the_same_on_both_sides() {
+        let header = include_str!("../../../../kmod/linespeed.h");
+        for line in [
+            format!("LINESPEED_VERSION {VERSION}"),
+            format!("LINESPEED_BOUND {BOUND}"),
+            format!("LINESPEED_INTERRUPTS_OFF {INTERRUPTS_OFF}"),
+            format!("LINESPEED_CLOCK_MAX {CLOCK_MAX}"),
+            format!("LINESPEED_BURST_MAX {BURST_NS}"),
+            format!("LINESPEED_BELOW_MAX (1 << {})", BELOW_MAX.trailing_zeros()),
+        ] {
+            assert!(header.contains(&format!("#define {line}\n")), "{line}");
+        }
+        let main = include_str!("../../../../kmod/main.c");
+        for (name, bytes) in [("request", REQUEST_BYTES), ("answer", ANSWER_BYTES), ("pass", PASS_BYTES)] {
+            let line = format!("BUILD_BUG_ON(sizeof(struct linespeed_{name}) != {bytes});");
+            assert!(main.contains(&line), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_read_number_by_number() {
+        let mut bytes: Vec<u8> = [VERSION, 2, 117, 843, 5, 64].iter().flat_map(|n| n.to_ne_bytes()).collect();
+        bytes.extend([6u64, 7, 8].iter().flat_map(|n| n.to_ne_bytes()));
+        for pass in [100u64, 200] {
+            bytes.extend((0..7).flat_map(|n| (pass + n).to_ne_bytes()));
+            bytes.extend((0..10).flat_map(|n| (pass as u32 + 50 + n).to_ne_bytes()));
+        }
+        let answer = Answer::read(&bytes, 2).unwrap();
+        assert_eq!((answer.routine_bytes, answer.clock_crc), (117, 5));
+        assert_eq!((answer.load_count, answer.load_ns, answer.thread_ns), (6, 7, 8));
+        let pass = &answer.passes[1];
+        assert_eq!((pass.primes, pass.longest_off_ns, pass.clock_iterations), (200, 206, 250));
+        assert_eq!((pass.cpu_from, pass.preemptions), (254, 258));
+        assert_eq!(Answer::read(&bytes, 1), None);
+        assert_eq!(Answer::read(&bytes[..bytes.len() - 1], 2), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), passes in 0u32..4) {
+            let _ = Answer::read(&bytes, passes);
+        }
+    }
+}

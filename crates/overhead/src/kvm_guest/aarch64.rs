@@ -1,0 +1,252 @@
+//! The guest on aarch64: translation on, because with it off data would bypass the caches and the routine's bytes
+//! would be fetched otherwise than everywhere else; one page table, and an exception table that only says so.
+
+use std::arch::global_asm;
+use std::ffi::c_ulong;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+
+use super::device::Device;
+use super::machine::{Exit, Machine, OUTSIDE};
+use super::{Counted, Mode, Way, abi};
+use crate::Unavailable;
+
+// What the guest runs: reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter
+// again, and leaves by a store at the address in x19. Each exception leaves by a store 8 bytes beyond.
+global_asm!(
+    ".pushsection .rodata.linespeed_guest,\"a\",@progbits",
+    ".p2align 2",
+    ".globl linespeed_guest",
+    ".hidden linespeed_guest",
+    "linespeed_guest:",
+    "isb",
+    "mrs x21, cntvct_el0",
+    "blr x20",
+    "mov x22, x0",
+    "isb",
+    "mrs x23, cntvct_el0",
+    "str x22, [x19]",
+    "2: b 2b",
+    ".globl linespeed_guest_end",
+    ".hidden linespeed_guest_end",
+    "linespeed_guest_end:",
+    ".globl linespeed_guest_exception",
+    ".hidden linespeed_guest_exception",
+    "linespeed_guest_exception:",
+    "str x19, [x19, #8]",
+    "2: b 2b",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    static linespeed_guest: u8;
+    static linespeed_guest_end: u8;
+    static linespeed_guest_exception: [u8; 8];
+}
+
+/// Where things lie in the guest's memory: page tables from the root on, the exception table, the code, the
+/// routine.
+const TABLES: usize = 0x1000;
+const EXCEPTIONS: u64 = 0x4000;
+const CODE: u64 = 0x5000;
+const ROUTINE: u64 = 0x6000;
+
+/// A table, or a page, with its access flag, shared inside of the system.
+const TABLE: u64 = 0b11;
+const PAGE: u64 = 0b11 | 1 << 10 | 0b11 << 8;
+/// For both modes to read; what user mode may write, the kernel may not execute.
+const READ_ONLY: u64 = 0b11 << 6;
+const WRITABLE: u64 = 0b01 << 6;
+/// Memory attributes: the first of MAIR_EL1 is ordinary memory, the second a device.
+const DEVICE: u64 = 1 << 2;
+const NEVER_EXECUTED: u64 = 0b11 << 53;
+
+const SET_ONE_REGISTER: c_ulong = 0x4010_aeac;
+const GET_ONE_REGISTER: c_ulong = 0x4010_aeab;
+const PREFERRED_TARGET: c_ulong = 0x8020_aeaf;
+const VCPU_INIT: c_ulong = 0x4020_aeae;
+/// KVM_CAP_ARM_VM_IPA_SIZE.
+const ADDRESS_BITS: c_ulong = 165;
+
+/// `struct kvm_one_reg`.
+#[repr(C)]
+struct OneRegister {
+    name: u64,
+    address: u64,
+}
+
+/// `struct kvm_vcpu_init`.
+#[repr(C)]
+struct Target {
+    target: u32,
+    features: [u32; 7],
+}
+
+const _: () = assert!(size_of::<OneRegister>() == 16 && size_of::<Target>() == 32);
+
+/// KVM_REG_ARM64, KVM_REG_SIZE_U64.
+const WORD: u64 = 0x6030_0000_0000_0000;
+
+/// A system register by its five numbers.
+const fn system(op0: u64, op1: u64, crn: u64, crm: u64, op2: u64) -> u64 {
+    WORD | 0x0013 << 16 | op0 << 14 | op1 << 11 | crn << 7 | crm << 3 | op2
+}
+
+/// x0 to x30 of `struct user_pt_regs`, which are named by their place in words of 32 bits.
+const fn general(number: u64) -> u64 {
+    WORD | 0x0010 << 16 | (2 * number)
+}
+
+const PC: u64 = general(32);
+const PSTATE: u64 = general(33);
+const SCTLR_EL1: u64 = system(3, 0, 1, 0, 0);
+const TTBR0_EL1: u64 = system(3, 0, 2, 0, 0);
+const TCR_EL1: u64 = system(3, 0, 2, 0, 2);
+const MAIR_EL1: u64 = system(3, 0, 10, 2, 0);
+const VBAR_EL1: u64 = system(3, 0, 12, 0, 0);
+const CNTKCTL_EL1: u64 = system(3, 0, 14, 1, 0);
+const ID_AA64MMFR0_EL1: u64 = system(3, 0, 0, 7, 0);
+
+/// Ways out of the guest, the first that works is taken.
+pub(super) const WAYS: &[Way] = &[Way::Store];
+
+/// The kind of machine to ask for: one with 40 bits of addresses, or as many as there are where there are fewer.
+pub(super) fn kind(device: &Device) -> c_ulong {
+    match abi::ask(device.as_fd(), abi::CHECK_EXTENSION, ADDRESS_BITS) {
+        Ok(bits @ 32..40) => bits as c_ulong,
+        _ => 0,
+    }
+}
+
+/// Nothing is needed.
+pub(super) fn before_cpu(_: &OwnedFd) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes the virtual CPU one of the processor's own kind.
+pub(super) fn after_cpu(_: &Device, machine: &Machine) -> Result<(), Unavailable> {
+    let mut target = Target { target: 0, features: [0; 7] };
+    // SAFETY: the structure is that of both requests.
+    let made = unsafe {
+        abi::tell(machine.whole(), PREFERRED_TARGET, &mut target)
+            .and_then(|()| abi::tell(machine.cpu(), VCPU_INIT, &mut target))
+    };
+    made.map_err(|error| Unavailable::new(format!("KVM makes no virtual CPU of this kind: {error}")))?;
+    let features = get(machine, ID_AA64MMFR0_EL1)
+        .map_err(|error| Unavailable::new(format!("KVM does not tell the guest's page sizes: {error}")))?;
+    if features >> 28 & 0xf == 0xf {
+        return Err(Unavailable::new(
+            "the processor has no pages of 4 KiB, which the guest's page table needs",
+        ));
+    }
+    Ok(())
+}
+
+fn set(machine: &Machine, name: u64, value: u64) -> io::Result<()> {
+    let mut one = OneRegister { name, address: (&raw const value).expose_provenance() as u64 };
+    // SAFETY: the structure is the request's, and names a live value of 64 bits, as the register's name says.
+    unsafe { abi::tell(machine.cpu(), SET_ONE_REGISTER, &mut one) }
+}
+
+fn get(machine: &Machine, name: u64) -> io::Result<u64> {
+    let mut value = 0u64;
+    let mut one = OneRegister { name, address: (&raw mut value).expose_provenance() as u64 };
+    // SAFETY: as in `set`.
+    unsafe { abi::tell(machine.cpu(), GET_ONE_REGISTER, &mut one)? };
+    // SAFETY: the kernel has written it, behind the compiler's back.
+    Ok(unsafe { (&raw const value).read_volatile() })
+}
+
+/// Writes what the guest needs, once.
+pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
+    let start = &raw const linespeed_guest;
+    // SAFETY: both symbols stand in one section, the end after the start, and it is readable.
+    let code =
+        unsafe { std::slice::from_raw_parts(start, (&raw const linespeed_guest_end).addr() - start.addr()) };
+    // SAFETY: as above; it is never written.
+    let exception = unsafe { linespeed_guest_exception };
+    let mut pages = [0; 512];
+    for (page, entry) in pages.iter_mut().enumerate().take(super::machine::BYTES / 4096) {
+        *entry = (page as u64) << 12 | PAGE | READ_ONLY;
+    }
+    pages[(OUTSIDE >> 12) as usize] = OUTSIDE | (PAGE & !(0b11 << 8)) | WRITABLE | DEVICE | NEVER_EXECUTED;
+    let written = machine.write_words(TABLES, &[0x2000 | TABLE])
+        && machine.write_words(0x2000, &[0x3000 | TABLE])
+        && machine.write_words(0x3000, &pages)
+        && (0..16).all(|entry| machine.write(EXCEPTIONS as usize + entry * 0x80, &exception))
+        && machine.write(CODE as usize, code)
+        && machine.write(ROUTINE as usize, kernels::primes::code());
+    if written { Ok(()) } else { Err(Unavailable::new("the guest's code does not fit into its memory")) }
+}
+
+/// Counts in the guest.
+pub(super) fn count(machine: &Machine, mode: Mode, way: Way, range: &Range<u64>) -> io::Result<Counted> {
+    debug_assert!(way == Way::Store);
+    enter(machine, mode)?;
+    for (name, value) in [
+        (general(0), range.start),
+        (general(1), range.end),
+        (general(19), OUTSIDE),
+        (general(20), ROUTINE),
+        (PC, CODE),
+    ] {
+        set(machine, name, value)?;
+    }
+    let exit = machine.run()?;
+    let ended = exit == Exit::Store(OUTSIDE);
+    if matches!(exit, Exit::Store(_)) {
+        machine.complete();
+    }
+    Ok(Counted {
+        ended,
+        exit,
+        primes: get(machine, general(22))?,
+        from: get(machine, general(21))?,
+        to: get(machine, general(23))?,
+        routine: get(machine, general(20))?,
+    })
+}
+
+/// Where the routine lies.
+pub(super) fn routine(machine: &Machine) -> Option<Vec<u8>> {
+    machine.read(ROUTINE as usize, kernels::primes::code().len())
+}
+
+fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
+    for (name, value) in [
+        // Write-back memory; a device that gathers nothing.
+        (MAIR_EL1, 0x04ff),
+        // 32 bits of addresses from TTBR0_EL1 in pages of 4 KiB, tables in cacheable shared memory; none from
+        // TTBR1_EL1.
+        (TCR_EL1, 32 | 1 << 8 | 1 << 10 | 0b11 << 12 | 32 << 16 | 1 << 23 | 0b10 << 30),
+        (TTBR0_EL1, TABLES as u64),
+        (VBAR_EL1, EXCEPTIONS),
+        // User mode reads the counter.
+        (CNTKCTL_EL1, 0b11),
+        // Translation, data and instruction caches, and the bits that are 1 in all versions.
+        (SCTLR_EL1, 0x30d0_0800 | 1 << 12 | 1 << 2 | 1),
+        // All interrupts masked; user mode, or the kernel's with its own stack.
+        (PSTATE, 0x3c0 | if mode == Mode::User { 0b0000 } else { 0b0101 }),
+    ] {
+        set(machine, name, value)?;
+    }
+    Ok(())
+}
+
+/// Why there may be no KVM.
+pub(super) fn without() -> &'static str {
+    "the kernel was built without it, or it was not started at the level of a hypervisor (EL2)"
+}
+
+/// What would help.
+pub(super) fn remedy() -> &'static str {
+    "measure on the hardware itself; on a machine that is virtual, let its host give it nested virtualization"
+}
+
+/// So that tests see a guest that never ends.
+#[cfg(test)]
+pub(super) fn never_end(machine: &Machine) {
+    // b to itself.
+    assert!(machine.write(ROUTINE as usize, &[0, 0, 0, 0x14]));
+}

@@ -1,0 +1,92 @@
+//! Guests on this machine's KVM where it has one, and on what is none.
+
+use super::*;
+use std::path::PathBuf;
+
+/// Nobody asks.
+static NEVER: Stop = Stop::new();
+
+fn cpu() -> u32 {
+    os::current_cpu().unwrap_or(0)
+}
+
+fn found(path: &Path) -> Found {
+    find(path, cpu(), Some("none"), (Ticks::calibrate(), &NEVER))
+}
+
+#[test]
+fn a_guest_counts_what_the_program_counts_with_the_same_bytes() {
+    let found = found(Path::new(PATH));
+    assert!(found.kind != Kind::None || (found.user.is_err() && found.kernel.is_err()));
+    for mut guest in [found.user, found.kernel].into_iter().flatten() {
+        let layer = guest.name().layer;
+        assert!(
+            guest.times() < INTERPRETED,
+            "{layer}: {} times as long is no hypervisor's cost",
+            guest.times()
+        );
+        for range in [0..30_000, 990_000..1_000_000, 5..5, 0..3] {
+            let pass = guest.pass(range.clone()).unwrap();
+            assert_eq!(pass.primes, kernels::primes::count(range.start, range.end), "{layer} {range:?}");
+            assert_eq!(pass.crc, crate::crc32(kernels::primes::code()), "{layer}: other bytes");
+            assert_eq!(pass.page_offset as usize, kernels::primes::code().as_ptr().addr() % 4096, "{layer}");
+            assert!(pass.seconds > 0.0 && pass.clock > 0.0, "{layer}: {pass:?}");
+            assert_eq!((pass.cpu_from, pass.cpu_to), (Some(guest.cpu), Some(guest.cpu)), "{layer}");
+        }
+    }
+}
+
+#[test]
+fn a_guest_that_never_ends_is_ended() {
+    let Ok(mut guest) = found(Path::new(PATH)).user else { return };
+    guest.worker.spoil();
+    let failure = guest.worker.pass(0..10, Duration::from_millis(200)).unwrap_err();
+    assert!(failure.reason.ends_with("did not answer within 0 s and was ended"), "{}", failure.reason);
+    // What is over stays over, and dropping it waits for nothing.
+    assert_eq!(guest.pass(0..10).unwrap_err(), failure);
+}
+
+#[test]
+fn a_signal_ends_a_guest_that_never_ends() {
+    static ASKED: Stop = Stop::new();
+    let Ok(mut guest) = find(Path::new(PATH), cpu(), Some("none"), (Ticks::calibrate(), &ASKED)).user else {
+        return;
+    };
+    guest.worker.spoil();
+    let from = std::time::Instant::now();
+    let asker = std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(100));
+        ASKED.ask(libc::SIGINT);
+    });
+    let failure = guest.pass(0..10).unwrap_err();
+    asker.join().unwrap();
+    assert!(failure.reason.ends_with("had not answered at signal 2 and was ended"), "{}", failure.reason);
+    assert!(from.elapsed() < LIMIT, "it was the limit that ended it");
+}
+
+#[test]
+fn no_device_is_two_rows_with_a_reason_and_a_way_out() {
+    let found = found(&PathBuf::from("/nonexistent/kvm"));
+    assert_eq!(found.kind, Kind::None);
+    let (rows, missing) = found.layers(3);
+    assert!(rows.is_empty());
+    let names: Vec<String> = missing.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(names, ["guest user, bound to CPU 3", "guest kernel, bound to CPU 3"]);
+    for (_, failure) in missing {
+        assert!(failure.reason.contains("/nonexistent/kvm is not there"), "{}", failure.reason);
+        assert!(failure.remedy.is_some());
+    }
+}
+
+#[test]
+fn what_is_no_device_runs_nothing() {
+    let found = found(Path::new("/dev/null"));
+    assert_eq!(found.kind, Kind::None);
+    assert!(found.user.unwrap_err().reason.contains("is no KVM device"));
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_told() {
+    let found = find(Path::new(PATH), 60_000, None, (Ticks::calibrate(), &NEVER));
+    assert!(found.user.unwrap_err().reason.contains("CPU 60000"));
+}

@@ -1,0 +1,368 @@
+//! Layers in turn: portion by portion, forwards and backwards, with everything checked that makes them comparable.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use kernels::primes;
+
+use super::{Layer, LayerName, Pass, Unavailable, crc32, page_offset};
+use os::Stop;
+
+/// Portions of a pass. Each is some 20 ms: several ticks of the kernel's timer, and short beside what drifts.
+pub const PORTIONS: usize = 16;
+/// Passes at most: nobody waits for more.
+pub const MOST_ROUNDS: usize = 1_000;
+/// Passes that are made even where they take longer than the time that was given: fewer say nothing of their spread.
+const LEAST_ROUNDS: usize = 3;
+
+/// How long to go on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effort {
+    /// So many passes of each layer.
+    Rounds(usize),
+    /// As many as go into so many seconds, a first one included that only warms up.
+    Seconds(f64),
+}
+
+/// A layer that ran: its passes, each with its portions in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its place.
+    pub name: LayerName,
+    /// Passes, each of [`PORTIONS`].
+    pub passes: Vec<Vec<Pass>>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Taken {
+    /// Layers that made at least one pass, in their order.
+    pub rows: Vec<Row>,
+    /// Layers that could not be had, or that ended early.
+    pub missing: Vec<(LayerName, Unavailable)>,
+    /// The signal that ended it.
+    pub interrupted: Option<i32>,
+}
+
+/// The ranges of a pass. Divisions grow as n to the power of three halves, so that all take about as long.
+pub fn portions() -> Vec<Range<u64>> {
+    let end = |part: usize| match part {
+        PORTIONS => primes::LIMIT,
+        part => (primes::LIMIT as f64 * (part as f64 / PORTIONS as f64).powf(2.0 / 3.0)) as u64,
+    };
+    (0..PORTIONS).map(|part| end(part)..end(part + 1)).collect()
+}
+
+/// One layer under way.
+struct Runner {
+    layer: Box<dyn Layer>,
+    row: Row,
+    /// Primes of each portion, as the first pass found them.
+    known: Vec<u64>,
+    current: Vec<Pass>,
+    /// Seconds of the first pass, with what was looked at beside it.
+    first: f64,
+}
+
+/// Runs the layers in turn. `at` hears how many portions each has done, and of how many.
+///
+/// # Errors
+///
+/// A layer ran other bytes than the others, at another place in its page, or counted other primes: a line that says so.
+/// No figure of the run may be shown then.
+pub fn take_turns(
+    layers: Vec<Box<dyn Layer>>,
+    effort: Effort,
+    stop: &Stop,
+    at: &mut dyn FnMut(usize, usize),
+) -> Result<Taken, String> {
+    let portions = portions();
+    let mut taken = Taken::default();
+    let mut runners = Vec::new();
+    let began = Instant::now();
+    for layer in layers {
+        let name = layer.name();
+        let row = Row { name, passes: Vec::new() };
+        let mut runner = Runner { layer, row, known: Vec::new(), current: Vec::new(), first: 0.0 };
+        match runner.first_pass(&portions, stop) {
+            Ok(()) => runners.push(runner),
+            Err(Halted::Stopped) => break,
+            // A signal ends what a layer does, too.
+            Err(Halted::Failed(_)) if stop.signal().is_some() => break,
+            Err(Halted::Failed(failure)) => taken.missing.push((name, failure)),
+            Err(Halted::Unlike(why)) => return Err(why),
+        }
+    }
+    let rounds = effort.rounds(runners.iter().map(|runner| runner.first).sum());
+    'rounds: for round in 0..rounds {
+        for (part, range) in portions.iter().enumerate() {
+            if stop.signal().is_some() || runners.is_empty() {
+                break 'rounds;
+            }
+            let turn = round * PORTIONS + part;
+            let mut failed = Vec::new();
+            // There and back: what drifts steadily is on both sides of each pair alike.
+            let order: Vec<usize> = match turn % 2 {
+                0 => (0..runners.len()).collect(),
+                _ => (0..runners.len()).rev().collect(),
+            };
+            for index in order {
+                if stop.signal().is_some() {
+                    break 'rounds;
+                }
+                match runners[index].portion(range, part) {
+                    Ok(pass) => runners[index].current.push(pass),
+                    Err(Halted::Failed(_)) if stop.signal().is_some() => break 'rounds,
+                    Err(Halted::Failed(failure)) => failed.push((index, failure)),
+                    Err(Halted::Unlike(why)) => return Err(why),
+                    Err(Halted::Stopped) => break 'rounds,
+                }
+            }
+            failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
+            for (index, failure) in failed {
+                let runner = runners.remove(index);
+                taken.missing.push((runner.row.name, failure));
+                taken.keep(runner);
+            }
+            at(turn + 1, rounds * PORTIONS);
+        }
+        for runner in &mut runners {
+            runner.row.passes.push(std::mem::take(&mut runner.current));
+        }
+        if effort.is_over(round + 1, began.elapsed().as_secs_f64()) {
+            break;
+        }
+    }
+    runners.into_iter().for_each(|runner| taken.keep(runner));
+    taken.interrupted = stop.signal();
+    Ok(taken)
+}
+
+impl Taken {
+    /// Keeps what a layer has done; the layer itself goes.
+    fn keep(&mut self, runner: Runner) {
+        if !runner.row.passes.is_empty() {
+            self.rows.push(runner.row);
+        }
+    }
+}
+
+impl Effort {
+    /// Passes, when one of every layer takes so many seconds together.
+    fn rounds(self, one: f64) -> usize {
+        match self {
+            Effort::Rounds(rounds) => rounds,
+            Effort::Seconds(seconds) if one > 0.0 => {
+                (((seconds - one) / one) as usize).clamp(LEAST_ROUNDS, MOST_ROUNDS)
+            }
+            Effort::Seconds(_) => LEAST_ROUNDS,
+        }
+    }
+
+    /// Whether the time is over after so many passes that took so many seconds in all: others may have slowed them.
+    fn is_over(self, rounds: usize, elapsed: f64) -> bool {
+        match self {
+            Effort::Rounds(_) => false,
+            Effort::Seconds(seconds) => {
+                // Another round would take as long as those before did, the first pass among them.
+                let one = elapsed / (rounds + 1) as f64;
+                rounds >= LEAST_ROUNDS && elapsed + one / 2.0 > seconds
+            }
+        }
+    }
+}
+
+/// Why a layer did not go on.
+enum Halted {
+    Stopped,
+    Failed(Unavailable),
+    /// What it ran is not what the others ran.
+    Unlike(String),
+}
+
+impl Runner {
+    /// A whole pass that warms up, finds out how long one takes, and shows that it is the same routine.
+    fn first_pass(&mut self, portions: &[Range<u64>], stop: &Stop) -> Result<(), Halted> {
+        let from = Instant::now();
+        for (part, range) in portions.iter().enumerate() {
+            if stop.signal().is_some() {
+                return Err(Halted::Stopped);
+            }
+            let pass = self.portion(range, part)?;
+            self.known.push(pass.primes);
+        }
+        self.first = from.elapsed().as_secs_f64();
+        let found: u64 = self.known.iter().sum();
+        if found == primes::KNOWN {
+            return Ok(());
+        }
+        Err(Halted::Unlike(format!(
+            "{} counted {found} primes below {}, where there are {}: no figure is shown, since what it did is not the \
+             work of the others",
+            self.row.name,
+            primes::LIMIT,
+            primes::KNOWN
+        )))
+    }
+
+    fn portion(&mut self, range: &Range<u64>, part: usize) -> Result<Pass, Halted> {
+        let pass = self.layer.pass(range.clone()).map_err(Halted::Failed)?;
+        let code = primes::code();
+        let (crc, offset) = (crc32(code), page_offset(code.as_ptr().addr() as u64));
+        if (pass.crc, pass.page_offset) != (crc, offset) {
+            return Err(Halted::Unlike(format!(
+                "{} ran other bytes than the others: CRC-32 {:08x} at {} of its page instead of {crc:08x} at {offset}; \
+                 no figure is shown",
+                self.row.name, pass.crc, pass.page_offset
+            )));
+        }
+        if let Some(known) = self.known.get(part).filter(|known| **known != pass.primes) {
+            return Err(Halted::Unlike(format!(
+                "{} counted {} primes from {} to {}, and {known} before: no figure is shown; the CPU or its memory is \
+                 not to be trusted",
+                self.row.name, pass.primes, range.start, range.end
+            )));
+        }
+        if !(pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite()) {
+            return Err(Halted::Failed(Unavailable::new(
+                "the counter that tells time stood still or stepped back during a portion",
+            )));
+        }
+        Ok(pass)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use super::*;
+    use crate::{Bound, Disturbed};
+
+    /// The primes of a portion, each of which is counted once for all tests.
+    fn counted(range: &Range<u64>) -> u64 {
+        static COUNTED: OnceLock<Vec<u64>> = OnceLock::new();
+        let counted = COUNTED
+            .get_or_init(|| portions().iter().map(|part| primes::count(part.start, part.end)).collect());
+        counted[portions().iter().position(|part| part == range).unwrap()]
+    }
+
+    /// What a made-up layer does to the n-th portion that it is asked for.
+    type Wrong = fn(&mut Pass, usize);
+
+    /// A layer that does what a test says.
+    struct Made {
+        layer: &'static str,
+        asked: usize,
+        fails_at: Option<usize>,
+        wrong: Wrong,
+    }
+
+    impl Layer for Made {
+        fn name(&self) -> LayerName {
+            LayerName { layer: self.layer, bound: Bound::Cpu(0), interrupts: true }
+        }
+
+        fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
+            self.asked += 1;
+            if self.fails_at == Some(self.asked) {
+                return Err(Unavailable::new("the CPU went offline"));
+            }
+            let mut pass = Pass {
+                primes: counted(&range),
+                seconds: 0.02,
+                clock: 3e9,
+                clock_moved: 0.0,
+                crc: crc32(primes::code()),
+                page_offset: 0,
+                cpu_from: Some(0),
+                cpu_to: Some(0),
+                disturbed: Disturbed::default(),
+            };
+            (self.wrong)(&mut pass, self.asked);
+            Ok(pass)
+        }
+    }
+
+    fn made(layer: &'static str) -> Made {
+        Made { layer, asked: 0, fails_at: None, wrong: |_, _| () }
+    }
+
+    fn turns(layers: Vec<Made>, rounds: usize) -> Result<Taken, String> {
+        let layers = layers.into_iter().map(|layer| Box::new(layer) as Box<dyn Layer>).collect();
+        take_turns(layers, Effort::Rounds(rounds), &Stop::new(), &mut |_, _| ())
+    }
+
+    #[test]
+    fn portions_cover_a_pass_and_take_about_as_long() {
+        let portions = portions();
+        assert_eq!((portions[0].start, portions[PORTIONS - 1].end), (0, primes::LIMIT));
+        assert!(portions.windows(2).all(|pair| pair[0].end == pair[1].start));
+        let work: Vec<u64> = portions.iter().map(|range| primes::divisions(range.start, range.end)).collect();
+        let fair = primes::DIVISIONS / PORTIONS as u64;
+        assert!(work.iter().all(|work| (fair * 3 / 4..fair * 5 / 4).contains(work)), "{work:?}");
+    }
+
+    #[test]
+    fn every_layer_makes_every_portion_of_every_round() {
+        let taken = turns(vec![made("user"), made("kernel")], 2).unwrap();
+        assert_eq!(taken.rows.len(), 2);
+        for row in &taken.rows {
+            assert_eq!(row.passes.iter().map(Vec::len).collect::<Vec<_>>(), [PORTIONS, PORTIONS]);
+        }
+        assert!(taken.missing.is_empty());
+    }
+
+    #[test]
+    fn other_bytes_another_place_or_another_count_refuse_the_run() {
+        let wrongs: [(Wrong, &str); 4] = [
+            (|pass, _| pass.crc ^= 1, "ran other bytes"),
+            (|pass, _| pass.page_offset = 64, "at 64 of its page"),
+            (|pass, _| pass.primes += 1, "where there are 78498"),
+            (|pass, asked| pass.primes += u64::from(asked > PORTIONS), "and "),
+        ];
+        for (wrong, says) in wrongs {
+            let why = turns(vec![made("user"), Made { wrong, ..made("guest user") }], 1).unwrap_err();
+            assert!(why.contains("guest user") && why.contains(says), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_layer_that_fails_keeps_the_passes_that_it_made_and_the_others_go_on() {
+        let fails_at = Some(2 * PORTIONS + 5);
+        let taken = turns(vec![Made { fails_at, ..made("kernel") }, made("user")], 3).unwrap();
+        let passes: Vec<(&str, usize)> =
+            taken.rows.iter().map(|row| (row.name.layer, row.passes.len())).collect();
+        assert_eq!(passes, [("kernel", 1), ("user", 3)]);
+        assert_eq!(taken.missing[0].1.reason, "the CPU went offline");
+        let never = Made { fails_at: Some(1), ..made("kernel") };
+        let taken = turns(vec![never, made("user")], 1).unwrap();
+        assert_eq!((taken.rows.len(), taken.missing.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_signal_keeps_whole_passes_only() {
+        let stop = Stop::new();
+        let layers: Vec<Box<dyn Layer>> = vec![Box::new(made("user")), Box::new(made("kernel"))];
+        let taken = take_turns(layers, Effort::Rounds(9), &stop, &mut |done, _| {
+            if done > 3 * PORTIONS {
+                stop.ask(2);
+            }
+        })
+        .unwrap();
+        assert_eq!(taken.interrupted, Some(2));
+        assert!(taken.rows.iter().all(|row| row.passes.len() == 3), "{:?}", taken.rows.len());
+    }
+
+    #[test]
+    fn as_many_passes_are_made_as_there_is_time_for() {
+        assert_eq!(Effort::Seconds(15.0).rounds(2.0), 6);
+        assert_eq!(Effort::Seconds(1.0).rounds(2.0), LEAST_ROUNDS);
+        assert_eq!(Effort::Seconds(1e9).rounds(1e-3), MOST_ROUNDS);
+        assert_eq!(Effort::Seconds(5.0).rounds(0.0), LEAST_ROUNDS);
+        assert_eq!(Effort::Rounds(4).rounds(100.0), 4);
+        // On a machine that others slow down, the passes that were planned take too long.
+        assert!(Effort::Seconds(15.0).is_over(5, 14.0) && !Effort::Seconds(15.0).is_over(5, 12.0));
+        assert!(!Effort::Seconds(15.0).is_over(LEAST_ROUNDS - 1, 99.0) && !Effort::Rounds(9).is_over(8, 1e6));
+    }
+}

@@ -1,0 +1,148 @@
+//! The routine in user mode: placed by the scheduler, bound to a CPU, and bound with real-time priority, so that no
+//! other task takes its place.
+
+use std::ops::Range;
+
+use kernels::primes;
+use record::CpuList;
+
+use super::worker::{Work, Worker};
+use super::{Bound, Layer, LayerName, Pass, Ticks, Unavailable, Watcher, crc32};
+use os::pin::Pinned;
+
+/// The least real-time priority: above every other task of the usual kind.
+const PRIORITY: i32 = 1;
+
+/// How a user program is run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum How {
+    /// On these CPUs, as the scheduler places it.
+    Unbound(CpuList),
+    /// Bound to this CPU.
+    Bound(u32),
+    /// The same once more: what differs from the first is noise.
+    Again(u32),
+    /// Bound, with real-time priority.
+    RealTime(u32),
+}
+
+impl How {
+    /// The layer's place.
+    pub fn name(&self) -> LayerName {
+        let (layer, bound) = match self {
+            How::Unbound(_) => ("user", Bound::None),
+            How::Bound(cpu) => ("user", Bound::Cpu(*cpu)),
+            How::Again(cpu) => (super::AGAIN, Bound::Cpu(*cpu)),
+            How::RealTime(cpu) => (super::REAL_TIME, Bound::Cpu(*cpu)),
+        };
+        LayerName { layer, bound, interrupts: true }
+    }
+}
+
+/// User mode.
+#[derive(Debug)]
+pub struct User {
+    name: LayerName,
+    worker: Worker,
+}
+
+impl User {
+    /// A user program that is run like this.
+    ///
+    /// # Errors
+    ///
+    /// The CPU cannot be bound to, or real-time priority is not allowed.
+    pub fn start(how: How, ticks: Ticks) -> Result<Self, Unavailable> {
+        let name = how.name();
+        let worker = Worker::start(move || prepare(&how, ticks))?;
+        Ok(Self { name, worker })
+    }
+}
+
+impl Layer for User {
+    fn name(&self) -> LayerName {
+        self.name
+    }
+
+    fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
+        self.worker.pass(range)
+    }
+}
+
+/// Sets the calling thread up.
+fn prepare(how: &How, ticks: Ticks) -> Result<Work, Unavailable> {
+    let (cpus, bound) = match how {
+        How::Unbound(cpus) => (cpus.clone(), None),
+        How::Bound(cpu) | How::Again(cpu) | How::RealTime(cpu) => ([*cpu].into_iter().collect(), Some(*cpu)),
+    };
+    let pinned = Pinned::within(&cpus).map_err(|error| {
+        Unavailable::new(format!("cannot be bound to CPU {cpus}: {error}"))
+            .with_remedy("name a CPU that this process may use with --cpu, or --cpus")
+    })?;
+    if matches!(how, How::RealTime(_)) {
+        os::set_fifo(PRIORITY).map_err(|error| {
+            Unavailable::new(format!("real-time priority (SCHED_FIFO) is not allowed: {error}"))
+                .with_remedy(os::fifo_remedy())
+        })?;
+    }
+    let mut watcher = Watcher::new(ticks);
+    Ok(Box::new(move |range| {
+        // The thread's CPUs stay as they are for as long as it lives.
+        let _ = &pinned;
+        let (primes, beside) = watcher.watch(|| primes::count(range.start, range.end));
+        let strayed = [beside.cpu_from, beside.cpu_to]
+            .into_iter()
+            .flatten()
+            .find(|cpu| bound.is_some_and(|b| b != *cpu));
+        if let Some(cpu) = strayed {
+            return Err(Unavailable::new(format!(
+                "it was bound to CPU {cpus} and found itself on CPU {cpu}"
+            ))
+            .with_remedy("the CPU went offline: name another with --cpu"));
+        }
+        let code = primes::code();
+        Ok(Pass {
+            primes,
+            seconds: beside.seconds,
+            clock: beside.clock,
+            clock_moved: beside.clock_moved,
+            crc: crc32(code),
+            page_offset: super::page_offset(code.as_ptr().addr() as u64),
+            cpu_from: beside.cpu_from,
+            cpu_to: beside.cpu_to,
+            disturbed: beside.disturbed,
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_of_running_it_finds_the_same_primes_in_the_same_bytes() {
+        let ticks = Ticks::calibrate();
+        let cpu = os::pin::allowed().unwrap().iter().last().unwrap();
+        let all = os::pin::allowed().unwrap();
+        for how in [How::Unbound(all), How::Bound(cpu), How::Again(cpu), How::RealTime(cpu)] {
+            let mut layer = match User::start(how.clone(), ticks) {
+                Ok(layer) => layer,
+                Err(why) => {
+                    assert_eq!(how, How::RealTime(cpu), "{why:?}");
+                    assert!(why.remedy.is_some(), "{why:?}");
+                    continue;
+                }
+            };
+            let pass = layer.pass(0..10_000).unwrap();
+            assert_eq!((pass.primes, pass.page_offset), (1229, 0), "{how:?}");
+            assert_eq!(pass.crc, crc32(primes::code()));
+            assert!(pass.seconds > 0.0 && pass.clock > 1e7, "{pass:?}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_a_reason_with_a_way_out() {
+        let why = User::start(How::Bound(60_000), Ticks::calibrate()).unwrap_err();
+        assert!(why.reason.contains("CPU 60000") && why.remedy.unwrap().contains("--cpu"));
+    }
+}

@@ -1,0 +1,237 @@
+//! The machine itself: QEMU, and what is said with linespeed in it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use record::CpuList;
+use serde_json::Value;
+use wire::{Frame, Kind as Said, Reader};
+
+use super::protocol::{self, Asked, PIECE, Place};
+use super::{Parts, qemu, threads};
+use crate::{Pass, Unavailable};
+use os::Stop;
+use os::pin::Pinned;
+
+/// How long the machine may take to boot.
+const BOOT: Duration = Duration::from_secs(120);
+/// A signal is looked for as often while the machine is waited for.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long an answer may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A machine that runs. It ends when this is dropped, and when this process does.
+#[derive(Debug)]
+pub(super) struct Machine {
+    child: Child,
+    asked: Option<ChildStdin>,
+    stop: &'static Stop,
+    frames: Receiver<Vec<u8>>,
+    reader: Reader,
+    seen: Vec<Frame>,
+    /// The kernel's messages, and QEMU's own.
+    console: File,
+    complaint: File,
+}
+
+fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
+    move |error| Unavailable::new(format!("{what}: {error}"))
+}
+
+impl Machine {
+    /// Boots it, with a CPU bound to each of `cpus`.
+    pub(super) fn boot(parts: &Parts, cpus: &[u32], emulated: bool) -> Result<Self, Unavailable> {
+        let kernel = qemu::kernel(parts.kernel)?;
+        let program = std::fs::read(parts.program).map_err(cannot("linespeed itself cannot be read"))?;
+        let archive =
+            wire::first_file_system(&program).map_err(|error| Unavailable::new(error.to_string()))?;
+        let file = || tempfile::tempfile().map_err(cannot("no file for the machine can be made"));
+        let (mut initramfs, console, complaint) = (file()?, file()?, file()?);
+        initramfs
+            .write_all(&archive.finish())
+            .map_err(cannot("the machine's file system cannot be written"))?;
+        let told = complaint.try_clone().map_err(cannot("no file for the machine can be made"))?;
+        let mut command = Command::new(qemu::PROGRAM.0);
+        command
+            .args(qemu::arguments(&kernel, &initramfs, &console, emulated, cpus.len()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(told);
+        let mut child = spawned(&mut command, cpus)?;
+        let (sender, frames) = mpsc::sync_channel(64);
+        let (asked, output) = (child.stdin.take(), child.stdout.take());
+        os::child::is_ours(child.id().cast_signed());
+        let mut machine = Self {
+            child,
+            asked,
+            stop: parts.stop,
+            frames,
+            reader: Reader::new(),
+            seen: Vec::new(),
+            console,
+            complaint,
+        };
+        std::thread::Builder::new()
+            .name("linespeed/vm".to_owned())
+            .spawn(move || forward(output, &sender))
+            .map_err(cannot("no thread for the machine can be started"))?;
+        machine.next(Said::Started, BOOT)?;
+        threads::bind(machine.child.id(), cpus)?;
+        Ok(machine)
+    }
+
+    /// The release of its kernel.
+    pub(super) fn release(&mut self) -> Result<String, Unavailable> {
+        protocol::release(&self.ask(&Asked::About, b"")?)
+    }
+
+    /// Hands a kernel module over, and has it loaded.
+    pub(super) fn load(&mut self, module: &[u8]) -> Result<(), Unavailable> {
+        for piece in module.chunks(PIECE) {
+            self.ask(&Asked::Piece(piece.len()), piece)?;
+        }
+        self.ask(&Asked::Load, b"").map(drop)
+    }
+
+    /// Counts the primes of a range there.
+    pub(super) fn pass(&mut self, place: Place, range: Range<u64>) -> Result<Pass, Unavailable> {
+        protocol::read_pass(&self.ask(&Asked::Pass(place, range), b"")?)
+    }
+
+    /// The answer to what is asked, and to what follows it.
+    fn ask(&mut self, asked: &Asked, more: &[u8]) -> Result<Value, Unavailable> {
+        let request = [format!("{asked}\n").as_bytes(), more].concat();
+        let sent = self.asked.as_mut().is_some_and(|to| to.write_all(&request).is_ok());
+        if !sent {
+            return Err(self.over("the machine has ended"));
+        }
+        let mut line = Vec::new();
+        while line.last() != Some(&b'\n') {
+            line.extend(self.next(Said::Output, LIMIT)?);
+        }
+        protocol::answer(&String::from_utf8_lossy(&line))
+    }
+
+    /// The payload of the next frame of this kind; others are left out.
+    fn next(&mut self, wanted: Said, limit: Duration) -> Result<Vec<u8>, Unavailable> {
+        let until = Instant::now() + limit;
+        loop {
+            if !self.seen.is_empty() {
+                let frame = self.seen.remove(0);
+                if frame.kind == wanted {
+                    return Ok(frame.payload);
+                }
+                if frame.kind == Said::Ended {
+                    return Err(self.over("the machine has ended"));
+                }
+                continue;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            match self.frames.recv_timeout(left.min(LOOK)) {
+                Ok(bytes) => self.seen = self.reader.take(&bytes),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.over("the machine has ended")),
+                Err(RecvTimeoutError::Timeout) if self.stop.signal().is_some() => {
+                    self.end();
+                    return Err(Unavailable::new("a signal came while the machine was waited for"));
+                }
+                Err(RecvTimeoutError::Timeout) if left > LOOK => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let seconds = limit.as_secs();
+                    return Err(self.over(&format!("the machine did not answer within {seconds} s")));
+                }
+            }
+        }
+    }
+
+    /// Ends the machine; what it said last is told.
+    fn over(&mut self, what: &str) -> Unavailable {
+        self.end();
+        let last = [&mut self.complaint, &mut self.console].into_iter().find_map(last_line);
+        Unavailable::new(match last {
+            Some(line) => format!("{what}; its last words: {line}"),
+            None => what.to_owned(),
+        })
+    }
+
+    fn end(&mut self) {
+        self.asked = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Starts QEMU on these CPUs. The kernel ends it when the calling thread ends, however that comes.
+fn spawned(command: &mut Command, cpus: &[u32]) -> Result<Child, Unavailable> {
+    let parent = std::process::id();
+    // SAFETY: only async-signal-safe calls between fork and exec. If we have ended before the child asked to end with
+    // us, it has another parent already.
+    unsafe {
+        command.pre_exec(move || {
+            // Ctrl-C is for us.
+            libc::setpgid(0, 0);
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            if libc::getppid().cast_unsigned() != parent {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            Ok(())
+        });
+    }
+    // A child begins on the CPUs of the thread that starts it.
+    let cpus: CpuList = cpus.iter().copied().collect();
+    let _pinned = Pinned::within(&cpus)
+        .map_err(|error| Unavailable::new(format!("the machine cannot be bound to CPU {cpus}: {error}")))?;
+    command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Unavailable::new(format!("{} is not installed", qemu::PROGRAM.0))
+            .with_remedy(format!("sudo apt install {}", qemu::PROGRAM.1)),
+        _ => Unavailable::new(format!("{} cannot be started: {error}", qemu::PROGRAM.0)),
+    })
+}
+
+fn forward(from: Option<ChildStdout>, to: &mpsc::SyncSender<Vec<u8>>) {
+    let Some(mut from) = from else { return };
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        if to.send(buffer[..length].to_vec()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The last line of a file that says something, without what a terminal would act on.
+fn last_line(file: &mut File) -> Option<String> {
+    /// Enough for the last line.
+    const LAST: u64 = 4096;
+    let end = file.seek(SeekFrom::End(0)).ok()?;
+    file.seek(SeekFrom::Start(end.saturating_sub(LAST))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LAST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().rfind(|line| !line.trim().is_empty())?;
+    Some(line.chars().filter(|c| !c.is_control()).take(200).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_those_that_say_something() {
+        let mut file = tempfile::tempfile().unwrap();
+        assert_eq!(last_line(&mut file), None);
+        file.write_all(b"one\nKernel panic\x1b[0m - not syncing\r\n\n").unwrap();
+        assert_eq!(last_line(&mut file).as_deref(), Some("Kernel panic[0m - not syncing"));
+    }
+}

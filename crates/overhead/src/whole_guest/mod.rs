@@ -1,0 +1,220 @@
+//! The routine in a whole guest: a kernel under QEMU, with linespeed as its first process, in a user program there and in
+//! threads of its kernel.
+//!
+//! Each CPU of the machine is bound to one of this machine's. It counts a range when it is asked over a serial port, so
+//! that it takes turns with the other layers. Its times are by the counter that this machine reads, too, where KVM runs it;
+//! under emulation they mean nothing. The kernel module is built here, for the kernel that the machine says it runs.
+
+mod machine;
+mod protocol;
+mod qemu;
+mod serve;
+mod threads;
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::path::Path;
+use std::rc::Rc;
+
+use kernels::primes;
+
+use super::{Bound, Layer, LayerName, Pass, Unavailable, crc32};
+use crate::kernel_module::BuildDirectory;
+use crate::kvm_guest::{Kind, Missing, Rows};
+use machine::Machine;
+use os::Stop;
+use protocol::Place;
+
+pub use serve::serve;
+
+/// A user program of the machine.
+pub const USER: &str = "guest OS user";
+/// A thread of the machine's kernel.
+pub const KERNEL: &str = "guest OS kernel";
+
+/// Where the routine runs in it. With interrupts off nothing moves a thread, bound or not.
+const PLACES: [Place; 5] = [
+    Place { kernel: false, bound: false, interrupts: true },
+    Place { kernel: false, bound: true, interrupts: true },
+    Place { kernel: true, bound: false, interrupts: true },
+    Place { kernel: true, bound: true, interrupts: true },
+    Place { kernel: true, bound: true, interrupts: false },
+];
+
+/// Where the module for the machine's kernel comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Module<'a> {
+    /// Nobody asks for the machine's kernel.
+    None,
+    /// It is built here.
+    Build(&'a BuildDirectory),
+    /// It has been built before.
+    File(&'a Path),
+}
+
+/// What the machine is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// The kernel, or the one that runs here.
+    pub kernel: Option<&'a Path>,
+    /// The module for it.
+    pub module: Module<'a>,
+    /// linespeed, a static program: the machine's first process.
+    pub program: &'a Path,
+    /// The CPU to which the machine's first CPU is bound: what is bound runs there.
+    pub cpu: u32,
+    /// The CPU of the machine's second one, if it has one: what is not bound may run there, too.
+    pub other: Option<u32>,
+    /// What KVM there is: where it runs kernels at the processor's speed it is used, otherwise QEMU emulates.
+    pub kvm: Kind,
+    /// Whether to stop waiting for the machine.
+    pub stop: &'static Stop,
+}
+
+impl Parts<'_> {
+    fn emulated(&self) -> bool {
+        !matches!(self.kvm, Kind::Hardware | Kind::Nested)
+    }
+
+    /// The places that are asked for.
+    fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        let kernel = !matches!(self.module, Module::None);
+        PLACES.into_iter().filter(move |place| kernel || !place.kernel)
+    }
+}
+
+/// A layer's place; what is bound is bound to `cpu` of this machine.
+fn name(place: Place, cpu: u32) -> LayerName {
+    LayerName {
+        layer: if place.kernel { KERNEL } else { USER },
+        bound: if place.bound { Bound::Cpu(cpu) } else { Bound::None },
+        interrupts: place.interrupts,
+    }
+}
+
+/// Boots the machine: the layers in it, and those that cannot be had, each with its reason. Where QEMU emulates, the
+/// machine has counted all primes with the same bytes, or not, and that is told: its times are withheld.
+pub fn layers(parts: &Parts) -> (Rows, Missing) {
+    let (found, mut missing) = found(parts);
+    let mut rows = Rows::new();
+    for mut layer in found {
+        match parts.emulated() {
+            true => missing.push((layer.name(), withheld(&mut layer, parts.kvm))),
+            false => rows.push(Box::new(layer)),
+        }
+    }
+    (rows, missing)
+}
+
+/// What can be asked for in the machine, emulated or not: for tests, which do not look at times.
+pub fn found(parts: &Parts) -> (Vec<Inside>, Missing) {
+    let cpus: Vec<u32> = [parts.cpu].into_iter().chain(parts.other).collect();
+    let all = |failure: &Unavailable| {
+        parts.places().map(|place| (name(place, parts.cpu), failure.clone())).collect::<Missing>()
+    };
+    let mut machine = match Machine::boot(parts, &cpus, parts.emulated()) {
+        Ok(machine) => machine,
+        Err(failure) => return (Vec::new(), all(&failure)),
+    };
+    let module = module(&mut machine, parts);
+    let machine = Rc::new(RefCell::new(machine));
+    let (mut rows, mut missing) = (Vec::new(), Missing::new());
+    for place in parts.places() {
+        let name = name(place, parts.cpu);
+        match (place.kernel.then_some(&module), place.bound || cpus.len() > 1) {
+            (Some(Err(failure)), _) => missing.push((name, failure.clone())),
+            (_, false) => missing.push((name, one_cpu())),
+            (_, true) => rows.push(Inside { machine: Rc::clone(&machine), place, name }),
+        }
+    }
+    (rows, missing)
+}
+
+fn one_cpu() -> Unavailable {
+    Unavailable::new("the guest has one CPU, since this process may use no second one like it")
+        .with_remedy("allow it more than one CPU (taskset, --cpus, the container's CPU set)")
+}
+
+/// Hands the module over to the machine.
+fn module(machine: &mut Machine, parts: &Parts) -> Result<(), Unavailable> {
+    let file = match parts.module {
+        Module::None => return Ok(()),
+        Module::File(file) => file.to_owned(),
+        Module::Build(build_directory) => {
+            let release = machine.release()?;
+            build_directory.module(&release, parts.stop)?
+        }
+    };
+    let bytes =
+        std::fs::read(&file).map_err(|error| Unavailable::new(format!("{}: {error}", file.display())))?;
+    machine.load(&bytes)
+}
+
+/// What is told of a layer whose times mean nothing.
+fn withheld(layer: &mut Inside, kvm: Kind) -> Unavailable {
+    let pass = match layer.pass(0..primes::LIMIT) {
+        Ok(pass) => pass,
+        Err(failure) => return failure,
+    };
+    let right = pass.primes == primes::KNOWN && pass.crc == crc32(primes::code());
+    let which = if right { "the same bytes" } else { "other bytes or a wrong result" };
+    Unavailable::new(format!(
+        "QEMU emulates here, since KVM is {}: it counted {} primes with {which}, and its times mean nothing",
+        kvm.word(),
+        pass.primes
+    ))
+    .with_remedy("measure where KVM uses the processor's virtualization")
+}
+
+/// The routine at one place in the machine.
+#[derive(Debug)]
+pub struct Inside {
+    machine: Rc<RefCell<Machine>>,
+    place: Place,
+    name: LayerName,
+}
+
+impl Layer for Inside {
+    fn name(&self) -> LayerName {
+        self.name
+    }
+
+    fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
+        self.machine.borrow_mut().pass(self.place, range)
+    }
+}
+
+/// Not on aarch64: there QEMU takes any file for a kernel's bytes and runs them, until the time is over.
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    static STOP: Stop = Stop::new();
+
+    fn parts(kernel: &Path) -> Parts<'_> {
+        let cpu = os::current_cpu().unwrap_or(0);
+        Parts {
+            kernel: Some(kernel),
+            module: Module::File(Path::new("/nowhere.ko")),
+            program: Path::new("/proc/self/exe"),
+            cpu,
+            other: None,
+            kvm: Kind::None,
+            stop: &STOP,
+        }
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_told_in_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("vmlinuz");
+        std::fs::write(&path, "no kernel").unwrap();
+        let (rows, missing) = layers(&parts(&path));
+        assert_eq!((rows.len(), missing.len()), (0, PLACES.len()));
+        for (name, failure) in missing {
+            // Either QEMU says why, or it is not installed here.
+            let said = failure.reason.contains("the machine has ended") || failure.remedy.is_some();
+            assert!(said && !failure.reason.contains('\n'), "{name}: {}", failure.reason);
+        }
+    }
+}

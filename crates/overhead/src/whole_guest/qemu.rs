@@ -1,0 +1,154 @@
+//! QEMU's command line, and the kernel that it boots.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use crate::Unavailable;
+
+/// The program, and the package that holds it in Debian and Ubuntu.
+#[cfg(target_arch = "x86_64")]
+pub(super) const PROGRAM: (&str, &str) = ("qemu-system-x86_64", "qemu-system-x86");
+/// The program, and the package that holds it in Debian and Ubuntu.
+#[cfg(target_arch = "aarch64")]
+pub(super) const PROGRAM: (&str, &str) = ("qemu-system-aarch64", "qemu-system-arm");
+
+/// The kernel's console, and the serial port that is linespeed's alone.
+#[cfg(target_arch = "x86_64")]
+const PORTS: (&str, &str) = ("ttyS0", "ttyS1");
+/// `virt` has one serial port of its own; the other one is on its PCI bus.
+#[cfg(target_arch = "aarch64")]
+const PORTS: (&str, &str) = ("ttyAMA0", "ttyS0");
+
+/// Memory of the machine, MiB: a kernel and linespeed, which lies there twice while it boots.
+const MEMORY: u32 = 512;
+
+/// Where an open file of ours is found by a child, also where it has no name.
+fn path_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
+}
+
+/// QEMU's arguments. Its standard input and output are the machine's channel.
+pub(super) fn arguments(
+    kernel: &Path,
+    initramfs: &File,
+    console: &File,
+    emulated: bool,
+    cpus: usize,
+) -> Vec<OsString> {
+    let (port, channel) = PORTS;
+    let orders = wire::Orders {
+        arguments: vec![wire::COUNT.to_owned()],
+        channel: channel.to_owned(),
+        offline: Vec::new(),
+        emulated,
+    };
+    // A panic ends the machine, and its messages are shown.
+    let parameters = format!("console={port} loglevel=4 panic=-1 {}", orders.parameters());
+    let (board, processor) = match (cfg!(target_arch = "x86_64"), emulated) {
+        (true, true) => ("q35", "max"),
+        (true, false) => ("q35", "host"),
+        (false, true) => ("virt,gic-version=3", "max"),
+        (false, false) => ("virt,gic-version=host", "host"),
+    };
+    let console = format!("file,id=console,path={}", path_of(console));
+    let (memory, cpus) = (format!("{MEMORY}M"), cpus.to_string());
+    let mut line: Vec<OsString> = [
+        ["-nodefaults", "-no-user-config"],
+        ["-no-reboot", "-nographic"],
+        ["-machine", board],
+        ["-accel", if emulated { "tcg" } else { "kvm" }],
+        ["-cpu", processor],
+        ["-smp", &cpus],
+        // Its threads have names then, by which those of the machine's CPUs are told.
+        ["-name", "linespeed,debug-threads=on"],
+        ["-m", &memory],
+        ["-append", &parameters],
+        ["-chardev", &console],
+        ["-chardev", "stdio,id=channel,signal=off"],
+        ["-monitor", "none"],
+        ["-serial", "chardev:console"],
+        if cfg!(target_arch = "x86_64") {
+            ["-serial", "chardev:channel"]
+        } else {
+            ["-device", "pci-serial,chardev=channel"]
+        },
+    ]
+    .as_flattened()
+    .iter()
+    .map(OsString::from)
+    .collect();
+    line.extend(["-kernel".into(), kernel.into(), "-initrd".into(), path_of(initramfs).into()]);
+    line
+}
+
+/// The kernel to boot: the one that was named, or the one that runs here.
+pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
+    const ANOTHER: &str = "name one with --vm-kernel FILE";
+    if let Some(path) = named {
+        return readable(path).map(|()| path.to_owned()).map_err(|error| {
+            Unavailable::new(format!("the kernel {} cannot be read: {error}", path.display()))
+                .with_remedy(ANOTHER)
+        });
+    }
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim();
+    let places = [format!("/boot/vmlinuz-{release}"), format!("/lib/modules/{release}/vmlinuz")];
+    let mut why = None;
+    for place in &places {
+        match readable(Path::new(place)) {
+            Ok(()) => return Ok(place.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => why = Some(format!("this machine's kernel, {place}, cannot be read: {error}")),
+        }
+    }
+    Err(match why {
+        Some(why) => Unavailable::new(why).with_remedy(format!("run it as root, or {ANOTHER}")),
+        None => Unavailable::new(format!("this machine's kernel is not there: no {}", places[0]))
+            .with_remedy(ANOTHER),
+    })
+}
+
+fn readable(path: &Path) -> io::Result<()> {
+    match File::open(path)?.metadata()?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("it is no file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_told_what_to_do() {
+        let (initramfs, console) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        for (emulated, accelerator, processor) in [(true, "tcg", "max"), (false, "kvm", "host")] {
+            let line = arguments(Path::new("/k"), &initramfs, &console, emulated, 2);
+            let after = |option: &str| {
+                let at = line.iter().position(|word| word == option).unwrap();
+                line[at + 1].to_str().unwrap()
+            };
+            assert_eq!((after("-accel"), after("-cpu"), after("-kernel")), (accelerator, processor, "/k"));
+            assert_eq!(after("-smp"), "2");
+            let orders = wire::Orders::read(after("-append")).unwrap();
+            assert_eq!((orders.arguments, orders.emulated), (vec![wire::COUNT.to_owned()], emulated));
+            assert!(File::open(after("-initrd")).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_cannot_be_had_is_told_with_the_way_out() {
+        for path in ["/nowhere/vmlinuz", "/"] {
+            let failure = kernel(Some(Path::new(path))).unwrap_err();
+            assert!(failure.reason.contains(path), "{}", failure.reason);
+            assert!(failure.remedy.unwrap().contains("--vm-kernel"));
+        }
+        assert!(kernel(Some(Path::new("/proc/self/exe"))).is_ok());
+        if let Err(failure) = kernel(None) {
+            assert!(failure.remedy.unwrap().contains("--vm-kernel"));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The machine's end: it does what is asked of it, and answers with what it saw.
+
+use std::io::{BufRead, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::protocol::{self, Asked, LINE, Place};
+use crate::kernel_module::{KernelLayer, Module, Source, release};
+use crate::{Bound, How, Layer, Ticks, Unavailable, User};
+use os::Stop;
+
+/// The machine's first CPU, to which layers are bound.
+const CPU: u32 = 0;
+/// Where the module comes to lie: the folder of a machine that is gone soon.
+const FILE: &str = "/tmp/linespeed.ko";
+/// The longest module that is taken, bytes.
+const MOST: usize = 64 << 20;
+
+/// Does what each line of `requests` asks for, and answers each with a line, until there are no more.
+pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
+    let mut inside = Inside::new();
+    loop {
+        let mut line = String::new();
+        match requests.by_ref().take(LINE).read_line(&mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let done = match Asked::read(&line) {
+            Some(asked) => inside.does(&asked, &mut requests),
+            None => Err(Unavailable::new(format!("{:?} is nothing that can be asked", line.trim_end()))),
+        };
+        answer(&protocol::line(&done));
+    }
+}
+
+/// What the machine has set up.
+struct Inside {
+    ticks: Ticks,
+    /// The module's bytes, as far as they have come.
+    bytes: Vec<u8>,
+    module: Option<Rc<Module>>,
+    /// The layers that have been asked for, each with its place.
+    layers: Vec<(Place, Box<dyn Layer>)>,
+}
+
+impl Inside {
+    fn new() -> Self {
+        Self { ticks: Ticks::calibrate(), bytes: Vec::new(), module: None, layers: Vec::new() }
+    }
+
+    fn does(&mut self, asked: &Asked, more: &mut impl Read) -> Result<Value, Unavailable> {
+        match asked {
+            Asked::About => Ok(json!({ "release": release()? })),
+            Asked::Piece(bytes) => self.takes(*bytes, more),
+            Asked::Load => self.loads(),
+            Asked::Pass(place, range) => self.counts(*place, range.clone()),
+        }
+    }
+
+    fn takes(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Unavailable> {
+        let mut piece = vec![0; bytes];
+        more.read_exact(&mut piece)
+            .map_err(|error| Unavailable::new(format!("the module did not come whole: {error}")))?;
+        if self.bytes.len() + bytes > MOST {
+            return Err(Unavailable::new(format!("the module is longer than {} MiB", MOST >> 20)));
+        }
+        self.bytes.extend(piece);
+        Ok(json!({ "bytes": self.bytes.len() }))
+    }
+
+    fn loads(&mut self) -> Result<Value, Unavailable> {
+        let bytes = std::mem::take(&mut self.bytes);
+        std::fs::write(FILE, bytes).map_err(|error| Unavailable::new(format!("{FILE}: {error}")))?;
+        let module = Module::load(Source::File(Path::new(FILE)), &Arc::default(), &Stop::new())?;
+        self.module = Some(Rc::new(module));
+        Ok(json!({}))
+    }
+
+    fn counts(&mut self, place: Place, range: Range<u64>) -> Result<Value, Unavailable> {
+        if let Some((_, layer)) = self.layers.iter_mut().find(|(known, _)| *known == place) {
+            return layer.pass(range).map(|pass| protocol::pass(&pass));
+        }
+        let mut layer = self.layer(place)?;
+        let pass = layer.pass(range);
+        self.layers.push((place, layer));
+        pass.map(|pass| protocol::pass(&pass))
+    }
+
+    fn layer(&self, place: Place) -> Result<Box<dyn Layer>, Unavailable> {
+        let all = || os::pin::allowed().unwrap_or_default();
+        Ok(match (place.kernel, &self.module) {
+            (false, _) if !place.interrupts => {
+                return Err(Unavailable::new("a program cannot turn interrupts off"));
+            }
+            (false, _) => {
+                let how = if place.bound { How::Bound(CPU) } else { How::Unbound(all()) };
+                Box::new(User::start(how, self.ticks)?)
+            }
+            (true, None) => return Err(Unavailable::new("its kernel has no module of linespeed's")),
+            (true, Some(module)) => {
+                let bound = if place.bound { Bound::Cpu(CPU) } else { Bound::None };
+                Box::new(KernelLayer::new(module, self.ticks, bound, place.interrupts))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(asked: &[u8]) -> Vec<Result<Value, Unavailable>> {
+        let mut answers = Vec::new();
+        serve(asked, &mut |line| answers.push(protocol::answer(line)));
+        answers
+    }
+
+    #[test]
+    fn what_is_asked_over_the_port_is_counted_and_told() {
+        let user = |bound| Place { kernel: false, bound, interrupts: true };
+        let lines: Vec<String> = [
+            Asked::Pass(user(true), 0..1000),
+            Asked::Pass(user(false), 10..20),
+            Asked::Pass(user(false), 0..10),
+        ]
+        .iter()
+        .map(|asked| format!("{asked}\n"))
+        .collect();
+        let answers = answers(lines.concat().as_bytes());
+        assert_eq!(answers.len(), 3);
+        let pass = |at: usize| protocol::read_pass(answers[at].as_ref().unwrap()).unwrap();
+        // Where this process may not use the first CPU, the machine's own would all the same.
+        if os::pin::allowed().is_some_and(|cpus| cpus.contains(CPU)) {
+            assert_eq!((pass(0).primes, pass(0).page_offset), (168, 0));
+            assert_eq!(pass(0).crc, crate::crc32(kernels::primes::code()));
+            assert!(pass(0).seconds > 0.0 && pass(0).clock > 0.0);
+        }
+        assert_eq!([pass(1).primes, pass(2).primes], [4, 4]);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_an_answer_and_the_next_line_is_read() {
+        let answers =
+            answers(b"nonsense\npiece 3\nabcabout\nuser bound off 0 10\nkernel bound on 0 10\npiece 9\nab");
+        let failed = |at: usize| answers[at].as_ref().unwrap_err().reason.clone();
+        assert!(failed(0).contains("nothing that can be asked"));
+        assert_eq!(answers[1].as_ref().unwrap()["bytes"], 3);
+        assert!(!protocol::release(answers[2].as_ref().unwrap()).unwrap().is_empty());
+        assert!(failed(3).contains("interrupts off") && failed(4).contains("no module"));
+        assert!(failed(5).contains("did not come whole"));
+        assert_eq!(answers.len(), 6);
+    }
+}

@@ -1,0 +1,46 @@
+//! What cannot be had on this machine, and what would help.
+
+use std::fmt;
+
+use crate::Coverage;
+
+/// Why something cannot be had here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unavailable {
+    /// One clear line.
+    pub reason: String,
+    /// What would help.
+    pub remedy: Option<String>,
+}
+
+impl Unavailable {
+    /// A reason without a remedy.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), remedy: None }
+    }
+
+    /// With what would help.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// As the coverage of `what`: impossible here.
+    pub fn into_coverage(self, what: impl Into<String>) -> Coverage {
+        let coverage = Coverage::impossible(what, self.reason);
+        match self.remedy {
+            Some(remedy) => coverage.with_remedy(remedy),
+            None => coverage,
+        }
+    }
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)?;
+        self.remedy.as_ref().map_or(Ok(()), |remedy| write!(f, " ({remedy})"))
+    }
+}
+
+impl std::error::Error for Unavailable {}
