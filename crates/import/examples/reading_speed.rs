@@ -22,8 +22,6 @@ fn main() -> std::io::Result<()> {
                     "{path}: {} machines, {figures} figures, {lines} lines not understood",
                     machines.len()
                 );
-                // As the program itself, which ends when they are written.
-                std::mem::forget(machines);
             }
             Err(refusal) => println!("{path}: {refusal}"),
         }

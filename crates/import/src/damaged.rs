@@ -11,7 +11,7 @@ use regex_lite::Regex;
 
 use crate::dispatch::Transcript;
 use crate::sink::Sink;
-use crate::tools::{Command, Fit, Line, Opening, Reader, TOOLS, Tool};
+use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool};
 use crate::{Imported, Refusal, Split};
 
 /// How often each byte of a text may be looked at by a tool: by each that could begin an output there, with and without
@@ -34,10 +34,6 @@ struct CountedReader(Box<dyn Reader>);
 impl Tool for Counted {
     fn name(&self) -> &'static str {
         self.0.name()
-    }
-
-    fn opening(&self) -> Opening {
-        self.0.opening()
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {

@@ -3,21 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::sync::Arc;
 
 use record::Shared;
 use record::import::{NotUnderstood, Origin, Output, Text};
 
-use crate::ahead::{self, Seen};
 use crate::assemble::{Imported, assemble};
-use crate::blanks::{is_blank, trimmed};
-use crate::candidates::{Asked, Candidates};
-use crate::clean::Kind;
+use crate::clean::{Cleaned, Kind, Lines};
 use crate::devices;
 use crate::parts::{Part, Parts, Split};
 use crate::refusal::{self, Refusal};
 use crate::session::{self, Mark};
-use crate::side_by_side::side_by_side;
 use crate::sink::{Sink, said};
 use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool, dmidecode};
 
@@ -67,7 +62,6 @@ struct Used {
 pub struct Transcript {
     parts: Parts,
     tools: &'static [&'static dyn Tool],
-    candidates: Arc<Candidates>,
     texts: Vec<Text>,
     text: Shared,
     /// Boxed: it is taken and put back for each line.
@@ -92,7 +86,6 @@ impl Transcript {
         Self {
             parts: Parts::new(split),
             tools,
-            candidates: Arc::new(Candidates::new(tools)),
             texts: Vec::new(),
             text: Shared::default(),
             open: None,
@@ -107,7 +100,7 @@ impl Transcript {
     }
 
     /// Reads one text to its end. `name` is how origins call it.
-    pub fn read(&mut self, name: &str, source: impl Read + Send) -> io::Result<()> {
+    pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
         self.text = Shared::copied(name);
         self.parts.text(name);
         self.command = None;
@@ -120,16 +113,22 @@ impl Transcript {
             return self.dump(name, head, source);
         }
         let mut open_end = false;
-        let candidates = Arc::clone(&self.candidates);
-        let (extent, result) = ahead::each(head.chain(source), &candidates, |line| {
-            self.line(line);
-            open_end = ends_open(line.text);
-        });
+        let mut lines = Lines::new(head.chain(source));
+        let result = loop {
+            match lines.next_line() {
+                Ok(Some(line)) => {
+                    self.line(&line);
+                    open_end = ends_open(&line.text);
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
         self.close();
-        if open_end && extent.unfinished {
-            self.parts.end_within(name, extent.lines);
+        if open_end && lines.unfinished() {
+            self.parts.end_within(name, lines.count());
         }
-        self.texts.push(Text { name: name.to_owned(), bytes: extent.bytes, lines: extent.lines });
+        self.texts.push(Text { name: name.to_owned(), bytes: lines.bytes(), lines: lines.count() });
         result
     }
 
@@ -178,11 +177,11 @@ impl Transcript {
             return Err(Refusal::empty(tools));
         }
         let (texts, not_understood) = (&self.texts, &self.not_understood);
-        side_by_side(parts, |part| assemble(part, texts, not_understood)).into_iter().collect()
+        parts.into_iter().map(|part| assemble(part, texts, not_understood)).collect()
     }
 
-    fn line(&mut self, line: Seen) {
-        if !is_blank(line.text) {
+    fn line(&mut self, line: &Cleaned) {
+        if !line.text.trim().is_empty() {
             self.lines += 1;
         }
         if self.refusal.is_some() {
@@ -191,12 +190,12 @@ impl Transcript {
         match line.kind {
             Kind::Unreadable => {
                 self.close();
-                self.nobodys(Line { number: line.number, text: line.text });
+                self.nobodys(Line { number: line.number, text: &line.text });
             }
             Kind::Frame => self.close(),
             Kind::Row => self.row(line),
             Kind::Text => {
-                if self.parts.line(line.text) {
+                if self.parts.line(&line.text) {
                     self.close();
                     self.command = None;
                 }
@@ -205,15 +204,14 @@ impl Transcript {
         }
     }
 
-    fn plain(&mut self, line: Seen) {
-        let text = line.text;
+    fn plain(&mut self, line: &Cleaned) {
+        let text = line.text.as_str();
         if std::mem::take(&mut self.command_goes_on) {
             self.go_on(text);
             return;
         }
         let plain = Line { number: line.number, text };
-        let mark = if line.marked { session::mark(text, line.in_fence) } else { None };
-        match mark {
+        match session::mark(text, line.in_fence) {
             Some(Mark::Prompt { host, command }) => {
                 self.close();
                 if let Some(host) = host {
@@ -227,7 +225,7 @@ impl Transcript {
             }
             // Tools print lines that begin with # too.
             Some(Mark::Heading { level, text: words }) => {
-                if !self.offer(plain, line.asked, None) {
+                if !self.offer(plain, None) {
                     self.close();
                     self.command = None;
                     self.parts.heading(level, words);
@@ -237,7 +235,7 @@ impl Transcript {
                 }
             }
             None => {
-                if !self.offer(plain, line.asked, None) {
+                if !self.offer(plain, None) {
                     self.nobodys(plain);
                 }
             }
@@ -245,19 +243,18 @@ impl Transcript {
     }
 
     /// A row of a table: first as it stands, then without its first cell.
-    fn row(&mut self, line: Seen) {
-        if self.parts.line(line.text) {
+    fn row(&mut self, line: &Cleaned) {
+        if self.parts.line(&line.text) {
             self.close();
             self.command = None;
         }
-        let whole = Line { number: line.number, text: line.text };
-        let taken = match line.label {
+        let whole = Line { number: line.number, text: &line.text };
+        let taken = match line.label() {
             Some(label) => {
                 let rest = line.text.get(label.len()..).unwrap_or_default().trim_start();
-                self.row_of(Line { number: line.number, text: rest }, label)
-                    || self.offer(whole, line.asked, None)
+                self.row_of(Line { number: line.number, text: rest }, label) || self.offer(whole, None)
             }
-            None => self.offer(whole, line.asked, None),
+            None => self.offer(whole, None),
         };
         if !taken {
             self.nobodys(whole);
@@ -269,14 +266,13 @@ impl Transcript {
             return false;
         }
         // Only a row that some output has may name a machine.
-        let asked = self.candidates.of(rest.text);
-        let begins = { asked }.any(|at| self.tools[at].opens(rest, None));
+        let begins = self.tools.iter().any(|tool| tool.opens(rest, None));
         let moves =
             begins && self.open.as_ref().is_some_and(|open| self.parts.moves_to(Some(label), open.part));
         if moves {
             self.close();
         }
-        if !self.offer(rest, asked, Some(label).filter(|_| begins)) {
+        if !self.offer(rest, Some(label).filter(|_| begins)) {
             return false;
         }
         let Some(open) = &self.open else { return true };
@@ -320,9 +316,9 @@ impl Transcript {
         }
     }
 
-    /// Offers a line to the reader of the open output, then to the tools `asked`; whether somebody took it.
-    fn offer(&mut self, line: Line, asked: Asked, label: Option<&str>) -> bool {
-        let Some(mut open) = self.open.take() else { return self.open_with(line, asked, label) };
+    /// Offers a line to the reader of the open output, then to every tool; whether somebody took it.
+    fn offer(&mut self, line: Line, label: Option<&str>) -> bool {
+        let Some(mut open) = self.open.take() else { return self.open_with(line, label) };
         if let Some((beginning, number, lines)) = open.broken.take() {
             // A mail breaks lines at blanks, a terminal wherever its margin is.
             let (front, back) = (beginning.trim_end(), line.text.trim_start());
@@ -356,7 +352,7 @@ impl Transcript {
                 self.open = Some(open);
                 true
             }
-            Fit::Between if is_blank(line.text) => {
+            Fit::Between if line.text.trim().is_empty() => {
                 open.blank += 1;
                 let goes_on = open.blank <= MOST_BLANK;
                 self.open = Some(open);
@@ -372,23 +368,22 @@ impl Transcript {
                 if !goes_on {
                     self.close();
                 }
-                self.open_with(line, asked, label)
+                self.open_with(line, label)
             }
             Fit::Over => {
                 self.open = Some(open);
                 self.close();
-                self.open_with(line, asked, label)
+                self.open_with(line, label)
             }
         }
     }
 
     /// Opens an output that `line` begins; an output that was open ends there.
-    fn open_with(&mut self, line: Line, asked: Asked, label: Option<&str>) -> bool {
-        if is_blank(line.text) {
+    fn open_with(&mut self, line: Line, label: Option<&str>) -> bool {
+        if line.text.trim().is_empty() {
             return true;
         }
-        for at in asked {
-            let tool = self.tools[at];
+        for (at, tool) in self.tools.iter().copied().enumerate() {
             let fresh = self.command.as_ref().filter(|_| self.used.of_any & 1 << at == 0);
             // In a table the rows of several machines stand below one command.
             let opens = tool.opens(line, fresh) || label.is_some() && tool.opens(line, self.command.as_ref());
@@ -470,7 +465,7 @@ impl Transcript {
 
     fn nobodys(&mut self, line: Line) {
         // Brackets around JSON say nothing themselves.
-        let text = trimmed(line.text);
+        let text = line.text.trim();
         if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; ".contains(&b)) {
             return;
         }

@@ -6,8 +6,6 @@ use record::CpuList;
 use record::import::Origin;
 use record::machine::CacheKind;
 
-use crate::blanks::trimmed;
-
 /// A value and where it stood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told<T> {
@@ -186,7 +184,7 @@ pub struct Socket {
 
 /// The level and kind of a cache called `L1d`, `L2`.
 pub fn cache_name(name: &str) -> Option<(u32, CacheKind)> {
-    let rest = trimmed(name).strip_prefix(['L', 'l'])?;
+    let rest = name.trim().strip_prefix(['L', 'l'])?;
     let level = rest.chars().next()?.to_digit(10).filter(|level| (1..=9).contains(level))?;
     let kind = match &rest[1..] {
         "d" => CacheKind::Data,
@@ -224,13 +222,13 @@ pub fn size(text: &str) -> Option<(u64, bool)> {
 pub fn without_comment(text: &str) -> &str {
     // Each of the marks has one of these.
     if !text.bytes().any(|b| matches!(b, b'/' | b'#' | b'<' | 0xe2)) {
-        return trimmed(text);
+        return text.trim();
     }
     let mut end = text.len();
     for mark in [" //", "\t//", " # ", "\t# ", " <--", " <- ", " ← "] {
         end = end.min(text.find(mark).unwrap_or(end));
     }
-    trimmed(&text[..end])
+    text[..end].trim()
 }
 
 #[cfg(test)]

@@ -4,10 +4,7 @@
 //! quoting, fences, entities, progress lines gone), `session` finds prompts, host names and command lines, and the readers
 //! of [`tools`] take the lines that are theirs. A new tool is one new file in `tools/` and its line in [`tools::TOOLS`].
 
-mod ahead;
 mod assemble;
-mod blanks;
-mod candidates;
 pub mod clean;
 pub mod command_line;
 #[cfg(test)]
@@ -20,7 +17,6 @@ mod numbers;
 mod parts;
 mod refusal;
 pub mod session;
-mod side_by_side;
 pub mod sink;
 pub mod tools;
 
@@ -28,5 +24,4 @@ pub use assemble::Imported;
 pub use dispatch::Transcript;
 pub use parts::Split;
 pub use refusal::Refusal;
-pub use side_by_side::side_by_side;
 pub use sink::{Draft, Sink};

@@ -1,7 +1,5 @@
 //! Numbers as tools print them in any locale: `25,130,886,211`, `25.130.886.211`, `25 130 886 211`, `2,57`.
 
-use crate::blanks::trimmed;
-
 /// Characters that some locale puts between groups of digits: comma, point, apostrophes, blanks that do not break.
 fn is_separator(c: char) -> bool {
     matches!(c, ',' | '.' | '\'' | '’' | ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '_' | '٬')
@@ -10,7 +8,7 @@ fn is_separator(c: char) -> bool {
 /// A whole number, with or without separators between groups of three digits (two in India, the last always three).
 /// `None` for anything else, also for a number with more digits than an `u64` holds.
 pub fn whole(text: &str) -> Option<u64> {
-    let text = trimmed(text);
+    let text = text.trim();
     // Most numbers are digits alone, and few enough.
     if text.len() < 20 && text.bytes().all(|b| b.is_ascii_digit()) {
         return text.parse().ok();
@@ -44,7 +42,7 @@ pub fn decimal(text: &str) -> Option<f64> {
 
 /// As [`decimal`], times a power of ten: 8700.75 MB/s are exactly 8,700,750,000 B/s and no rounding error away from it.
 pub fn shifted(text: &str, exponent: i32) -> Option<f64> {
-    let text = trimmed(text);
+    let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

@@ -1,7 +1,5 @@
 //! Prompts, command lines and headings: what a person's terminal and a document put between the outputs.
 
-use crate::blanks::trimmed;
-
 /// What a line is, apart from output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark<'a> {
@@ -33,7 +31,7 @@ const NAMELESS: &[&str] =
 
 /// What `line` is. `in_fence` says that it stands in a code block, where `#` begins no heading.
 pub fn mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
-    let text = trimmed(line);
+    let text = line.trim();
     let first = *text.as_bytes().first()?;
     if let Some((host, command)) = with_host(text) {
         return Some(Mark::Prompt { host, command });
@@ -68,7 +66,6 @@ fn with_host(text: &str) -> Option<(Option<&str>, &str)> {
         Some((_, rest)) if head.contains('@') => rest.trim_start(),
         _ => head,
     };
-    may_name(body.strip_prefix('[').unwrap_or(body)).then_some(())?;
     let offset = head.len() - body.len();
     let (prompt, end) = if let Some(inner) = body.strip_prefix('[') {
         let close = inner.find(']')?;
@@ -91,14 +88,6 @@ fn with_host(text: &str) -> Option<(Option<&str>, &str)> {
     };
     let host = Some(name).filter(|name| !NAMELESS.contains(&name.to_ascii_lowercase().as_str()));
     Some((host, text[end..].trim()))
-}
-
-/// Whether a text begins as prompts that name a host do: with a word that ends at `@`, or at the `:` of a folder. Most lines
-/// are no more than looked at.
-fn may_name(text: &str) -> bool {
-    let end =
-        text.bytes().position(|b| b.is_ascii() && !b.is_ascii_alphanumeric() && !b"-_.\\+".contains(&b));
-    matches!(end.map(|end| &text.as_bytes()[end..]), Some([b'@', ..] | [b':', b'~' | b'/', ..]))
 }
 
 /// Where the prompt's own mark stands: the first `#`, `$`, `%` or `>` behind the host and its folder.
@@ -156,44 +145,8 @@ const RUNNERS: &[&str] = &[
     "timeout",
 ];
 
-/// Programs whose command lines are known without a prompt.
-const PROGRAMS: &[&str] = &[
-    "lscpu",
-    "numactl",
-    "lshw",
-    "dmidecode",
-    "cyclictest",
-    "mlc",
-    "mlc_avx512",
-    "perf",
-    "openssl",
-    "sysbench",
-    "lat_mem_rd",
-    "stream",
-    "stream_c",
-    "stream_c.exe",
-    "stream.exe",
-];
-
-/// Whether the first word is none that begins a command: neither a program's nor a path nor an assignment.
-fn begins_otherwise(text: &str) -> bool {
-    let end = text.bytes().position(|b| !b.is_ascii_graphic()).unwrap_or(text.len());
-    // Blanks of other writings end a word, too.
-    if !text.is_char_boundary(end) || text[end..].starts_with(|c: char| !c.is_ascii()) {
-        return false;
-    }
-    let word = &text[..end];
-    let bare = !word.bytes().any(|b| matches!(b, b'/' | b'='));
-    // Most words are told by their first letter.
-    bare && !word.bytes().next().is_some_and(|first| b"cdeilmnopstw".contains(&first))
-        || bare && !PROGRAMS.contains(&word) && !RUNNERS.contains(&word)
-}
-
 /// Whether `text` reads like a command line of a tool that is known: not like prose that begins with its name.
 pub fn is_command(text: &str) -> bool {
-    if begins_otherwise(text) {
-        return false;
-    }
     let mut words = text.split_whitespace().peekable();
     let mut ran = false;
     // Bounded: nobody puts more before a command.
@@ -256,13 +209,6 @@ mod tests {
 
     fn prompt<'a>(host: Option<&'a str>, command: &'a str) -> Option<Mark<'a>> {
         Some(Mark::Prompt { host, command })
-    }
-
-    #[test]
-    fn no_program_is_told_to_be_none_by_its_first_letter() {
-        for name in PROGRAMS.iter().chain(RUNNERS) {
-            assert!(!begins_otherwise(name), "{name}");
-        }
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use record::import::{Contradiction, Origin, Withheld};
 use record::{Machine, Measurement, Shared, Snapshot};
 
-use crate::blanks::trimmed;
 use crate::facts::Facts;
 use crate::held::Held;
 use crate::tools::Line;
@@ -78,7 +77,7 @@ const MOST_SAID: usize = 200;
 
 /// What an origin keeps of a line.
 pub fn said(line: &str) -> &str {
-    let line = trimmed(line);
+    let line = line.trim();
     if line.len() <= MOST_SAID {
         return line;
     }

@@ -5,7 +5,6 @@ mod commands;
 mod date;
 mod failure;
 mod files;
-mod heap;
 mod init;
 mod options;
 mod output;

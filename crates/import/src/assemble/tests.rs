@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::tools::{Command, Fit, Line, Opening, Reader, Tool};
+use crate::tools::{Command, Fit, Line, Reader, Tool};
 use crate::{Imported, Refusal, Sink, Split, Transcript};
 
 fn machines(text: &str, split: Split) -> Result<Vec<Imported>, Refusal> {
@@ -167,10 +167,6 @@ static ASKED: AtomicUsize = AtomicUsize::new(0);
 impl Tool for Counting {
     fn name(&self) -> &'static str {
         "counting"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |_| true, within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

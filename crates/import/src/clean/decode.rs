@@ -82,7 +82,7 @@ impl<R: Read> Chunks<R> {
             }
             let rest = &self.text[self.at..];
             let end = if self.carriage_returns { b'\r' } else { b'\n' };
-            let (piece, ended) = match memchr::memchr(end, rest) {
+            let (piece, ended) = match rest.iter().position(|byte| *byte == end) {
                 Some(length) => (&rest[..length], true),
                 None => (rest, false),
             };

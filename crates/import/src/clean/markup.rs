@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::blanks::trimmed;
-
 /// Tags that are taken out. Others stay: tools print `<OUT OF SPEC>` and `<not supported>`.
 const TAGS: &[&str] = &[
     "a",
@@ -160,7 +158,7 @@ pub fn without_quotes(line: &str) -> (&str, bool) {
 
 /// Whether a line begins or ends a code block.
 pub fn is_fence(line: &str) -> bool {
-    let trimmed = trimmed(line);
+    let trimmed = line.trim();
     let Some(mark) = trimmed.chars().next().filter(|c| matches!(c, '`' | '~')) else { return false };
     let marks = trimmed.chars().take_while(|c| *c == mark).count();
     // Behind the marks stands the language at most: `~~~~` rulers and `` `code` `` in prose are none.
@@ -170,7 +168,7 @@ pub fn is_fence(line: &str) -> bool {
 
 /// The cells of a row of a Markdown table.
 pub fn row(line: &str) -> Option<Vec<&str>> {
-    let inner = trimmed(line).strip_prefix('|')?;
+    let inner = line.trim().strip_prefix('|')?;
     if inner.is_empty() {
         return None;
     }

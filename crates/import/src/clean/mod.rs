@@ -7,7 +7,6 @@ mod plain;
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::mem;
 
 use decode::{Chunks, RawLine};
 
@@ -20,7 +19,7 @@ pub const MAX_LINE: usize = 1 << 20;
 pub enum Kind {
     /// Text, perhaps blank.
     Text,
-    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label`] tells the first where there are more.
+    /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label()`] tells the first where there are more.
     Row,
     /// The frame of a code block or a table's ruler.
     Frame,
@@ -48,8 +47,6 @@ pub struct Cleaned {
 /// The lines of a text.
 pub struct Lines<R> {
     chunks: Chunks<R>,
-    /// The line that was given last; the next one takes its memory.
-    line: Cleaned,
     /// Further pieces of a line that has more than one.
     ready: VecDeque<Cleaned>,
     number: u64,
@@ -59,33 +56,23 @@ pub struct Lines<R> {
 impl<R: Read> Lines<R> {
     /// The lines of what `source` gives.
     pub fn new(source: R) -> Self {
-        let line = Cleaned::empty(0, false);
-        Self { chunks: Chunks::new(source), line, ready: VecDeque::new(), number: 0, in_fence: false }
+        Self { chunks: Chunks::new(source), ready: VecDeque::new(), number: 0, in_fence: false }
     }
 
     /// The next line, `None` at the end.
-    pub fn next_line(&mut self) -> io::Result<Option<&Cleaned>> {
+    pub fn next_line(&mut self) -> io::Result<Option<Cleaned>> {
         loop {
             if let Some(line) = self.ready.pop_front() {
-                self.line = line;
-                return Ok(Some(&self.line));
+                return Ok(Some(line));
             }
             let Some(raw) = self.chunks.next_line()? else { return Ok(None) };
             self.number += 1;
             let mut lines = Piecewise { number: self.number, in_fence: &mut self.in_fence };
             match raw {
                 RawLine::TooLong => {
-                    self.line = lines.unreadable(format!("a line of over {} MiB", MAX_LINE >> 20));
-                    return Ok(Some(&self.line));
+                    return Ok(Some(lines.unreadable(format!("a line of over {} MiB", MAX_LINE >> 20))));
                 }
-                RawLine::Text(bytes) => match plain::plain(bytes) {
-                    // Most lines have nothing that must be taken out.
-                    Some(text) => {
-                        lines.read(text, &mut self.line);
-                        return Ok(Some(&self.line));
-                    }
-                    None => lines.split(&String::from_utf8_lossy(bytes), &mut self.ready),
-                },
+                RawLine::Text(bytes) => lines.split(&String::from_utf8_lossy(bytes), &mut self.ready),
             }
         }
     }
@@ -125,19 +112,15 @@ impl Piecewise<'_> {
         }
         for segment in plain::segments(&plain::without_codes(raw)) {
             for piece in markup::without_tags(segment) {
-                let mut line = Cleaned::empty(self.number, *self.in_fence);
-                self.read(&piece, &mut line);
-                into.push_back(line);
+                into.push_back(self.read(&piece));
             }
         }
     }
 
-    /// Fills `line`, whose memory is used again, with a piece of text from which codes and tags are gone.
-    fn read(&mut self, piece: &str, line: &mut Cleaned) {
-        let mut words = mem::take(&mut line.text);
-        words.clear();
+    /// A line of a piece of text from which codes and tags are gone.
+    fn read(&mut self, piece: &str) -> Cleaned {
         let (text, quoted) = markup::without_quotes(piece);
-        *line = Cleaned { text: words, quoted, ..Cleaned::empty(self.number, *self.in_fence) };
+        let mut line = Cleaned { quoted, ..Cleaned::empty(self.number, *self.in_fence) };
         if markup::is_fence(text) {
             line.kind = Kind::Frame;
             *self.in_fence = !*self.in_fence;
@@ -149,18 +132,21 @@ impl Piecewise<'_> {
                 if let [first, _, ..] = cells.as_slice() {
                     line.label = Some(first.len());
                 }
-                for (at, cell) in cells.iter().enumerate() {
-                    line.text.push_str(if at == 0 { "" } else { "  " });
-                    line.text.push_str(cell);
-                }
-                return;
+                line.text = cells.join("  ");
+                return line;
             }
         }
-        line.text.push_str(text.trim_end());
+        line.text = text.trim_end().to_owned();
+        line
     }
 }
 
 impl Cleaned {
+    /// The first cell of a table row that has others.
+    pub fn label(&self) -> Option<&str> {
+        self.label.map(|length| &self.text[..length])
+    }
+
     fn empty(number: u64, in_fence: bool) -> Self {
         Self { number, text: String::new(), label: None, kind: Kind::Text, in_fence, quoted: false }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::Shared;
 use record::machine::MemoryDevice;
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::facts::{self, Socket, Told};
 use crate::sink::Sink;
 
@@ -72,10 +72,6 @@ fn asked(command: &Command) -> Option<u32> {
 impl Tool for Dmidecode {
     fn name(&self) -> &'static str {
         "dmidecode"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b"#BCHMPS".contains(&b), within: &[": "] }
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {

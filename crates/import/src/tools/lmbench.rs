@@ -5,7 +5,7 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::numbers;
 use crate::sink::Sink;
@@ -42,10 +42,6 @@ fn stream_line(text: &str) -> Option<(&'static str, bool, &str, f64)> {
 impl Tool for Stream {
     fn name(&self) -> &'static str {
         "lmbench stream"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b == b'S', within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {
@@ -126,10 +122,6 @@ fn sized(m: Measurement, line: &CommandLine) -> Measurement {
 impl Tool for LatMemRd {
     fn name(&self) -> &'static str {
         "lmbench lat_mem_rd"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| matches!(b, b's' | b'"' | 0xe2), within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

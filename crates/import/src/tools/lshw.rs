@@ -2,7 +2,7 @@
 
 use record::machine::MemoryDevice;
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::facts::{self, Told};
 use crate::sink::Sink;
 
@@ -47,10 +47,6 @@ fn is_short_head(text: &str) -> bool {
 impl Tool for Lshw {
     fn name(&self) -> &'static str {
         "lshw"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b"*\"H".contains(&b), within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

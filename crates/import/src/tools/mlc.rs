@@ -3,7 +3,7 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::numbers;
 use crate::sink::Sink;
 
@@ -48,10 +48,6 @@ fn version(text: &str) -> Option<&str> {
 impl Tool for Mlc {
     fn name(&self) -> &'static str {
         "Intel MLC"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b"EIM".contains(&b), within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

@@ -43,26 +43,13 @@ pub trait Tool: Sync {
     /// Its name as people type it: `lscpu`, `perf stat`.
     fn name(&self) -> &'static str;
 
-    /// What each line has that [`Tool::opens`] says yes to.
-    fn opening(&self) -> Opening;
-
     /// Whether `line` is the first line of this tool's output. `command` is the command line above it that no other
     /// output of this tool has followed yet, where there was one. Must not need more than the line itself, and must be cheap: it is
-    /// asked for every line that is nobody's and has what [`Tool::opening`] names.
+    /// asked for every line that is nobody's.
     fn opens(&self, line: Line, command: Option<&Command>) -> bool;
 
     /// A reader for one output, which is then given the opening line first.
     fn reader(&self, command: Option<&Command>) -> Box<dyn Reader>;
-}
-
-/// By what a line is told at a glance that may begin a tool's output. Most lines of a text begin none, and asking every
-/// tool about each would take longer than all else.
-#[derive(Clone, Copy, Debug)]
-pub struct Opening {
-    /// Whether it may begin with this byte, blanks before it apart.
-    pub first: fn(u8) -> bool,
-    /// Words of which it has one, where it begins with another byte.
-    pub within: &'static [&'static str],
 }
 
 /// What a reader says of a line.

@@ -2,8 +2,7 @@
 
 use record::CpuList;
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
-use crate::blanks::trimmed;
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::facts::{self, Numactl as Facts, Told};
 use crate::sink::Sink;
 
@@ -34,7 +33,7 @@ fn says(text: &str) -> Option<Says<'_>> {
             return Some(Says::DistancesFollow);
         }
         let (head, value) = match rest.split_once(':') {
-            Some((head, value)) => (head, trimmed(value)),
+            Some((head, value)) => (head, value.trim()),
             None => return numbers(rest).map(Says::Columns),
         };
         let (node, what) = head.split_once(' ')?;
@@ -61,12 +60,8 @@ impl Tool for Numactl {
         "numactl -H"
     }
 
-    fn opening(&self) -> Opening {
-        Opening { first: |b| matches!(b, b'a' | b'n'), within: &[] }
-    }
-
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {
-        let text = trimmed(line.text);
+        let text = line.text.trim();
         (text.starts_with("available: ") && text.contains("node") || text.starts_with("node "))
             && matches!(says(text), Some(Says::Available(_) | Says::Cpus(..) | Says::DistancesFollow))
     }
@@ -93,7 +88,7 @@ struct Hardware {
 
 impl Reader for Hardware {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = trimmed(line.text);
+        let text = line.text.trim();
         if text.is_empty() {
             self.open = Open::Nothing;
             return Fit::Between;

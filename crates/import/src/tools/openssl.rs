@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Measurement, Shared, Where};
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
-use crate::blanks::trimmed;
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -55,7 +54,7 @@ fn row(text: &str) -> Option<(String, Vec<f64>)> {
 
 /// The block sizes of `type           1024 bytes   8192 bytes`, of `type             16 bytes     64 bytes`.
 fn head(text: &str) -> Option<Vec<u64>> {
-    let rest = trimmed(text).strip_prefix("type")?;
+    let rest = text.trim().strip_prefix("type")?;
     let words: Vec<&str> = rest.split_whitespace().take(2 * MOST_SIZES).collect();
     let sizes: Option<Vec<u64>> = words
         .chunks(2)
@@ -111,7 +110,7 @@ fn machine_line(text: &str) -> Option<(Vec<&str>, Option<u64>)> {
         }
         None => (text, None),
     };
-    let rest = trimmed(rest).strip_prefix('+')?;
+    let rest = rest.trim().strip_prefix('+')?;
     let fields: Vec<&str> = rest.split(':').take(MOST_SIZES + 4).collect();
     let numbered = |letter: char| {
         fields[0].strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
@@ -160,12 +159,8 @@ impl Tool for OpensslSpeed {
         "openssl speed"
     }
 
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b.is_ascii_alphabetic() || b == b'+', within: &["bits ", "/s"] }
-    }
-
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
-        let text = trimmed(line.text);
+        let text = line.text.trim();
         let speed = || command.is_some_and(|command| command.text.contains("speed"));
         row(text).is_some_and(|(name, rates)| rates.len() >= 5 || name.contains('-') || speed())
             || machine_line(text).is_some_and(|(fields, _)| fields[0].starts_with(['F', 'H', 'D']) || speed())
@@ -419,7 +414,7 @@ impl SpeedReader {
 
 impl Reader for SpeedReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = trimmed(line.text);
+        let text = line.text.trim();
         if text.is_empty() {
             return Fit::Between;
         }

@@ -6,7 +6,7 @@ use record::{Key, Machine, Measurement, Where, metrics, units};
 use serde_json::Value;
 
 use super::dmidecode::possible_speed;
-use super::{Command, Fit, Line, Opening, Reader, Tool};
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::held::Held;
 use crate::numbers;
 use crate::sink::Sink;
@@ -20,10 +20,6 @@ const HEAD: &str = "published figures:";
 impl Tool for Published {
     fn name(&self) -> &'static str {
         "published figures"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b == b'p', within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

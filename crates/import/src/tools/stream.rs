@@ -2,7 +2,7 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::numbers;
 use crate::sink::Sink;
@@ -35,10 +35,6 @@ fn is_head(text: &str) -> bool {
 impl Tool for McCalpin {
     fn name(&self) -> &'static str {
         "STREAM"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b"-ACST".contains(&b), within: &["MB/s"] }
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {

@@ -5,7 +5,7 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -26,10 +26,6 @@ fn version(text: &str) -> Option<&str> {
 impl Tool for Sysbench {
     fn name(&self) -> &'static str {
         "sysbench"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b"CGORSTs".contains(&b), within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

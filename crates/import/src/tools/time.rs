@@ -2,8 +2,7 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
-use crate::blanks::trimmed;
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -26,10 +25,6 @@ impl Tool for Time {
         "time"
     }
 
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b.is_ascii_digit() || b"CESUrsu".contains(&b), within: &[" total"] }
-    }
-
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {
         is_time(line)
     }
@@ -41,13 +36,13 @@ impl Tool for Time {
 
 /// Whether a line is one of `time`'s.
 fn is_time(line: Line) -> bool {
-    let text = trimmed(line.text);
+    let text = line.text.trim();
     text.starts_with("Command being timed: ") || !parts(text).is_empty()
 }
 
 /// The seconds that a line tells, in the order of the line. Empty for any other line.
 fn parts(text: &str) -> Vec<(Part, f64)> {
-    let text = trimmed(text);
+    let text = text.trim();
     // zsh: the command stands before it, whatever it begins with.
     if text.ends_with(" total") {
         return zsh(text).map(|(_, parts)| parts).unwrap_or_default();
@@ -218,7 +213,7 @@ impl TimeReader {
 
 impl Reader for TimeReader {
     fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
-        let text = trimmed(line.text);
+        let text = line.text.trim();
         if let Some(command) = text.strip_prefix("Command being timed: ") {
             if self.verbose || !self.told.is_empty() {
                 return Fit::Over;

@@ -1,11 +1,10 @@
 //! `linespeed import`: other tools' output as records.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use import::{Imported, Refusal, Split, Transcript, side_by_side};
+use import::{Imported, Refusal, Split, Transcript};
 use record::Record;
 use record::import::NotUnderstood;
 use regex_lite::RegexBuilder;
@@ -14,7 +13,7 @@ use report::terminal::{self, Extent};
 use super::{new_record, output_file, to_standard_output};
 use crate::failure::{Failure, shown};
 use crate::options::{Import, Options};
-use crate::{files, heap, output};
+use crate::{files, output};
 
 /// How origins call standard input.
 const STANDARD_INPUT: &str = "standard input";
@@ -24,24 +23,22 @@ const MOST_REGEX: usize = 1 << 20;
 
 /// Reads the texts, makes a record of each machine, and says what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
-    let ahead = heap::expects(length(&import.files));
     let mut transcript = Transcript::new(split(import.split.as_deref())?);
     for path in &import.files {
         read(&mut transcript, path)?;
     }
-    drop(ahead);
     let not_understood = transcript.not_understood().clone();
     let mut machines = transcript.finish().map_err(|refusal| refused(&refusal, import))?;
     if let Some(wanted) = &import.only {
         machines = vec![only(machines, wanted)?];
     }
     let destinations = destinations(options, &machines)?;
-    let records: Vec<Record> =
-        machines.into_iter().map(|machine| machine.into_record(new_record())).collect();
-    let records = side_by_side(records, |mut record| {
+    let diagnosed = |machine: Imported| {
+        let mut record = machine.into_record(new_record());
         record.diagnosis = diagnose::diagnose(&record);
         record
-    });
+    };
+    let records: Vec<Record> = machines.into_iter().map(diagnosed).collect();
     if !options.out.quiet_output {
         complain(&not_understood);
     }
@@ -49,33 +46,22 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         // Several were refused before.
         let text: String = records.iter().map(Record::to_json).collect();
         output::print(&text)?;
-        return Ok(ended(options, records));
+        return Ok(exit_code(options, &records));
     };
-    // Which of those with one name gets which number must not depend on who is ready first.
-    let mut by_name: BTreeMap<&PathBuf, Vec<usize>> = BTreeMap::new();
-    for (at, (path, _)) in destinations.iter().enumerate() {
-        by_name.entry(path).or_default().push(at);
-    }
-    let mut by_name: Vec<Vec<usize>> = by_name.into_values().collect();
-    // A long one that comes last keeps all others waiting.
-    by_name.sort_by_key(|places| Reverse(places.iter().map(|at| figures(&records[*at])).sum::<usize>()));
-    let written = side_by_side(by_name, |places| {
-        let write = |at: usize| {
-            let (path, named) = &destinations[at];
-            (at, files::record_or_rescue(path, *named, &records[at]))
-        };
-        places.into_iter().map(write).collect::<Vec<_>>()
-    });
-    let mut written: Vec<_> = written.into_iter().flatten().collect();
-    written.sort_by_key(|(at, _)| *at);
-    let paths = written.into_iter().map(|(_, place)| place).collect::<Result<Vec<PathBuf>, Failure>>()?;
+    // Each is tried: what cannot be written is rescued.
+    let written: Vec<Result<PathBuf, Failure>> = destinations
+        .iter()
+        .zip(&records)
+        .map(|((path, named), record)| files::record_or_rescue(path, *named, record))
+        .collect();
+    let paths = written.into_iter().collect::<Result<Vec<PathBuf>, Failure>>()?;
     if to_standard_output(options) {
         let text: String = records.iter().map(Record::to_json).collect();
         output::print(&text)?;
     } else if !options.out.quiet_output {
         output::print(&told(options, &records, &paths))?;
     }
-    Ok(ended(options, records))
+    Ok(exit_code(options, &records))
 }
 
 /// What was made of the texts, in words.
@@ -95,23 +81,9 @@ fn told(options: &Options, records: &[Record], paths: &[PathBuf]) -> String {
     text
 }
 
-/// How much there is to write of a record.
-fn figures(record: &Record) -> usize {
-    let inventory = record.import.as_ref().map_or(0, |import| import.inventory.len() + import.outputs.len());
-    record.measurements.len() + inventory
-}
-
-/// Bytes of all files, as far as they tell: a pipe does not.
-fn length(files: &[PathBuf]) -> u64 {
-    let told = files.iter().filter_map(|path| path.metadata().ok());
-    told.fold(0, |sum, file| sum.saturating_add(file.len()))
-}
-
-/// The exit code. The program ends here, so that nobody needs the memory of many figures, given back one by one.
-fn ended(options: &Options, records: Vec<Record>) -> u8 {
-    let code = records.iter().map(|record| super::run::found_code(&options.measuring, record)).max();
-    std::mem::forget(records);
-    code.unwrap_or(0)
+/// The exit code: that of the record with the worst finding.
+fn exit_code(options: &Options, records: &[Record]) -> u8 {
+    records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0)
 }
 
 /// What to do with what was written.

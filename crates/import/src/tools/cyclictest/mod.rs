@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use self::figures::{Distribution, Seen, Thread};
 use self::options::Options;
-use super::{Command, Fit, Line, Opening, Reader, Tool};
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::held::Held;
 use crate::numbers;
 use crate::sink::Sink;
@@ -35,10 +35,6 @@ const LATENCY: &str = "/dev/cpu_dma_latency set to ";
 impl Tool for Cyclictest {
     fn name(&self) -> &'static str {
         "cyclictest"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b.is_ascii_digit() || b"T#p\"{WM".contains(&b), within: &[] }
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {

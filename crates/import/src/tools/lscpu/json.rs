@@ -6,7 +6,7 @@ use super::values::Values;
 use super::{Label, label, table};
 use crate::held::Held;
 use crate::sink::Sink;
-use crate::tools::{Command, Fit, Line, Opening, Reader, Tool};
+use crate::tools::{Command, Fit, Line, Reader, Tool};
 
 /// The longest document read.
 const LONGEST: usize = 1 << 20;
@@ -20,10 +20,6 @@ pub struct LscpuJson;
 impl Tool for LscpuJson {
     fn name(&self) -> &'static str {
         "lscpu --json"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| matches!(b, b'{' | b'"'), within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

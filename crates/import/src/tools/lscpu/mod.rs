@@ -5,13 +5,13 @@ pub mod labels;
 mod table;
 mod values;
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 pub use json::LscpuJson;
 pub use table::{LscpuCaches, LscpuExtended, LscpuParsable};
 
-use super::{Command, Fit, Line, Opening, Reader, Tool};
-use crate::blanks::trimmed;
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::sink::Sink;
 use labels::{Key, LABELS};
 use values::Values;
@@ -28,53 +28,30 @@ pub struct Label<'a> {
     pub part: &'a str,
 }
 
-/// Labels where they are found at a glance: each line with a colon is looked up.
+/// Labels as lines are looked up by them.
 struct Index {
-    /// Those without a part, by their [`slot`].
-    exact: Vec<Vec<(&'static str, Key)>>,
-    /// Text before and behind the part, by the first byte of what stands before it.
-    by_first: Vec<Vec<Pattern>>,
-    /// Those that begin with the part, by the last byte of what stands behind it.
-    by_last: Vec<Vec<Pattern>>,
-}
-
-type Pattern = (&'static str, &'static str, Key);
-
-/// Several for each label.
-const SLOTS: usize = 2048;
-
-/// Where a label without a part stands: by its length and three of its bytes.
-fn slot(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let at = |at: usize| bytes.get(at).map_or(0, |byte| usize::from(*byte));
-    let length = bytes.len();
-    (length * 1009 + at(0) * 131 + at(length / 2) * 31 + at(length.saturating_sub(1)) * 7) % SLOTS
+    /// Those without a part.
+    exact: HashMap<&'static str, Key>,
+    /// Text before and behind the part; those that begin with the part stand last.
+    patterns: Vec<(&'static str, &'static str, Key)>,
 }
 
 fn index() -> &'static Index {
     static INDEX: OnceLock<Index> = OnceLock::new();
     INDEX.get_or_init(|| {
-        let mut index = Index {
-            exact: vec![Vec::new(); SLOTS],
-            by_first: vec![Vec::new(); 256],
-            by_last: vec![Vec::new(); 256],
-        };
+        let mut index = Index { exact: HashMap::new(), patterns: Vec::new() };
         for (key, labels) in LABELS {
             for label in *labels {
                 match label.split_once("%s").or_else(|| label.split_once("%d")) {
-                    Some((before, behind)) => {
-                        let (first, last) = (before.bytes().next(), behind.bytes().next_back());
-                        match (first, last) {
-                            (Some(byte), _) => &mut index.by_first[usize::from(byte)],
-                            (None, byte) => &mut index.by_last[usize::from(byte.unwrap_or(0))],
-                        }
-                        .push((before, behind, *key));
-                    }
+                    Some((before, behind)) => index.patterns.push((before, behind, *key)),
                     // The first one counts.
-                    None => index.exact[slot(label)].push((label, *key)),
+                    None => {
+                        index.exact.entry(label).or_insert(*key);
+                    }
                 }
             }
         }
+        index.patterns.sort_by_key(|(before, ..)| before.is_empty());
         index
     })
 }
@@ -84,7 +61,7 @@ const LONGEST_LABEL: usize = 120;
 
 /// What the text before the colon means.
 pub fn label(text: &str) -> Option<Label<'_>> {
-    let text = trimmed(text);
+    let text = text.trim();
     if text.is_empty() || text.len() > LONGEST_LABEL {
         return None;
     }
@@ -92,16 +69,11 @@ pub fn label(text: &str) -> Option<Label<'_>> {
         return Some(Label { key: Key::Cache, part: text });
     }
     let index = index();
-    if let Some((_, key)) = index.exact[slot(text)].iter().find(|(label, _)| *label == text) {
+    if let Some(key) = index.exact.get(text) {
         return Some(Label { key: *key, part: "" });
     }
-    let of = |patterns: &'static [Vec<Pattern>], byte: Option<u8>| {
-        byte.map(|byte| &patterns[usize::from(byte)]).into_iter().flatten()
-    };
-    let mut patterns =
-        of(&index.by_first, text.bytes().next()).chain(of(&index.by_last, text.bytes().next_back()));
-    patterns.find_map(|(before, behind, key)| {
-        let part = trimmed(text.strip_prefix(before)?.strip_suffix(behind)?);
+    index.patterns.iter().find_map(|(before, behind, key)| {
+        let part = text.strip_prefix(before)?.strip_suffix(behind)?.trim();
         let fits = match key {
             Key::Cache => crate::facts::cache_name(part).is_some(),
             Key::NodeCpus => !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()),
@@ -113,7 +85,7 @@ pub fn label(text: &str) -> Option<Label<'_>> {
 
 /// A line taken apart: what it tells, and the text of the value.
 pub fn told(line: &str) -> Option<(Label<'_>, &str)> {
-    let line = trimmed(line);
+    let line = line.trim();
     // Lists in prose have the same names.
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
     // Further on no label ends.
@@ -129,25 +101,18 @@ pub fn told(line: &str) -> Option<(Label<'_>, &str)> {
             (&line[..at], &line[at + 2..])
         }
     };
-    Some((label(name)?, trimmed(value)))
+    Some((label(name)?, value.trim()))
 }
 
 /// Where the first colon of a text is, of any writing, and its length.
 fn colon(text: &str) -> Option<(usize, usize)> {
-    // The wide ones begin with the same byte, as do other characters.
-    memchr::memchr2_iter(b':', 0xef, text.as_bytes()).find_map(|at| {
-        let c = text[at..].chars().next().filter(|c| matches!(c, ':' | '：' | '︰'))?;
-        Some((at, c.len_utf8()))
-    })
+    let (at, colon) = text.char_indices().find(|(_, c)| matches!(c, ':' | '：' | '︰'))?;
+    Some((at, colon.len_utf8()))
 }
 
 impl Tool for Lscpu {
     fn name(&self) -> &'static str {
         "lscpu"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |_| false, within: &[":", "  ", "：", "︰"] }
     }
 
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
@@ -177,7 +142,7 @@ struct List {
 impl Reader for List {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let Some((label, value)) = told(line.text) else {
-            let text = trimmed(line.text);
+            let text = line.text.trim();
             let is_flag = |word: &str| {
                 word.len() <= 24
                     && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')

@@ -2,7 +2,7 @@
 
 use crate::facts::{self, CacheRow, CpuRow};
 use crate::sink::Sink;
-use crate::tools::{Command, Fit, Line, Opening, Reader, Tool};
+use crate::tools::{Command, Fit, Line, Reader, Tool};
 
 /// `lscpu -e`.
 pub struct LscpuExtended;
@@ -14,10 +14,6 @@ pub struct LscpuCaches;
 impl Tool for LscpuExtended {
     fn name(&self) -> &'static str {
         "lscpu -e"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b == b'C', within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {
@@ -37,10 +33,6 @@ impl Tool for LscpuExtended {
 impl Tool for LscpuParsable {
     fn name(&self) -> &'static str {
         "lscpu -p"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b == b'#', within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {
@@ -152,10 +144,6 @@ fn cache(name: &str) -> Option<String> {
 impl Tool for LscpuCaches {
     fn name(&self) -> &'static str {
         "lscpu -C"
-    }
-
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b == b'N', within: &[] }
     }
 
     fn opens(&self, line: Line, _: Option<&Command>) -> bool {

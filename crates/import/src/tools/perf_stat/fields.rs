@@ -6,7 +6,6 @@
 use serde_json::Value;
 
 use super::text::{Counter, Part, is_event};
-use crate::blanks::trimmed;
 use crate::numbers;
 
 /// Separators that are recognised without the command line; `-x` takes any other.
@@ -21,36 +20,14 @@ pub fn fields<'a>(text: &'a str, separator: Option<&str>) -> Option<Counter<'a>>
         Some(separator) => split(text.trim_end_matches(['\r', '\n']), separator, false),
         None => {
             // Value, unit, event, time and share are five fields.
-            let counts = counted(text);
-            let many = USUAL.iter().zip(counts).filter(|(_, count)| *count >= LEAST_FIELDS - 1);
-            many.map(|(separator, _)| separator)
-                .find_map(|separator| split(trimmed(text), separator.encode_utf8(&mut [0; 4]), true))
+            let many = |separator: &&char| text.matches(**separator).count() >= LEAST_FIELDS - 1;
+            USUAL
+                .iter()
+                .filter(many)
+                .find_map(|separator| split(text.trim(), separator.encode_utf8(&mut [0; 4]), true))
         }
     }
 }
-
-/// How often each of the usual separators stands in a text.
-fn counted(text: &str) -> [usize; USUAL.len()] {
-    let mut counts = [0; USUAL.len()];
-    for byte in text.bytes() {
-        let at = usize::from(PLACES[usize::from(byte)]);
-        if let Some(count) = counts.get_mut(at) {
-            *count += 1;
-        }
-    }
-    counts
-}
-
-/// Which of the usual separators a byte is; more than there are for any other.
-const PLACES: [u8; 256] = {
-    let mut places = [u8::MAX; 256];
-    let mut at = 0;
-    while at < USUAL.len() {
-        places[USUAL[at] as usize] = at as u8;
-        at += 1;
-    }
-    places
-};
 
 fn split<'a>(text: &'a str, separator: &str, strict: bool) -> Option<Counter<'a>> {
     let fields: Vec<&str> = text.split(separator).map(str::trim).take(32).collect();
@@ -96,7 +73,7 @@ fn split<'a>(text: &'a str, separator: &str, strict: bool) -> Option<Counter<'a>
 
 /// Reads a JSON line.
 pub fn json(text: &str) -> Option<Counter<'static>> {
-    let text = trimmed(text);
+    let text = text.trim();
     if !text.starts_with('{') || !text.contains("\"counter-value\"") {
         return None;
     }

@@ -8,15 +8,11 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
 use record::{Measurement, Shared, Where};
 
 use self::counts::{Counts, Run};
 use self::text::Counter;
-use super::{Command, Fit, Line, Opening, Reader, Tool};
-use crate::blanks::trimmed;
+use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
 use crate::held::Held;
 use crate::numbers;
@@ -28,9 +24,6 @@ pub struct PerfStat;
 
 /// How an output begins.
 const HEAD: &str = "Performance counter stats for ";
-
-/// It is looked for in each line.
-static HEAD_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(HEAD));
 
 /// Events that people ask for by name, to know a counter's line where nothing above it says that it is one.
 const KNOWN: &[&str] = &[
@@ -60,17 +53,13 @@ impl Tool for PerfStat {
         "perf stat"
     }
 
-    fn opening(&self) -> Opening {
-        Opening { first: |b| b.is_ascii_alphanumeric() || b"<{#".contains(&b), within: &[HEAD] }
-    }
-
     fn opens(&self, line: Line, command: Option<&Command>) -> bool {
         let text = line.text;
-        if HEAD_FINDER.find(text.as_bytes()).is_some() || is_interval_head(text) {
+        if text.contains(HEAD) || is_interval_head(text) {
             return true;
         }
         // Of a counter's line every layout has letters and begins with a figure, a part's name or a brace.
-        let first = trimmed(text).bytes().next().unwrap_or(b' ');
+        let first = text.trim().bytes().next().unwrap_or(b' ');
         if !first.is_ascii_alphanumeric() && first != b'<' && first != b'{' {
             return false;
         }
@@ -100,7 +89,7 @@ impl Tool for PerfStat {
 }
 
 fn is_interval_head(text: &str) -> bool {
-    if !trimmed(text).starts_with('#') {
+    if !text.trim().starts_with('#') {
         return false;
     }
     let mut words = text.split_whitespace();
@@ -240,11 +229,11 @@ impl PerfReader {
 
 impl Reader for PerfReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
-        let text = trimmed(line.text);
+        let text = line.text.trim();
         if text.is_empty() {
             return Fit::Between;
         }
-        if let Some(at) = HEAD_FINDER.find(text.as_bytes()) {
+        if let Some(at) = text.find(HEAD) {
             // With --summary the totals of all intervals stand behind them, as an output of their own.
             if self.head || self.over || !self.counts.is_empty() {
                 return Fit::Over;

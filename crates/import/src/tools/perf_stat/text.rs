@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 
-use crate::blanks::trimmed;
 use crate::numbers;
 
 /// What a counter's line says.
@@ -51,11 +50,11 @@ const UNITS: &[&str] = &["msec", "ns", "us", "sec", "Joules", "MiB", "KiB", "GiB
 pub fn counter(text: &str) -> Option<Counter<'_>> {
     let mut counter = Counter::default();
     // The tail stands behind the metric, or where there is none behind the event.
-    let (left, right) = match memchr::memchr(b'#', text.as_bytes()) {
-        Some(at) => (&text[..at], tail(&text[at + 1..], &mut counter)),
+    let (left, right) = match text.split_once('#') {
+        Some((left, right)) => (left, tail(right, &mut counter)),
         None => (tail(text, &mut counter), ""),
     };
-    counter.comment = trimmed(right).into();
+    counter.comment = right.trim().into();
     let mut rest = left.trim_start();
     if let Some((seconds, after)) = interval(rest) {
         counter.interval = Some(seconds);
