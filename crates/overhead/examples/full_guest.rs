@@ -22,11 +22,12 @@ fn main() -> ExitCode {
         eprintln!("full_guest: no CPU may be used");
         return ExitCode::from(3);
     };
-    let kvm: Kind = kvm_guest::find(kvm_guest::PATH.as_ref(), cpu, None, (Ticks::calibrate(), &STOP)).kind;
+    let kvm: Kind = kvm_guest::probe(kvm_guest::PATH.as_ref(), cpu, None, (Ticks::calibrate(), &STOP)).kind;
     let module = whole_guest::Module::File(module);
     let other = cpus.get(1).copied();
-    let parts = whole_guest::Parts { kernel: Some(kernel), module, program, cpu, other, kvm, stop: &STOP };
-    let (rows, missing) = whole_guest::found(&parts);
+    let spec =
+        whole_guest::WholeGuest { kernel: Some(kernel), module, program, cpu, other, kvm, stop: &STOP };
+    let (rows, missing) = whole_guest::boot(&spec);
     for (name, failure) in &missing {
         println!("{name}: {}", failure.reason);
     }
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 /// All primes, portion by portion as `overhead` does it.
-fn counted(layer: &mut whole_guest::Inside) -> Result<u64, String> {
+fn counted(layer: &mut whole_guest::GuestLayer) -> Result<u64, String> {
     let (name, mut found) = (layer.name(), 0);
     for portion in portions() {
         let pass = layer.pass(portion).map_err(|failure| failure.reason)?;

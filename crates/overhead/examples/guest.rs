@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let counted = primes::count(0, primes::LIMIT);
     println!("outside: {counted} primes in {:.6} s", ticks.since(from));
     let from = ticks.now();
-    let found = kvm_guest::find(Path::new(kvm_guest::PATH), cpu, None, (ticks, &STOP));
+    let found = kvm_guest::probe(Path::new(kvm_guest::PATH), cpu, None, (ticks, &STOP));
     println!("KVM: {} ({}); found out in {:.3} s", found.kind.word(), found.kind, ticks.since(from));
     let (mut right, mut many) = (true, 0);
     for (mode, guest) in [("user", found.user), ("kernel", found.kernel)] {

@@ -5,23 +5,28 @@ use record::units::percent;
 use record::{Coverage, Mark, Measurement, SampleMark, Where};
 use serde_json::Value;
 
-use super::{Disturbed, Pass, Row, Taken};
+use crate::kvm_guest::Kind;
+use crate::{Disturbed, LayerPasses, Pass, Timings};
 
 /// Standard deviation ÷ mean that passes on an idle machine stay below: what the published comparison reached.
 const STEADY: f64 = 0.003;
 /// A clock that differs by more before and after a portion has moved.
 const CLOCK_MOVED: f64 = 0.01;
 
-/// The figures of every layer that ran.
-pub fn measurements(taken: &Taken) -> Vec<Measurement> {
-    taken.rows.iter().map(measurement).collect()
+/// The figures of every layer that ran; those of guests with what KVM ran them.
+pub(crate) fn measurements(timings: &Timings, kvm: Option<Kind>) -> Vec<Measurement> {
+    let figure = |row: &LayerPasses| match kvm.filter(|_| row.name.is_guest()) {
+        Some(kvm) => measurement(row).with_detail("kvm", kvm.word()),
+        None => measurement(row),
+    };
+    timings.layers.iter().map(figure).collect()
 }
 
 /// What could not be had, with its reason.
-pub fn coverage(taken: &Taken) -> Vec<Coverage> {
-    let missing = taken.missing.iter().map(|(name, failure)| {
+pub(crate) fn coverage(timings: &Timings) -> Vec<Coverage> {
+    let missing = timings.missing.iter().map(|(name, failure)| {
         let what = format!("overhead ({name})");
-        let row = taken.rows.iter().find(|row| row.name == *name);
+        let row = timings.layers.iter().find(|row| row.name == *name);
         let coverage = match row {
             Some(row) => {
                 let passes = row.passes.len();
@@ -41,7 +46,7 @@ fn cycles(pass: &Pass) -> f64 {
     pass.seconds * pass.clock
 }
 
-fn measurement(row: &Row) -> Measurement {
+fn measurement(row: &LayerPasses) -> Measurement {
     let place = Where::new()
         .with("layer", row.name.layer)
         .with("bound", row.name.bound.to_string())
@@ -90,7 +95,7 @@ const COUNTS: [(&str, Count); 6] = [
     ("stolen_share", |disturbed| disturbed.stolen),
 ];
 
-/// How often something happened in a second of the portions in which it could be counted; `None` where it never could.
+/// UserMode often something happened in a second of the portions in which it could be counted; `None` where it never could.
 fn rate(all: &[&Pass], count: Count) -> Option<f64> {
     let (mut events, mut seconds) = (0.0, 0.0);
     for pass in all {
@@ -105,7 +110,7 @@ fn rate(all: &[&Pass], count: Count) -> Option<f64> {
 
 type Seen = fn(&Pass) -> bool;
 
-fn marks(row: &Row) -> Vec<SampleMark> {
+fn marks(row: &LayerPasses) -> Vec<SampleMark> {
     let any = |pass: &[Pass], seen: Seen| pass.iter().any(seen);
     let kinds: [(Mark, Seen); 4] = [
         (Mark::ClockMoved, |pass| pass.clock_moved > CLOCK_MOVED),
@@ -188,8 +193,8 @@ mod tests {
         }
     }
 
-    fn row(passes: Vec<Vec<Pass>>) -> Row {
-        Row { name: LayerName { layer: "user", bound: Bound::Cpu(1), interrupts: true }, passes }
+    fn row(passes: Vec<Vec<Pass>>) -> LayerPasses {
+        LayerPasses { name: LayerName { layer: "user", bound: Bound::Cpu(1), interrupts: true }, passes }
     }
 
     #[test]
@@ -236,14 +241,14 @@ mod tests {
     fn a_layer_that_is_missing_says_why_and_what_would_help() {
         let name = LayerName { layer: "kernel", bound: Bound::None, interrupts: false };
         let failure = Unavailable::new("there is no make").with_remedy("apt install make");
-        let mut taken = Taken { missing: vec![(name, failure)], ..Taken::default() };
-        let told = &coverage(&taken)[0];
+        let mut timings = Timings { missing: vec![(name, failure)], ..Timings::default() };
+        let told = &coverage(&timings)[0];
         assert_eq!(told.what, "overhead (kernel, not bound, interrupts off)");
         assert_eq!(
             (told.state, told.remedy.as_deref()),
             (record::State::Impossible, Some("apt install make"))
         );
-        taken.rows = vec![Row { name, passes: vec![vec![pass(1.0, Disturbed::default())]] }];
-        assert_eq!(coverage(&taken)[0].state, record::State::Degraded);
+        timings.layers = vec![LayerPasses { name, passes: vec![vec![pass(1.0, Disturbed::default())]] }];
+        assert_eq!(coverage(&timings)[0].state, record::State::Degraded);
     }
 }

@@ -7,6 +7,8 @@ use record::Unavailable;
 
 /// The layer that is the user program once more: what differs from it is noise.
 pub const AGAIN: &str = "user again";
+/// What the names of a guest's layers begin with.
+const GUEST: &str = "guest";
 /// The user program with real-time priority.
 pub const REAL_TIME: &str = "user real-time";
 
@@ -20,11 +22,11 @@ pub fn page_offset(address: u64) -> u16 {
 pub struct Pass {
     /// Primes in the range that was asked for.
     pub primes: u64,
-    /// How long it took, by the invariant counter ([`Ticks`]): the same clock for all layers.
+    /// UserMode long it took, by the invariant counter ([`Ticks`]): the same clock for all layers.
     pub seconds: f64,
     /// The core's clock by dependent adds on the CPU that ran it, right before and after: their mean, Hz.
     pub clock: f64,
-    /// How far those two lie apart: a share of their mean.
+    /// UserMode far those two lie apart: a share of their mean.
     pub clock_moved: f64,
     /// CRC-32 ([`crc32`]) of the routine's bytes where they ran.
     pub crc: u32,
@@ -85,6 +87,13 @@ pub struct LayerName {
     pub interrupts: bool,
 }
 
+impl LayerName {
+    /// Whether it is one of a guest.
+    pub fn is_guest(&self) -> bool {
+        self.layer.starts_with(GUEST)
+    }
+}
+
 impl fmt::Display for LayerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.layer)?;
@@ -108,4 +117,29 @@ pub trait Layer {
     ///
     /// Whatever keeps it from running; the layer is then left out, with this reason.
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable>;
+}
+
+/// Layers that were tried: those that run, and those that cannot be had.
+#[derive(Default)]
+pub struct Layers {
+    /// Those that run.
+    pub running: Vec<Box<dyn Layer>>,
+    /// Those that cannot be had, each with its reason.
+    pub missing: Vec<(LayerName, Unavailable)>,
+}
+
+impl Layers {
+    /// Adds a layer, or why it cannot be had.
+    pub fn push(&mut self, name: LayerName, layer: Result<Box<dyn Layer>, Unavailable>) {
+        match layer {
+            Ok(layer) => self.running.push(layer),
+            Err(why) => self.missing.push((name, why)),
+        }
+    }
+
+    /// Adds others.
+    pub fn extend(&mut self, others: Layers) {
+        self.running.extend(others.running);
+        self.missing.extend(others.missing);
+    }
 }

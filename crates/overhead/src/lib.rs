@@ -5,24 +5,27 @@
 //! A layer makes a pass in portions, so that layers take turns every few milliseconds and whatever drifts touches all
 //! alike.
 
-mod beside;
 mod crc;
 mod figures;
 pub mod kernel_module;
 pub mod kvm_guest;
 mod layer;
+mod layer_thread;
+mod observer;
+mod rounds;
+mod session;
 mod ticks;
-mod turns;
 mod user;
 pub mod whole_guest;
-mod worker;
 
-pub use beside::{Beside, Watcher};
 pub use crc::crc32;
-pub use figures::{coverage, measurements};
-pub use layer::{AGAIN, Bound, Disturbed, Layer, LayerName, Pass, REAL_TIME, page_offset};
+pub use layer::{AGAIN, Bound, Disturbed, Layer, LayerName, Layers, Pass, REAL_TIME, page_offset};
+pub use layer_thread::{LayerThread, PassFunction};
+pub use observer::{Observation, Observer};
 pub use record::Unavailable;
+pub use rounds::{
+    Effort, LayerPasses, MOST_ROUNDS, Mismatch, MismatchKind, PORTIONS, Timings, portions, run_rounds,
+};
+pub use session::{Event, Guests, Outcome, Request, run};
 pub use ticks::Ticks;
-pub use turns::{Effort, MOST_ROUNDS, PORTIONS, Row, Taken, portions, take_turns};
-pub use user::{How, User};
-pub use worker::{Work, Worker};
+pub use user::{User, UserMode};

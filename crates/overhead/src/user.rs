@@ -6,16 +6,16 @@ use std::ops::Range;
 use kernels::primes;
 use record::CpuList;
 
-use super::worker::{Work, Worker};
-use super::{Bound, Layer, LayerName, Pass, Ticks, Unavailable, Watcher, crc32};
+use super::layer_thread::{LayerThread, PassFunction};
+use super::{Bound, Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32};
 use os::pin::Pinned;
 
 /// The least real-time priority: above every other task of the usual kind.
 const PRIORITY: i32 = 1;
 
-/// How a user program is run.
+/// UserMode a user program is run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum How {
+pub enum UserMode {
     /// On these CPUs, as the scheduler places it.
     Unbound(CpuList),
     /// Bound to this CPU.
@@ -26,14 +26,14 @@ pub enum How {
     RealTime(u32),
 }
 
-impl How {
+impl UserMode {
     /// The layer's place.
     pub fn name(&self) -> LayerName {
         let (layer, bound) = match self {
-            How::Unbound(_) => ("user", Bound::None),
-            How::Bound(cpu) => ("user", Bound::Cpu(*cpu)),
-            How::Again(cpu) => (super::AGAIN, Bound::Cpu(*cpu)),
-            How::RealTime(cpu) => (super::REAL_TIME, Bound::Cpu(*cpu)),
+            UserMode::Unbound(_) => ("user", Bound::None),
+            UserMode::Bound(cpu) => ("user", Bound::Cpu(*cpu)),
+            UserMode::Again(cpu) => (super::AGAIN, Bound::Cpu(*cpu)),
+            UserMode::RealTime(cpu) => (super::REAL_TIME, Bound::Cpu(*cpu)),
         };
         LayerName { layer, bound, interrupts: true }
     }
@@ -43,7 +43,7 @@ impl How {
 #[derive(Debug)]
 pub struct User {
     name: LayerName,
-    worker: Worker,
+    thread: LayerThread,
 }
 
 impl User {
@@ -52,10 +52,10 @@ impl User {
     /// # Errors
     ///
     /// The CPU cannot be bound to, or real-time priority is not allowed.
-    pub fn start(how: How, ticks: Ticks) -> Result<Self, Unavailable> {
+    pub fn start(how: UserMode, ticks: Ticks) -> Result<Self, Unavailable> {
         let name = how.name();
-        let worker = Worker::start(move || prepare(&how, ticks))?;
-        Ok(Self { name, worker })
+        let thread = LayerThread::start(move || prepare(&how, ticks))?;
+        Ok(Self { name, thread })
     }
 }
 
@@ -65,32 +65,34 @@ impl Layer for User {
     }
 
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable> {
-        self.worker.pass(range)
+        self.thread.pass(range)
     }
 }
 
 /// Sets the calling thread up.
-fn prepare(how: &How, ticks: Ticks) -> Result<Work, Unavailable> {
+fn prepare(how: &UserMode, ticks: Ticks) -> Result<PassFunction, Unavailable> {
     let (cpus, bound) = match how {
-        How::Unbound(cpus) => (cpus.clone(), None),
-        How::Bound(cpu) | How::Again(cpu) | How::RealTime(cpu) => ([*cpu].into_iter().collect(), Some(*cpu)),
+        UserMode::Unbound(cpus) => (cpus.clone(), None),
+        UserMode::Bound(cpu) | UserMode::Again(cpu) | UserMode::RealTime(cpu) => {
+            ([*cpu].into_iter().collect(), Some(*cpu))
+        }
     };
     let pinned = Pinned::within(&cpus).map_err(|error| {
         Unavailable::new(format!("cannot be bound to CPU {cpus}: {error}"))
             .with_remedy("name a CPU that this process may use with --cpu, or --cpus")
     })?;
-    if matches!(how, How::RealTime(_)) {
+    if matches!(how, UserMode::RealTime(_)) {
         os::set_fifo(PRIORITY).map_err(|error| {
             Unavailable::new(format!("real-time priority (SCHED_FIFO) is not allowed: {error}"))
                 .with_remedy(os::fifo_remedy())
         })?;
     }
-    let mut watcher = Watcher::new(ticks);
+    let mut observer = Observer::new(ticks);
     Ok(Box::new(move |range| {
         // The thread's CPUs stay as they are for as long as it lives.
         let _ = &pinned;
-        let (primes, beside) = watcher.watch(|| primes::count(range.start, range.end));
-        let strayed = [beside.cpu_from, beside.cpu_to]
+        let (primes, observation) = observer.observe(|| primes::count(range.start, range.end));
+        let strayed = [observation.cpu_from, observation.cpu_to]
             .into_iter()
             .flatten()
             .find(|cpu| bound.is_some_and(|b| b != *cpu));
@@ -103,14 +105,14 @@ fn prepare(how: &How, ticks: Ticks) -> Result<Work, Unavailable> {
         let code = primes::code();
         Ok(Pass {
             primes,
-            seconds: beside.seconds,
-            clock: beside.clock,
-            clock_moved: beside.clock_moved,
+            seconds: observation.seconds,
+            clock: observation.clock,
+            clock_moved: observation.clock_moved,
             crc: crc32(code),
             page_offset: super::page_offset(code.as_ptr().addr() as u64),
-            cpu_from: beside.cpu_from,
-            cpu_to: beside.cpu_to,
-            disturbed: beside.disturbed,
+            cpu_from: observation.cpu_from,
+            cpu_to: observation.cpu_to,
+            disturbed: observation.disturbed,
         })
     }))
 }
@@ -124,11 +126,13 @@ mod tests {
         let ticks = Ticks::calibrate();
         let cpu = os::pin::allowed().unwrap().iter().last().unwrap();
         let all = os::pin::allowed().unwrap();
-        for how in [How::Unbound(all), How::Bound(cpu), How::Again(cpu), How::RealTime(cpu)] {
+        for how in
+            [UserMode::Unbound(all), UserMode::Bound(cpu), UserMode::Again(cpu), UserMode::RealTime(cpu)]
+        {
             let mut layer = match User::start(how.clone(), ticks) {
                 Ok(layer) => layer,
                 Err(why) => {
-                    assert_eq!(how, How::RealTime(cpu), "{why:?}");
+                    assert_eq!(how, UserMode::RealTime(cpu), "{why:?}");
                     assert!(why.remedy.is_some(), "{why:?}");
                     continue;
                 }
@@ -142,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_is_not_there_is_a_reason_with_a_way_out() {
-        let why = User::start(How::Bound(60_000), Ticks::calibrate()).unwrap_err();
+        let why = User::start(UserMode::Bound(60_000), Ticks::calibrate()).unwrap_err();
         assert!(why.reason.contains("CPU 60000") && why.remedy.unwrap().contains("--cpu"));
     }
 }

@@ -99,7 +99,7 @@ fn build_within(
     let child = command.spawn().map_err(|error| cannot("make", error))?;
     started(child.id().cast_signed());
     let ended = wait(child, limit, stop)?;
-    let said = said(&words);
+    let said = last_words(&words);
     if !ended {
         return Err(Unavailable::new(format!("the module could not be built: {}", complaint(&said))));
     }
@@ -132,7 +132,7 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
     Err(Unavailable::new(why))
 }
 
-fn said(words: &Path) -> String {
+fn last_words(words: &Path) -> String {
     let bytes = fs::read(words).unwrap_or_default();
     String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_WORDS)]).into_owned()
 }

@@ -18,11 +18,11 @@ use os::Stop;
 /// Builds modules, for this kernel and for others whose headers are installed here. It is set up when it is first
 /// needed, and all of it is put back when it is dropped.
 #[derive(Debug, Default)]
-pub struct BuildDirectory(OnceLock<Result<Place, Unavailable>>);
+pub struct BuildDirectory(OnceLock<Result<Prepared, Unavailable>>);
 
 /// What is set up.
 #[derive(Debug)]
-struct Place {
+struct Prepared {
     folder: PathBuf,
     guardian: Option<ModuleGuardian>,
     /// Releases that there are modules for, each in a folder of its place in this list.
@@ -40,16 +40,16 @@ impl BuildDirectory {
     ///
     /// Another linespeed has the module, or no folder or process can be made.
     pub(super) fn open(&self) -> Result<(), Unavailable> {
-        self.place().map(|_| ())
+        self.prepared().map(|_| ())
     }
 
-    fn place(&self) -> Result<&Place, Unavailable> {
-        self.0.get_or_init(|| Place::new(&std::env::temp_dir())).as_ref().map_err(Clone::clone)
+    fn prepared(&self) -> Result<&Prepared, Unavailable> {
+        self.0.get_or_init(|| Prepared::new(&std::env::temp_dir())).as_ref().map_err(Clone::clone)
     }
 
     /// A folder that is gone when this is dropped, and when we are killed.
     pub(super) fn folder(&self) -> Result<&Path, Unavailable> {
-        self.place().map(|place| place.folder.as_path())
+        self.prepared().map(|prepared| prepared.folder.as_path())
     }
 
     /// The module's file for the kernel `release`, built if it is not.
@@ -61,36 +61,36 @@ impl BuildDirectory {
         let root = Path::new("/");
         let path =
             std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin:/usr/sbin:/sbin"));
-        let headers = headers::find(root, release, &path)?;
-        let place = self.place()?;
-        let mut releases = place.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let headers = headers::find_headers(root, release, &path)?;
+        let prepared = self.prepared()?;
+        let mut releases = prepared.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = releases.iter().position(|built| built == release) {
-            return Ok(place.folder.join(at.to_string()).join(build::MODULE));
+            return Ok(prepared.folder.join(at.to_string()).join(build::MODULE));
         }
-        let folder = place.folder.join(releases.len().to_string());
+        let folder = prepared.folder.join(releases.len().to_string());
         // What a build has left that failed.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)
             .and_then(|()| sources::write(&folder))
             .map_err(|error| elsewhere(format!("{}: {error}", folder.display())))?;
-        let mind = |group| place.guardian.iter().for_each(|guardian| guardian.watch_group(group));
-        let built = build::build(&headers, &folder, &path, stop, mind);
+        let watch_group = |group| prepared.guardian.iter().for_each(|guardian| guardian.watch_group(group));
+        let built = build::build(&headers, &folder, &path, stop, watch_group);
         // Its number may soon be another process group's.
-        mind(0);
-        let built = built.map_err(|failure| with_a_way_out(failure, root, release, stop))?;
+        watch_group(0);
+        let built = built.map_err(|failure| add_remedy(failure, root, release, stop))?;
         releases.push(release.to_owned());
         Ok(built.module)
     }
 
     /// A module could not be unloaded.
-    pub(super) fn is_left(&self) {
-        if let Some(Ok(place)) = self.0.get() {
-            place.left.store(true, Ordering::Relaxed);
+    pub(super) fn keep_guardian(&self) {
+        if let Some(Ok(prepared)) = self.0.get() {
+            prepared.left.store(true, Ordering::Relaxed);
         }
     }
 }
 
-impl Place {
+impl Prepared {
     fn new(temporary: &Path) -> Result<Self, Unavailable> {
         let lock = loaded::lock()?;
         loaded::clear_leftovers(temporary)?;
@@ -115,7 +115,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Prepared {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
         // One that is not told goes on trying when this value's end closes its pipe.
@@ -133,14 +133,14 @@ fn elsewhere(reason: String) -> Unavailable {
 }
 
 /// What would help where a build has failed and does not say it itself.
-fn with_a_way_out(failure: Unavailable, root: &Path, release: &str, stop: &Stop) -> Unavailable {
+fn add_remedy(failure: Unavailable, root: &Path, release: &str, stop: &Stop) -> Unavailable {
     if failure.remedy.is_some() || stop.signal().is_some() {
         return failure;
     }
     if failure.reason.contains("No space left on device") {
         return elsewhere(failure.reason);
     }
-    let install = distribution::headers(root, release);
+    let install = distribution::install_headers(root, release);
     failure.with_remedy(format!("see that what builds modules is whole: {install}"))
 }
 
@@ -151,14 +151,14 @@ mod tests {
     #[test]
     fn a_build_that_failed_says_what_to_look_at_unless_it_was_ended() {
         let (root, stop) = (Path::new("/nowhere"), Stop::new());
-        let told = |failure: Unavailable| with_a_way_out(failure, root, "6.1.0", &stop).remedy;
+        let told = |failure: Unavailable| add_remedy(failure, root, "6.1.0", &stop).remedy;
         assert!(told(Unavailable::new("x")).unwrap().contains("the headers of kernel 6.1.0"));
         assert!(
             told(Unavailable::new("/x.s: No space left on device")).unwrap().starts_with("TMPDIR=/var/tmp ")
         );
         assert_eq!(told(Unavailable::new("x").with_remedy("y")).as_deref(), Some("y"));
         stop.ask(2);
-        assert_eq!(with_a_way_out(Unavailable::new("a signal came"), root, "6.1.0", &stop).remedy, None);
+        assert_eq!(add_remedy(Unavailable::new("a signal came"), root, "6.1.0", &stop).remedy, None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// How packages are installed here.
+/// UserMode packages are installed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Debian,
@@ -36,8 +36,8 @@ fn family(root: &Path) -> Family {
     known.unwrap_or(Family::Unknown)
 }
 
-/// How to install the headers of the kernel `release`, and what builds with them.
-pub fn headers(root: &Path, release: &str) -> String {
+/// UserMode to install the headers of the kernel `release`, and what builds with them.
+pub fn install_headers(root: &Path, release: &str) -> String {
     let tools = "make gcc";
     match family(root) {
         Family::Debian => format!("sudo apt install linux-headers-{release} {tools}"),
@@ -70,8 +70,8 @@ pub fn headers(root: &Path, release: &str) -> String {
     }
 }
 
-/// How to install a program by the package of the same name.
-pub fn package(root: &Path, name: &str) -> String {
+/// UserMode to install a program by the package of the same name.
+pub fn install_package(root: &Path, name: &str) -> String {
     match family(root) {
         Family::Debian => format!("sudo apt install {name}"),
         Family::RedHat => format!("sudo dnf install {name}"),
@@ -116,9 +116,9 @@ mod tests {
             ("ID=slackware\n", "6.6.1", "/lib/modules/6.6.1/build"),
             ("", "6.6.1", "/lib/modules/6.6.1/build"),
         ] {
-            let told = headers(root(os).path(), release);
+            let told = install_headers(root(os).path(), release);
             assert!(told.contains(said), "{os}: {told}");
         }
-        assert_eq!(package(root("ID=fedora\n").path(), "make"), "sudo dnf install make");
+        assert_eq!(install_package(root("ID=fedora\n").path(), "make"), "sudo dnf install make");
     }
 }

@@ -21,9 +21,10 @@ pub struct Headers {
 /// # Errors
 ///
 /// Headers that are missing, incomplete or another kernel's, and tools that are missing, each with what to install.
-pub fn find(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
+pub fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
     let link = root.join("lib/modules").join(release).join("build");
-    let missing = |reason: String| Unavailable::new(reason).with_remedy(distribution::headers(root, release));
+    let missing =
+        |reason: String| Unavailable::new(reason).with_remedy(distribution::install_headers(root, release));
     let name = format!("/lib/modules/{release}/build");
     if !link.join("Makefile").is_file() {
         let why = match fs::symlink_metadata(&link) {
@@ -48,7 +49,8 @@ pub fn find(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavail
     // A distribution may build with a compiler of a version in its name, and have no other.
     let named = compiler(&config);
     for tool in tools {
-        let there = on(path, tool) || *tool == "gcc" && named.is_some_and(|name| on(path, name));
+        let there =
+            is_on_path(path, tool) || *tool == "gcc" && named.is_some_and(|name| is_on_path(path, name));
         if !there {
             let package = match *tool {
                 "ld" => "binutils",
@@ -56,7 +58,7 @@ pub fn find(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavail
                 other => other,
             };
             return Err(Unavailable::new(format!("{tool} is not installed, which builds the module"))
-                .with_remedy(distribution::package(root, package)));
+                .with_remedy(distribution::install_package(root, package)));
         }
     }
     let arguments = if clang { vec!["LLVM=1".to_owned()] } else { Vec::new() };
@@ -76,7 +78,7 @@ fn compiler(config: &str) -> Option<&str> {
 }
 
 /// Whether there is an executable file of that name on a search path.
-fn on(path: &OsStr, name: &str) -> bool {
+fn is_on_path(path: &OsStr, name: &str) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let executable =
         |file: PathBuf| fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
@@ -115,7 +117,7 @@ mod tests {
     }
 
     fn find_in(root: &tempfile::TempDir) -> Result<Headers, Unavailable> {
-        find(root.path(), RELEASE, root.path().join("bin").as_os_str())
+        find_headers(root.path(), RELEASE, root.path().join("bin").as_os_str())
     }
 
     const MAKEFILE: (&str, &str) = ("Makefile", "");

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use super::Module;
-use super::request::{BELOW_MAX, CLOCK_MAX, Request, Told};
+use super::request::{BELOW_MAX, CLOCK_MAX, PassReport, Request};
 use crate::{Bound, Disturbed, Layer, LayerName, Pass, Ticks, Unavailable};
 use measure::interrupts::Interrupts;
 use measure::watch;
@@ -78,49 +78,49 @@ impl Layer for KernelLayer {
         let before = self.counted();
         let answer = self.module.ask(&request)?;
         let after = self.counted();
-        let told =
+        let report =
             answer.passes.first().ok_or_else(|| Unavailable::new("the kernel module told of no pass"))?;
         let grown = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
         let counted = [grown(before.0, after.0), grown(before.1, after.1), grown(before.2, after.2)];
-        pass_of(told, self.ticks, self.interrupts, counted)
+        read_report(report, self.ticks, self.interrupts, counted)
     }
 }
 
 /// A pass as it was told; `counted` are interrupts, softirqs and stolen ticks of the CPU that it was bound to.
-fn pass_of(
-    told: &Told,
+fn read_report(
+    report: &PassReport,
     ticks: Ticks,
     interrupts: bool,
     counted: [Option<u64>; 3],
 ) -> Result<Pass, Unavailable> {
     // Between bursts interrupts come in; with them off that time is nobody's.
-    let spent = if interrupts { told.ticks_whole } else { told.ticks_inside };
-    let adds = f64::from(told.clock_iterations) * f64::from(kernels::adds::ADDS);
+    let spent = if interrupts { report.ticks_whole } else { report.ticks_inside };
+    let adds = f64::from(report.clock_iterations) * f64::from(kernels::adds::ADDS);
     let hz = |looked: u64| adds / ticks.seconds(looked);
-    let (before, after) = (hz(told.clock_before), hz(told.clock_after));
+    let (before, after) = (hz(report.clock_before), hz(report.clock_after));
     let clock = (before + after) / 2.0;
-    let offset = u16::try_from(told.page_offset).ok().filter(|offset| *offset < 4096);
-    let sound = spent > 0 && clock.is_finite() && clock > 0.0 && told.ticks_inside <= told.ticks_whole;
+    let offset = u16::try_from(report.page_offset).ok().filter(|offset| *offset < 4096);
+    let sound = spent > 0 && clock.is_finite() && clock > 0.0 && report.ticks_inside <= report.ticks_whole;
     let (Some(page_offset), true) = (offset, sound) else {
         return Err(Unavailable::new("the kernel module told times that cannot be"));
     };
-    let moved = u64::from(told.cpu_changes);
+    let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;
     let off = (!interrupts).then_some(0);
     Ok(Pass {
-        primes: told.primes,
+        primes: report.primes,
         seconds: ticks.seconds(spent),
         clock,
         clock_moved: (after - before).abs() / clock,
-        crc: told.crc,
+        crc: report.crc,
         page_offset,
-        cpu_from: Some(told.cpu_from),
-        cpu_to: Some(told.cpu_to),
+        cpu_from: Some(report.cpu_from),
+        cpu_to: Some(report.cpu_to),
         disturbed: Disturbed {
             interrupts: off.or(counted_interrupts),
             softirqs: off.or(softirqs),
-            involuntary: off.or(Some(u64::from(told.preemptions))),
-            voluntary: off.or(Some(u64::from(told.switches))),
+            involuntary: off.or(Some(u64::from(report.preemptions))),
+            voluntary: off.or(Some(u64::from(report.switches))),
             migrations: off.or(Some(moved)),
             stolen: stolen.map(|ticks| ticks as f64 / STEAL_HZ),
         },
@@ -131,8 +131,8 @@ fn pass_of(
 mod tests {
     use super::*;
 
-    fn told() -> Told {
-        Told {
+    fn report() -> PassReport {
+        PassReport {
             primes: 7,
             ticks_inside: 900,
             ticks_whole: 1000,
@@ -144,7 +144,7 @@ mod tests {
             cpu_from: 1,
             cpu_to: 1,
             preemptions: 3,
-            ..Told::default()
+            ..PassReport::default()
         }
     }
 
@@ -152,8 +152,8 @@ mod tests {
     fn with_interrupts_off_only_the_bursts_count() {
         let ticks = Ticks::calibrate();
         let counted = [Some(4), Some(2), Some(0)];
-        let on = pass_of(&told(), ticks, true, counted).unwrap();
-        let off = pass_of(&told(), ticks, false, counted).unwrap();
+        let on = read_report(&report(), ticks, true, counted).unwrap();
+        let off = read_report(&report(), ticks, false, counted).unwrap();
         assert!((off.seconds / on.seconds - 0.9).abs() < 1e-9, "{on:?} {off:?}");
         assert_eq!((on.disturbed.interrupts, on.disturbed.involuntary), (Some(4), Some(3)));
         assert_eq!((off.disturbed.interrupts, off.disturbed.involuntary), (Some(0), Some(0)));
@@ -164,13 +164,13 @@ mod tests {
     fn times_that_cannot_be_make_no_pass() {
         let ticks = Ticks::calibrate();
         for odd in [
-            Told { ticks_whole: 0, ticks_inside: 0, ..told() },
-            Told { clock_before: 0, ..told() },
-            Told { clock_iterations: 0, ..told() },
-            Told { page_offset: 4096, ..told() },
-            Told { ticks_inside: 2000, ..told() },
+            PassReport { ticks_whole: 0, ticks_inside: 0, ..report() },
+            PassReport { clock_before: 0, ..report() },
+            PassReport { clock_iterations: 0, ..report() },
+            PassReport { page_offset: 4096, ..report() },
+            PassReport { ticks_inside: 2000, ..report() },
         ] {
-            assert!(pass_of(&odd, ticks, true, [None; 3]).is_err(), "{odd:?}");
+            assert!(read_report(&odd, ticks, true, [None; 3]).is_err(), "{odd:?}");
         }
     }
 }

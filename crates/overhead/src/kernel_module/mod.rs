@@ -26,9 +26,10 @@ pub use build::{Built, build};
 pub use build_directory::BuildDirectory;
 pub use headers::Headers;
 pub use layer::KernelLayer;
-pub use request::{Answer, BELOW_MAX, BURST_NS, CLOCK_MAX, Load, Request, Told};
+pub use obstacles::find_missing_support;
+pub use request::{Answer, BELOW_MAX, BURST_NS, CLOCK_MAX, Load, PassReport, Request};
 
-use super::{Bound, Layer, LayerName, Ticks, Unavailable};
+use super::{Bound, Layer, LayerName, Layers, Ticks, Unavailable};
 use loaded::Device;
 use os::Stop;
 
@@ -48,7 +49,7 @@ pub enum Source<'a> {
 #[derive(Debug)]
 pub struct Module {
     device: Option<Device>,
-    spent: Spent,
+    thread_time: ThreadTime,
     build_directory: Arc<BuildDirectory>,
 }
 
@@ -63,7 +64,7 @@ impl Module {
         build_directory: &Arc<BuildDirectory>,
         stop: &Stop,
     ) -> Result<Self, Unavailable> {
-        if let Some(obstacle) = obstacles::first(Path::new("/")) {
+        if let Some(obstacle) = obstacles::find_obstacle(Path::new("/")) {
             return Err(obstacle);
         }
         let release = release()?;
@@ -76,8 +77,11 @@ impl Module {
         };
         build_directory.open()?;
         loaded::load(&file, &release)?;
-        let mut module =
-            Self { device: None, spent: Spent::default(), build_directory: Arc::clone(build_directory) };
+        let mut module = Self {
+            device: None,
+            thread_time: ThreadTime::default(),
+            build_directory: Arc::clone(build_directory),
+        };
         module.device = Some(Device::open(build_directory.folder()?)?);
         Ok(module)
     }
@@ -89,7 +93,7 @@ impl Module {
     /// What the module says of the request, or of a pass that it ended.
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
         match &self.device {
-            Some(device) => device.ask(request).inspect(|answer| self.spent.add(answer.thread_ns)),
+            Some(device) => device.ask(request).inspect(|answer| self.thread_time.add(answer.thread_ns)),
             None => Err(Unavailable::new("the kernel module is not loaded")),
         }
     }
@@ -113,16 +117,16 @@ impl Drop for Module {
         // While it is open the module is in use.
         self.device = None;
         if loaded::unload().is_err() {
-            self.build_directory.is_left();
+            self.build_directory.keep_guardian();
         }
     }
 }
 
 /// CPU time of the module's threads, which the kernel counts as nobody's.
 #[derive(Clone, Debug, Default)]
-pub struct Spent(Arc<AtomicU64>);
+pub struct ThreadTime(Arc<AtomicU64>);
 
-impl Spent {
+impl ThreadTime {
     fn add(&self, ns: u64) {
         self.0.fetch_add(ns, Ordering::Relaxed);
     }
@@ -133,41 +137,28 @@ impl Spent {
     }
 }
 
-/// The layers of kernel mode, and what became of them.
-pub struct Kernel {
-    /// Those that there are. The module is unloaded when the last of them is dropped.
-    pub rows: Vec<Box<dyn Layer>>,
-    /// Those that cannot be had, each with its reason.
-    pub missing: Vec<(LayerName, Unavailable)>,
-    /// What their threads use, which goes on counting while they run.
-    pub spent: Spent,
-}
-
-/// The layers of kernel mode: placed by the scheduler and bound to `cpu`, each with interrupts and without. Where the
-/// module cannot be had, each of them with the reason.
-pub fn layers(
+/// The layers of kernel mode, placed by the scheduler and bound to `cpu`, each with interrupts and without; and the CPU time
+/// of their threads, which goes on counting while they run. The module is unloaded when the last of them is dropped. Where
+/// it cannot be had, each of them is missing with the reason.
+pub fn load_layers(
     source: Source,
     build_directory: &Arc<BuildDirectory>,
     ticks: Ticks,
     cpu: u32,
     stop: &Stop,
-) -> Kernel {
+) -> (Layers, ThreadTime) {
     let places =
         [(Bound::None, true), (Bound::Cpu(cpu), true), (Bound::Cpu(cpu), false), (Bound::None, false)];
-    match Module::load(source, build_directory, stop) {
-        Ok(module) => {
-            let module = Rc::new(module);
-            let layer = |(bound, interrupts)| -> Box<dyn Layer> {
-                Box::new(KernelLayer::new(&module, ticks, bound, interrupts))
-            };
-            Kernel { rows: places.map(layer).into(), missing: Vec::new(), spent: module.spent.clone() }
-        }
-        Err(failure) => {
-            let name =
-                |(bound, interrupts)| (LayerName { layer: KERNEL, bound, interrupts }, failure.clone());
-            Kernel { rows: Vec::new(), missing: places.map(name).into(), spent: Spent::default() }
-        }
+    let module = Module::load(source, build_directory, stop).map(Rc::new);
+    let mut layers = Layers::default();
+    for (bound, interrupts) in places {
+        let layer = module
+            .as_ref()
+            .map_err(Clone::clone)
+            .map(|module| Box::new(KernelLayer::new(module, ticks, bound, interrupts)) as Box<dyn Layer>);
+        layers.push(LayerName { layer: KERNEL, bound, interrupts }, layer);
     }
+    (layers, module.map(|module| module.thread_time.clone()).unwrap_or_default())
 }
 
 /// The running kernel's release, `uname -r`.
@@ -186,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_no_module_can_be_loaded_there_is_a_reason_and_nothing_is_left() {
+    fn where_no_module_can_be_loaded_there_is_a_reason_and_nothing_keep_guardian() {
         // A path that is no file, so that nothing is loaded even where it could be.
         let failure =
             Module::load(Source::File(Path::new("/nowhere.ko")), &Arc::default(), &Stop::new()).unwrap_err();

@@ -9,13 +9,10 @@ use crate::Unavailable;
 const CAP_SYS_MODULE: u32 = 16;
 
 /// The first obstacle, by the files below `root`; `None` where there is none that they tell of.
-pub fn first(root: &Path) -> Option<Unavailable> {
+pub fn find_obstacle(root: &Path) -> Option<Unavailable> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
-    if !root.join("proc/modules").exists() {
-        return Some(
-            Unavailable::new("this kernel takes no modules (there is no /proc/modules)")
-                .with_remedy("boot a kernel with loadable modules (CONFIG_MODULES)"),
-        );
+    if let Some(missing) = find_missing_support(root) {
+        return Some(missing);
     }
     if read("proc/sys/kernel/modules_disabled").is_some_and(|text| text.trim() == "1") {
         return Some(
@@ -31,13 +28,21 @@ pub fn first(root: &Path) -> Option<Unavailable> {
     if read("sys/module/module/parameters/sig_enforce").is_some_and(|text| text.trim() == "Y") {
         return Some(unsigned(root, "the kernel enforces module signatures (module.sig_enforce)"));
     }
-    match read("proc/self/status").as_deref().and_then(effective) {
+    match read("proc/self/status").as_deref().and_then(effective_capabilities) {
         Some(held) if held >> CAP_SYS_MODULE & 1 == 0 => Some(
             Unavailable::new("loading a module needs root (CAP_SYS_MODULE), which this process has not")
                 .with_remedy("sudo linespeed overhead --kernel"),
         ),
         _ => None,
     }
+}
+
+/// Why no module can ever be loaded into this kernel, by the files below `root`; `None` where it takes modules.
+pub fn find_missing_support(root: &Path) -> Option<Unavailable> {
+    (!root.join("proc/modules").exists()).then(|| {
+        Unavailable::new("this kernel takes no modules (there is no /proc/modules)")
+            .with_remedy("boot a kernel with loadable modules (CONFIG_MODULES)")
+    })
 }
 
 /// The mode of lockdown, unless it is off: `none [integrity] confidentiality`.
@@ -48,7 +53,7 @@ fn locked_down(text: &str) -> Option<&str> {
 }
 
 /// The effective capabilities in /proc/self/status.
-fn effective(status: &str) -> Option<u64> {
+fn effective_capabilities(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     u64::from_str_radix(line.trim(), 16).ok()
 }
@@ -82,7 +87,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        first(root.path())
+        find_obstacle(root.path())
     }
 
     const MODULES: (&str, &str) = ("proc/modules", "");

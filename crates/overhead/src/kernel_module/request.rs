@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// Told by both sides.
+/// PassReport by both sides.
 const VERSION: u32 = 2;
 /// The largest end of a range that the module takes: a number below it has at most 4096 divisions, so that interrupts
 /// are never off for long.
 pub const BELOW_MAX: u64 = 1 << 24;
-/// How long a burst may last, ns: no interrupt waits longer.
+/// UserMode long a burst may last, ns: no interrupt waits longer.
 pub const BURST_NS: u32 = 2_000_000;
 /// Most iterations of the dependent adds for one look at the clock.
 pub const CLOCK_MAX: u32 = 8192;
@@ -25,7 +25,7 @@ pub struct Load {
     pub cpu: u32,
     /// From one interrupt to the next, ns; 20,000 at least.
     pub period_ns: u32,
-    /// How long each works, ns; half of the period at most, and 500,000.
+    /// UserMode long each works, ns; half of the period at most, and 500,000.
     pub busy_ns: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct Load {
 pub struct Request {
     /// The numbers, below [`BELOW_MAX`].
     pub range: Range<u64>,
-    /// How many passes, 1 to 32.
+    /// UserMode many passes, 1 to 32.
     pub passes: u32,
     /// The CPU that the thread is bound to.
     pub cpu: Option<u32>,
@@ -75,7 +75,7 @@ impl Request {
         bytes
     }
 
-    /// How many bytes its answer has.
+    /// UserMode many bytes its answer has.
     pub fn answer_bytes(&self) -> usize {
         ANSWER_BYTES + self.passes as usize * PASS_BYTES
     }
@@ -83,7 +83,7 @@ impl Request {
 
 /// One pass, as the module tells it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct PassReport {
     /// Primes found.
     pub primes: u64,
     /// Ticks of the counter, summed over the bursts.
@@ -127,12 +127,12 @@ pub struct Answer {
     pub clock_crc: u32,
     /// Interrupts of the load.
     pub load_count: u64,
-    /// How long they worked, ns.
+    /// UserMode long they worked, ns.
     pub load_ns: u64,
     /// CPU time of the thread that made the passes, ns.
     pub thread_ns: u64,
     /// The passes.
-    pub passes: Vec<Told>,
+    pub passes: Vec<PassReport>,
 }
 
 /// Takes one number after the other from bytes that are known to be long enough.
@@ -166,13 +166,13 @@ impl Answer {
         let clock_crc = numbers.word()?;
         let _clock_offset = numbers.word()?;
         let (load_count, load_ns, thread_ns) = (numbers.number()?, numbers.number()?, numbers.number()?);
-        let passes = (0..passes).map(|_| told(&mut numbers)).collect::<Option<_>>()?;
+        let passes = (0..passes).map(|_| read_pass(&mut numbers)).collect::<Option<_>>()?;
         Some(Self { routine_bytes, clock_crc, load_count, load_ns, thread_ns, passes })
     }
 }
 
-fn told(numbers: &mut Numbers) -> Option<Told> {
-    let told = Told {
+fn read_pass(numbers: &mut Numbers) -> Option<PassReport> {
+    let report = PassReport {
         primes: numbers.number()?,
         ticks_inside: numbers.number()?,
         ticks_whole: numbers.number()?,
@@ -191,7 +191,7 @@ fn told(numbers: &mut Numbers) -> Option<Told> {
         preemptions: numbers.word()?,
     };
     let _reserved = numbers.word()?;
-    Some(told)
+    Some(report)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use super::device::Device;
 use super::machine::{Exit, Machine, OUTSIDE};
-use super::{Counted, Mode, Way, abi};
+use super::{Counted, ExitWay, Mode, abi};
 use crate::Unavailable;
 
 // What the guest runs: reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter
@@ -109,7 +109,7 @@ const CNTKCTL_EL1: u64 = system(3, 0, 14, 1, 0);
 const ID_AA64MMFR0_EL1: u64 = system(3, 0, 0, 7, 0);
 
 /// Ways out of the guest, the first that works is taken.
-pub(super) const WAYS: &[Way] = &[Way::Store];
+pub(super) const WAYS: &[ExitWay] = &[ExitWay::Store];
 
 /// The kind of machine to ask for: one with 40 bits of addresses, or as many as there are where there are fewer.
 pub(super) fn kind(device: &Device) -> c_ulong {
@@ -181,8 +181,8 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
 }
 
 /// Counts in the guest.
-pub(super) fn count(machine: &Machine, mode: Mode, way: Way, range: &Range<u64>) -> io::Result<Counted> {
-    debug_assert!(way == Way::Store);
+pub(super) fn count(machine: &Machine, mode: Mode, way: ExitWay, range: &Range<u64>) -> io::Result<Counted> {
+    debug_assert!(way == ExitWay::Store);
     enter(machine, mode)?;
     for (name, value) in [
         (general(0), range.start),

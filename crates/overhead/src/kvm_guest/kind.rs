@@ -51,7 +51,7 @@ impl fmt::Display for Kind {
 
 /// The kind by what came of the two guests; `hypervisor` is what the machine itself runs below, `pvm` whether that
 /// module is loaded.
-pub(super) fn of(
+pub(super) fn classify(
     user: &Result<Guest, Tried>,
     kernel: &Result<Guest, Tried>,
     hypervisor: Option<&str>,

@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Bound, Layer, LayerName, Pass, Ticks, Unavailable};
+use super::{Bound, Layer, LayerName, Layers, Pass, Ticks, Unavailable};
 use os::Stop;
 
 pub use device::PATH;
@@ -52,20 +52,20 @@ impl Mode {
     }
 }
 
-/// How the guest says that the routine has ended.
+/// UserMode the guest says that the routine has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ExitWay {
     /// It writes to a port.
     Port,
     /// It stores to an address that has no memory.
     Store,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for ExitWay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Way::Port => "a write to a port",
-            Way::Store => "a store to an address without memory",
+            ExitWay::Port => "a write to a port",
+            ExitWay::Store => "a store to an address without memory",
         })
     }
 }
@@ -87,9 +87,9 @@ struct Counted {
 /// The numbers that are tried first, and the primes below it.
 const TRIAL: Range<u64> = 0..2000;
 const TRIAL_PRIMES: u64 = 303;
-/// How long the trial may take. A KVM that interprets takes 0.3 s, a processor 20 µs.
+/// UserMode long the trial may take. A KVM that interprets takes 0.3 s, a processor 20 µs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4);
-/// How long the routine may take for what is asked of it afterwards: a hundred times what a whole pass takes on a slow
+/// UserMode long the routine may take for what is asked of it afterwards: a hundred times what a whole pass takes on a slow
 /// processor.
 const LIMIT: Duration = Duration::from_secs(60);
 /// So many times as long as outside of the guest cannot be a hypervisor's cost: it is interpreted. Seen: 1.0 to 1.3
@@ -107,29 +107,26 @@ pub struct Found {
     pub kernel: Result<Guest, Unavailable>,
 }
 
-/// Guests that take their turns with other layers.
-pub type Rows = Vec<Box<dyn Layer>>;
-/// Guests that cannot be had, and why.
-pub type Missing = Vec<(LayerName, Unavailable)>;
-
 impl Found {
-    /// Both guests as layers: those that run, and why the others do not.
-    pub fn layers(self, cpu: u32) -> (Rows, Missing) {
-        let (mut rows, mut missing): (Rows, Missing) = (Vec::new(), Vec::new());
+    /// Both guests as layers on this CPU.
+    pub fn into_layers(self, cpu: u32) -> Layers {
+        let mut layers = Layers::default();
         for (mode, guest) in [(Mode::User, self.user), (Mode::Kernel, self.kernel)] {
-            match guest {
-                Ok(guest) => rows.push(Box::new(guest)),
-                Err(failure) => missing.push((mode.name(cpu), failure)),
-            }
+            layers.push(mode.name(cpu), guest.map(|guest| Box::new(guest) as Box<dyn Layer>));
         }
-        (rows, missing)
+        layers
     }
 }
 
 /// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is what this machine runs below itself,
 /// `none` where it is hardware. It takes a second at most where KVM answers, and at most ten where it does not.
 /// A signal that `stop` tells ends a guest that hangs.
-pub fn find(path: &Path, cpu: u32, hypervisor: Option<&str>, (ticks, stop): (Ticks, &'static Stop)) -> Found {
+pub fn probe(
+    path: &Path,
+    cpu: u32,
+    hypervisor: Option<&str>,
+    (ticks, stop): (Ticks, &'static Stop),
+) -> Found {
     let user = Guest::start(path, cpu, Mode::User, (ticks, stop));
     let kernel = match &user {
         // Without a device there is nothing more to try.
@@ -137,7 +134,7 @@ pub fn find(path: &Path, cpu: u32, hypervisor: Option<&str>, (ticks, stop): (Tic
         _ => Guest::start(path, cpu, Mode::Kernel, (ticks, stop)),
     };
     Found {
-        kind: kind::of(&user, &kernel, hypervisor, Path::new("/sys/module/kvm_pvm").exists()),
+        kind: kind::classify(&user, &kernel, hypervisor, Path::new("/sys/module/kvm_pvm").exists()),
         user: user.map_err(|tried| tried.failure),
         kernel: kernel.map_err(|tried| tried.failure),
     }
@@ -147,7 +144,7 @@ pub fn find(path: &Path, cpu: u32, hypervisor: Option<&str>, (ticks, stop): (Tic
 #[derive(Clone, Debug)]
 struct Tried {
     failure: Unavailable,
-    /// How many times as long as outside the trial took in it.
+    /// UserMode many times as long as outside the trial took in it.
     times: Option<f64>,
     /// Whether there was no guest at all.
     before_running: bool,
@@ -159,7 +156,7 @@ pub struct Guest {
     mode: Mode,
     cpu: u32,
     worker: Worker,
-    way: Way,
+    way: ExitWay,
     times: f64,
 }
 
@@ -176,12 +173,12 @@ impl Guest {
         Ok(Self { mode, cpu, worker, way: trial.way, times: trial.times })
     }
 
-    /// How the guest says that the routine has ended.
-    pub fn way(&self) -> Way {
+    /// UserMode the guest says that the routine has ended.
+    pub fn way(&self) -> ExitWay {
         self.way
     }
 
-    /// How many times as long as outside of the guest the trial took, its best run against the best one.
+    /// UserMode many times as long as outside of the guest the trial took, its best run against the best one.
     pub fn times(&self) -> f64 {
         self.times
     }

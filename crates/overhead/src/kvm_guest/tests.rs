@@ -11,7 +11,7 @@ fn cpu() -> u32 {
 }
 
 fn found(path: &Path) -> Found {
-    find(path, cpu(), Some("none"), (Ticks::calibrate(), &NEVER))
+    probe(path, cpu(), Some("none"), (Ticks::calibrate(), &NEVER))
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_guest_that_never_ends_is_ended() {
 #[test]
 fn a_signal_ends_a_guest_that_never_ends() {
     static ASKED: Stop = Stop::new();
-    let Ok(mut guest) = find(Path::new(PATH), cpu(), Some("none"), (Ticks::calibrate(), &ASKED)).user else {
+    let Ok(mut guest) = probe(Path::new(PATH), cpu(), Some("none"), (Ticks::calibrate(), &ASKED)).user else {
         return;
     };
     guest.worker.spoil();
@@ -68,8 +68,8 @@ fn a_signal_ends_a_guest_that_never_ends() {
 fn no_device_is_two_rows_with_a_reason_and_a_way_out() {
     let found = found(&PathBuf::from("/nonexistent/kvm"));
     assert_eq!(found.kind, Kind::None);
-    let (rows, missing) = found.layers(3);
-    assert!(rows.is_empty());
+    let Layers { running, missing } = found.into_layers(3);
+    assert!(running.is_empty());
     let names: Vec<String> = missing.iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(names, ["guest user, bound to CPU 3", "guest kernel, bound to CPU 3"]);
     for (_, failure) in missing {
@@ -87,6 +87,6 @@ fn what_is_no_device_runs_nothing() {
 
 #[test]
 fn a_cpu_that_is_not_there_is_told() {
-    let found = find(Path::new(PATH), 60_000, None, (Ticks::calibrate(), &NEVER));
+    let found = probe(Path::new(PATH), 60_000, None, (Ticks::calibrate(), &NEVER));
     assert!(found.user.unwrap_err().reason.contains("CPU 60000"));
 }

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use super::device::Device;
 use super::machine::{Exit, INTERRUPT, Machine};
-use super::{Counted, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, Way, processor};
-use crate::{Pass, Ticks, Unavailable, Watcher, crc32, page_offset};
+use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor};
+use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::Stop;
 use os::pin::Pinned;
 
-/// How long a thread that was told to leave its guest may take.
+/// UserMode long a thread that was told to leave its guest may take.
 const GRACE: Duration = Duration::from_secs(1);
 /// Between two looks whether a signal asks us to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -27,11 +27,11 @@ const LONG: f64 = 0.05;
 /// What came of the trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trial {
-    /// How the guest is left.
-    pub way: Way,
+    /// UserMode the guest is left.
+    pub way: ExitWay,
     /// The best run, seconds.
     pub seconds: f64,
-    /// How many times as long as outside.
+    /// UserMode many times as long as outside.
     pub times: f64,
 }
 
@@ -211,9 +211,9 @@ fn serve(
 struct Running {
     machine: Machine,
     mode: Mode,
-    way: Option<Way>,
+    way: Option<ExitWay>,
     ticks: Ticks,
-    watcher: Watcher,
+    observer: Observer,
     path: PathBuf,
     _pinned: Pinned,
 }
@@ -225,10 +225,10 @@ impl Running {
             .map_err(|error| Unavailable::new(format!("a guest cannot be bound to CPU {cpu}: {error}")))?;
         let machine = Machine::new(&Device::open(&path)?)?;
         processor::prepare(&machine)?;
-        Ok(Self { machine, mode, way: None, ticks, watcher: Watcher::new(ticks), path, _pinned: pinned })
+        Ok(Self { machine, mode, way: None, ticks, observer: Observer::new(ticks), path, _pinned: pinned })
     }
 
-    fn count(&self, way: Way, range: &Range<u64>) -> Result<Counted, Unavailable> {
+    fn count(&self, way: ExitWay, range: &Range<u64>) -> Result<Counted, Unavailable> {
         processor::count(&self.machine, self.mode, way, range).map_err(|error| self.refused(&error))
     }
 
@@ -283,7 +283,7 @@ impl Running {
     fn pass(&mut self, range: &Range<u64>) -> Result<Pass, Unavailable> {
         let Some(way) = self.way else { return Err(Unavailable::new("the guest was not tried out")) };
         let (machine, mode) = (&self.machine, self.mode);
-        let (counted, beside) = self.watcher.watch(|| processor::count(machine, mode, way, range));
+        let (counted, beside) = self.observer.observe(|| processor::count(machine, mode, way, range));
         let counted = counted.map_err(|error| self.refused(&error))?;
         if counted.exit == Exit::Interrupted {
             return Err(interrupted());

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use super::device::Device;
 use super::machine::{Exit, Machine, OUTSIDE};
-use super::{Counted, Mode, Way, abi};
+use super::{Counted, ExitWay, Mode, abi};
 use crate::Unavailable;
 
 // What the guest runs: reads the counter, calls the routine (r10) with the range in rdi and rsi, reads the counter
@@ -161,7 +161,7 @@ struct Cpuid {
 }
 
 /// Ways out of the guest, the first that works is taken.
-pub(super) const WAYS: &[Way] = &[Way::Port, Way::Store];
+pub(super) const WAYS: &[ExitWay] = &[ExitWay::Port, ExitWay::Store];
 
 /// The kind of machine to ask for.
 pub(super) fn kind(_: &Device) -> c_ulong {
@@ -219,7 +219,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
 }
 
 /// Counts in the guest.
-pub(super) fn count(machine: &Machine, mode: Mode, way: Way, range: &Range<u64>) -> io::Result<Counted> {
+pub(super) fn count(machine: &Machine, mode: Mode, way: ExitWay, range: &Range<u64>) -> io::Result<Counted> {
     let mut registers = Registers::default();
     enter(machine, mode)?;
     registers.rip = CODE;
@@ -227,15 +227,15 @@ pub(super) fn count(machine: &Machine, mode: Mode, way: Way, range: &Range<u64>)
     registers.rdi = range.start;
     registers.rsi = range.end;
     registers.r10 = ROUTINE;
-    registers.r14 = if way == Way::Store { OUTSIDE } else { 0 };
+    registers.r14 = if way == ExitWay::Store { OUTSIDE } else { 0 };
     // Bit 1 is always set; bits 12 and 13 let user mode write to ports.
     registers.rflags = 0x3002;
     // SAFETY: the structure is the request's.
     unsafe { abi::tell(machine.cpu(), SET_REGISTERS, &mut registers)? };
     let exit = machine.run()?;
     let expected = match way {
-        Way::Port => Exit::Port(PORT),
-        Way::Store => Exit::Store(OUTSIDE),
+        ExitWay::Port => Exit::Port(PORT),
+        ExitWay::Store => Exit::Store(OUTSIDE),
     };
     if exit == expected {
         machine.complete();

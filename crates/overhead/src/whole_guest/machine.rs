@@ -12,17 +12,17 @@ use record::CpuList;
 use serde_json::Value;
 use wire::{Frame, Kind as Said, Reader};
 
-use super::protocol::{self, Asked, PIECE, Place};
-use super::{Parts, qemu, threads};
+use super::protocol::{self, GuestCommand, PIECE, Place};
+use super::{WholeGuest, qemu, threads};
 use crate::{Pass, Unavailable};
 use os::Stop;
 use os::pin::Pinned;
 
-/// How long the machine may take to boot.
+/// UserMode long the machine may take to boot.
 const BOOT: Duration = Duration::from_secs(120);
 /// A signal is looked for as often while the machine is waited for.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long an answer may take.
+/// UserMode long an answer may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A machine that runs. It ends when this is dropped, and when this process does.
@@ -45,9 +45,9 @@ fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
 
 impl Machine {
     /// Boots it, with a CPU bound to each of `cpus`.
-    pub(super) fn boot(parts: &Parts, cpus: &[u32], emulated: bool) -> Result<Self, Unavailable> {
-        let kernel = qemu::kernel(parts.kernel)?;
-        let program = std::fs::read(parts.program).map_err(cannot("linespeed itself cannot be read"))?;
+    pub(super) fn boot(spec: &WholeGuest, cpus: &[u32], emulated: bool) -> Result<Self, Unavailable> {
+        let kernel = qemu::kernel(spec.kernel)?;
+        let program = std::fs::read(spec.program).map_err(cannot("linespeed itself cannot be read"))?;
         let archive =
             wire::first_file_system(&program).map_err(|error| Unavailable::new(error.to_string()))?;
         let file = || tempfile::tempfile().map_err(cannot("no file for the machine can be made"));
@@ -69,7 +69,7 @@ impl Machine {
         let mut machine = Self {
             child,
             asked,
-            stop: parts.stop,
+            stop: spec.stop,
             frames,
             reader: Reader::new(),
             seen: Vec::new(),
@@ -81,30 +81,30 @@ impl Machine {
             .spawn(move || forward(output, &sender))
             .map_err(cannot("no thread for the machine can be started"))?;
         machine.next(Said::Started, BOOT)?;
-        threads::bind(machine.child.id(), cpus)?;
+        threads::bind_cpu_threads(machine.child.id(), cpus)?;
         Ok(machine)
     }
 
     /// The release of its kernel.
     pub(super) fn release(&mut self) -> Result<String, Unavailable> {
-        protocol::release(&self.ask(&Asked::About, b"")?)
+        protocol::release(&self.ask(&GuestCommand::About, b"")?)
     }
 
     /// Hands a kernel module over, and has it loaded.
     pub(super) fn load(&mut self, module: &[u8]) -> Result<(), Unavailable> {
         for piece in module.chunks(PIECE) {
-            self.ask(&Asked::Piece(piece.len()), piece)?;
+            self.ask(&GuestCommand::Piece(piece.len()), piece)?;
         }
-        self.ask(&Asked::Load, b"").map(drop)
+        self.ask(&GuestCommand::Load, b"").map(drop)
     }
 
     /// Counts the primes of a range there.
     pub(super) fn pass(&mut self, place: Place, range: Range<u64>) -> Result<Pass, Unavailable> {
-        protocol::read_pass(&self.ask(&Asked::Pass(place, range), b"")?)
+        protocol::read_pass(&self.ask(&GuestCommand::Pass(place, range), b"")?)
     }
 
     /// The answer to what is asked, and to what follows it.
-    fn ask(&mut self, asked: &Asked, more: &[u8]) -> Result<Value, Unavailable> {
+    fn ask(&mut self, asked: &GuestCommand, more: &[u8]) -> Result<Value, Unavailable> {
         let request = [format!("{asked}\n").as_bytes(), more].concat();
         let sent = self.asked.as_mut().is_some_and(|to| to.write_all(&request).is_ok());
         if !sent {

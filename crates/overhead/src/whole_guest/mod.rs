@@ -18,9 +18,9 @@ use std::rc::Rc;
 
 use kernels::primes;
 
-use super::{Bound, Layer, LayerName, Pass, Unavailable, crc32};
+use super::{Bound, Layer, LayerName, Layers, Pass, Unavailable, crc32};
 use crate::kernel_module::BuildDirectory;
-use crate::kvm_guest::{Kind, Missing, Rows};
+use crate::kvm_guest::Kind;
 use machine::Machine;
 use os::Stop;
 use protocol::Place;
@@ -54,7 +54,7 @@ pub enum Module<'a> {
 
 /// What the machine is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
+pub struct WholeGuest<'a> {
     /// The kernel, or the one that runs here.
     pub kernel: Option<&'a Path>,
     /// The module for it.
@@ -71,7 +71,7 @@ pub struct Parts<'a> {
     pub stop: &'static Stop,
 }
 
-impl Parts<'_> {
+impl WholeGuest<'_> {
     fn emulated(&self) -> bool {
         !matches!(self.kvm, Kind::Hardware | Kind::Nested)
     }
@@ -84,7 +84,7 @@ impl Parts<'_> {
 }
 
 /// A layer's place; what is bound is bound to `cpu` of this machine.
-fn name(place: Place, cpu: u32) -> LayerName {
+fn name_layer(place: Place, cpu: u32) -> LayerName {
     LayerName {
         layer: if place.kernel { KERNEL } else { USER },
         bound: if place.bound { Bound::Cpu(cpu) } else { Bound::None },
@@ -94,37 +94,41 @@ fn name(place: Place, cpu: u32) -> LayerName {
 
 /// Boots the machine: the layers in it, and those that cannot be had, each with its reason. Where QEMU emulates, the
 /// machine has counted all primes with the same bytes, or not, and that is told: its times are withheld.
-pub fn layers(parts: &Parts) -> (Rows, Missing) {
-    let (found, mut missing) = found(parts);
-    let mut rows = Rows::new();
-    for mut layer in found {
-        match parts.emulated() {
-            true => missing.push((layer.name(), withheld(&mut layer, parts.kvm))),
-            false => rows.push(Box::new(layer)),
-        }
+pub fn boot_layers(spec: &WholeGuest) -> Layers {
+    let (booted, missing) = boot(spec);
+    let mut layers = Layers { running: Vec::new(), missing };
+    for mut layer in booted {
+        let name = layer.name();
+        layers.push(
+            name,
+            match spec.emulated() {
+                true => Err(withhold(&mut layer, spec.kvm)),
+                false => Ok(Box::new(layer)),
+            },
+        );
     }
-    (rows, missing)
+    layers
 }
 
 /// What can be asked for in the machine, emulated or not: for tests, which do not look at times.
-pub fn found(parts: &Parts) -> (Vec<Inside>, Missing) {
-    let cpus: Vec<u32> = [parts.cpu].into_iter().chain(parts.other).collect();
+pub fn boot(spec: &WholeGuest) -> (Vec<GuestLayer>, Vec<(LayerName, Unavailable)>) {
+    let cpus: Vec<u32> = [spec.cpu].into_iter().chain(spec.other).collect();
     let all = |failure: &Unavailable| {
-        parts.places().map(|place| (name(place, parts.cpu), failure.clone())).collect::<Missing>()
+        spec.places().map(|place| (name_layer(place, spec.cpu), failure.clone())).collect::<Vec<_>>()
     };
-    let mut machine = match Machine::boot(parts, &cpus, parts.emulated()) {
+    let mut machine = match Machine::boot(spec, &cpus, spec.emulated()) {
         Ok(machine) => machine,
         Err(failure) => return (Vec::new(), all(&failure)),
     };
-    let module = module(&mut machine, parts);
+    let module = load_module(&mut machine, spec);
     let machine = Rc::new(RefCell::new(machine));
-    let (mut rows, mut missing) = (Vec::new(), Missing::new());
-    for place in parts.places() {
-        let name = name(place, parts.cpu);
+    let (mut rows, mut missing) = (Vec::new(), Vec::new());
+    for place in spec.places() {
+        let name = name_layer(place, spec.cpu);
         match (place.kernel.then_some(&module), place.bound || cpus.len() > 1) {
             (Some(Err(failure)), _) => missing.push((name, failure.clone())),
             (_, false) => missing.push((name, one_cpu())),
-            (_, true) => rows.push(Inside { machine: Rc::clone(&machine), place, name }),
+            (_, true) => rows.push(GuestLayer { machine: Rc::clone(&machine), place, name }),
         }
     }
     (rows, missing)
@@ -136,13 +140,13 @@ fn one_cpu() -> Unavailable {
 }
 
 /// Hands the module over to the machine.
-fn module(machine: &mut Machine, parts: &Parts) -> Result<(), Unavailable> {
-    let file = match parts.module {
+fn load_module(machine: &mut Machine, spec: &WholeGuest) -> Result<(), Unavailable> {
+    let file = match spec.module {
         Module::None => return Ok(()),
         Module::File(file) => file.to_owned(),
         Module::Build(build_directory) => {
             let release = machine.release()?;
-            build_directory.module(&release, parts.stop)?
+            build_directory.module(&release, spec.stop)?
         }
     };
     let bytes =
@@ -151,7 +155,7 @@ fn module(machine: &mut Machine, parts: &Parts) -> Result<(), Unavailable> {
 }
 
 /// What is told of a layer whose times mean nothing.
-fn withheld(layer: &mut Inside, kvm: Kind) -> Unavailable {
+fn withhold(layer: &mut GuestLayer, kvm: Kind) -> Unavailable {
     let pass = match layer.pass(0..primes::LIMIT) {
         Ok(pass) => pass,
         Err(failure) => return failure,
@@ -168,13 +172,13 @@ fn withheld(layer: &mut Inside, kvm: Kind) -> Unavailable {
 
 /// The routine at one place in the machine.
 #[derive(Debug)]
-pub struct Inside {
+pub struct GuestLayer {
     machine: Rc<RefCell<Machine>>,
     place: Place,
     name: LayerName,
 }
 
-impl Layer for Inside {
+impl Layer for GuestLayer {
     fn name(&self) -> LayerName {
         self.name
     }
@@ -191,9 +195,9 @@ mod tests {
 
     static STOP: Stop = Stop::new();
 
-    fn parts(kernel: &Path) -> Parts<'_> {
+    fn spec(kernel: &Path) -> WholeGuest<'_> {
         let cpu = os::current_cpu().unwrap_or(0);
-        Parts {
+        WholeGuest {
             kernel: Some(kernel),
             module: Module::File(Path::new("/nowhere.ko")),
             program: Path::new("/proc/self/exe"),
@@ -209,7 +213,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vmlinuz");
         std::fs::write(&path, "no kernel").unwrap();
-        let (rows, missing) = layers(&parts(&path));
+        let Layers { running: rows, missing } = boot_layers(&spec(&path));
         assert_eq!((rows.len(), missing.len()), (0, PLACES.len()));
         for (name, failure) in missing {
             // Either QEMU says why, or it is not installed here.

@@ -25,7 +25,7 @@ pub(super) struct Place {
 
 /// What can be asked of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum GuestCommand {
     /// What kernel it runs.
     About,
     /// To take so many bytes more of the kernel module, which follow.
@@ -36,13 +36,13 @@ pub(super) enum Asked {
     Pass(Place, Range<u64>),
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for GuestCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Asked::About => f.write_str("about"),
-            Asked::Piece(bytes) => write!(f, "piece {bytes}"),
-            Asked::Load => f.write_str("load"),
-            Asked::Pass(place, range) => write!(
+            GuestCommand::About => f.write_str("about"),
+            GuestCommand::Piece(bytes) => write!(f, "piece {bytes}"),
+            GuestCommand::Load => f.write_str("load"),
+            GuestCommand::Pass(place, range) => write!(
                 f,
                 "{} {} {} {} {}",
                 if place.kernel { "kernel" } else { "user" },
@@ -55,7 +55,7 @@ impl fmt::Display for Asked {
     }
 }
 
-impl Asked {
+impl GuestCommand {
     /// What a line asks; `None` where it is nothing that can be asked.
     pub fn read(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -65,16 +65,16 @@ impl Asked {
             _ => None,
         };
         match words.as_slice() {
-            ["about"] => Some(Asked::About),
-            ["load"] => Some(Asked::Load),
-            ["piece", bytes] => bytes.parse().ok().filter(|bytes| *bytes <= PIECE).map(Asked::Piece),
+            ["about"] => Some(GuestCommand::About),
+            ["load"] => Some(GuestCommand::Load),
+            ["piece", bytes] => bytes.parse().ok().filter(|bytes| *bytes <= PIECE).map(GuestCommand::Piece),
             [mode, bound, interrupts, start, end] => {
                 let place = Place {
                     kernel: one_of(mode, "kernel", "user")?,
                     bound: one_of(bound, "bound", "free")?,
                     interrupts: one_of(interrupts, "on", "off")?,
                 };
-                Some(Asked::Pass(place, start.parse().ok()?..end.parse().ok()?))
+                Some(GuestCommand::Pass(place, start.parse().ok()?..end.parse().ok()?))
             }
             _ => None,
         }
@@ -161,15 +161,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn asked() -> impl Strategy<Value = Asked> {
+    fn asked() -> impl Strategy<Value = GuestCommand> {
         let place = (any::<bool>(), any::<bool>(), any::<bool>())
             .prop_map(|(kernel, bound, interrupts)| Place { kernel, bound, interrupts });
         prop_oneof![
-            Just(Asked::About),
-            Just(Asked::Load),
-            (0..=PIECE).prop_map(Asked::Piece),
+            Just(GuestCommand::About),
+            Just(GuestCommand::Load),
+            (0..=PIECE).prop_map(GuestCommand::Piece),
             (place, any::<u64>(), any::<u64>())
-                .prop_map(|(place, start, end)| Asked::Pass(place, start..end)),
+                .prop_map(|(place, start, end)| GuestCommand::Pass(place, start..end)),
         ]
     }
 
@@ -178,12 +178,12 @@ mod tests {
         fn what_is_asked_is_what_is_read(asked in asked()) {
             let line = asked.to_string();
             prop_assert!(line.len() < LINE as usize);
-            prop_assert_eq!(Asked::read(&line), Some(asked));
+            prop_assert_eq!(GuestCommand::read(&line), Some(asked));
         }
 
         #[test]
         fn no_line_panics(line in "\\PC{0,60}") {
-            let _ = Asked::read(&line);
+            let _ = GuestCommand::read(&line);
             let _ = answer(&line).and_then(|value| read_pass(&value).map(|_| release(&value)));
         }
     }
@@ -196,6 +196,6 @@ mod tests {
             (told.reason.as_str(), told.remedy.as_deref()),
             ("in the machine: no such CPU", Some("name another"))
         );
-        assert!(Asked::read(&format!("piece {}", PIECE + 1)).is_none());
+        assert!(GuestCommand::read(&format!("piece {}", PIECE + 1)).is_none());
     }
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::protocol::{self, Asked, LINE, Place};
+use super::protocol::{self, GuestCommand, LINE, Place};
 use crate::kernel_module::{KernelLayer, Module, Source, release};
-use crate::{Bound, How, Layer, Ticks, Unavailable, User};
+use crate::{Bound, Layer, Ticks, Unavailable, User, UserMode};
 use os::Stop;
 
 /// The machine's first CPU, to which layers are bound.
@@ -22,15 +22,15 @@ const MOST: usize = 64 << 20;
 
 /// Does what each line of `requests` asks for, and answers each with a line, until there are no more.
 pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
-    let mut inside = Inside::new();
+    let mut server = Server::new();
     loop {
         let mut line = String::new();
         match requests.by_ref().take(LINE).read_line(&mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let done = match Asked::read(&line) {
-            Some(asked) => inside.does(&asked, &mut requests),
+        let done = match GuestCommand::read(&line) {
+            Some(asked) => server.execute(&asked, &mut requests),
             None => Err(Unavailable::new(format!("{:?} is nothing that can be asked", line.trim_end()))),
         };
         answer(&protocol::line(&done));
@@ -38,7 +38,7 @@ pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
 }
 
 /// What the machine has set up.
-struct Inside {
+struct Server {
     ticks: Ticks,
     /// The module's bytes, as far as they have come.
     bytes: Vec<u8>,
@@ -47,21 +47,21 @@ struct Inside {
     layers: Vec<(Place, Box<dyn Layer>)>,
 }
 
-impl Inside {
+impl Server {
     fn new() -> Self {
         Self { ticks: Ticks::calibrate(), bytes: Vec::new(), module: None, layers: Vec::new() }
     }
 
-    fn does(&mut self, asked: &Asked, more: &mut impl Read) -> Result<Value, Unavailable> {
+    fn execute(&mut self, asked: &GuestCommand, more: &mut impl Read) -> Result<Value, Unavailable> {
         match asked {
-            Asked::About => Ok(json!({ "release": release()? })),
-            Asked::Piece(bytes) => self.takes(*bytes, more),
-            Asked::Load => self.loads(),
-            Asked::Pass(place, range) => self.counts(*place, range.clone()),
+            GuestCommand::About => Ok(json!({ "release": release()? })),
+            GuestCommand::Piece(bytes) => self.receive_module(*bytes, more),
+            GuestCommand::Load => self.load_module(),
+            GuestCommand::Pass(place, range) => self.count(*place, range.clone()),
         }
     }
 
-    fn takes(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Unavailable> {
+    fn receive_module(&mut self, bytes: usize, more: &mut impl Read) -> Result<Value, Unavailable> {
         let mut piece = vec![0; bytes];
         more.read_exact(&mut piece)
             .map_err(|error| Unavailable::new(format!("the module did not come whole: {error}")))?;
@@ -72,7 +72,7 @@ impl Inside {
         Ok(json!({ "bytes": self.bytes.len() }))
     }
 
-    fn loads(&mut self) -> Result<Value, Unavailable> {
+    fn load_module(&mut self) -> Result<Value, Unavailable> {
         let bytes = std::mem::take(&mut self.bytes);
         std::fs::write(FILE, bytes).map_err(|error| Unavailable::new(format!("{FILE}: {error}")))?;
         let module = Module::load(Source::File(Path::new(FILE)), &Arc::default(), &Stop::new())?;
@@ -80,7 +80,7 @@ impl Inside {
         Ok(json!({}))
     }
 
-    fn counts(&mut self, place: Place, range: Range<u64>) -> Result<Value, Unavailable> {
+    fn count(&mut self, place: Place, range: Range<u64>) -> Result<Value, Unavailable> {
         if let Some((_, layer)) = self.layers.iter_mut().find(|(known, _)| *known == place) {
             return layer.pass(range).map(|pass| protocol::pass(&pass));
         }
@@ -97,7 +97,7 @@ impl Inside {
                 return Err(Unavailable::new("a program cannot turn interrupts off"));
             }
             (false, _) => {
-                let how = if place.bound { How::Bound(CPU) } else { How::Unbound(all()) };
+                let how = if place.bound { UserMode::Bound(CPU) } else { UserMode::Unbound(all()) };
                 Box::new(User::start(how, self.ticks)?)
             }
             (true, None) => return Err(Unavailable::new("its kernel has no module of linespeed's")),
@@ -123,9 +123,9 @@ mod tests {
     fn what_is_asked_over_the_port_is_counted_and_told() {
         let user = |bound| Place { kernel: false, bound, interrupts: true };
         let lines: Vec<String> = [
-            Asked::Pass(user(true), 0..1000),
-            Asked::Pass(user(false), 10..20),
-            Asked::Pass(user(false), 0..10),
+            GuestCommand::Pass(user(true), 0..1000),
+            GuestCommand::Pass(user(false), 10..20),
+            GuestCommand::Pass(user(false), 0..10),
         ]
         .iter()
         .map(|asked| format!("{asked}\n"))

@@ -12,8 +12,8 @@ use os::pin;
 /// # Errors
 ///
 /// One of them is not found, or cannot be bound.
-pub(super) fn bind(pid: u32, cpus: &[u32]) -> Result<(), Unavailable> {
-    let threads = of_cpus(Path::new(&format!("/proc/{pid}/task")));
+pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable> {
+    let threads = find_cpu_threads(Path::new(&format!("/proc/{pid}/task")));
     for (number, cpu) in (0..).zip(cpus) {
         let Some((_, thread)) = threads.iter().find(|(of, _)| *of == number) else {
             return Err(Unavailable::new(format!(
@@ -28,7 +28,7 @@ pub(super) fn bind(pid: u32, cpus: &[u32]) -> Result<(), Unavailable> {
 }
 
 /// The machine's CPUs with the threads that run them, by the names that QEMU gives its threads: `CPU 0/KVM`, `CPU 1/TCG`.
-fn of_cpus(tasks: &Path) -> Vec<(u32, i32)> {
+fn find_cpu_threads(tasks: &Path) -> Vec<(u32, i32)> {
     let entries = fs::read_dir(tasks).into_iter().flatten().flatten();
     let numbered = entries.filter_map(|entry| {
         let name = fs::read_to_string(entry.path().join("comm")).ok()?;
@@ -55,14 +55,14 @@ mod tests {
             fs::create_dir(tasks.path().join(thread)).unwrap();
             fs::write(tasks.path().join(thread).join("comm"), name).unwrap();
         }
-        let mut found = of_cpus(tasks.path());
+        let mut found = find_cpu_threads(tasks.path());
         found.sort_unstable();
         assert_eq!(found, [(0, 11), (1, 12)]);
     }
 
     #[test]
     fn a_process_without_such_threads_is_a_reason() {
-        let why = bind(std::process::id(), &[0]).unwrap_err();
+        let why = bind_cpu_threads(std::process::id(), &[0]).unwrap_err();
         assert!(why.reason.contains("the machine's CPU 0"), "{why:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! Layers in turn: portion by portion, forwards and backwards, with everything checked that makes them comparable.
 
+use std::fmt;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -15,7 +16,7 @@ pub const MOST_ROUNDS: usize = 1_000;
 /// Passes that are made even where they take longer than the time that was given: fewer say nothing of their spread.
 const LEAST_ROUNDS: usize = 3;
 
-/// How long to go on.
+/// UserMode long to go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effort {
     /// So many passes of each layer.
@@ -26,7 +27,7 @@ pub enum Effort {
 
 /// A layer that ran: its passes, each with its portions in order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct LayerPasses {
     /// Its place.
     pub name: LayerName,
     /// Passes, each of [`PORTIONS`].
@@ -35,9 +36,9 @@ pub struct Row {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Taken {
+pub struct Timings {
     /// Layers that made at least one pass, in their order.
-    pub rows: Vec<Row>,
+    pub layers: Vec<LayerPasses>,
     /// Layers that could not be had, or that ended early.
     pub missing: Vec<(LayerName, Unavailable)>,
     /// The signal that ended it.
@@ -56,7 +57,7 @@ pub fn portions() -> Vec<Range<u64>> {
 /// One layer under way.
 struct Runner {
     layer: Box<dyn Layer>,
-    row: Row,
+    row: LayerPasses,
     /// Primes of each portion, as the first pass found them.
     known: Vec<u64>,
     current: Vec<Pass>,
@@ -70,26 +71,26 @@ struct Runner {
 ///
 /// A layer ran other bytes than the others, at another place in its page, or counted other primes: a line that says so.
 /// No figure of the run may be shown then.
-pub fn take_turns(
+pub fn run_rounds(
     layers: Vec<Box<dyn Layer>>,
     effort: Effort,
     stop: &Stop,
     at: &mut dyn FnMut(usize, usize),
-) -> Result<Taken, String> {
+) -> Result<Timings, Mismatch> {
     let portions = portions();
-    let mut taken = Taken::default();
+    let mut timings = Timings::default();
     let mut runners = Vec::new();
     let began = Instant::now();
     for layer in layers {
         let name = layer.name();
-        let row = Row { name, passes: Vec::new() };
+        let row = LayerPasses { name, passes: Vec::new() };
         let mut runner = Runner { layer, row, known: Vec::new(), current: Vec::new(), first: 0.0 };
         match runner.first_pass(&portions, stop) {
             Ok(()) => runners.push(runner),
             Err(Halted::Stopped) => break,
             // A signal ends what a layer does, too.
             Err(Halted::Failed(_)) if stop.signal().is_some() => break,
-            Err(Halted::Failed(failure)) => taken.missing.push((name, failure)),
+            Err(Halted::Failed(failure)) => timings.missing.push((name, failure)),
             Err(Halted::Unlike(why)) => return Err(why),
         }
     }
@@ -121,8 +122,8 @@ pub fn take_turns(
             failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
             for (index, failure) in failed {
                 let runner = runners.remove(index);
-                taken.missing.push((runner.row.name, failure));
-                taken.keep(runner);
+                timings.missing.push((runner.row.name, failure));
+                timings.keep(runner);
             }
             at(turn + 1, rounds * PORTIONS);
         }
@@ -133,16 +134,16 @@ pub fn take_turns(
             break;
         }
     }
-    runners.into_iter().for_each(|runner| taken.keep(runner));
-    taken.interrupted = stop.signal();
-    Ok(taken)
+    runners.into_iter().for_each(|runner| timings.keep(runner));
+    timings.interrupted = stop.signal();
+    Ok(timings)
 }
 
-impl Taken {
+impl Timings {
     /// Keeps what a layer has done; the layer itself goes.
     fn keep(&mut self, runner: Runner) {
         if !runner.row.passes.is_empty() {
-            self.rows.push(runner.row);
+            self.layers.push(runner.row);
         }
     }
 }
@@ -172,12 +173,73 @@ impl Effort {
     }
 }
 
+/// A layer that did not do the work of the others: no figure of the run may be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The layer.
+    pub layer: LayerName,
+    /// What it did.
+    pub kind: MismatchKind,
+}
+
+/// What a layer did in place of the work of the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MismatchKind {
+    /// It counted so many primes in all, which is wrong.
+    Count(u64),
+    /// It ran other bytes, or at another place in its page: CRC-32 and place of its own, and those of the others.
+    Bytes {
+        /// Its own.
+        ran: (u32, u16),
+        /// Those of the others.
+        expected: (u32, u16),
+    },
+    /// It counted other primes in a portion than before.
+    Portion {
+        /// The portion.
+        range: Range<u64>,
+        /// Its primes now.
+        primes: u64,
+        /// Its primes in the first pass.
+        before: u64,
+    },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let layer = self.layer;
+        match &self.kind {
+            MismatchKind::Count(found) => write!(
+                f,
+                "{layer} counted {found} primes below {}, where there are {}: no figure is shown, since what it did is not \
+                 the work of the others",
+                primes::LIMIT,
+                primes::KNOWN
+            ),
+            MismatchKind::Bytes { ran, expected } => write!(
+                f,
+                "{layer} ran other bytes than the others: CRC-32 {:08x} at {} of its page instead of {:08x} at {}; \
+                 no figure is shown",
+                ran.0, ran.1, expected.0, expected.1
+            ),
+            MismatchKind::Portion { range, primes, before } => write!(
+                f,
+                "{layer} counted {primes} primes from {} to {}, and {before} before: no figure is shown; the CPU or its \
+                 memory is not to be trusted",
+                range.start, range.end
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
 /// Why a layer did not go on.
 enum Halted {
     Stopped,
     Failed(Unavailable),
     /// What it ran is not what the others ran.
-    Unlike(String),
+    Unlike(Mismatch),
 }
 
 impl Runner {
@@ -196,13 +258,11 @@ impl Runner {
         if found == primes::KNOWN {
             return Ok(());
         }
-        Err(Halted::Unlike(format!(
-            "{} counted {found} primes below {}, where there are {}: no figure is shown, since what it did is not the \
-             work of the others",
-            self.row.name,
-            primes::LIMIT,
-            primes::KNOWN
-        )))
+        Err(self.mismatch(MismatchKind::Count(found)))
+    }
+
+    fn mismatch(&self, kind: MismatchKind) -> Halted {
+        Halted::Unlike(Mismatch { layer: self.row.name, kind })
     }
 
     fn portion(&mut self, range: &Range<u64>, part: usize) -> Result<Pass, Halted> {
@@ -210,18 +270,12 @@ impl Runner {
         let code = primes::code();
         let (crc, offset) = (crc32(code), page_offset(code.as_ptr().addr() as u64));
         if (pass.crc, pass.page_offset) != (crc, offset) {
-            return Err(Halted::Unlike(format!(
-                "{} ran other bytes than the others: CRC-32 {:08x} at {} of its page instead of {crc:08x} at {offset}; \
-                 no figure is shown",
-                self.row.name, pass.crc, pass.page_offset
-            )));
+            let (ran, expected) = ((pass.crc, pass.page_offset), (crc, offset));
+            return Err(self.mismatch(MismatchKind::Bytes { ran, expected }));
         }
         if let Some(known) = self.known.get(part).filter(|known| **known != pass.primes) {
-            return Err(Halted::Unlike(format!(
-                "{} counted {} primes from {} to {}, and {known} before: no figure is shown; the CPU or its memory is \
-                 not to be trusted",
-                self.row.name, pass.primes, range.start, range.end
-            )));
+            let (range, primes, before) = (range.clone(), pass.primes, *known);
+            return Err(self.mismatch(MismatchKind::Portion { range, primes, before }));
         }
         if !(pass.seconds > 0.0 && pass.clock > 0.0 && pass.clock.is_finite()) {
             return Err(Halted::Failed(Unavailable::new(
@@ -288,9 +342,9 @@ mod tests {
         Made { layer, asked: 0, fails_at: None, wrong: |_, _| () }
     }
 
-    fn turns(layers: Vec<Made>, rounds: usize) -> Result<Taken, String> {
+    fn run_made(layers: Vec<Made>, rounds: usize) -> Result<Timings, Mismatch> {
         let layers = layers.into_iter().map(|layer| Box::new(layer) as Box<dyn Layer>).collect();
-        take_turns(layers, Effort::Rounds(rounds), &Stop::new(), &mut |_, _| ())
+        run_rounds(layers, Effort::Rounds(rounds), &Stop::new(), &mut |_, _| ())
     }
 
     #[test]
@@ -305,12 +359,12 @@ mod tests {
 
     #[test]
     fn every_layer_makes_every_portion_of_every_round() {
-        let taken = turns(vec![made("user"), made("kernel")], 2).unwrap();
-        assert_eq!(taken.rows.len(), 2);
-        for row in &taken.rows {
+        let timings = run_made(vec![made("user"), made("kernel")], 2).unwrap();
+        assert_eq!(timings.layers.len(), 2);
+        for row in &timings.layers {
             assert_eq!(row.passes.iter().map(Vec::len).collect::<Vec<_>>(), [PORTIONS, PORTIONS]);
         }
-        assert!(taken.missing.is_empty());
+        assert!(timings.missing.is_empty());
     }
 
     #[test]
@@ -322,7 +376,9 @@ mod tests {
             (|pass, asked| pass.primes += u64::from(asked > PORTIONS), "and "),
         ];
         for (wrong, says) in wrongs {
-            let why = turns(vec![made("user"), Made { wrong, ..made("guest user") }], 1).unwrap_err();
+            let why = run_made(vec![made("user"), Made { wrong, ..made("guest user") }], 1)
+                .unwrap_err()
+                .to_string();
             assert!(why.contains("guest user") && why.contains(says), "{why}");
         }
     }
@@ -330,28 +386,28 @@ mod tests {
     #[test]
     fn a_layer_that_fails_keeps_the_passes_that_it_made_and_the_others_go_on() {
         let fails_at = Some(2 * PORTIONS + 5);
-        let taken = turns(vec![Made { fails_at, ..made("kernel") }, made("user")], 3).unwrap();
+        let timings = run_made(vec![Made { fails_at, ..made("kernel") }, made("user")], 3).unwrap();
         let passes: Vec<(&str, usize)> =
-            taken.rows.iter().map(|row| (row.name.layer, row.passes.len())).collect();
+            timings.layers.iter().map(|row| (row.name.layer, row.passes.len())).collect();
         assert_eq!(passes, [("kernel", 1), ("user", 3)]);
-        assert_eq!(taken.missing[0].1.reason, "the CPU went offline");
+        assert_eq!(timings.missing[0].1.reason, "the CPU went offline");
         let never = Made { fails_at: Some(1), ..made("kernel") };
-        let taken = turns(vec![never, made("user")], 1).unwrap();
-        assert_eq!((taken.rows.len(), taken.missing.len()), (1, 1));
+        let timings = run_made(vec![never, made("user")], 1).unwrap();
+        assert_eq!((timings.layers.len(), timings.missing.len()), (1, 1));
     }
 
     #[test]
     fn a_signal_keeps_whole_passes_only() {
         let stop = Stop::new();
         let layers: Vec<Box<dyn Layer>> = vec![Box::new(made("user")), Box::new(made("kernel"))];
-        let taken = take_turns(layers, Effort::Rounds(9), &stop, &mut |done, _| {
+        let timings = run_rounds(layers, Effort::Rounds(9), &stop, &mut |done, _| {
             if done > 3 * PORTIONS {
                 stop.ask(2);
             }
         })
         .unwrap();
-        assert_eq!(taken.interrupted, Some(2));
-        assert!(taken.rows.iter().all(|row| row.passes.len() == 3), "{:?}", taken.rows.len());
+        assert_eq!(timings.interrupted, Some(2));
+        assert!(timings.layers.iter().all(|row| row.passes.len() == 3), "{:?}", timings.layers.len());
     }
 
     #[test]

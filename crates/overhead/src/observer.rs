@@ -17,7 +17,7 @@ const STEAL_HZ: f64 = 100.0;
 
 /// Watches portions that the calling thread runs.
 #[derive(Debug)]
-pub struct Watcher {
+pub struct Observer {
     ticks: Ticks,
     counts: Option<Counts>,
 }
@@ -32,12 +32,12 @@ struct Counts {
 
 /// What was seen beside a portion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beside {
+pub struct Observation {
     /// Seconds that it took.
     pub seconds: f64,
     /// The core's clock before and after: their mean, Hz.
     pub clock: f64,
-    /// How far they lie apart: a share of their mean.
+    /// UserMode far they lie apart: a share of their mean.
     pub clock_moved: f64,
     /// The CPU at the start.
     pub cpu_from: Option<u32>,
@@ -57,14 +57,14 @@ struct Now {
     stolen: Option<u64>,
 }
 
-impl Watcher {
-    /// A watcher that tells time by `ticks`.
+impl Observer {
+    /// A observer that tells time by `ticks`.
     pub fn new(ticks: Ticks) -> Self {
         Self { ticks, counts: None }
     }
 
     /// Runs `work` on the calling thread and looks at what goes on beside it.
-    pub fn watch<T>(&mut self, work: impl FnOnce() -> T) -> (T, Beside) {
+    pub fn observe<T>(&mut self, work: impl FnOnce() -> T) -> (T, Observation) {
         self.wake();
         let cpu_from = os::current_cpu();
         let before = self.look(cpu_from);
@@ -77,7 +77,7 @@ impl Watcher {
         let clock_after = self.clock();
         let after = self.look(cpu_from);
         let clock = (clock_before + clock_after) / 2.0;
-        let beside = Beside {
+        let observation = Observation {
             seconds,
             clock,
             clock_moved: (clock_after - clock_before).abs() / clock,
@@ -85,7 +85,7 @@ impl Watcher {
             cpu_to,
             disturbed: between(before, after, cpu_from, cpu_to),
         };
-        (result, beside)
+        (result, observation)
     }
 
     /// Keeps the core busy until it is at its clock: the thread has slept until now.
@@ -154,7 +154,7 @@ fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) 
     }
 }
 
-/// How often the scheduler has moved the calling thread; `None` in kernels built without that count.
+/// UserMode often the scheduler has moved the calling thread; `None` in kernels built without that count.
 fn migrations() -> Option<u64> {
     migrations_in(&std::fs::read_to_string("/proc/thread-self/sched").ok()?)
 }
@@ -171,15 +171,18 @@ mod tests {
 
     #[test]
     fn what_a_portion_waited_for_is_seen() {
-        let mut watcher = Watcher::new(Ticks::calibrate());
-        let (said, beside) = watcher.watch(|| {
+        let mut observer = Observer::new(Ticks::calibrate());
+        let (said, observation) = observer.observe(|| {
             std::thread::sleep(std::time::Duration::from_millis(5));
             7
         });
         assert_eq!(said, 7);
-        assert!(beside.seconds >= 0.0049, "{beside:?}");
-        assert!(beside.disturbed.voluntary.is_none_or(|count| count >= 1), "a sleep is a switch: {beside:?}");
-        assert!(beside.clock > 1e7 && beside.clock_moved >= 0.0, "{beside:?}");
+        assert!(observation.seconds >= 0.0049, "{observation:?}");
+        assert!(
+            observation.disturbed.voluntary.is_none_or(|count| count >= 1),
+            "a sleep is a switch: {observation:?}"
+        );
+        assert!(observation.clock > 1e7 && observation.clock_moved >= 0.0, "{observation:?}");
     }
 
     #[test]

@@ -7,24 +7,24 @@ use std::thread::JoinHandle;
 use super::{Pass, Unavailable};
 
 /// What a layer's thread does with a range.
-pub type Work = Box<dyn FnMut(Range<u64>) -> Result<Pass, Unavailable>>;
+pub type PassFunction = Box<dyn FnMut(Range<u64>) -> Result<Pass, Unavailable>>;
 
 /// A thread that makes portions when it is asked to.
 #[derive(Debug)]
-pub struct Worker {
+pub struct LayerThread {
     ask: Option<Sender<Range<u64>>>,
     answers: Receiver<Result<Pass, Unavailable>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Worker {
+impl LayerThread {
     /// Starts the thread. `prepare` sets it up, on that thread, and says what it does with each range.
     ///
     /// # Errors
     ///
     /// What `prepare` failed for; or no thread can be started.
     pub fn start(
-        prepare: impl FnOnce() -> Result<Work, Unavailable> + Send + 'static,
+        prepare: impl FnOnce() -> Result<PassFunction, Unavailable> + Send + 'static,
     ) -> Result<Self, Unavailable> {
         let (ask, ranges) = channel::<Range<u64>>();
         let (answer, answers) = channel();
@@ -71,7 +71,7 @@ fn gone() -> Unavailable {
     Unavailable::new("its thread has ended before its time")
 }
 
-impl Drop for Worker {
+impl Drop for LayerThread {
     fn drop(&mut self) {
         // The thread ends when nobody can ask any more.
         self.ask = None;
@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn what_keeps_a_layer_from_starting_is_told() {
-        let why = Worker::start(|| Err(Unavailable::new("no such CPU"))).unwrap_err();
+        let why = LayerThread::start(|| Err(Unavailable::new("no such CPU"))).unwrap_err();
         assert_eq!(why.reason, "no such CPU");
     }
 
     #[test]
     fn a_thread_that_ends_is_an_answer_and_no_hang() {
-        let worker = Worker::start(|| Ok(Box::new(|_| panic!("expected by this test")))).unwrap();
+        let worker = LayerThread::start(|| Ok(Box::new(|_| panic!("expected by this test")))).unwrap();
         assert!(worker.pass(0..10).unwrap_err().reason.contains("ended"));
         assert!(worker.pass(0..10).unwrap_err().reason.contains("ended"));
     }

@@ -1,0 +1,237 @@
+//! The layers that are asked for, set up, run in rounds, and put back.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use os::Stop;
+use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Unavailable};
+
+use crate::figures;
+use crate::kernel_module::{self, BuildDirectory, Source, ThreadTime};
+use crate::kvm_guest::{self, Kind};
+use crate::layer::{Layer, LayerName, Layers};
+use crate::rounds::{self, Effort, Mismatch, Timings};
+use crate::ticks::Ticks;
+use crate::user::{User, UserMode};
+use crate::whole_guest::{self, Module, WholeGuest};
+
+/// Which guests are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guests<'a> {
+    /// None.
+    None,
+    /// Of raw KVM, with no other software.
+    Kvm,
+    /// Those, and a whole one under QEMU.
+    Whole {
+        /// Its kernel, or the one that runs here.
+        kernel: Option<&'a Path>,
+        /// The module for its kernel; without, it is built where the running kernel's is asked for, too.
+        module: Option<&'a Path>,
+    },
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// This machine.
+    pub machine: &'a Machine,
+    /// The CPUs on which a program that is not bound may run.
+    pub cpus: &'a CpuList,
+    /// The CPU that layers are bound to.
+    pub cpu: u32,
+    /// Where the kernel module comes from, if kernel threads are asked for.
+    pub kernel: Option<Source<'a>>,
+    /// Whether a module is built for the whole guest's kernel, if none is named.
+    pub build_for_guest: bool,
+    /// Guests.
+    pub guests: Guests<'a>,
+    /// How long to go on.
+    pub effort: Effort,
+    /// What ends it.
+    pub stop: &'static Stop,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The kernel module is built and loaded.
+    LoadingModule,
+    /// The whole guest boots.
+    BootingGuest,
+    /// All layers are set up, and the rounds begin.
+    RoundsBegin,
+    /// So many portions of so many are done.
+    Portions(usize, usize),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    timings: Timings,
+    kvm: Option<Kind>,
+    thread_time: ThreadTime,
+    unasked: Option<Coverage>,
+}
+
+/// Sets the layers up, runs them in rounds, and puts everything back.
+///
+/// # Errors
+///
+/// A layer did not do the work of the others.
+pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mismatch> {
+    let ticks = Ticks::calibrate();
+    let mut layers = start_user_layers(request, ticks);
+    let build_directory = Arc::new(BuildDirectory::default());
+    let (mut kvm, mut thread_time) = (None, ThreadTime::default());
+    if let Some(source) = request.kernel {
+        hear(Event::LoadingModule);
+        let (kernel, time) =
+            kernel_module::load_layers(source, &build_directory, ticks, request.cpu, request.stop);
+        thread_time = time;
+        layers.extend(kernel);
+    }
+    if request.guests != Guests::None && request.stop.signal().is_none() {
+        let hypervisor = request.machine.virtualization.hypervisor.as_deref();
+        let by = (ticks, request.stop);
+        let guests = kvm_guest::probe(Path::new(kvm_guest::PATH), request.cpu, hypervisor, by);
+        let kind = *kvm.insert(guests.kind);
+        layers.extend(guests.into_layers(request.cpu));
+        if let Guests::Whole { kernel, module } = request.guests {
+            hear(Event::BootingGuest);
+            let module = match module {
+                Some(file) => Module::File(file),
+                None if request.build_for_guest => Module::Build(&build_directory),
+                None => Module::None,
+            };
+            // Started by this thread, which outlives it: QEMU ends with the thread that started it.
+            layers.extend(whole_guest::boot_layers(&WholeGuest {
+                kernel,
+                module,
+                program: Path::new("/proc/self/exe"),
+                cpu: request.cpu,
+                other: find_second_cpu(request).ok(),
+                kvm: kind,
+                stop: request.stop,
+            }));
+        }
+    }
+    hear(Event::RoundsBegin);
+    let Layers { running, missing } = layers;
+    let mut timings = rounds::run_rounds(running, request.effort, request.stop, &mut |done, all| {
+        hear(Event::Portions(done, all));
+    })?;
+    timings.missing.extend(missing);
+    let unasked = request.kernel.is_none().then(kernel_not_asked_for);
+    Ok(Outcome { timings, kvm, thread_time, unasked })
+}
+
+impl Outcome {
+    /// The figures of every layer that ran.
+    pub fn measurements(&self) -> Vec<Measurement> {
+        figures::measurements(&self.timings, self.kvm)
+    }
+
+    /// What could not be had, or was not asked for, with its reason.
+    pub fn coverage(&self) -> Vec<Coverage> {
+        let mut coverage = figures::coverage(&self.timings);
+        coverage.extend(self.unasked.clone());
+        coverage
+    }
+
+    /// The signal that ended it.
+    pub fn interrupted(&self) -> Option<i32> {
+        self.timings.interrupted
+    }
+
+    /// Layers that could not be had, each with its reason.
+    pub fn missing(&self) -> &[(LayerName, Unavailable)] {
+        &self.timings.missing
+    }
+
+    /// The threads of the kernel module are no process's: what they used is counted as this one's own, not as others'.
+    pub fn add_thread_time(&self, after: &mut Snapshot) {
+        if let Some(own) = &mut after.own_cpu_seconds {
+            // A hundredth, as the kernel's own counts have it.
+            *own = ((*own + self.thread_time.time().as_secs_f64()) * 100.0).round() / 100.0;
+        }
+    }
+}
+
+/// The ways in which a user program can run here, and those in which it cannot.
+fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
+    let cpu = request.cpu;
+    let mut modes = vec![UserMode::Unbound(request.cpus.clone()), UserMode::Bound(cpu), UserMode::Again(cpu)];
+    let mut layers = Layers::default();
+    match find_second_cpu(request) {
+        Ok(other) => modes.push(UserMode::Bound(other)),
+        Err((other, why)) => layers.push(UserMode::Bound(other).name(), Err(why)),
+    }
+    modes.push(UserMode::RealTime(cpu));
+    for mode in modes {
+        let name = mode.name();
+        layers.push(name, User::start(mode, ticks).map(|layer| Box::new(layer) as Box<dyn Layer>));
+    }
+    layers
+}
+
+/// Another CPU than the one that layers are bound to: the first, which mostly has the most interrupts. One of another kind
+/// would differ in more than them.
+fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
+    let cpu = request.cpu;
+    let kind = |id: u32| request.machine.cpu(id).map(|cpu| (cpu.kind.clone(), cpu.capacity));
+    let alike = |other: &u32| *other != cpu && kind(*other) == kind(cpu);
+    if let Some(other) = request.cpus.iter().find(alike) {
+        return Ok(other);
+    }
+    let first = request.cpus.iter().find(|other| *other != cpu);
+    Err(match first {
+        Some(other) => (
+            other,
+            Unavailable::new(format!(
+                "it is of another kind than CPU {cpu}, so more than interrupts differs"
+            )),
+        ),
+        None => (
+            u32::from(cpu == 0),
+            Unavailable::new("there is no other CPU that this process may use")
+                .with_remedy("allow it more than one CPU (taskset, --cpus, the container's CPU set)"),
+        ),
+    })
+}
+
+/// What kernel rows would need, where they were not asked for. Where the kernel takes no modules, who asks would be told that.
+fn kernel_not_asked_for() -> Coverage {
+    let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
+        Unavailable::new(
+            "not asked for: a kernel thread needs --kernel, which loads a kernel module, and root",
+        )
+        .with_remedy("sudo linespeed overhead --kernel")
+    });
+    let coverage = Coverage::skipped("overhead (kernel)", why.reason);
+    match why.remedy {
+        Some(remedy) => coverage.with_remedy(remedy),
+        None => coverage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_thread_of_the_kernel_used_changes_nothing() {
+        let outcome = Outcome {
+            timings: Timings::default(),
+            kvm: None,
+            thread_time: ThreadTime::default(),
+            unasked: None,
+        };
+        let mut after = Snapshot { own_cpu_seconds: Some(2.5), ..Snapshot::default() };
+        outcome.add_thread_time(&mut after);
+        assert_eq!(after, Snapshot { own_cpu_seconds: Some(2.5), ..Snapshot::default() });
+        let mut unknown = Snapshot::default();
+        outcome.add_thread_time(&mut unknown);
+        assert_eq!(unknown.own_cpu_seconds, None);
+    }
+}
