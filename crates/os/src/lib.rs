@@ -1,6 +1,8 @@
 //! What the kernel is asked for: pinning, memory and where it lies, children that are started, watched and waited for, and
 //! the guardian that outlives this process. Nothing here measures or interprets.
 
+#![warn(unreachable_pub)]
+
 pub mod child;
 pub mod guardian;
 pub mod mapping;

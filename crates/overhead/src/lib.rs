@@ -5,6 +5,8 @@
 //! A layer makes a pass in portions, so that layers take turns every few milliseconds and whatever drifts touches all
 //! alike.
 
+#![warn(unreachable_pub)]
+
 mod crc;
 mod figures;
 pub mod kernel_module;

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// One stream of a child.
 #[derive(Debug)]
-pub struct Captured {
+pub(crate) struct Captured {
     /// `None` once its other end is closed.
     pipe: Option<File>,
     first: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Captured {
 
 impl Captured {
     /// Reads from `pipe`, which does not block, and keeps `limit` bytes.
-    pub fn new(pipe: OwnedFd, limit: usize) -> Self {
+    pub(crate) fn new(pipe: OwnedFd, limit: usize) -> Self {
         Self {
             pipe: Some(File::from(pipe)),
             first: Vec::new(),
@@ -29,17 +29,17 @@ impl Captured {
     }
 
     /// The pipe as long as something may come.
-    pub fn fd(&self) -> Option<RawFd> {
+    pub(crate) fn fd(&self) -> Option<RawFd> {
         self.pipe.as_ref().map(AsRawFd::as_raw_fd)
     }
 
     /// Bytes so far.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
     /// Reads what is there, at most a few MiB, so that a child which prints without end does not hold us.
-    pub fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         let mut buffer = [0u8; 65_536];
         for _ in 0..64 {
             let Some(pipe) = self.pipe.as_mut() else { return };
@@ -65,7 +65,7 @@ impl Captured {
     }
 
     /// What was kept: where bytes in the middle were left out, a line says how many.
-    pub fn take(&mut self) -> Vec<u8> {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
         let mut all = std::mem::take(&mut self.first);
         let last = std::mem::take(&mut self.last);
         let missing = self.total - all.len() as u64 - last.len() as u64;

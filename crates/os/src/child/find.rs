@@ -12,7 +12,7 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// A program that can be run.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Program {
+pub(crate) struct Program {
     /// Its file, relative to the child's folder where it was given so.
     pub path: PathBuf,
     /// Whether it is neither a binary nor names an interpreter: shells and execvp hand such a file to `sh`.
@@ -20,7 +20,11 @@ pub struct Program {
 }
 
 /// Finds the program `name` in `path` (the child's PATH), for a child that starts in `folder`.
-pub fn program(name: &OsStr, path: Option<&OsStr>, folder: Option<&Path>) -> Result<Program, SpawnError> {
+pub(crate) fn program(
+    name: &OsStr,
+    path: Option<&OsStr>,
+    folder: Option<&Path>,
+) -> Result<Program, SpawnError> {
     let shown = || name.to_string_lossy().into_owned();
     if name.is_empty() {
         let hint = "the command is empty: name a program after --".to_owned();
@@ -121,7 +125,7 @@ fn is_builtin(name: &str) -> bool {
 }
 
 /// The interpreter that the first line of a script names.
-pub fn interpreter(file: &Path) -> Option<String> {
+pub(crate) fn interpreter(file: &Path) -> Option<String> {
     let mut head = [0u8; 256];
     let count = std::fs::File::open(file).ok()?.read(&mut head).ok()?;
     let line = head[..count].strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
@@ -130,7 +134,7 @@ pub fn interpreter(file: &Path) -> Option<String> {
 }
 
 /// The value of a variable in a child's environment: the last of `more`, else ours.
-pub fn variable(name: &str, more: &[(OsString, OsString)]) -> Option<OsString> {
+pub(crate) fn variable(name: &str, more: &[(OsString, OsString)]) -> Option<OsString> {
     let own = more.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     own.or_else(|| std::env::var_os(name))
 }

@@ -11,7 +11,7 @@ const LEAST: u64 = 1 << 62;
 
 /// The soft limit on file locks, which Linux keeps, hands on and has not enforced since 2.4.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark {
+pub(crate) struct Mark {
     number: u64,
     before: libc::rlimit,
 }
@@ -19,7 +19,7 @@ pub struct Mark {
 impl Mark {
     /// A number that no other run has at the same time: the clock's. `None` where the limit was lowered, so that it
     /// cannot hold ours.
-    pub fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         let number = LEAST | (time as u64 & (LEAST - 1));
         let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -29,20 +29,20 @@ impl Mark {
     }
 
     /// Marks this process, and so all that it starts from now on.
-    pub fn set(&self) {
+    pub(crate) fn set(&self) {
         let limit = libc::rlimit { rlim_cur: self.number, ..self.before };
         // SAFETY: reads a limit that outlives the call. Should it be refused, the environment still tells.
         unsafe { libc::setrlimit(libc::RLIMIT_LOCKS, &limit) };
     }
 
     /// Makes this process as it was.
-    pub fn put_back(&self) {
+    pub(crate) fn put_back(&self) {
         // SAFETY: reads a limit that outlives the call.
         unsafe { libc::setrlimit(libc::RLIMIT_LOCKS, &self.before) };
     }
 
     /// Whether a process has it, by the text of its /proc/PID/limits.
-    pub fn is_in(&self, limits: &str) -> bool {
+    pub(crate) fn is_in(&self, limits: &str) -> bool {
         let told = limits.lines().find_map(|line| line.strip_prefix(LINE)?.split_whitespace().next());
         told.and_then(|number| number.parse::<u64>().ok()) == Some(self.number)
     }

@@ -37,7 +37,7 @@ fn family(root: &Path) -> Family {
 }
 
 /// UserMode to install the headers of the kernel `release`, and what builds with them.
-pub fn install_headers(root: &Path, release: &str) -> String {
+pub(crate) fn install_headers(root: &Path, release: &str) -> String {
     let tools = "make gcc";
     match family(root) {
         Family::Debian => format!("sudo apt install linux-headers-{release} {tools}"),
@@ -71,7 +71,7 @@ pub fn install_headers(root: &Path, release: &str) -> String {
 }
 
 /// UserMode to install a program by the package of the same name.
-pub fn install_package(root: &Path, name: &str) -> String {
+pub(crate) fn install_package(root: &Path, name: &str) -> String {
     match family(root) {
         Family::Debian => format!("sudo apt install {name}"),
         Family::RedHat => format!("sudo dnf install {name}"),

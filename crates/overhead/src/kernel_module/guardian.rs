@@ -24,7 +24,7 @@ const DEPTH: u32 = 8;
 
 /// A guardian that waits for our end.
 #[derive(Debug)]
-pub struct ModuleGuardian(Guardian);
+pub(crate) struct ModuleGuardian(Guardian);
 
 impl ModuleGuardian {
     /// Posts a guardian over the module and a `folder`, which need not be there yet. The descriptor `lock` stays open in
@@ -33,7 +33,7 @@ impl ModuleGuardian {
     /// # Errors
     ///
     /// Whatever keeps a process from being made: then nothing may be loaded.
-    pub fn post(folder: Option<&Path>, lock: RawFd) -> io::Result<Self> {
+    pub(crate) fn post(folder: Option<&Path>, lock: RawFd) -> io::Result<Self> {
         let folder = folder.map(|folder| CString::new(folder.as_os_str().as_bytes())).transpose()?;
         let work = |lifeline: &Lifeline| watch_over(lifeline, folder.as_deref());
         // SAFETY: the work makes system calls only.
@@ -41,12 +41,12 @@ impl ModuleGuardian {
     }
 
     /// Tells it the process group of the build, to be ended, too.
-    pub fn watch_group(&self, group: i32) {
+    pub(crate) fn watch_group(&self, group: i32) {
         self.0.tell(group);
     }
 
     /// Everything is put back: it goes, and is waited for.
-    pub fn dismiss(self) {
+    pub(crate) fn dismiss(self) {
         self.0.dismiss();
         self.0.wait();
     }

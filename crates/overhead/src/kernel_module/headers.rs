@@ -21,7 +21,7 @@ pub struct Headers {
 /// # Errors
 ///
 /// Headers that are missing, incomplete or another kernel's, and tools that are missing, each with what to install.
-pub fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
+pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
     let link = root.join("lib/modules").join(release).join("build");
     let missing =
         |reason: String| Unavailable::new(reason).with_remedy(distribution::install_headers(root, release));

@@ -9,7 +9,7 @@ use crate::Unavailable;
 const CAP_SYS_MODULE: u32 = 16;
 
 /// The first obstacle, by the files below `root`; `None` where there is none that they tell of.
-pub fn find_obstacle(root: &Path) -> Option<Unavailable> {
+pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     if let Some(missing) = find_missing_support(root) {
         return Some(missing);

@@ -48,18 +48,18 @@ pub(super) struct SignalMask {
 
 /// Places in `struct kvm_run`, the page that a virtual CPU shares with its program.
 pub(super) mod run {
-    pub const IMMEDIATE_EXIT: usize = 1;
-    pub const EXIT_REASON: usize = 8;
+    pub(crate) const IMMEDIATE_EXIT: usize = 1;
+    pub(crate) const EXIT_REASON: usize = 8;
     /// Of `io`: the port.
-    pub const PORT: usize = 34;
+    pub(crate) const PORT: usize = 34;
     /// Of `io`: 1 when the guest writes.
-    pub const PORT_WRITTEN: usize = 32;
+    pub(crate) const PORT_WRITTEN: usize = 32;
     /// Of `mmio`: the address.
-    pub const ADDRESS: usize = 32;
+    pub(crate) const ADDRESS: usize = 32;
     /// Of `mmio`: 1 when the guest writes.
-    pub const STORED: usize = 52;
+    pub(crate) const STORED: usize = 52;
     /// All that is read of it.
-    pub const BYTES: usize = 56;
+    pub(crate) const BYTES: usize = 56;
 }
 
 pub(super) const EXIT_IO: u32 = 2;

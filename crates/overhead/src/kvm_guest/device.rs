@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 20;
 
 impl Device {
     /// Opens it.
-    pub fn open(path: &Path) -> Result<Self, Unavailable> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Unavailable> {
         // Whatever stands at that path: opening it must not wait for a writer, as a pipe would.
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = OpenOptions::new()
@@ -45,7 +45,7 @@ impl Device {
     }
 
     /// Makes a virtual machine of the architecture's kind.
-    pub fn machine(&self, kind: std::ffi::c_ulong) -> Result<OwnedFd, Unavailable> {
+    pub(crate) fn machine(&self, kind: std::ffi::c_ulong) -> Result<OwnedFd, Unavailable> {
         let mut last = io::Error::from(io::ErrorKind::Interrupted);
         for _ in 0..ATTEMPTS {
             match abi::ask(self.file.as_fd(), abi::CREATE_VM, kind) {

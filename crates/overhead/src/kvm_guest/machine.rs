@@ -50,7 +50,7 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
 
 impl Machine {
     /// Makes one on this device; its memory is zero and its CPU as after a reset.
-    pub fn new(device: &Device) -> Result<Self, Unavailable> {
+    pub(crate) fn new(device: &Device) -> Result<Self, Unavailable> {
         let machine = device.machine(processor::kind(device))?;
         processor::before_cpu(&machine).map_err(failed("takes no address for its own pages"))?;
         let memory = Mapping::new(BYTES, Page::Base).map_err(failed("has no memory for the guest"))?;
@@ -80,7 +80,7 @@ impl Machine {
     }
 
     /// Its virtual CPU.
-    pub fn cpu(&self) -> BorrowedFd<'_> {
+    pub(crate) fn cpu(&self) -> BorrowedFd<'_> {
         self.cpu.as_fd()
     }
 
@@ -92,7 +92,7 @@ impl Machine {
 
     /// Writes to its memory; false, and nothing written, where that does not reach.
     #[must_use]
-    pub fn write(&self, address: usize, bytes: &[u8]) -> bool {
+    pub(crate) fn write(&self, address: usize, bytes: &[u8]) -> bool {
         let fits = address.checked_add(bytes.len()).is_some_and(|end| end <= BYTES);
         if fits {
             // SAFETY: the range lies within the mapping, which nobody else touches while the guest does not run.
@@ -103,12 +103,12 @@ impl Machine {
 
     /// Writes 64-bit words to its memory.
     #[must_use]
-    pub fn write_words(&self, address: usize, words: &[u64]) -> bool {
+    pub(crate) fn write_words(&self, address: usize, words: &[u64]) -> bool {
         words.iter().enumerate().all(|(at, word)| self.write(address + at * 8, &word.to_le_bytes()))
     }
 
     /// What stands in its memory; `None` where that does not reach.
-    pub fn read(&self, address: usize, bytes: usize) -> Option<Vec<u8>> {
+    pub(crate) fn read(&self, address: usize, bytes: usize) -> Option<Vec<u8>> {
         let fits = address.checked_add(bytes).is_some_and(|end| end <= BYTES);
         fits.then(|| {
             let mut read = vec![0; bytes];
@@ -119,7 +119,7 @@ impl Machine {
     }
 
     /// Runs the guest until it is left.
-    pub fn run(&self) -> io::Result<Exit> {
+    pub(crate) fn run(&self) -> io::Result<Exit> {
         match abi::ask(self.cpu(), abi::RUN, 0) {
             Ok(_) => Ok(self.exit()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Exit::Interrupted),
@@ -129,7 +129,7 @@ impl Machine {
 
     /// Completes the instruction that the guest was left at, so that registers may be read and written, without
     /// running on.
-    pub fn complete(&self) {
+    pub(crate) fn complete(&self) {
         self.shared.write_byte(abi::run::IMMEDIATE_EXIT, 1);
         // It ends as if interrupted.
         let _ = abi::ask(self.cpu(), abi::RUN, 0);

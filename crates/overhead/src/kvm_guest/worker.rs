@@ -64,7 +64,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Makes the guest. A signal that asks to stop takes its thread out of it, as the end of a limit does.
-    pub fn start(
+    pub(crate) fn start(
         path: &Path,
         cpu: u32,
         mode: Mode,
@@ -88,7 +88,7 @@ impl Worker {
     }
 
     /// Runs the first numbers, and finds out how the guest is left and whether it is interpreted.
-    pub fn try_out(&mut self, limit: Duration) -> Result<Trial, Unavailable> {
+    pub(crate) fn try_out(&mut self, limit: Duration) -> Result<Trial, Unavailable> {
         match self.ask(Order::TryOut, limit)? {
             Answer::Tried(trial) => Ok(trial),
             _ => Err(Unavailable::new("a guest's thread has answered something else")),
@@ -96,7 +96,7 @@ impl Worker {
     }
 
     /// Counts the primes of a range.
-    pub fn pass(&mut self, range: Range<u64>, limit: Duration) -> Result<Pass, Unavailable> {
+    pub(crate) fn pass(&mut self, range: Range<u64>, limit: Duration) -> Result<Pass, Unavailable> {
         match self.ask(Order::Pass(range), limit)? {
             Answer::Passed(pass) => Ok(pass),
             _ => Err(Unavailable::new("a guest's thread has answered something else")),
@@ -104,7 +104,7 @@ impl Worker {
     }
 
     #[cfg(test)]
-    pub fn spoil(&mut self) {
+    pub(crate) fn spoil(&mut self) {
         assert!(matches!(self.ask(Order::Spoil, GRACE), Ok(Answer::Ready)));
     }
 

@@ -57,7 +57,7 @@ impl fmt::Display for GuestCommand {
 
 impl GuestCommand {
     /// What a line asks; `None` where it is nothing that can be asked.
-    pub fn read(line: &str) -> Option<Self> {
+    pub(crate) fn read(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let one_of = |word: &str, yes: &str, no: &str| match word {
             word if word == yes => Some(true),
