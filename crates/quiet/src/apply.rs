@@ -1,6 +1,7 @@
 //! Writing the planned values, and putting them back.
 
 use crate::change::Change;
+use crate::compound_change::CompoundError;
 use crate::files::Files;
 use crate::journal::{Error, Journal, JournalContents, Step};
 
@@ -30,8 +31,22 @@ pub enum RestoreOutcome {
     Theirs(String),
     /// It could not be written.
     Refused(String),
+    /// A compound change that cannot be undone.
+    NotUndone(CompoundError),
     /// The file has gone.
     Gone,
+}
+
+impl RestoreOutcome {
+    /// Whether nothing of ours stands there any more, and nothing of somebody else's.
+    pub fn is_back(&self) -> bool {
+        matches!(self, RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone)
+    }
+
+    /// Whether something of ours still stands.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, RestoreOutcome::Refused(_) | RestoreOutcome::NotUndone(_))
+    }
 }
 
 /// Writes all changes of a plan in their order; what each led to, in the same order.
@@ -115,7 +130,7 @@ pub fn restore(
         let again = match all[at] {
             RestoreOutcome::Back | RestoreOutcome::Refused(_) => true,
             RestoreOutcome::WasBack => change.is_watched(),
-            RestoreOutcome::Theirs(_) | RestoreOutcome::Gone => false,
+            RestoreOutcome::Theirs(_) | RestoreOutcome::NotUndone(_) | RestoreOutcome::Gone => false,
         };
         let Ok(now) = change.read_current(files) else { continue };
         if again && !change.syntax.are_equal(&now, &change.old) {

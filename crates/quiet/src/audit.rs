@@ -1,5 +1,7 @@
 //! All knobs as they stand: nothing is changed.
 
+use std::fmt;
+
 use record::CpuList;
 
 use crate::compound_change::CompoundChange;
@@ -15,7 +17,7 @@ pub struct AuditRow {
     /// What was seen.
     pub inspection: Inspection,
     /// What stands in the way of setting it here; `None` where nothing does, or nothing is to be set.
-    pub needs: Option<String>,
+    pub needs: Option<Need>,
 }
 
 /// Looks at all knobs, or at those named.
@@ -33,7 +35,7 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
                 // Why a running machine lacks it says nothing of one of which some files were copied.
                 *why = "this tree does not show it".to_owned();
             }
-            let needs = needs(context, &inspection);
+            let needs = find_need(context, &inspection);
             AuditRow { knob: *knob, inspection, needs }
         })
         .collect()
@@ -54,72 +56,149 @@ pub fn is_quiet(rows: &[AuditRow]) -> bool {
     !rows.iter().any(AuditRow::disturbs)
 }
 
-fn needs(context: &KnobContext, inspection: &Inspection) -> Option<String> {
+/// What stands in the way of setting a knob.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The running machine: this one was captured.
+    ThisMachine,
+    /// Root.
+    Root,
+    /// Root outside of this container.
+    RootOutside,
+    /// A capability that root lacks.
+    SysNice,
+    /// A file that is not here.
+    File(&'static str),
+    /// The next boot.
+    Reboot,
+    /// A person.
+    Person,
+}
+
+impl Need {
+    /// Whether root, here or outside, could.
+    pub fn is_root(&self) -> bool {
+        matches!(self, Need::Root | Need::RootOutside)
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Need::ThisMachine => "this machine: it was captured",
+            Need::Root => "root",
+            Need::RootOutside => {
+                "root outside of this container: the kernel's files are for reading only here"
+            }
+            Need::SysNice => "the capability CAP_SYS_NICE",
+            Need::File(path) => return write!(f, "{path}, which is not here"),
+            Need::Reboot => "a reboot",
+            Need::Person => "you",
+        })
+    }
+}
+
+fn find_need(context: &KnobContext, inspection: &Inspection) -> Option<Need> {
     match &inspection.adjustment {
         Adjustment::Write(_) | Adjustment::ProcessSetting(_) | Adjustment::Compound(_) if !context.live => {
-            Some("this machine: it was captured".to_owned())
+            Some(Need::ThisMachine)
         }
-        Adjustment::Write(changes) => changes
-            .iter()
-            .any(|change| !context.files.writable(&change.path))
-            .then(|| missing_rights().to_owned()),
-        Adjustment::ProcessSetting(setting) => setting_needs(context, setting),
-        Adjustment::Compound(compound) => compound_needs(compound),
+        Adjustment::Write(changes) => {
+            changes.iter().any(|change| !context.files.writable(&change.path)).then(missing_rights)
+        }
+        Adjustment::ProcessSetting(setting) => setting_need(context, setting),
+        Adjustment::Compound(compound) => compound_need(compound),
         Adjustment::None => None,
-        Adjustment::BootParameters(_) => Some("a reboot".to_owned()),
-        Adjustment::Manual(_) => Some("you".to_owned()),
+        Adjustment::BootParameters(_) => Some(Need::Reboot),
+        Adjustment::Manual(_) => Some(Need::Person),
     }
 }
 
 /// What this user lacks to write the kernel's files.
-fn missing_rights() -> &'static str {
-    if os::is_root() {
-        "root outside of this container: the kernel's files are for reading only here"
-    } else {
-        "root"
-    }
+fn missing_rights() -> Need {
+    if os::is_root() { Need::RootOutside } else { Need::Root }
 }
 
 /// What a process setting needs.
-fn setting_needs(context: &KnobContext, setting: &ProcessSetting) -> Option<String> {
+fn setting_need(context: &KnobContext, setting: &ProcessSetting) -> Option<Need> {
     let own = context.own.as_ref();
     let lacks = match setting {
         ProcessSetting::DmaLatency(_) => {
             let there =
                 context.files.list("/dev").iter().any(|name| format!("/dev/{name}") == dma_latency::PATH);
             if !there {
-                return Some(format!("{}, which is not here", dma_latency::PATH));
+                return Some(Need::File(dma_latency::PATH));
             }
-            return (!context.files.writable(dma_latency::PATH)).then(|| missing_rights().to_owned());
+            return (!context.files.writable(dma_latency::PATH)).then(missing_rights);
         }
         ProcessSetting::Nice(nice) => own.is_some_and(|own| *nice < own.lowest_nice),
         ProcessSetting::Fifo(priority) => own.is_some_and(|own| *priority > own.highest_priority),
         ProcessSetting::Affinity(_) | ProcessSetting::IoPriority(_) | ProcessSetting::FixedAddresses => false,
     };
-    lacks.then(|| if os::is_root() { "the capability CAP_SYS_NICE" } else { "root" }.to_owned())
+    lacks.then(|| if os::is_root() { Need::SysNice } else { Need::Root })
 }
 
-fn compound_needs(compound: &CompoundChange) -> Option<String> {
+fn compound_need(compound: &CompoundChange) -> Option<Need> {
     let may = match compound {
         CompoundChange::Swap(_) => os::is_root(),
         CompoundChange::Shield(shield) => shield.may_be_made(),
     };
-    (!may).then(|| missing_rights().to_owned())
+    (!may).then(missing_rights)
+}
+
+/// Why CPUs cannot be made quiet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CpuRefusal {
+    /// These are not online.
+    Offline {
+        /// Those of them.
+        cpus: CpuList,
+        /// CPUs that are.
+        online: CpuList,
+    },
+    /// This process may not use these.
+    Forbidden {
+        /// Those of them.
+        cpus: CpuList,
+        /// CPUs that it may use.
+        allowed: CpuList,
+    },
+    /// They are all that there are.
+    All(CpuList),
+}
+
+impl fmt::Display for CpuRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let are = |cpus: &CpuList| if cpus.len() == 1 { "is" } else { "are" };
+        match self {
+            CpuRefusal::Offline { cpus, online } => {
+                write!(f, "{} {} not online here; online are {online}", name_cpus(cpus), are(cpus))
+            }
+            CpuRefusal::Forbidden { cpus, allowed } => write!(
+                f,
+                "{} {} not among those that this process may use: {allowed}",
+                name_cpus(cpus),
+                are(cpus)
+            ),
+            CpuRefusal::All(cpus) => {
+                let all =
+                    if cpus.len() == 1 { "is the only CPU there is" } else { "are all CPUs that there are" };
+                write!(f, "{} {all}: one must be left to run everything else", name_cpus(cpus))
+            }
+        }
+    }
 }
 
 /// Why a list of CPUs cannot be made quiet; `None` where it can.
-pub fn refused(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Option<String> {
+pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Option<CpuRefusal> {
     let unknown = quiet.difference(online);
     let forbidden = quiet.difference(allowed);
     if !unknown.is_empty() {
-        let are = if unknown.len() == 1 { "is" } else { "are" };
-        Some(format!("{} {are} not online here; online are {online}", name_cpus(&unknown)))
+        Some(CpuRefusal::Offline { cpus: unknown, online: online.clone() })
     } else if !forbidden.is_empty() {
-        let are = if forbidden.len() == 1 { "is" } else { "are" };
-        Some(format!("{} {are} not among those that this process may use: {allowed}", name_cpus(&forbidden)))
+        Some(CpuRefusal::Forbidden { cpus: forbidden, allowed: allowed.clone() })
     } else if !quiet.is_empty() && online.difference(quiet).is_empty() {
-        let all = if quiet.len() == 1 { "is the only CPU there is" } else { "are all CPUs that there are" };
-        Some(format!("{} {all}: one must be left to run everything else", name_cpus(quiet)))
+        Some(CpuRefusal::All(quiet.clone()))
     } else {
         None
     }

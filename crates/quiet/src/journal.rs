@@ -82,7 +82,7 @@ pub enum Error {
     /// What lies there must not be believed.
     Untrusted(PathBuf, &'static str),
     /// What lies there is no journal.
-    Corrupt(PathBuf, String),
+    Corrupt(PathBuf, Corruption),
 }
 
 impl fmt::Display for Error {
@@ -104,6 +104,38 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Why a file is no journal.
+#[derive(Debug)]
+pub enum Corruption {
+    /// It is no text.
+    NotText,
+    /// Its first line is not whole.
+    NoHeader,
+    /// A line, counted from 1, cannot be read.
+    Line(usize, serde_json::Error),
+    /// It has the layout of another version.
+    OtherVersion(u32),
+    /// It names a file that is none of the kernel's.
+    ForeignFile(String),
+    /// A line is about a change that the header does not have.
+    NoSuchChange(usize),
+}
+
+impl fmt::Display for Corruption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Corruption::NotText => f.write_str("it is no text"),
+            Corruption::NoHeader => f.write_str("its first line is not whole"),
+            Corruption::Line(number, error) => write!(f, "line {number}: {error}"),
+            Corruption::OtherVersion(version) => {
+                write!(f, "it was written by another version of linespeed (form {version})")
+            }
+            Corruption::ForeignFile(path) => write!(f, "it names {path}, which is no file of the kernel"),
+            Corruption::NoSuchChange(number) => write!(f, "line {number}: there is no such change"),
+        }
+    }
+}
 
 /// An open journal that steps are appended to.
 #[derive(Debug)]
@@ -331,16 +363,16 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
     Ok(Some((contents, text)))
 }
 
-fn parse(text: &[u8]) -> Result<JournalContents, String> {
-    let text = std::str::from_utf8(text).map_err(|_| "it is no text".to_owned())?;
+fn parse(text: &[u8]) -> Result<JournalContents, Corruption> {
+    let text = std::str::from_utf8(text).map_err(|_| Corruption::NotText)?;
     let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| line.ends_with('\n')).ok_or("its first line is not whole")?;
-    let header: JournalHeader = serde_json::from_str(first).map_err(|error| format!("line 1: {error}"))?;
+    let first = lines.next().filter(|line| line.ends_with('\n')).ok_or(Corruption::NoHeader)?;
+    let header: JournalHeader = serde_json::from_str(first).map_err(|error| Corruption::Line(1, error))?;
     if header.version != VERSION {
-        return Err(format!("it was written by another version of linespeed (form {})", header.version));
+        return Err(Corruption::OtherVersion(header.version));
     }
     if let Some(bad) = header.changes.iter().find(|change| !change.is_of_the_kernel()) {
-        return Err(format!("it names {}, which is no file of the kernel", bad.path));
+        return Err(Corruption::ForeignFile(bad.path.clone()));
     }
     let mut steps = Vec::new();
     for (number, line) in lines.enumerate() {
@@ -348,10 +380,9 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
         if !line.ends_with('\n') {
             break;
         }
-        let step: Step =
-            serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 2))?;
+        let step: Step = serde_json::from_str(line).map_err(|error| Corruption::Line(number + 2, error))?;
         if step.change_index().is_some_and(|at| at >= header.changes.len()) {
-            return Err(format!("line {}: there is no such change", number + 2));
+            return Err(Corruption::NoSuchChange(number + 2));
         }
         steps.push(step);
     }
@@ -373,6 +404,22 @@ impl Step {
 }
 
 impl JournalContents {
+    /// How many values were set, by whom and when, in a few words.
+    pub fn describe(&self) -> String {
+        let JournalHeader { pid, command, date, changes, .. } = &self.header;
+        let values =
+            if changes.len() == 1 { "1 value".to_owned() } else { format!("{} values", changes.len()) };
+        format!("{values} set by process {pid} ({command}) at {date}")
+    }
+
+    /// What one of another boot says.
+    pub fn describe_other_boot(&self) -> String {
+        format!(
+            "{} before the last boot: they ended with it, and what the machine sets at boot is in force",
+            self.describe()
+        )
+    }
+
     /// Compound changes beside the values, the last first: the order in which it is undone.
     pub fn compound_changes(&self) -> impl Iterator<Item = &CompoundChange> {
         self.steps.iter().rev().filter_map(|step| match step {

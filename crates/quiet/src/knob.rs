@@ -5,7 +5,7 @@ use record::CpuList;
 
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
-use crate::compound_change::shield::Shield;
+use crate::compound_change::shield::{NoShield, Shield};
 use crate::files::{Files, Refusal};
 use crate::process_settings::process::{ProcessAttributes, read_attributes};
 
@@ -63,7 +63,7 @@ pub struct KnobContext<'a> {
     /// What this process has for itself; `None` for a captured tree.
     pub own: Option<ProcessAttributes>,
     /// The shield that could be made for the quiet CPUs, or why there is none; `None` where no CPU was named.
-    pub shield: Option<Result<Shield, String>>,
+    pub shield: Option<Result<Shield, NoShield>>,
     /// Whether the values are to stay when this process has ended, so that nothing can be held by it.
     pub stays: bool,
 }
@@ -164,6 +164,18 @@ pub enum ProcessSetting {
 }
 
 impl ProcessSetting {
+    /// The name of the knob that it belongs to.
+    pub fn knob(&self) -> &'static str {
+        match self {
+            ProcessSetting::DmaLatency(_) => "idle-states",
+            ProcessSetting::Affinity(_) => "affinity",
+            ProcessSetting::Nice(_) => "nice",
+            ProcessSetting::Fifo(_) => "fifo",
+            ProcessSetting::IoPriority(_) => "ionice",
+            ProcessSetting::FixedAddresses => "aslr",
+        }
+    }
+
     /// Whether it concerns a command alone, and nothing else on the machine.
     pub fn is_the_commands(&self) -> bool {
         !matches!(self, ProcessSetting::DmaLatency(_))

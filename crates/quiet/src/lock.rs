@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::state_directory::describe_error;
+use crate::state_directory::DirectoryError;
 
 /// The lock's name in the state directory.
 const LOCK: &str = "quiet.lock";
@@ -93,14 +93,14 @@ pub enum LockRefusal {
     /// Another process has it, in its own words.
     Held(String),
     /// The system refuses.
-    System(String),
+    System(DirectoryError),
 }
 
 impl Lock {
     /// Takes the lock, or says who has it.
     pub fn take(folder: &Path, command: &str) -> Result<Self, LockRefusal> {
         let path = folder.join(LOCK);
-        let system = |error: io::Error| LockRefusal::System(describe_error(&path, &error));
+        let system = |error: io::Error| LockRefusal::System(DirectoryError::Unwritable(path.clone(), error));
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -162,7 +162,7 @@ mod tests {
         let lock = folder.path().join(LOCK);
         std::os::unix::fs::symlink("/etc/hostname", &lock).unwrap();
         let refused = |folder: &Path| match Lock::take(folder, "test") {
-            Err(LockRefusal::System(why)) => why,
+            Err(LockRefusal::System(why)) => why.to_string(),
             other => panic!("{other:?}"),
         };
         let why = refused(folder.path());

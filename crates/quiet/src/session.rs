@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use crate::apply::{self, RestoreOutcome, WriteOutcome};
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
+use crate::error::Error;
 use crate::files::Files;
 use crate::guardian::{self, Guardian};
 use crate::journal::{self, Journal, JournalContents, JournalHeader};
 use crate::knobs::NO_TURBO;
-use crate::lock::{Lock, LockRefusal};
+use crate::lock::Lock;
 use crate::state_directory;
 use crate::value_syntax::ValueSyntax;
 
@@ -53,25 +54,25 @@ pub struct Session {
 
 /// Looks at what stands in the journal; takes no lock and changes nothing. In somebody else's folder nothing of this user's
 /// stands.
-pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, String> {
+pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, Error> {
     if state_directory::is_foreign(folder) {
         return Ok(Leftover::Nothing);
     }
-    let contents = journal::read(folder).map_err(|error| error.to_string())?;
+    let contents = journal::read(folder)?;
     Ok(contents.map_or(Leftover::Nothing, |contents| classify(contents, boot)))
 }
 
 /// What root's journal tells another user, or why it tells nothing; `None` for root, and where root has set nothing.
-pub fn find_root_leftover(boot: &str) -> Option<Result<Leftover, String>> {
+pub fn find_root_leftover(boot: &str) -> Option<Result<Leftover, Error>> {
     Some(read_root_journal()?.map(|contents| classify(contents, boot)))
 }
 
 /// Root's journal, read by another user: what root has set, or why that cannot be told.
-fn read_root_journal() -> Option<Result<JournalContents, String>> {
+fn read_root_journal() -> Option<Result<JournalContents, Error>> {
     if os::is_root() {
         return None;
     }
-    let read = |folder: &Path| journal::read_of_root(folder).map_err(|error| error.to_string()).transpose();
+    let read = |folder: &Path| journal::read_of_root(folder).map_err(Error::from).transpose();
     [state_directory::SYSTEM, state_directory::RUNTIME].map(Path::new).into_iter().find_map(read)
 }
 
@@ -103,8 +104,8 @@ fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
 }
 
 /// Puts back what a journal tells, and removes it when nothing of ours stands any more. What became of each value.
-pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreOutcome)>, String> {
-    let resumed = Journal::resume(folder).map_err(|error| error.to_string())?;
+pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
+    let resumed = Journal::resume(folder)?;
     let Some((mut journal, contents)) = resumed else { return Ok(Vec::new()) };
     // CPUs are given back before those of them that are offline come online again.
     let undone: Vec<(Change, RestoreOutcome)> = contents
@@ -112,39 +113,31 @@ pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreO
         .map(|compound| {
             (
                 compound.as_change(),
-                compound.undo().map_or_else(RestoreOutcome::Refused, |()| RestoreOutcome::Back),
+                compound.undo().map_or_else(RestoreOutcome::NotUndone, |()| RestoreOutcome::Back),
             )
         })
         .collect();
-    let restored = apply::restore(files, &mut journal, &contents).map_err(|error| error.to_string())?;
+    let restored = apply::restore(files, &mut journal, &contents)?;
     let restored =
         restored.into_iter().chain(undone.iter().map(|(_, restored)| restored.clone())).collect::<Vec<_>>();
     // What could not be written stays in the journal, for the next try.
-    if !restored.iter().any(|restored| matches!(restored, RestoreOutcome::Refused(_))) {
-        journal.end().map_err(|error| error.to_string())?;
+    if !restored.iter().any(|restored| restored.is_refused()) {
+        journal.end()?;
     }
     let changes = contents.header.changes.into_iter().chain(undone.into_iter().map(|(change, _)| change));
     Ok(changes.zip(restored).collect())
 }
 
 /// Forgets values of another boot.
-pub fn forget(folder: &Path) -> Result<(), String> {
-    let resumed = Journal::resume(folder).map_err(|error| error.to_string())?;
-    resumed.map_or(Ok(()), |(journal, _)| journal.end().map_err(|error| error.to_string()))
-}
-
-/// What the second is told.
-pub fn held_by(holder: &str) -> String {
-    format!("the knobs are held by {holder}: wait for it, or end it")
+pub fn forget(folder: &Path) -> Result<(), Error> {
+    let resumed = Journal::resume(folder)?;
+    Ok(resumed.map_or(Ok(()), |(journal, _)| journal.end())?)
 }
 
 /// Takes the lock.
-pub fn lock(request: &Request) -> Result<Lock, String> {
+pub fn lock(request: &Request) -> Result<Lock, Error> {
     state_directory::prepare(&request.folder)?;
-    Lock::take(&request.folder, &request.command).map_err(|refused| match refused {
-        LockRefusal::Held(holder) => held_by(&holder),
-        LockRefusal::System(why) => why,
-    })
+    Ok(Lock::take(&request.folder, &request.command)?)
 }
 
 impl Session {
@@ -157,7 +150,7 @@ impl Session {
         request: &Request,
         changes: Vec<Change>,
         setting: impl FnOnce(),
-    ) -> Result<(Self, Vec<WriteOutcome>), String> {
+    ) -> Result<(Self, Vec<WriteOutcome>), Error> {
         let plan = JournalHeader::new(
             request.boot.clone(),
             for_everybody(&request.command),
@@ -165,9 +158,9 @@ impl Session {
             request.stays,
             add_watched(files, changes),
         );
-        let mut journal = Journal::begin(&request.folder, &plan).map_err(|error| error.to_string())?;
+        let mut journal = Journal::begin(&request.folder, &plan)?;
         let folder = request.folder.clone();
-        let duplicate = journal.duplicate().map_err(|error| error.to_string())?;
+        let duplicate = journal.duplicate()?;
         let keep = [lock.descriptor(), duplicate.descriptor()];
         let on_death = move || {
             let _ = duplicate.rewrite_if_missing();
@@ -182,7 +175,7 @@ impl Session {
                 if let Some(guardian) = guardian {
                     guardian.dismiss();
                 }
-                return Err(error.to_string());
+                return Err(error.into());
             }
         };
         Ok((Self { journal, guardian, folder: request.folder.clone(), _lock: lock }, written))
@@ -190,13 +183,13 @@ impl Session {
 
     /// Does something that is more than a value; it is undone with them. What should be known of it; after an error nothing of
     /// it stands.
-    pub fn apply_compound(&mut self, compound: &CompoundChange) -> Result<Vec<String>, String> {
+    pub fn apply_compound(&mut self, compound: &CompoundChange) -> Result<Vec<String>, Error> {
         let compound = compound.prepared();
-        self.journal.note(&journal::Step::Compound(compound.clone())).map_err(|error| error.to_string())?;
-        compound.begin().inspect_err(|_| {
+        self.journal.note(&journal::Step::Compound(compound.clone()))?;
+        Ok(compound.begin().inspect_err(|_| {
             // What cannot be undone now stands in the journal.
             let _ = compound.undo();
-        })
+        })?)
     }
 
     /// The guardian's process; `None` where none watches.
@@ -205,11 +198,11 @@ impl Session {
     }
 
     /// Puts everything back. What became of each value.
-    pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, RestoreOutcome)>, String> {
+    pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
         let restored = self
             .journal
             .rewrite_if_missing()
-            .map_err(|error| error.to_string())
+            .map_err(Error::from)
             .and_then(|()| restore(files, &self.folder));
         if let Some(guardian) = self.guardian {
             guardian.dismiss();

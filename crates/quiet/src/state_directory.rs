@@ -1,5 +1,6 @@
 //! The state directory: where journal and lock are, which only their owner can write.
 
+use std::fmt;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -47,9 +48,41 @@ pub fn is_foreign(folder: &Path) -> bool {
     }
 }
 
-/// Why nothing can be kept at a path, and the way out.
-pub(crate) fn describe_error(path: &Path, error: &io::Error) -> String {
-    let why = match error.raw_os_error() {
+/// Why nothing can be written down in the state directory.
+#[derive(Debug)]
+pub enum DirectoryError {
+    /// The system refuses something at this path.
+    Unwritable(PathBuf, io::Error),
+    /// It is no folder.
+    NotAFolder(PathBuf),
+    /// Others than its owner may write there.
+    WritableByOthers(PathBuf),
+}
+
+impl fmt::Display for DirectoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DirectoryError::Unwritable(path, error) => write!(
+                f,
+                "what knobs were cannot be written down, so none is set: {}: {}",
+                path.display(),
+                describe_error(error)
+            ),
+            DirectoryError::NotAFolder(path) => write!(f, "{}: is no folder of its own", path.display()),
+            DirectoryError::WritableByOthers(path) => write!(
+                f,
+                "{}: others may write there, so nothing is kept in it; chmod go-w it, or remove it",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DirectoryError {}
+
+/// What the system refused, and the way out.
+fn describe_error(error: &io::Error) -> String {
+    match error.raw_os_error() {
         Some(libc::EROFS) => "its file system is for reading only".to_owned(),
         Some(libc::ENOSPC | libc::EDQUOT) => "there is no room left".to_owned(),
         Some(libc::ELOOP) => {
@@ -61,22 +94,20 @@ pub(crate) fn describe_error(path: &Path, error: &io::Error) -> String {
             "this user may not write there; let HOME or XDG_STATE_HOME name a folder of your own".to_owned()
         }
         _ => error.to_string(),
-    };
-    format!("what knobs were cannot be written down, so none is set: {}: {why}", path.display())
+    }
 }
 
-/// Makes the folder where it is not there, and looks whether it may be trusted.
-pub fn prepare(folder: &Path) -> Result<(), String> {
-    let refused = |error: io::Error| describe_error(folder, &error);
+/// Makes the folder where it is not there, and checks whether it may be trusted.
+pub fn prepare(folder: &Path) -> Result<(), DirectoryError> {
+    let refused = |error: io::Error| DirectoryError::Unwritable(folder.to_owned(), error);
     DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(refused)?;
     let metadata = std::fs::symlink_metadata(folder).map_err(refused)?;
     let me = os::effective_user();
     if !metadata.is_dir() {
-        return Err(format!("{}: is no folder of its own", folder.display()));
+        return Err(DirectoryError::NotAFolder(folder.to_owned()));
     }
     if metadata.uid() != me || metadata.mode() & 0o022 != 0 {
-        let why = "others may write there, so nothing is kept in it";
-        return Err(format!("{}: {why}; chmod go-w it, or remove it", folder.display()));
+        return Err(DirectoryError::WritableByOthers(folder.to_owned()));
     }
     Ok(())
 }
@@ -91,6 +122,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         prepare(folder.path()).unwrap();
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(prepare(folder.path()).unwrap_err().contains("others may write there"));
+        assert!(prepare(folder.path()).unwrap_err().to_string().contains("others may write there"));
     }
 }

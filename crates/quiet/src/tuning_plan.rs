@@ -1,10 +1,14 @@
 //! What is to be changed, of all knobs that were inspected.
 
-use crate::audit::AuditRow;
+use machine::Root;
+use record::CpuList;
+
+use crate::audit::{AuditRow, refuse_cpus};
 use crate::change::Change;
 use crate::compound_change::CompoundChange;
+use crate::error::Error;
 use crate::files::Files;
-use crate::knob::{Adjustment, ProcessSetting, State};
+use crate::knob::{Adjustment, KnobContext, ProcessSetting, State};
 
 /// What the machine is to be quiet for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +125,31 @@ impl TuningPlan {
     /// Whether there is anything that must be put back.
     pub fn leaves_traces(&self) -> bool {
         !self.changes.is_empty() || !self.compound_changes.is_empty()
+    }
+}
+
+/// The machine as the knobs see it, with the CPUs that are to be quiet, which are refused where they cannot be.
+pub fn prepare_context<'a>(
+    root: &Root,
+    files: &'a dyn Files,
+    cpus: Option<&CpuList>,
+    purpose: Purpose,
+) -> Result<KnobContext<'a>, Error> {
+    let mut wanted = cpus.cloned();
+    // Who measures all CPUs wants none of them cleared; and what cannot be measured the measuring tells.
+    if purpose == Purpose::Measuring {
+        let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
+        wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));
+    }
+    if wanted.as_ref().is_some_and(CpuList::is_empty) {
+        return Err(Error::NoCpus);
+    }
+    let quiet = wanted.unwrap_or_default();
+    let context = KnobContext::new(root, files, quiet.clone());
+    let allowed = if root.is_live() { os::pin::allowed() } else { None };
+    match refuse_cpus(&quiet, &context.online, &allowed.unwrap_or_else(|| context.online.clone())) {
+        Some(why) => Err(Error::Cpus(quiet, why)),
+        None => Ok(context),
     }
 }
 

@@ -2,7 +2,7 @@
 mod support;
 
 use machine::Root;
-use quiet::audit::{audit, is_quiet, refused};
+use quiet::audit::{Need, audit, is_quiet, refuse_cpus};
 use quiet::files::{Files, Refusal, Tree};
 use quiet::knob::{Adjustment, KnobContext, State};
 use quiet::knobs::KNOBS;
@@ -40,7 +40,7 @@ fn every_knob_says_something_of_every_captured_machine() {
             );
             if let Adjustment::Write(changes) = &inspection.adjustment {
                 assert!(!changes.is_empty(), "{name}, {quiet}: {knob} has nothing to write");
-                assert_eq!(row.needs.as_deref(), Some("this machine: it was captured"), "{name}: {knob}");
+                assert_eq!(row.needs, Some(Need::ThisMachine), "{name}: {knob}");
                 assert!(changes.iter().all(|change| change.is_of_the_kernel()), "{name}: {changes:?}");
             }
         }
@@ -179,13 +179,12 @@ fn in_a_container_each_knob_is_seen_and_says_who_could_turn_it() {
     let mut locked = 0;
     for row in rows.iter().filter(|row| matches!(row.inspection.adjustment, Adjustment::Write(_))) {
         locked += 1;
-        let needs = row.needs.as_deref().unwrap_or_default();
-        assert!(needs.starts_with("root"), "{}: {needs}", row.knob.name());
+        assert!(row.needs.as_ref().is_some_and(Need::is_root), "{}: {:?}", row.knob.name(), row.needs);
     }
     assert_eq!(locked, 16);
     assert_eq!(
-        row(&rows, "idle-states").needs.as_deref(),
-        Some("/dev/cpu_dma_latency, which is not here"),
+        row(&rows, "idle-states").needs,
+        Some(Need::File("/dev/cpu_dma_latency")),
         "nothing holds idle states off without it"
     );
 }
@@ -333,10 +332,10 @@ fn this_machine_is_audited_whoever_asks() {
 #[test]
 fn lists_of_cpus_that_cannot_be_quiet_are_refused() {
     let (all, some) = (online("0-3"), online("0-1"));
-    assert!(refused(&online("0-3"), &all, &all).unwrap().contains("all CPUs that there are"));
-    assert!(refused(&online("7"), &all, &all).unwrap().contains("not online"));
-    assert!(refused(&online("3"), &all, &some).unwrap().contains("not among those"));
-    assert_eq!(refused(&online("1"), &all, &all), None);
+    assert!(refuse_cpus(&online("0-3"), &all, &all).unwrap().to_string().contains("all CPUs that there are"));
+    assert!(refuse_cpus(&online("7"), &all, &all).unwrap().to_string().contains("not online"));
+    assert!(refuse_cpus(&online("3"), &all, &some).unwrap().to_string().contains("not among those"));
+    assert_eq!(refuse_cpus(&online("1"), &all, &all), None);
 }
 
 #[test]

@@ -52,16 +52,16 @@ fn main() -> ExitCode {
                 let seed = cpu.get(1).and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
                 live(None, kills, Duration::from_secs(seconds), cpu.first().copied(), seed, cpu.get(2).copied())
             }
-            _ => Err("kills live KILLS SECONDS: two numbers".to_owned()),
+            _ => Err("kills live KILLS SECONDS: two numbers".into()),
         },
         ["program", file, kills, seconds] => match (kills.parse(), seconds.parse()) {
             (Ok(kills), Ok(seconds)) => live(Some(file), kills, Duration::from_secs(seconds), None, SEED, None),
-            _ => Err("kills program FILE KILLS SECONDS: a path and two numbers".to_owned()),
+            _ => Err("kills program FILE KILLS SECONDS: a path and two numbers".into()),
         },
         ["times", machine, cpu @ ..] => times(machine, cpu.first().copied()),
         _ => {
             Err("kills live KILLS SECONDS [CPU [SEED [KNOB]]], kills program FILE KILLS SECONDS, or kills times CPUS [CPU]"
-                .to_owned())
+                .into())
         }
     };
     match done {
@@ -74,7 +74,11 @@ fn main() -> ExitCode {
 }
 
 /// Everything that is to be changed when this CPU is to be quiet.
-fn changes(root: &Root, files: &dyn Files, cpu: Option<&str>) -> Result<Vec<Change>, String> {
+fn changes(
+    root: &Root,
+    files: &dyn Files,
+    cpu: Option<&str>,
+) -> Result<Vec<Change>, Box<dyn std::error::Error>> {
     let quiet = match cpu {
         Some(text) => text.parse().map_err(|_| format!("{text} is no list of CPUs"))?,
         None => CpuList::new(),
@@ -89,7 +93,7 @@ fn live(
     cpu: Option<&str>,
     seed: u64,
     without: Option<&str>,
-) -> Result<(), String> {
+) -> Result<(), Box<dyn std::error::Error>> {
     let root = Root::live();
     let files = Tree::new(&root);
     let read_files = || kernel::contents(&FOLDERS.map(Path::new));
@@ -145,8 +149,8 @@ fn live(
     let enough = tally.kills >= kills;
     match (tally.wrong.as_slice(), enough) {
         ([], true) => Ok(()),
-        ([], false) => Err(format!("the time ended after {} of {kills} kills", tally.kills)),
-        (wrong, _) => Err(wrong.join("\n")),
+        ([], false) => Err(format!("the time ended after {} of {kills} kills", tally.kills).into()),
+        (wrong, _) => Err(wrong.join("\n").into()),
     }
 }
 
@@ -166,7 +170,7 @@ fn moving(read_files: &dyn Fn() -> BTreeMap<String, Vec<u8>>) -> BTreeSet<String
     moving
 }
 
-fn times(machine: &str, cpu: Option<&str>) -> Result<(), String> {
+fn times(machine: &str, cpu: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
     let live = machine == "/";
     let made = support::temporary();
     let root = if live {

@@ -118,13 +118,13 @@ impl Bench<'_> {
     }
 
     /// What the next start does with what it finds.
-    fn next_start(&self) -> Result<(), String> {
+    fn next_start(&self) -> Result<(), Box<dyn std::error::Error>> {
         if let Some(program) = &self.program {
             let ran = std::process::Command::new(program).args(RESTORE).output();
             return match ran {
                 Ok(output) if output.status.success() => Ok(()),
-                Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-                Err(error) => Err(error.to_string()),
+                Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+                Err(error) => Err(error.into()),
             };
         }
         let request = self.request(false);
@@ -136,14 +136,14 @@ impl Bench<'_> {
                 Err(_) if began.elapsed() < Duration::from_secs(60) => {
                     std::thread::sleep(Duration::from_micros(200));
                 }
-                Err(why) => return Err(why),
+                Err(why) => return Err(why.into()),
             }
         };
         match session::find_leftover(&self.folder, BOOT)? {
             Leftover::Nothing => Ok(()),
-            Leftover::OtherBoot(_) => Err("the journal tells of another boot".to_owned()),
+            Leftover::OtherBoot(_) => Err("the journal tells of another boot".into()),
             Leftover::Standing(_) | Leftover::Orphaned(_) => {
-                session::restore(self.files, &self.folder).map(drop)
+                Ok(session::restore(self.files, &self.folder).map(drop)?)
             }
         }
     }
@@ -173,7 +173,7 @@ impl Bench<'_> {
             format!("{shots:?}, then {later:?}, stays {stays}, disk full after {limit:?}: {what}")
         };
         if let Err(why) = self.next_start() {
-            tally.wrong.push(on_tally(why));
+            tally.wrong.push(on_tally(why.to_string()));
         }
         if self.folder.join(quiet::state_directory::JOURNAL).exists() {
             tally.wrong.push(on_tally("the journal is still there".to_owned()));

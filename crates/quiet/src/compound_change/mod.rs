@@ -5,6 +5,9 @@ pub mod bound_tasks;
 pub mod shield;
 pub mod swap;
 
+use std::fmt;
+use std::io;
+
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
@@ -30,7 +33,7 @@ impl CompoundChange {
     }
 
     /// Does it; what should be known of it, in words. After an error it is to be undone.
-    pub fn begin(&self) -> Result<Vec<String>, String> {
+    pub fn begin(&self) -> Result<Vec<String>, CompoundError> {
         match self {
             CompoundChange::Shield(shield) => Ok(shield.make()?.into_iter().collect()),
             CompoundChange::Swap(areas) => areas.switch_off().map(|()| Vec::new()),
@@ -38,7 +41,7 @@ impl CompoundChange {
     }
 
     /// Undoes it, whatever of it was done; nothing to do where nothing was.
-    pub fn undo(&self) -> Result<(), String> {
+    pub fn undo(&self) -> Result<(), CompoundError> {
         match self {
             CompoundChange::Shield(shield) => shield.remove(),
             CompoundChange::Swap(areas) => areas.switch_on(),
@@ -58,3 +61,59 @@ impl CompoundChange {
         Change { knob: knob.to_owned(), path, syntax: ValueSyntax::Word, old, new }
     }
 }
+
+/// Why something compound cannot be done, or not be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompoundError {
+    /// The system refuses something at this path.
+    File {
+        /// The path.
+        path: String,
+        /// The system's words.
+        why: String,
+    },
+    /// What the kernel says of a partition that it does not make.
+    Kernel(String),
+    /// More is swapped out than memory has room for, bytes.
+    SwapTooFull {
+        /// What is swapped out.
+        used: u64,
+        /// What is free.
+        free: u64,
+    },
+    /// A path that no system call takes.
+    NulInPath(String),
+    /// A control group that is still in use, with by what.
+    GroupStays(String),
+}
+
+impl CompoundError {
+    /// At a path.
+    fn at(path: &str, error: &io::Error) -> Self {
+        Self::File { path: path.to_owned(), why: error.to_string() }
+    }
+
+    /// Whether its words tell the way out.
+    pub fn tells_way_out(&self) -> bool {
+        matches!(self, CompoundError::GroupStays(_))
+    }
+}
+
+impl fmt::Display for CompoundError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = record::units::bytes;
+        match self {
+            CompoundError::File { path, why } => write!(f, "{path}: {why}"),
+            CompoundError::Kernel(word) => write!(f, "the kernel says: {word}"),
+            CompoundError::SwapTooFull { used, free } => {
+                write!(f, "{} are swapped out and only {} of memory are free", bytes(*used), bytes(*free))
+            }
+            CompoundError::NulInPath(path) => write!(f, "{path:?} has a NUL byte in it"),
+            CompoundError::GroupStays(by) => {
+                write!(f, "the group cannot be removed: {by}, then linespeed quiet --restore")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CompoundError {}

@@ -6,6 +6,7 @@
 //! Tasks that somebody has bound stay: the kernel would forget what they were bound to.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,6 +17,7 @@ use machine::cgroups::{Cgroups, Version};
 use record::CpuList;
 use serde::{Deserialize, Serialize};
 
+use super::CompoundError;
 use super::bound_tasks::BoundTask;
 use crate::process_settings::process::CpuMask;
 use crate::value_syntax::name_cpus;
@@ -44,23 +46,49 @@ pub struct Shield {
     pub bound: Vec<BoundTask>,
 }
 
+/// Why no shield can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoShield {
+    /// No control groups are mounted.
+    NoControlGroups,
+    /// The group of version 1 at this path has no CPUs or no memory.
+    NoCpuset(String),
+    /// The cpuset of this process has these CPUs only.
+    OnlyCpus(CpuList),
+    /// The groups of version 2 have no cpuset controller.
+    NoController,
+}
+
+impl fmt::Display for NoShield {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoShield::NoControlGroups => f.write_str("no control groups are mounted here"),
+            NoShield::NoCpuset(path) => write!(f, "{path}: no cpuset that CPUs could be taken from"),
+            NoShield::OnlyCpus(cpus) => write!(f, "the cpuset of this process has only CPUs {cpus}"),
+            NoShield::NoController => f.write_str("the control groups here have no cpuset controller"),
+        }
+    }
+}
+
 /// Passes over a list of tasks that grows while it is read.
 const PASSES: usize = 5;
 /// Looks at a group that does not get empty, and the time between two of them.
 const LOOKS: usize = 400;
 const PAUSE: Duration = Duration::from_millis(5);
 
-fn read(path: &str) -> Result<String, String> {
-    fs::read_to_string(path).map(|text| text.trim().to_owned()).map_err(|error| format!("{path}: {error}"))
+fn read(path: &str) -> Result<String, CompoundError> {
+    fs::read_to_string(path)
+        .map(|text| text.trim().to_owned())
+        .map_err(|error| CompoundError::at(path, &error))
 }
 
-fn write(path: &str, value: &str) -> Result<(), String> {
-    fs::write(path, value).map_err(|error| format!("{path}: {error}"))
+fn write(path: &str, value: &str) -> Result<(), CompoundError> {
+    fs::write(path, value).map_err(|error| CompoundError::at(path, &error))
 }
 
 impl Shield {
     /// The shield that could be made on this machine; otherwise why there is none.
-    pub fn plan(root: &Root, quiet: &CpuList, rest: &CpuList) -> Result<Self, String> {
+    pub fn plan(root: &Root, quiet: &CpuList, rest: &CpuList) -> Result<Self, NoShield> {
         let cgroups = Cgroups::read(root);
         let shield = |version, parent: String, home: String, mems: String, switched| Self {
             version,
@@ -75,18 +103,18 @@ impl Shield {
         };
         let mut folders = cgroups.folders("cpuset");
         let Some((version, own)) = folders.next() else {
-            return Err("no control groups are mounted here".to_owned());
+            return Err(NoShield::NoControlGroups);
         };
         if version == Version::V1 {
             // With the option noprefix the files have other names, and nobody mounts it so.
             let mems = root.text(&format!("{own}/cpuset.mems")).unwrap_or_default();
             let cpus = root.cpu_list(&format!("{own}/cpuset.cpus")).unwrap_or_default();
             if mems.is_empty() || cpus.is_empty() {
-                return Err(format!("{own}: no cpuset that CPUs could be taken from"));
+                return Err(NoShield::NoCpuset(own.to_owned()));
             }
             let rest = rest.intersection(&cpus);
             if !quiet.is_subset(&cpus) || rest.is_empty() {
-                return Err(format!("the cpuset of this process has only CPUs {cpus}"));
+                return Err(NoShield::OnlyCpus(cpus));
             }
             return Ok(Self { rest, ..shield(1, own.to_owned(), own.to_owned(), mems, false) });
         }
@@ -97,7 +125,7 @@ impl Shield {
             text.split_ascii_whitespace().any(|name| name == "cpuset")
         };
         if !has("cgroup.controllers") {
-            return Err("the control groups here have no cpuset controller".to_owned());
+            return Err(NoShield::NoController);
         }
         let switched = !has("cgroup.subtree_control");
         Ok(shield(2, top.to_owned(), own.to_owned(), String::new(), switched))
@@ -127,9 +155,9 @@ impl Shield {
     }
 
     /// Makes the groups and clears the CPUs. Who stays on them all the same, in words.
-    pub fn make(&self) -> Result<Option<String>, String> {
+    pub fn make(&self) -> Result<Option<String>, CompoundError> {
         let quiet = self.quiet_folder();
-        let made = |folder: &str| fs::create_dir(folder).map_err(|error| format!("{folder}: {error}"));
+        let made = |folder: &str| fs::create_dir(folder).map_err(|error| CompoundError::at(folder, &error));
         if self.version == 2 {
             if self.switched {
                 write(&format!("{}/cgroup.subtree_control", self.parent), "+cpuset")?;
@@ -142,7 +170,7 @@ impl Shield {
             return if now == "isolated" {
                 Ok(self.confine_bound_tasks())
             } else {
-                Err(format!("the kernel says: {now}"))
+                Err(CompoundError::Kernel(now))
             };
         }
         let rest = self.rest_folder();
@@ -209,12 +237,12 @@ impl Shield {
     }
 
     /// Puts a process into the command's group.
-    pub fn add_process(&self, pid: i32) -> Result<(), String> {
+    pub fn add_process(&self, pid: i32) -> Result<(), CompoundError> {
         write(&format!("{}/cgroup.procs", self.quiet_folder()), &pid.to_string())
     }
 
     /// Gives the CPUs back: what is left in the groups goes home, and the groups go.
-    pub fn remove(&self) -> Result<(), String> {
+    pub fn remove(&self) -> Result<(), CompoundError> {
         let list = if self.version == 2 { "cgroup.procs" } else { "tasks" };
         for folder in [self.quiet_folder(), self.rest_folder()] {
             self.empty(&folder, list)?;
@@ -227,7 +255,7 @@ impl Shield {
         Ok(())
     }
 
-    fn empty(&self, folder: &str, list: &str) -> Result<(), String> {
+    fn empty(&self, folder: &str, list: &str) -> Result<(), CompoundError> {
         let home = format!("{}/{list}", self.home);
         let mut last = String::new();
         for look in 0..LOOKS {
@@ -250,13 +278,13 @@ impl Shield {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                 // One that has just ended leaves its group a little later.
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
-                Err(error) => return Err(format!("{folder}: {error}")),
+                Err(error) => return Err(CompoundError::at(folder, &error)),
             }
             if look > 2 {
                 std::thread::sleep(PAUSE);
             }
         }
-        Err(in_the_way(folder, list, &last))
+        Err(CompoundError::GroupStays(describe_obstacle(folder, list, &last)))
     }
 }
 
@@ -311,7 +339,7 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
 }
 
 /// Why a group stays: whom or what it has.
-fn in_the_way(folder: &str, list: &str, last: &str) -> String {
+fn describe_obstacle(folder: &str, list: &str, last: &str) -> String {
     let tasks = fs::read_to_string(format!("{folder}/{list}")).unwrap_or_default();
     let named: Vec<(&str, String)> = tasks
         .lines()
@@ -329,7 +357,7 @@ fn in_the_way(folder: &str, list: &str, last: &str) -> String {
     }
     let ways =
         if ways.is_empty() { "something in the kernel still holds it".to_owned() } else { ways.join("; ") };
-    format!("the group cannot be removed: {ways}, then linespeed quiet --restore")
+    ways
 }
 
 /// The groups below one, with the processes in them.

@@ -6,6 +6,8 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
+use super::CompoundError;
+
 /// `swapon(2)`: the priority stands in the flags' lower bits.
 const SWAP_FLAG_PREFER: i32 = 0x8000;
 const SWAP_FLAG_PRIO_MASK: i32 = 0x7fff;
@@ -50,7 +52,7 @@ impl SwapAreas {
     }
 
     /// Turns all of them off; the kernel reads back what lies there.
-    pub fn switch_off(&self) -> Result<(), String> {
+    pub fn switch_off(&self) -> Result<(), CompoundError> {
         let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let kib = |key: &str| {
             let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
@@ -60,11 +62,10 @@ impl SwapAreas {
         {
             let used = all.saturating_sub(free);
             if used as f64 * ROOM > room as f64 {
-                return Err(format!(
-                    "{} are swapped out and only {} of memory are free",
-                    record::units::bytes(used.saturating_mul(1024)),
-                    record::units::bytes(room.saturating_mul(1024))
-                ));
+                return Err(CompoundError::SwapTooFull {
+                    used: used.saturating_mul(1024),
+                    free: room.saturating_mul(1024),
+                });
             }
         }
         self.0.iter().try_for_each(|area| {
@@ -75,7 +76,7 @@ impl SwapAreas {
     }
 
     /// Turns those on that are off.
-    pub fn switch_on(&self) -> Result<(), String> {
+    pub fn switch_on(&self) -> Result<(), CompoundError> {
         let now = Self::read_current();
         let off = |area: &&SwapArea| !now.0.iter().any(|on| on.path == area.path);
         self.0.iter().filter(off).try_for_each(|area| {
@@ -88,12 +89,12 @@ impl SwapAreas {
     }
 }
 
-fn c_string(path: &str) -> Result<CString, String> {
-    CString::new(path).map_err(|_| format!("{path:?} has a NUL byte in it"))
+fn c_string(path: &str) -> Result<CString, CompoundError> {
+    CString::new(path).map_err(|_| CompoundError::NulInPath(path.to_owned()))
 }
 
-fn check_result(code: i32, path: &str) -> Result<(), String> {
-    if code == 0 { Ok(()) } else { Err(format!("{path}: {}", io::Error::last_os_error())) }
+fn check_result(code: i32, path: &str) -> Result<(), CompoundError> {
+    if code == 0 { Ok(()) } else { Err(CompoundError::at(path, &io::Error::last_os_error())) }
 }
 
 /// The kernel writes blanks in names as `\040`.

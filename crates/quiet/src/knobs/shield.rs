@@ -28,7 +28,7 @@ impl Knob for Shield {
         match &context.shield {
             None if !context.live => Inspection::absent("a captured tree does not tell the cgroup of a command"),
             None => Inspection::steady("none").note("with --cpus LIST and a command those CPUs are kept for it"),
-            Some(Err(why)) => Inspection::absent(why.clone()),
+            Some(Err(why)) => Inspection::absent(why.to_string()),
             Some(Ok(shield)) => Inspection::noisy(
                 "everybody's",
                 "the command's",

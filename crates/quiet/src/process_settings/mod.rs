@@ -4,12 +4,13 @@ pub mod dma_latency;
 pub mod process;
 
 use crate::knob::ProcessSetting;
+use process::SettingRefusal;
 
 /// Gives a child that stands before its program what it is to have. What of it could not be had, and why.
 ///
 /// Addresses are laid out when a program begins, so they are [`process::with_fixed_addresses`]'s; the latency of idle states
 /// is [`dma_latency::DmaLatency`]'s.
-pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSetting, String)> {
+pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSetting, SettingRefusal)> {
     let given = |setting: &ProcessSetting| match setting {
         ProcessSetting::Affinity(cpus) => process::set_affinity(pid, cpus),
         ProcessSetting::Nice(nice) => process::set_nice(pid, *nice),
@@ -22,7 +23,7 @@ pub fn apply_settings(pid: i32, settings: &[ProcessSetting]) -> Vec<(ProcessSett
 
 /// Does some work while this thread has what a command is to have: a command that begins within inherits it. An error says why
 /// it could not be had; what was done then says nothing.
-pub fn run_with_setting<T>(setting: &ProcessSetting, work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn run_with_setting<T>(setting: &ProcessSetting, work: impl FnOnce() -> T) -> Result<T, SettingRefusal> {
     if *setting == ProcessSetting::FixedAddresses {
         let (done, fixed) = process::with_fixed_addresses(work);
         return fixed.map(|()| done);

@@ -1,5 +1,6 @@
 //! What a process has for itself: CPUs, priorities, the layout of its memory.
 
+use std::fmt;
 use std::io;
 
 use record::CpuList;
@@ -64,20 +65,38 @@ pub fn read_attributes() -> ProcessAttributes {
     }
 }
 
-/// In words why a call was refused.
-fn check_result(result: i64, what: &str) -> Result<(), String> {
+/// Why a process cannot have a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingRefusal {
+    /// What it was to have.
+    what: String,
+    /// The system's error.
+    errno: i32,
+}
+
+impl fmt::Display for SettingRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = &self.what;
+        match self.errno {
+            libc::EPERM | libc::EACCES => {
+                write!(f, "{what} needs root (CAP_SYS_NICE), or a sandbox refuses it")
+            }
+            libc::EINVAL => write!(f, "the kernel does not take {what}"),
+            libc::ESRCH => f.write_str("it has ended"),
+            errno => write!(f, "{what}: {}", io::Error::from_raw_os_error(errno)),
+        }
+    }
+}
+
+impl std::error::Error for SettingRefusal {}
+
+/// A call's result; negative is a refusal.
+fn check_result(result: i64, what: &str) -> Result<(), SettingRefusal> {
     if result >= 0 {
         return Ok(());
     }
-    let error = io::Error::last_os_error();
-    Err(match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => {
-            format!("{what} needs root (CAP_SYS_NICE), or a sandbox refuses it")
-        }
-        Some(libc::EINVAL) => format!("the kernel does not take {what}"),
-        Some(libc::ESRCH) => "it has ended".to_owned(),
-        _ => format!("{what}: {error}"),
-    })
+    let errno = io::Error::last_os_error().raw_os_error().unwrap_or_default();
+    Err(SettingRefusal { what: what.to_owned(), errno })
 }
 
 /// CPUs as the scheduler's calls have them: a bit each, from the lowest.
@@ -133,7 +152,7 @@ impl CpuMask {
 }
 
 /// Binds a process to CPUs.
-pub fn set_affinity(pid: i32, cpus: &CpuList) -> Result<(), String> {
+pub fn set_affinity(pid: i32, cpus: &CpuList) -> Result<(), SettingRefusal> {
     let CpuMask(mask) = CpuMask::from_list(cpus);
     // SAFETY: the mask and its size in bytes; the kernel only reads it.
     let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, pid, mask.len() * 8, mask.as_ptr()) };
@@ -141,7 +160,7 @@ pub fn set_affinity(pid: i32, cpus: &CpuList) -> Result<(), String> {
 }
 
 /// Sets a process's nice value.
-pub fn set_nice(pid: i32, nice: i32) -> Result<(), String> {
+pub fn set_nice(pid: i32, nice: i32) -> Result<(), SettingRefusal> {
     // SAFETY: takes numbers.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, pid as libc::id_t, nice) };
     check_result(i64::from(result), &format!("nice {nice}"))
@@ -165,12 +184,12 @@ pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
 const FIRST: i32 = -20;
 
 /// Puts a process under SCHED_FIFO.
-pub fn set_fifo(pid: i32, priority: i32) -> Result<(), String> {
+pub fn set_fifo(pid: i32, priority: i32) -> Result<(), SettingRefusal> {
     set_policy(pid, libc::SCHED_FIFO, priority)
 }
 
 /// Puts a process under a scheduling policy.
-pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), String> {
+pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRefusal> {
     // SAFETY: a structure of which zeros are a value, and that outlives the call.
     let result = unsafe {
         let mut param: libc::sched_param = std::mem::zeroed();
@@ -185,12 +204,12 @@ pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), String> {
 }
 
 /// Sets the level of a process's input and output within the class "best effort": 0 the first, 7 the last.
-pub fn set_io_priority(pid: i32, level: i32) -> Result<(), String> {
+pub fn set_io_priority(pid: i32, level: i32) -> Result<(), SettingRefusal> {
     set_io_class(pid, IOPRIO_CLASS_BE, level)
 }
 
 /// Sets the class of a process's input and output, and the level within it; class 0 has none.
-pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), String> {
+pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), SettingRefusal> {
     let value = class << IOPRIO_CLASS_SHIFT | level;
     // SAFETY: takes numbers.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, pid, value) };
@@ -198,7 +217,7 @@ pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), String> {
 }
 
 /// Calls `start`, of which the programs that begin in it have fixed addresses; whether the kernel agreed.
-pub fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> (T, Result<(), String>) {
+pub fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> (T, Result<(), SettingRefusal>) {
     /// Asks, and changes nothing (personality(2)).
     const ASK: libc::c_ulong = 0xffff_ffff;
     // SAFETY: takes a number; it concerns programs that are begun, not this one as it runs.
@@ -237,12 +256,12 @@ mod tests {
         assert!(!seen.has_all(&beyond) && !seen.has_any(&CpuMask::from_list(&"70,200".parse().unwrap())));
         set_io_priority(pid, 0).unwrap();
         set_nice(pid, 5).unwrap();
-        assert!(set_fifo(pid, 1000).unwrap_err().contains("SCHED_FIFO 1000"));
+        assert!(set_fifo(pid, 1000).unwrap_err().to_string().contains("SCHED_FIFO 1000"));
         let beyond: CpuList = "65000".parse().unwrap();
-        assert!(set_affinity(pid, &beyond).unwrap_err().contains("65000"));
+        assert!(set_affinity(pid, &beyond).unwrap_err().to_string().contains("65000"));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(set_nice(pid, 0).unwrap_err(), "it has ended");
+        assert_eq!(set_nice(pid, 0).unwrap_err().to_string(), "it has ended");
     }
 
     #[test]
@@ -270,7 +289,7 @@ mod tests {
         {
             match run_with_setting(&setting, || field(at)) {
                 Ok(had) => assert_eq!(had, is, "{setting:?}"),
-                Err(why) => assert!(why.contains("CAP_SYS_NICE"), "{why}"),
+                Err(why) => assert!(why.to_string().contains("CAP_SYS_NICE"), "{why}"),
             }
         }
         let (io, affinity) = (|| read_attributes().io, before.affinity.iter().take(1).collect::<CpuList>());

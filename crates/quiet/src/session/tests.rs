@@ -301,12 +301,19 @@ fn a_journal_that_others_could_have_written_is_not_believed() {
     machine.settled();
     let path = machine.state.path().join(state_directory::JOURNAL);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
-    assert!(find_leftover(machine.state.path(), "this-boot").unwrap_err().contains("others may write it"));
+    assert!(
+        find_leftover(machine.state.path(), "this-boot")
+            .unwrap_err()
+            .to_string()
+            .contains("others may write it")
+    );
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
-    assert!(find_leftover(machine.state.path(), "this-boot").unwrap_err().contains("symbolic link"));
+    assert!(
+        find_leftover(machine.state.path(), "this-boot").unwrap_err().to_string().contains("symbolic link")
+    );
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "{\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-    assert!(find_leftover(machine.state.path(), "this-boot").unwrap_err().contains("line 1"));
+    assert!(find_leftover(machine.state.path(), "this-boot").unwrap_err().to_string().contains("line 1"));
 }

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use ::quiet::audit::{AuditRow, audit, is_quiet};
+use ::quiet::audit::{AuditRow, Need, audit, is_quiet};
 use ::quiet::compound_change::CompoundChange;
+use ::quiet::error::Error;
+use ::quiet::existing_session::describe_leftover;
 use ::quiet::files::Tree;
 use ::quiet::knob::{Adjustment, ProcessSetting, State};
 use ::quiet::knobs::nice_scope_limit;
-use ::quiet::tuning_plan::Purpose;
+use ::quiet::tuned_session::read_boot_id;
+use ::quiet::tuning_plan::{Purpose, prepare_context};
 use machine::Root;
 use measure::busy::{self, Load, Task};
 use record::units;
@@ -15,6 +18,7 @@ use report::terminal::{Audit, Audited, Stand};
 use serde_json::{Value, json};
 
 use super::noise_estimate::{Noise, Proof};
+use super::tuned_session;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::{output, signals};
@@ -25,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(300);
 /// Looks at all knobs, or at those named: 0 when quiet, 1 when not.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
-    let context = super::context(options, root, &tree, Purpose::Command)?;
+    let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
     let mut rows = audit(&context, names);
     // Nothing of a captured machine can be measured, and who wants no report wants the exit code alone.
     let seen = root.is_live() && !options.out.quiet_output;
@@ -45,8 +49,8 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     };
     rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     let quiet = is_quiet(&rows);
-    let left = match super::folder() {
-        Ok(folder) if root.is_live() => super::left_behind(&folder),
+    let left = match tuned_session::caller().state_directory() {
+        Ok(folder) if root.is_live() => describe_leftover(&folder, &read_boot_id()),
         _ => Ok(None),
     };
     let text = if options.out.json {
@@ -110,16 +114,16 @@ fn proof(row: &AuditRow) -> Proof {
         | Adjustment::BootParameters(_)
         | Adjustment::Manual(_) => false,
     };
-    match row.needs.as_deref() {
+    match &row.needs {
         None if tuned => Proof::Anybodys,
-        Some("root") if tuned => Proof::Roots,
+        Some(Need::Root) if tuned => Proof::Roots,
         _ => Proof::None,
     }
 }
 
 /// How it can be set here, in a word or two.
 fn set_by(row: &AuditRow) -> String {
-    let root = row.needs.as_deref().is_some_and(|needs| needs.starts_with("root"));
+    let root = row.needs.as_ref().is_some_and(Need::is_root);
     let how = match &row.inspection.adjustment {
         Adjustment::None => return String::new(),
         Adjustment::BootParameters(_) => return "boot".to_owned(),
@@ -139,7 +143,7 @@ fn set_by(row: &AuditRow) -> String {
 
 /// Whether it was looked at in a captured tree.
 fn is_captured(row: &AuditRow) -> bool {
-    row.needs.as_deref().is_some_and(|needs| needs.starts_with("this machine"))
+    row.needs == Some(Need::ThisMachine)
 }
 
 /// What else is to be said of how it is set: the line for boot, what to do by hand, what is lacking.
@@ -150,7 +154,7 @@ fn advice(row: &AuditRow) -> Option<String> {
         }
         (Adjustment::Manual(adjustment), _) => Some(adjustment.clone()),
         (Adjustment::Write(_) | Adjustment::ProcessSetting(_) | Adjustment::Compound(_), Some(needs))
-            if needs != "root" && !is_captured(row) =>
+            if *needs != Need::Root && !is_captured(row) =>
         {
             Some(format!("needs {needs}"))
         }
@@ -159,7 +163,7 @@ fn advice(row: &AuditRow) -> Option<String> {
 }
 
 /// What to do next, and what should be known beside the table.
-fn remarks(root: &Root, rows: &[AuditRow], left: Result<Option<String>, String>) -> Vec<String> {
+fn remarks(root: &Root, rows: &[AuditRow], left: Result<Option<String>, Error>) -> Vec<String> {
     if !root.is_live() {
         return Vec::new();
     }
@@ -247,7 +251,7 @@ fn to_json(
     noise: &Noise,
     load: Option<&Load>,
     quiet: bool,
-    left: Result<&Option<String>, &String>,
+    left: Result<&Option<String>, &Error>,
 ) -> Value {
     let one = |row: &AuditRow| {
         let inspection = &row.inspection;
@@ -287,7 +291,7 @@ fn to_json(
             "worth": told.then(|| json!({"is": word, "at_most": most})),
             "way": adjustment,
             "detail": detail,
-            "needs": row.needs,
+            "needs": row.needs.as_ref().map(Need::to_string),
             "notes": inspection.notes,
         })
     };
@@ -297,7 +301,7 @@ fn to_json(
         "measured": (!noise.source.is_empty()).then(|| json!({"when": noise.source, "figures": noise.measured})),
         "busy": load.map(busy_json),
         "left_behind": left.ok(),
-        "in_the_way": left.err(),
+        "in_the_way": left.err().map(Error::to_string),
         "knobs": rows.iter().map(one).collect::<Vec<_>>(),
     })
 }

@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use ::quiet::files::Tree;
 use ::quiet::knob::ProcessSetting;
+use ::quiet::knob_outcome::KnobOutcome;
 use ::quiet::knobs::nice_scope_limit;
 use ::quiet::process_settings::{self, process};
+use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
+use ::quiet::{json, page_cache};
 use machine::Root;
 use os::child::{Child, Exit, Guard, Process, SpawnError, Spec, Watcher, wait_all};
 use record::CpuList;
+use serde_json::json;
 
-use super::tuned_session::{self, Outcome, TunedSession};
-use super::{json, page_cache};
+use super::tuned_session;
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
 use crate::{files, output, signals};
@@ -52,10 +55,10 @@ fn attempt(
     options: &Options,
     quiet: &Quiet,
     names: &[&'static str],
-    outcomes: &mut Vec<Outcome>,
+    outcomes: &mut Vec<KnobOutcome>,
 ) -> Result<u8, Failure> {
     let stop = signals::install();
-    let mut tuned = TunedSession::begin(options, names, Purpose::Command)?;
+    let mut tuned = tuned_session::begin(options, names, Purpose::Command)?;
     tuned.outcomes().clone_into(outcomes);
     // After the guardian, which has to outlive what this one ends.
     let guard = Guard::new(None);
@@ -64,10 +67,13 @@ fn attempt(
         return Ok(128u8.wrapping_add(signal as u8));
     }
     if quiet.drop_caches {
-        page_cache::drop_all()?;
+        page_cache::drop_all().map_err(|error| Failure::Cannot(error.to_string()))?;
+        output::complain(
+            "the page cache of the whole machine was dropped; that cannot be put back, and others read their files anew",
+        );
     }
     if !quiet.warm.is_empty() {
-        let bytes = page_cache::warm(&quiet.warm)?;
+        let bytes = warm(quiet)?;
         if options.out.verbose {
             output::complain(&format!("{} of files were read", record::units::bytes(bytes)));
         }
@@ -99,6 +105,19 @@ fn attempt(
     })
 }
 
+/// Reads the files of `--warm` into the page cache; how many bytes.
+pub fn warm(quiet: &Quiet) -> Result<u64, Failure> {
+    let warmed = page_cache::warm(&quiet.warm).map_err(|error| Failure::Cannot(error.to_string()))?;
+    if let Some(free) = warmed.free.filter(|_| warmed.exceeds_memory()) {
+        output::complain(&format!(
+            "--warm: {} were read and only {} of memory are free: the first of them may be gone again",
+            record::units::bytes(warmed.bytes),
+            record::units::bytes(free)
+        ));
+    }
+    Ok(warmed.bytes)
+}
+
 /// Starts the command up to its gate, with fixed addresses where that was asked for.
 fn spawn(spec: &Spec, tuned: &mut TunedSession) -> Result<Child, SpawnError> {
     if !tuned.settings.contains(&ProcessSetting::FixedAddresses) {
@@ -106,7 +125,7 @@ fn spawn(spec: &Spec, tuned: &mut TunedSession) -> Result<Child, SpawnError> {
     }
     let (child, fixed) = process::with_fixed_addresses(|| Child::spawn(spec));
     if let Err(why) = fixed {
-        tuned.refuse(&ProcessSetting::FixedAddresses, why);
+        tuned.refuse(&ProcessSetting::FixedAddresses, why.to_string());
     }
     child
 }
@@ -116,10 +135,10 @@ fn apply_settings(pid: i32, tuned: &mut TunedSession) {
     if let Some(shield) = tuned.shield.clone()
         && let Err(why) = shield.add_process(pid)
     {
-        tuned.refuse_shield(why);
+        tuned.refuse_shield(why.to_string());
     }
     for (setting, why) in process_settings::apply_settings(pid, &tuned.settings.clone()) {
-        tuned.refuse(&setting, why);
+        tuned.refuse(&setting, why.to_string());
     }
 }
 

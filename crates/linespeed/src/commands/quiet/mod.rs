@@ -2,36 +2,26 @@
 
 mod audit;
 mod command;
-mod existing_session;
-mod json;
 mod noise_estimate;
-mod page_cache;
 mod proof_cache;
 mod prove;
-mod root_session;
 mod text;
 pub mod tuned_session;
 
-use std::path::PathBuf;
-
-use ::quiet::audit::{AuditRow, refused};
+use ::quiet::audit::AuditRow;
 use ::quiet::files::Tree;
-use ::quiet::knob::{Knob, KnobContext};
 use ::quiet::knobs::{KNOBS, find};
-use ::quiet::session::Leftover;
-use ::quiet::tuning_plan::{Purpose, TuningPlan};
-use ::quiet::{journal, lock, session, state_directory};
+use ::quiet::root_session::RootSession;
+use ::quiet::session::{self, Leftover};
+use ::quiet::tuned_session::{TunedSession, read_boot_id, restore_leftover};
+use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
+use ::quiet::{json, lock};
 use machine::Root;
-use os::pin;
-use record::CpuList;
 use serde_json::json;
-
-use root_session::RootSession;
 
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
-use crate::{files, output, signals};
-use tuned_session::TunedSession;
+use crate::{output, signals};
 
 /// Exit code where the machine is not quiet, or not all was set or put back.
 pub const NOT_QUIET: u8 = 1;
@@ -103,45 +93,6 @@ fn unknown(name: &str) -> Failure {
     Failure::Usage(format!("there is no knob {name:?}{hint} There are: {names}. A command stands after --"))
 }
 
-/// The machine as the knobs see it, with the CPUs of `--cpus`, which are refused where they cannot be quiet.
-fn context<'a>(
-    options: &Options,
-    root: &Root,
-    files: &'a Tree,
-    purpose: Purpose,
-) -> Result<KnobContext<'a>, Failure> {
-    let mut wanted = options.measuring.cpus.clone();
-    // Who measures all CPUs wants none of them cleared; and what cannot be measured the measuring tells.
-    if purpose == Purpose::Measuring {
-        let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
-        wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));
-    }
-    if wanted.as_ref().is_some_and(CpuList::is_empty) {
-        return Err(Failure::Usage("--cpus: the list is empty; write for instance --cpus 2,3".to_owned()));
-    }
-    let quiet = wanted.unwrap_or_default();
-    let context = KnobContext::new(root, files, quiet.clone());
-    let allowed = if root.is_live() { pin::allowed() } else { None };
-    match refused(&quiet, &context.online, &allowed.unwrap_or_else(|| context.online.clone())) {
-        Some(why) => Err(Failure::Usage(format!("--cpus {quiet}: {why}"))),
-        None => Ok(context),
-    }
-}
-
-/// Where journal and lock are.
-fn folder() -> Result<PathBuf, Failure> {
-    let state = files::state_folder().ok();
-    state_directory::locate(state.as_deref()).ok_or_else(|| {
-        let why = "neither XDG_STATE_HOME nor HOME says where it is written down what knobs were";
-        Failure::Cannot(format!("{why}; set one of them"))
-    })
-}
-
-/// What tells this boot from others.
-fn boot() -> String {
-    Root::live().text("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| "unknown".to_owned())
-}
-
 /// `--dry-run`: every value that would be written.
 fn dry_run(
     options: &Options,
@@ -151,7 +102,7 @@ fn dry_run(
     purpose: Purpose,
 ) -> Result<u8, Failure> {
     let tree = Tree::new(root);
-    let mut context = context(options, root, &tree, purpose)?;
+    let mut context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), purpose)?;
     context.stays = purpose == Purpose::Persistent;
     let rows = ::quiet::audit::audit(&context, names);
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
@@ -169,7 +120,7 @@ fn dry_run(
 /// `--apply`: sets them, and leaves them so.
 fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
     let stop = signals::install();
-    let tuned = TunedSession::begin(options, names, Purpose::Persistent)?;
+    let tuned = tuned_session::begin(options, names, Purpose::Persistent)?;
     if let Some(signal) = stop.signal() {
         tuned.end();
         return Ok(128u8.wrapping_add(signal as u8));
@@ -197,89 +148,47 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
 fn restore(options: &Options) -> Result<u8, Failure> {
     // A signal in the middle is heard after the end.
     let stop = signals::install();
-    let folder = folder()?;
-    let tree_root = Root::live();
-    let tree = Tree::new(&tree_root);
-    if let Some(holder) = lock::find_living_holder(&folder) {
-        let parent = lock::holder_pid(&holder).filter(|pid| lock::is_ancestor(*pid));
-        let why =
-            parent.map_or_else(|| session::held_by(&holder), |pid| existing_session::under(pid, "--restore"));
-        return Err(Failure::Cannot(why));
-    }
-    let left = session::find_leftover(&folder, &boot()).map_err(Failure::Cannot)?;
-    say_where_nothing_is(&folder);
-    let root_session = RootSession::look();
-    let (restored, forgotten) = match left {
-        Leftover::Nothing => (Vec::new(), None),
-        left => {
-            let _lock = tuned_session::take_lock(&folder, "linespeed quiet --restore")?;
-            match left {
-                Leftover::OtherBoot(contents) => {
-                    session::forget(&folder).map_err(Failure::Cannot)?;
-                    (Vec::new(), Some(contents))
-                }
-                _ => (session::restore(&tree, &folder).map_err(Failure::Cannot)?, None),
-            }
-        }
-    };
+    let restored = restore_leftover(&tuned_session::caller())?;
     let text = if options.out.json {
-        let forgotten = forgotten.as_ref().map(|contents| contents.header.changes.len());
-        let root = root_session.as_ref().map(|root| root.json(&tree));
-        let told =
-            json!({"restored": json::restored(&restored), "gone_with_another_boot": forgotten, "root": root});
+        let root = Root::live();
+        let by_root = restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root)));
+        let told = json!({
+            "restored": json::restored(&restored.values),
+            "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
+            "root": by_root,
+        });
         format!("{told:#}\n")
     } else {
-        text::restored(&restored, forgotten.as_ref(), root_session.as_ref(), &output::style(&options.out))
+        text::restored(&restored, &output::style(&options.out))
     };
     output::print(&text)?;
     if let Some(signal) = stop.signal() {
         return Ok(128u8.wrapping_add(signal as u8));
     }
-    let back =
-        root_session.is_none() && restored.iter().all(|(_, restored)| tuned_session::is_back(restored));
+    let back = restored.root.is_none() && restored.values.iter().all(|(_, outcome)| outcome.is_back());
     Ok(if back { 0 } else { NOT_QUIET })
-}
-
-/// Says that a folder is not this user's, so that nothing of this user's can stand there.
-fn say_where_nothing_is(folder: &std::path::Path) {
-    if state_directory::is_foreign(folder) {
-        output::complain(&format!(
-            "{} is not this user's, so nothing that this user set is written down there; HOME or XDG_STATE_HOME names it",
-            crate::failure::shown(folder)
-        ));
-    }
 }
 
 /// `--status`: what stands, and by whom. 1 where anything does.
 fn status(options: &Options) -> Result<u8, Failure> {
-    let folder = folder()?;
+    let caller = tuned_session::caller();
+    let folder = caller.state_directory()?;
     let root = Root::live();
     let tree = Tree::new(&root);
     let holder = lock::find_holder(&folder);
-    let left = session::find_leftover(&folder, &boot()).map_err(Failure::Cannot)?;
-    say_where_nothing_is(&folder);
-    let root = RootSession::look();
+    let boot = read_boot_id();
+    let leftover = session::find_leftover(&folder, &boot)?;
+    caller.tell_where_foreign(&folder);
+    let by_root = RootSession::find(&boot);
     let text = if options.out.json {
-        format!("{:#}\n", json::status(&left, holder.as_deref(), &tree, root.as_ref()))
+        let by_root = by_root.as_ref().map(|session| session.to_json(&tree));
+        format!("{:#}\n", json::status(&leftover, holder.as_deref(), &tree, by_root))
     } else {
-        text::status(&left, holder.as_deref(), &tree, root.as_ref(), &output::style(&options.out))
+        text::status(&leftover, holder.as_deref(), &tree, by_root.as_ref(), &output::style(&options.out))
     };
     output::print(&text)?;
-    Ok(if matches!(left, Leftover::Nothing) && holder.is_none() && root.is_none() { 0 } else { NOT_QUIET })
-}
-
-/// What an earlier start left behind, in one line; `None` where nothing is left. An error is what stands in the way of setting
-/// anything, with the way out.
-fn left_behind(folder: &std::path::Path) -> Result<Option<String>, String> {
-    let root = || RootSession::look().map(|root| root.says());
-    let contents: journal::JournalContents = match session::find_leftover(folder, &boot())? {
-        Leftover::Standing(contents) | Leftover::Orphaned(contents) => contents,
-        Leftover::Nothing | Leftover::OtherBoot(_) => return Ok(root()),
-    };
-    if let Some(holder) = lock::find_living_holder(folder) {
-        return Ok(Some(format!("Knobs are set now by {holder}; they are put back when that ends.")));
-    }
-    Ok(Some(format!("{}; linespeed quiet --restore puts it back", text::who(&contents))))
+    let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && by_root.is_none();
+    Ok(if nothing { 0 } else { NOT_QUIET })
 }
 
 /// What is set, where that was asked for; what is not, unless nothing was to be said.
@@ -305,6 +214,5 @@ fn tell(options: &Options, tuned: &TunedSession) {
 
 /// Whether a knob is one that the user must name.
 fn is_disputed(row: &AuditRow) -> bool {
-    let knob: &dyn Knob = row.knob;
-    knob.only_when_named()
+    row.knob.only_when_named()
 }

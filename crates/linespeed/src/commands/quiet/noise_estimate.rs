@@ -214,7 +214,7 @@ impl Noise {
     pub fn here(cpus: &[u32], stop: &Stop) -> Self {
         let machine = machine::inspect(&Root::live()).machine;
         let hypervisor = machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
-        let cache = ProofCache::read(&super::boot());
+        let cache = ProofCache::read(&::quiet::tuned_session::read_boot_id());
         let (measured, source) = match &cache {
             Some(cache) => {
                 let date = cache.date.get(..16).unwrap_or(&cache.date).replace('T', " ");

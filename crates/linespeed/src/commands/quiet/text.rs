@@ -4,32 +4,18 @@ use ::quiet::apply::RestoreOutcome;
 use ::quiet::change::Change;
 use ::quiet::files::Tree;
 use ::quiet::journal::JournalContents;
+use ::quiet::knob_outcome::KnobOutcome;
+use ::quiet::root_session::RootSession;
 use ::quiet::session::Leftover;
+use ::quiet::tuned_session::Restored;
 use ::quiet::tuning_plan::TuningPlan;
 use report::plural;
 use report::terminal::{KnobLine, Style, knob_lines};
 
-use super::root_session::RootSession;
-use super::tuned_session::Outcome;
 use crate::options::Quiet;
 
-/// Who made a journal, in a few words.
-pub fn who(contents: &JournalContents) -> String {
-    let plan = &contents.header;
-    let values = plural(plan.changes.len(), "value");
-    format!("{values} set by process {} ({}) at {}", plan.pid, plan.command, plan.date)
-}
-
-/// What a journal of another boot says.
-pub fn gone(contents: &JournalContents) -> String {
-    format!(
-        "{} before the last boot: they ended with it, and what the machine sets at boot is in force",
-        who(contents)
-    )
-}
-
 /// `--apply`.
-pub fn applied(outcomes: &[Outcome], stands: bool, style: &Style) -> String {
+pub fn applied(outcomes: &[KnobOutcome], stands: bool, style: &Style) -> String {
     let mut lines = outcome_lines(outcomes);
     if !outcomes.iter().any(|outcome| !outcome.advice) {
         lines.push(KnobLine::Note("Nothing is to be set: what can be quiet is.".to_owned()));
@@ -41,11 +27,11 @@ pub fn applied(outcomes: &[Outcome], stands: bool, style: &Style) -> String {
 }
 
 /// A line a knob; those that are not set have the reason.
-pub fn outcome_lines(outcomes: &[Outcome]) -> Vec<KnobLine> {
+pub fn outcome_lines(outcomes: &[KnobOutcome]) -> Vec<KnobLine> {
     let mut lines = Vec::new();
     let groups = [("Set", true, false), ("Not set", false, false), ("Not linespeed's to set", false, true)];
     for (heading, done, advice) in groups {
-        let some: Vec<&Outcome> = outcomes
+        let some: Vec<&KnobOutcome> = outcomes
             .iter()
             .filter(|outcome| outcome.is_done() == done && (done || outcome.advice == advice))
             .collect();
@@ -114,22 +100,18 @@ pub fn dry_run(plan: &TuningPlan, quiet: &Quiet, style: &Style) -> String {
 }
 
 /// `--restore`.
-pub fn restored(
-    restored: &[(Change, RestoreOutcome)],
-    forgotten: Option<&JournalContents>,
-    root: Option<&RootSession>,
-    style: &Style,
-) -> String {
+pub fn restored(restored: &Restored, style: &Style) -> String {
+    let Restored { values: restored, forgotten, root } = restored;
     let mut lines = Vec::new();
-    lines.extend(root.map(|root| KnobLine::Note(root.says())));
+    lines.extend(root.as_ref().map(|root| KnobLine::Note(root.to_string())));
     if let Some(contents) = forgotten {
-        lines.push(KnobLine::Note(gone(contents)));
+        lines.push(KnobLine::Note(contents.describe_other_boot()));
     } else if restored.is_empty() && root.is_some() {
         lines.push(KnobLine::Note("Of this user's nothing is to be put back.".to_owned()));
     } else if restored.is_empty() {
         lines.push(KnobLine::Note("Nothing is to be put back.".to_owned()));
     }
-    let back = restored.iter().filter(|(_, restored)| super::tuned_session::is_back(restored)).count();
+    let back = restored.iter().filter(|(_, restored)| restored.is_back()).count();
     if back > 0 {
         let values = plural(back, "value");
         lines.push(KnobLine::Note(format!("{values} {} as before.", if back == 1 { "is" } else { "are" })));
@@ -143,6 +125,7 @@ pub fn restored(
                 format!("{}: somebody has set it to {now} since; it was {}", change.path, change.old)
             }
             RestoreOutcome::Refused(why) => format!("{}: {why}; it was {}", change.path, change.old),
+            RestoreOutcome::NotUndone(why) => format!("{}: {why}; it was {}", change.path, change.old),
             RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => continue,
         };
         lines.push(KnobLine::Knob(change.knob.clone(), text));
@@ -163,21 +146,21 @@ pub fn status(
         lines.push(KnobLine::Note(format!("In use by {holder}.")));
     }
     if let Some(root) = root {
-        lines.push(KnobLine::Note(root.says()));
-        lines.extend(root.values().iter().map(|change| value(change, tree)));
+        lines.push(KnobLine::Note(root.to_string()));
+        lines.extend(root.changes().iter().map(|change| value(change, tree)));
     }
     let (words, contents) = match left {
         Leftover::Nothing if lines.is_empty() => ("No knob is set by linespeed.".to_owned(), None),
         Leftover::Nothing => (String::new(), None),
-        Leftover::OtherBoot(contents) => (gone(contents), None),
+        Leftover::OtherBoot(contents) => (contents.describe_other_boot(), None),
         Leftover::Standing(contents) => {
-            (format!("{}; to put back: linespeed quiet --restore", who(contents)), Some(contents))
+            (format!("{}; to put back: linespeed quiet --restore", contents.describe()), Some(contents))
         }
-        Leftover::Orphaned(contents) if holder.is_some() => (who(contents), Some(contents)),
+        Leftover::Orphaned(contents) if holder.is_some() => (contents.describe(), Some(contents)),
         Leftover::Orphaned(contents) => (
             format!(
                 "{}, which has ended without putting them back: linespeed quiet --restore",
-                who(contents)
+                contents.describe()
             ),
             Some(contents),
         ),

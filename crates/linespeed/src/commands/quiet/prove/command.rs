@@ -20,11 +20,11 @@ use record::{CpuList, units};
 use super::figure::{Figure, Unit, names};
 use super::knobs::{self, Turnable};
 use super::{Findings, Rounds};
-use crate::commands::quiet::page_cache;
-use crate::commands::quiet::tuned_session::TunedSession;
+use crate::commands::quiet::tuned_session;
 use crate::failure::Failure;
 use crate::options::{Options, Quiet};
 use crate::{output, signals};
+use ::quiet::page_cache;
 
 /// Rounds where they fit into [`WORTH_WAITING`] seconds; otherwise the fewest that give an interval.
 const ROUNDS: usize = 12;
@@ -88,7 +88,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let mut runner =
         Runner { options, quiet, stop, failed: None, clock: None, files: Vec::new(), cold_reads: Vec::new() };
     if !quiet.warm.is_empty() {
-        page_cache::warm(&quiet.warm)?;
+        crate::commands::quiet::command::warm(quiet)?;
     }
     let began = Instant::now();
     // Also what warms the caches.
@@ -375,13 +375,13 @@ impl Runner<'_> {
             return Ok(None);
         }
         match setting.cold {
-            Some(Cold::Machine) => page_cache::drop_silently().map_err(|why| why.to_string())?,
+            Some(Cold::Machine) => page_cache::drop_all().map_err(|why| why.to_string())?,
             Some(Cold::Files) => page_cache::drop_files(&self.files),
             None => {}
         }
         let tuned = match setting.knob {
             Some(name) => Some(
-                TunedSession::begin(self.options, &[name], Purpose::Measuring)
+                tuned_session::begin(self.options, &[name], Purpose::Measuring)
                     .map_err(|why| why.to_string())?,
             ),
             None => None,
@@ -397,7 +397,9 @@ impl Runner<'_> {
         };
         let run = || command::run_silent(&job, self.stop, &mut |_: &[Process]| {});
         let run = match &setting.setting {
-            Some(setting) => process_settings::run_with_setting(setting, run)?,
+            Some(setting) => {
+                process_settings::run_with_setting(setting, run).map_err(|why| why.to_string())?
+            }
             None => run(),
         };
         drop(guard);

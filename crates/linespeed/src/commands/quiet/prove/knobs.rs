@@ -5,7 +5,8 @@ use std::time::Duration;
 use ::quiet::audit::{AuditRow, audit};
 use ::quiet::files::Tree;
 use ::quiet::knob::ProcessSetting;
-use ::quiet::tuning_plan::{Purpose, TuningPlan};
+use ::quiet::tuned_session::read_boot_id;
+use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use diagnose::gain::Scale;
 use machine::Root;
 use measure::noise::{self, Block};
@@ -17,7 +18,7 @@ use super::figure::{Compared, Figure, Unit, names};
 use super::{Findings, Rounds};
 use crate::commands::quiet::noise_estimate::{Measured, floor as noise_floor};
 use crate::commands::quiet::proof_cache::{ProofCache, Proven};
-use crate::commands::quiet::tuned_session::TunedSession;
+use crate::commands::quiet::tuned_session;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::{output, signals};
@@ -142,7 +143,7 @@ fn proof_cache(found: &Findings, cpus: &CpuList, floor: Option<f64>) -> ProofCac
     };
     let of_knobs = found.compared.iter().filter(|(tuned, ..)| tuned != NOTHING && tuned != ALL);
     ProofCache {
-        boot_id: crate::commands::quiet::boot(),
+        boot_id: read_boot_id(),
         cpus: cpus.to_string(),
         measured: Measured {
             floor,
@@ -193,7 +194,7 @@ pub struct Named {
 pub fn turnable(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<Turnable, Failure> {
     let root = Root::live();
     let tree = Tree::new(&root);
-    let context = crate::commands::quiet::context(options, &root, &tree, Purpose::Command)?;
+    let context = prepare_context(&root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
     let rows = audit(&context, names);
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
     let mut left: Vec<(String, String)> =
@@ -261,7 +262,7 @@ impl Trial {
         let tuned = match self.knobs.is_empty() {
             true => None,
             false => Some(
-                TunedSession::begin(options, &self.knobs, Purpose::Measuring)
+                tuned_session::begin(options, &self.knobs, Purpose::Measuring)
                     .map_err(|why| why.to_string())?,
             ),
         };

@@ -1,19 +1,18 @@
 //! What is said of knobs in JSON.
 
-use ::quiet::apply::RestoreOutcome;
-use ::quiet::change::Change;
-use ::quiet::files::Tree;
-use ::quiet::journal::JournalContents;
-use ::quiet::session::Leftover;
-use ::quiet::tuning_plan::TuningPlan;
 use serde_json::{Value, json};
 
-use super::root_session::RootSession;
-use super::tuned_session::Outcome;
+use crate::apply::RestoreOutcome;
+use crate::change::Change;
+use crate::files::Files;
+use crate::journal::JournalContents;
+use crate::knob_outcome::KnobOutcome;
+use crate::session::Leftover;
+use crate::tuning_plan::TuningPlan;
 
 /// Outcomes as JSON.
-pub fn outcomes(all: &[Outcome]) -> Value {
-    let one = |outcome: &Outcome| {
+pub fn outcomes(all: &[KnobOutcome]) -> Value {
+    let one = |outcome: &KnobOutcome| {
         json!({
             "knob": outcome.knob,
             "old": outcome.old,
@@ -56,6 +55,7 @@ pub fn restored(all: &[(Change, RestoreOutcome)]) -> Value {
             RestoreOutcome::WasBack => ("was back", None),
             RestoreOutcome::Theirs(now) => ("left alone", Some(now.clone())),
             RestoreOutcome::Refused(why) => ("refused", Some(why.clone())),
+            RestoreOutcome::NotUndone(why) => ("refused", Some(why.to_string())),
             RestoreOutcome::Gone => ("gone", None),
         };
         json!({"knob": change.knob, "path": change.path, "old": change.old, "state": state, "detail": why})
@@ -64,21 +64,17 @@ pub fn restored(all: &[(Change, RestoreOutcome)]) -> Value {
 }
 
 /// What stands as JSON; what root has set beside it, where another user asks.
-pub fn status(left: &Leftover, holder: Option<&str>, tree: &Tree, root: Option<&RootSession>) -> Value {
-    let mut told = of_one(left, holder, tree);
-    if let Some(root) = root
-        && matches!(left, Leftover::Nothing)
-    {
-        told["state"] = json!("set by root");
-        told["root"] = root.json(tree);
-    } else {
-        told["root"] = root.map_or(Value::Null, |root| root.json(tree));
+pub fn status(left: &Leftover, holder: Option<&str>, files: &dyn Files, root: Option<Value>) -> Value {
+    let mut status = leftover(left, holder, files);
+    if root.is_some() && matches!(left, Leftover::Nothing) {
+        status["state"] = json!("set by root");
     }
-    told
+    status["root"] = root.unwrap_or(Value::Null);
+    status
 }
 
 /// What one user's journal tells.
-pub fn of_one(left: &Leftover, holder: Option<&str>, tree: &Tree) -> Value {
+pub fn leftover(left: &Leftover, holder: Option<&str>, files: &dyn Files) -> Value {
     let (state, contents) = match left {
         Leftover::Nothing => ("nothing", None),
         Leftover::OtherBoot(contents) => ("another boot", Some(contents)),
@@ -91,7 +87,7 @@ pub fn of_one(left: &Leftover, holder: Option<&str>, tree: &Tree) -> Value {
         let value = |change: &Change| {
             let mut value = change_of(change);
             value["now"] =
-                change.read_current(tree).map_or_else(|refusal| json!(refusal.to_string()), Value::from);
+                change.read_current(files).map_or_else(|refusal| json!(refusal.to_string()), Value::from);
             value
         };
         contents.header.changes.iter().map(value).collect()

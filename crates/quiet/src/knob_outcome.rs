@@ -1,0 +1,118 @@
+//! What became of each knob that was to be set.
+
+use crate::apply::WriteOutcome;
+use crate::audit::AuditRow;
+use crate::change::Change;
+use crate::files::Files;
+use crate::tuning_plan::TuningPlan;
+
+/// What became of one knob.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnobOutcome {
+    /// Its name.
+    pub knob: &'static str,
+    /// What it was.
+    pub old: String,
+    /// What it is.
+    pub new: String,
+    /// How many values were set to that; 0 for what a process holds.
+    pub values: usize,
+    /// Why it is not so; `None` where it is.
+    pub why_not: Option<String>,
+    /// Whether it is somebody else's to set: at boot, or by hand.
+    pub advice: bool,
+    /// What should be known of it though it is done.
+    pub note: Option<String>,
+}
+
+impl KnobOutcome {
+    /// Whether it is as was asked for.
+    pub fn is_done(&self) -> bool {
+        self.why_not.is_none()
+    }
+
+    /// Whether it was to be set and is not.
+    pub fn is_missing(&self) -> bool {
+        self.why_not.is_some() && !self.advice
+    }
+}
+
+/// A knob as it was to be set, or why it is not.
+pub(crate) fn describe_knob(rows: &[AuditRow], name: &'static str, why_not: Option<String>) -> KnobOutcome {
+    let inspection = rows.iter().find(|row| row.knob.name() == name).map(|row| &row.inspection);
+    KnobOutcome {
+        knob: name,
+        old: inspection.map(|inspection| inspection.now.clone()).unwrap_or_default(),
+        new: inspection.and_then(|inspection| inspection.steadier.clone()).unwrap_or_default(),
+        values: 0,
+        why_not,
+        advice: false,
+        note: None,
+    }
+}
+
+/// Knobs that are not set though they were to be, and those that are not linespeed's to set.
+pub(crate) fn describe_unset<'a>(
+    rows: &'a [AuditRow],
+    plan: &'a TuningPlan,
+) -> impl Iterator<Item = KnobOutcome> + 'a {
+    let one = |advice| {
+        move |(name, why): &(&'static str, String)| KnobOutcome {
+            advice,
+            ..describe_knob(rows, name, Some(why.clone()))
+        }
+    };
+    plan.not_set.iter().map(one(false)).chain(plan.advice.iter().map(one(true)))
+}
+
+/// Values that stand since before, of those that an earlier session wrote.
+pub(crate) fn find_standing(changes: &[Change], files: &dyn Files) -> Vec<KnobOutcome> {
+    let stands = |change: &&Change| {
+        change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.new))
+    };
+    let changes: Vec<Change> =
+        changes.iter().filter(|change| !change.is_watched()).filter(stands).cloned().collect();
+    group_values(&changes, &vec![WriteOutcome::Set; changes.len()])
+}
+
+/// Values by knob, and by what was and what is; those that did not take theirs by the reason.
+pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<KnobOutcome> {
+    let mut all: Vec<(KnobOutcome, &str)> = Vec::new();
+    for (change, written) in changes.iter().zip(written) {
+        let why_not = match written {
+            WriteOutcome::Set => None,
+            WriteOutcome::NotKept(now) => Some(format!("the kernel takes it and stays at {now}")),
+            WriteOutcome::Refused(why) => Some(why.clone()),
+            WriteOutcome::Gone => Some("the file has gone, with its CPU or device".to_owned()),
+            WriteOutcome::Changed(now) => Some(format!("somebody has set it to {now} meanwhile")),
+        };
+        let Some(knob) = crate::knobs::find(&change.knob).map(|knob| knob.name()) else { continue };
+        let same = |(outcome, _): &&mut (KnobOutcome, &str)| {
+            outcome.knob == knob
+                && outcome.why_not == why_not
+                && (outcome.old == change.old && outcome.new == change.new || why_not.is_some())
+        };
+        if let Some((outcome, _)) = all.iter_mut().find(same) {
+            outcome.values += 1;
+        } else {
+            let outcome = KnobOutcome {
+                knob,
+                old: change.old.clone(),
+                new: change.new.clone(),
+                values: 1,
+                why_not,
+                advice: false,
+                note: None,
+            };
+            all.push((outcome, &change.path));
+        }
+    }
+    let with_path = |(mut outcome, first): (KnobOutcome, &str)| {
+        outcome.why_not = outcome.why_not.map(|why| match outcome.values {
+            1 => format!("{first}: {why}"),
+            many => format!("{many} values, the first {first}: {why}"),
+        });
+        outcome
+    };
+    all.into_iter().map(with_path).collect()
+}

@@ -1,0 +1,396 @@
+//! Knobs set for a time: from what was asked for to the values, and back.
+
+use std::path::{Path, PathBuf};
+
+use machine::Root;
+use record::CpuList;
+
+use crate::apply::RestoreOutcome;
+use crate::audit::{AuditRow, audit};
+use crate::change::Change;
+use crate::compound_change::CompoundChange;
+use crate::compound_change::shield::Shield;
+use crate::error::Error;
+use crate::event::{Event, Listener};
+use crate::existing_session::{Beside, ExistingSession};
+use crate::files::Tree;
+use crate::journal::JournalContents;
+use crate::knob::ProcessSetting;
+use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
+use crate::lock::{self, Lock};
+use crate::process_settings::dma_latency::DmaLatency;
+use crate::process_settings::process;
+use crate::root_session::RootSession;
+use crate::session::{self, Leftover, Request, Session};
+use crate::state_directory;
+use crate::tuning_plan::{Purpose, TuningPlan, prepare_context};
+
+/// Who sets knobs.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The user's folder for state; `None` where neither XDG_STATE_HOME nor HOME names one.
+    pub state: Option<PathBuf>,
+    /// The command line as it was typed.
+    pub command: String,
+    /// The time, as in a record.
+    pub date: String,
+    /// Hears of what should be known.
+    pub listener: Listener,
+}
+
+/// What is to be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Knobs by name; empty for all that nobody disputes.
+    pub names: &'a [&'static str],
+    /// For what.
+    pub purpose: Purpose,
+    /// CPUs that are to be quiet.
+    pub cpus: Option<&'a CpuList>,
+}
+
+impl Caller {
+    /// Where journal and lock are.
+    pub fn state_directory(&self) -> Result<PathBuf, Error> {
+        state_directory::locate(self.state.as_deref()).ok_or(Error::NoStateDirectory)
+    }
+
+    fn request(&self, folder: &Path, stays: bool) -> Request {
+        Request {
+            folder: folder.to_owned(),
+            boot: read_boot_id(),
+            command: self.command.clone(),
+            date: self.date.clone(),
+            stays,
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        (self.listener)(event);
+    }
+
+    /// Tells where a folder is not this user's, so that nothing of this user's can stand there.
+    pub fn tell_where_foreign(&self, folder: &Path) {
+        if state_directory::is_foreign(folder) {
+            self.tell(Event::ForeignDirectory(folder.to_owned()));
+        }
+    }
+}
+
+/// What tells this boot from others.
+pub fn read_boot_id() -> String {
+    Root::live().text("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// Knobs that are set, until [`TunedSession::end`] or a drop puts them back.
+#[derive(Debug)]
+pub struct TunedSession {
+    session: Option<Session>,
+    latency: Option<DmaLatency>,
+    outcomes: Vec<KnobOutcome>,
+    /// Whether a compound change stands.
+    compound_applied: bool,
+    /// What a command is to be given.
+    pub settings: Vec<ProcessSetting>,
+    /// The shield that the command is to enter.
+    pub shield: Option<Shield>,
+    /// The session beside which this one sets nothing on the machine.
+    pub beside: Option<Beside>,
+    listener: Listener,
+}
+
+impl TunedSession {
+    /// Sets what is wanted. What an earlier start left behind is put back first.
+    ///
+    /// An error means that nothing is set.
+    pub fn begin(caller: &Caller, wanted: Wanted) -> Result<Self, Error> {
+        let Wanted { names, purpose, cpus } = wanted;
+        let root = Root::live();
+        let tree = Tree::new(&root);
+        let named = !names.is_empty();
+        let stays = purpose == Purpose::Persistent;
+        let inspect = || {
+            let mut context = prepare_context(&root, &tree, cpus, purpose)?;
+            context.stays = stays;
+            let rows = audit(&context, names);
+            let plan = TuningPlan::from_audit(&rows, named, purpose, &tree);
+            Ok::<_, Error>((context, rows, plan))
+        };
+        let (context, mut rows, mut plan) = inspect()?;
+        let folder = caller.state_directory();
+        let boot = read_boot_id();
+        if let Ok(folder) = &folder
+            && let Some(existing) = ExistingSession::find(folder, &boot, purpose)?
+        {
+            let open = existing.keep_to_the_commands(&mut plan, names, cpus, &context)?;
+            let mut tuned = Self::without_session(caller, &rows, &plan);
+            if purpose == Purpose::Measuring {
+                tuned.outcomes.extend(find_standing(&existing.changes, &tree));
+            }
+            let held = plan.settings.iter().map(|(name, _)| *name).collect();
+            let mut tuned = tuned.or_refuse(named)?;
+            tuned.beside = Some(Beside { session: existing, held, open });
+            return Ok(tuned);
+        }
+        let leftover =
+            folder.as_ref().map_or(Ok(Leftover::Nothing), |folder| session::find_leftover(folder, &boot));
+        let is_left = matches!(leftover?, Leftover::Orphaned(_) | Leftover::OtherBoot(_));
+        if plan.leaves_traces() || is_left {
+            let folder = folder?;
+            let request = caller.request(&folder, stays);
+            let lock = session::lock(&request)?;
+            if clean_up(caller, &folder, &boot, &tree)? {
+                // The values that were inspected were not the machine's own.
+                (_, rows, plan) = inspect()?;
+            }
+            refuse_unset(&plan, named)?;
+            if !plan.leaves_traces() {
+                return Self::without_session(caller, &rows, &plan).or_refuse(named);
+            }
+            let tuned = process::run_before_others(|| {
+                Self::with_session(caller, &tree, lock, &request, &rows, plan)
+            })?;
+            return tuned.or_refuse(named);
+        }
+        refuse_unset(&plan, named)?;
+        Self::without_session(caller, &rows, &plan).or_refuse(named)
+    }
+
+    fn without_session(caller: &Caller, rows: &[AuditRow], plan: &TuningPlan) -> Self {
+        let mut tuned = Self::with_settings(caller, rows, plan);
+        tuned.outcomes.extend(describe_unset(rows, plan));
+        tuned
+    }
+
+    fn with_session(
+        caller: &Caller,
+        tree: &Tree,
+        lock: Lock,
+        request: &Request,
+        rows: &[AuditRow],
+        plan: TuningPlan,
+    ) -> Result<Self, Error> {
+        let changes = plan.changes.clone();
+        let (mut session, written) = Session::start(tree, lock, request, changes, || {})?;
+        match session.guardian() {
+            Some(pid) => os::child::is_ours(pid),
+            None => caller.tell(Event::NoGuardian),
+        }
+        let mut tuned = Self::with_settings(caller, rows, &plan);
+        tuned.outcomes.extend(group_values(&plan.changes, &written));
+        for (name, compound) in &plan.compound_changes {
+            let (notes, why_not) = match session.apply_compound(compound) {
+                Ok(notes) => (notes, None),
+                Err(why) => (Vec::new(), Some(why.to_string())),
+            };
+            tuned.compound_applied |= why_not.is_none();
+            if let (CompoundChange::Shield(shield), None) = (compound, &why_not) {
+                tuned.shield = Some(shield.clone());
+            }
+            let note = (!notes.is_empty()).then(|| notes.join("; "));
+            tuned.outcomes.push(KnobOutcome { note, ..describe_knob(rows, name, why_not) });
+        }
+        tuned.outcomes.extend(describe_unset(rows, &plan));
+        tuned.session = Some(session);
+        Ok(tuned)
+    }
+
+    /// What this process holds, and what is for the command to have.
+    fn with_settings(caller: &Caller, rows: &[AuditRow], plan: &TuningPlan) -> Self {
+        let mut tuned = Self {
+            session: None,
+            latency: None,
+            outcomes: Vec::new(),
+            compound_applied: false,
+            settings: Vec::new(),
+            shield: None,
+            beside: None,
+            listener: caller.listener,
+        };
+        for (name, setting) in &plan.settings {
+            let why_not = match setting {
+                ProcessSetting::DmaLatency(us) => match DmaLatency::hold(*us) {
+                    Ok(latency) => {
+                        tuned.latency = Some(latency);
+                        None
+                    }
+                    Err(refusal) => Some(refusal.to_string()),
+                },
+                setting => {
+                    tuned.settings.push(setting.clone());
+                    None
+                }
+            };
+            tuned.outcomes.push(describe_knob(rows, name, why_not));
+        }
+        tuned
+    }
+
+    /// Puts everything back where something that was named could not be set.
+    fn or_refuse(self, named: bool) -> Result<Self, Error> {
+        let missing: Vec<(&'static str, String)> = self
+            .outcomes
+            .iter()
+            .filter_map(|outcome| Some((outcome.knob, outcome.why_not.clone()?)))
+            .collect();
+        if !named || missing.is_empty() {
+            return Ok(self);
+        }
+        self.end();
+        Err(Error::NotSet { knobs: missing, restored: true })
+    }
+
+    /// What became of each knob.
+    pub fn outcomes(&self) -> &[KnobOutcome] {
+        &self.outcomes
+    }
+
+    /// Notes what a command was refused.
+    pub fn refuse(&mut self, setting: &ProcessSetting, why: String) {
+        self.refuse_knob(setting.knob(), why);
+    }
+
+    /// Notes that a command could not be put behind its shield.
+    pub fn refuse_shield(&mut self, why: String) {
+        self.refuse_knob("shield", why);
+    }
+
+    fn refuse_knob(&mut self, knob: &str, why: String) {
+        if let Some(outcome) = self.outcomes.iter_mut().find(|outcome| outcome.knob == knob) {
+            outcome.why_not = Some(why);
+        }
+    }
+
+    /// Adds what should be known of a knob that is set.
+    pub fn note(&mut self, knob: &str, note: String) {
+        let done = |outcome: &&mut KnobOutcome| outcome.knob == knob && outcome.is_done();
+        if let Some(outcome) = self.outcomes.iter_mut().find(done) {
+            outcome.note = Some(note);
+        }
+    }
+
+    /// What a record says of them.
+    pub fn knobs(&self) -> Vec<record::Knob> {
+        let knob = |outcome: &KnobOutcome| record::Knob {
+            name: outcome.knob.to_owned(),
+            was: outcome.old.clone(),
+            set_to: outcome.is_done().then(|| outcome.new.clone()),
+            not_set: outcome.why_not.clone(),
+        };
+        self.outcomes.iter().filter(|outcome| !outcome.advice).map(knob).collect()
+    }
+
+    /// Leaves the values as they are. Whether any stands.
+    pub fn leave(mut self) -> bool {
+        let Some(session) = self.session.take() else { return false };
+        let stands = self.compound_applied
+            || self.outcomes.iter().any(|outcome| outcome.is_done() && outcome.values > 0);
+        if stands {
+            session.leave();
+        } else {
+            end_session(session, self.listener);
+        }
+        stands
+    }
+
+    /// Puts everything back, and tells what is not as it was.
+    pub fn end(mut self) {
+        if let Some(session) = self.session.take() {
+            end_session(session, self.listener);
+        }
+    }
+}
+
+impl Drop for TunedSession {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            end_session(session, self.listener);
+        }
+    }
+}
+
+fn end_session(session: Session, listener: Listener) {
+    let root = Root::live();
+    match process::run_before_others(|| session.end(&Tree::new(&root))) {
+        Ok(restored) => tell_unrestored(&restored, listener),
+        Err(why) => listener(Event::RestoreFailed(&why)),
+    }
+}
+
+fn tell_unrestored(restored: &[(Change, RestoreOutcome)], listener: Listener) {
+    for (change, outcome) in restored.iter().filter(|(_, outcome)| !outcome.is_back()) {
+        listener(Event::NotRestored(change, outcome));
+    }
+}
+
+/// What was named and cannot be set is refused before anything is.
+fn refuse_unset(plan: &TuningPlan, named: bool) -> Result<(), Error> {
+    if !named || plan.not_set.is_empty() {
+        return Ok(());
+    }
+    Err(Error::NotSet { knobs: plan.not_set.clone(), restored: false })
+}
+
+/// Puts back what a dead process left, forgets another boot's; whether values may have changed by that. What somebody wants to
+/// stand is not touched: then nothing begins.
+fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<bool, Error> {
+    match session::find_leftover(folder, boot)? {
+        Leftover::Nothing => Ok(false),
+        Leftover::OtherBoot(contents) => {
+            session::forget(folder)?;
+            caller.tell(Event::OtherBoot(&contents));
+            Ok(false)
+        }
+        Leftover::Standing(contents) => Err(Error::Standing(contents.describe())),
+        Leftover::Orphaned(contents) => {
+            caller.tell(Event::Leftover(&contents));
+            tell_unrestored(&session::restore(tree, folder)?, caller.listener);
+            // What cannot be put back stays in the journal, which must not be written over.
+            match session::find_leftover(folder, boot)? {
+                Leftover::Nothing => Ok(true),
+                _ => Err(Error::LeftoverStays),
+            }
+        }
+    }
+}
+
+/// What came of putting back by hand.
+#[derive(Debug)]
+pub struct Restored {
+    /// What became of each value.
+    pub values: Vec<(Change, RestoreOutcome)>,
+    /// What stood since another boot, and is forgotten.
+    pub forgotten: Option<JournalContents>,
+    /// What root has set beside it.
+    pub root: Option<RootSession>,
+}
+
+/// Puts back what an earlier start left.
+pub fn restore_leftover(caller: &Caller) -> Result<Restored, Error> {
+    let folder = caller.state_directory()?;
+    let root = Root::live();
+    if let Some(holder) = lock::find_living_holder(&folder) {
+        let parent = lock::holder_pid(&holder).filter(|pid| lock::is_ancestor(*pid));
+        return Err(parent.map_or(Error::Held(holder), |pid| Error::Nested { pid, option: "--restore" }));
+    }
+    let boot = read_boot_id();
+    let leftover = session::find_leftover(&folder, &boot)?;
+    caller.tell_where_foreign(&folder);
+    let by_root = RootSession::find(&boot);
+    let (values, forgotten) = match leftover {
+        Leftover::Nothing => (Vec::new(), None),
+        leftover => {
+            let request =
+                Request { command: "linespeed quiet --restore".to_owned(), ..caller.request(&folder, false) };
+            let _lock = session::lock(&request)?;
+            match leftover {
+                Leftover::OtherBoot(contents) => {
+                    session::forget(&folder)?;
+                    (Vec::new(), Some(contents))
+                }
+                _ => (session::restore(&Tree::new(&root), &folder)?, None),
+            }
+        }
+    };
+    Ok(Restored { values, forgotten, root: by_root })
+}
