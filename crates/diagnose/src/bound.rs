@@ -9,7 +9,7 @@ use record::diagnosis::{Bound, Evidence};
 use record::units::figure;
 
 use crate::figures::evidence;
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 
 /// Shorter commands are little more than the start of a process and the notice of its end, and nobody looked at them while
 /// they ran.
@@ -29,7 +29,7 @@ const SECOND: f64 = 0.2;
 
 /// The figures of a command, read out of a record.
 struct Facts<'a> {
-    reading: &'a Reading<'a>,
+    index: &'a RecordIndex<'a>,
     time: &'a Measurement,
     wall: f64,
     user: f64,
@@ -58,26 +58,26 @@ impl Cause {
 }
 
 impl<'a> Facts<'a> {
-    fn of(reading: &'a Reading<'a>) -> Option<Self> {
+    fn from_index(index: &'a RecordIndex<'a>) -> Option<Self> {
         // With threads it is a step of scaling.
         let alone = |m: &&Measurement| {
             m.place.word("workload") == Some("command") && m.place.get("threads").is_none()
         };
-        let time = reading.of("workload.time").find(alone)?;
+        let time = index.figures_of("workload.time").find(alone)?;
         let wall = time.value();
         if time.summary.n == 0 || !wall.is_finite() || wall <= 0.0 {
             return None;
         }
-        let state = |name: &str| state(reading, name).map_or(0.0, |m| m.value().max(0.0));
-        let mut threads: Vec<(String, f64)> = reading
-            .of("workload.cpu_time")
+        let state = |name: &str| state(index, name).map_or(0.0, |m| m.value().max(0.0));
+        let mut threads: Vec<(String, f64)> = index
+            .figures_of("workload.cpu_time")
             .filter(|m| m.place.word("state") == Some("on-cpu"))
             .filter_map(|m| Some((m.place.word("thread")?.to_owned(), m.value())))
             .collect();
         threads.sort_by(|a, b| b.1.total_cmp(&a.1));
         let cpus = time.detail.get("cpus").and_then(|cpus| cpus.as_f64()).unwrap_or(1.0).max(1.0);
         Some(Self {
-            reading,
+            index,
             time,
             wall,
             user: state("user"),
@@ -99,8 +99,8 @@ impl<'a> Facts<'a> {
     }
 
     fn count(&self, event: &str) -> Option<&Measurement> {
-        self.reading
-            .of("counter.count")
+        self.index
+            .figures_of("counter.count")
             .find(|m| m.place.word("workload") == Some("command") && m.place.word("event") == Some(event))
     }
 
@@ -109,14 +109,14 @@ impl<'a> Facts<'a> {
     }
 
     fn share(&self, category: &str) -> Option<&Measurement> {
-        self.reading.of("counter.share").find(|m| m.place.word("category") == Some(category))
+        self.index.figures_of("counter.share").find(|m| m.place.word("category") == Some(category))
     }
 
     fn ipc(&self) -> Option<&Measurement> {
         let counted = |m: &&Measurement| {
             m.place.word("workload") == Some("command") && m.place.word("source") == Some("pmu")
         };
-        self.reading.of("core.ipc").find(counted)
+        self.index.figures_of("core.ipc").find(counted)
     }
 
     /// Whether much of its time on a CPU was that of threads that nobody looked at, and looks were too few to tell instead.
@@ -164,8 +164,8 @@ fn distance(a: f64, b: f64) -> f64 {
     (a / b).ln().abs()
 }
 
-fn state<'a>(reading: &'a Reading<'a>, name: &str) -> Option<&'a Measurement> {
-    reading.of("workload.cpu_time").find(|m| {
+fn state<'a>(index: &'a RecordIndex<'a>, name: &str) -> Option<&'a Measurement> {
+    index.figures_of("workload.cpu_time").find(|m| {
         m.place.word("workload") == Some("command")
             && m.place.word("state") == Some(name)
             && m.place.get("thread").is_none()
@@ -173,8 +173,8 @@ fn state<'a>(reading: &'a Reading<'a>, name: &str) -> Option<&'a Measurement> {
 }
 
 /// What the command of a record was bound by; `None` for a record without one.
-pub fn bound(reading: &Reading) -> Option<Bound> {
-    let facts = Facts::of(reading)?;
+pub fn bound(index: &RecordIndex) -> Option<Bound> {
+    let facts = Facts::from_index(index)?;
     let mut evidence = base_evidence(&facts);
     if facts.wall < SHORT || (facts.unseen() && facts.wall < SHORT_UNSEEN) {
         return Some(Bound {
@@ -237,7 +237,7 @@ fn base_evidence(facts: &Facts) -> Vec<Evidence> {
         ("off-cpu", "nothing of it ran or was ready"),
     ];
     for (name, says) in states {
-        all.extend(state(facts.reading, name).map(|m| evidence(m, says)));
+        all.extend(state(facts.index, name).map(|m| evidence(m, says)));
     }
     all
 }

@@ -86,7 +86,7 @@ impl Curve {
     }
 
     /// Latency in ns at a working set in bytes, between the points by the logarithms; beyond the ends, the end's.
-    pub fn at(&self, bytes: f64) -> Option<f64> {
+    pub fn latency_at(&self, bytes: f64) -> Option<f64> {
         if self.is_empty() || bytes.is_nan() || bytes <= 0.0 {
             return None;
         }
@@ -350,9 +350,9 @@ mod tests {
     #[test]
     fn between_points_the_curve_is_read_by_the_logarithms() {
         let curve = Curve::new([(1 << 10, 1.0), (1 << 12, 4.0)]);
-        assert!((curve.at(2048.0).unwrap_or(0.0) - 2.0).abs() < 1e-9);
-        assert_eq!(curve.at(1.0), Some(1.0));
-        assert_eq!(curve.at(f64::NAN), None);
-        assert_eq!(Curve::new([]).at(1.0), None);
+        assert!((curve.latency_at(2048.0).unwrap_or(0.0) - 2.0).abs() < 1e-9);
+        assert_eq!(curve.latency_at(1.0), Some(1.0));
+        assert_eq!(curve.latency_at(f64::NAN), None);
+        assert_eq!(Curve::new([]).latency_at(1.0), None);
     }
 }

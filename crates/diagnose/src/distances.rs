@@ -60,7 +60,7 @@ struct Mismatch {
 }
 
 impl Mismatch {
-    fn new(fast: &Told, slow: &Told, says: String) -> Self {
+    fn new(fast: &RatedCell, slow: &RatedCell, says: String) -> Self {
         let (fast, slow) = (&fast.cell, &slow.cell);
         let between = (slow.between.0 / fast.between.1, slow.between.1 / fast.between.0);
         Self { factor: slow.value / fast.value, between, says }
@@ -109,8 +109,8 @@ pub(crate) fn table(machine: &Machine) -> Table {
         }
     }
     // One direction stands for both where only one is told.
-    let told: Vec<((u32, u32), u32)> = table.iter().map(|(at, distance)| (*at, *distance)).collect();
-    for ((from, to), distance) in told {
+    let rated: Vec<((u32, u32), u32)> = table.iter().map(|(at, distance)| (*at, *distance)).collect();
+    for ((from, to), distance) in rated {
         table.entry((to, from)).or_insert(distance);
     }
     table
@@ -118,7 +118,7 @@ pub(crate) fn table(machine: &Machine) -> Table {
 
 /// One cell with its distance.
 #[derive(Clone, Copy)]
-struct Told {
+struct RatedCell {
     at: (u32, u32),
     distance: u32,
     cell: Cell,
@@ -126,19 +126,19 @@ struct Told {
 
 /// Holds latencies against distances.
 pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
-    let told: Vec<Told> = latency
+    let rated: Vec<RatedCell> = latency
         .iter()
         .filter(|(_, cell)| cell.sure)
         .filter_map(|(at, cell)| {
-            distances.get(at).map(|distance| Told { at: *at, distance: *distance, cell: *cell })
+            distances.get(at).map(|distance| RatedCell { at: *at, distance: *distance, cell: *cell })
         })
         .take(MOST_CELLS)
         .collect();
-    let nodes = told.iter().flat_map(|told| [told.at.0, told.at.1]).collect::<BTreeSet<u32>>().len();
+    let nodes = rated.iter().flat_map(|rated| [rated.at.0, rated.at.1]).collect::<BTreeSet<u32>>().len();
     let default_table =
-        nodes > 2 && told.iter().all(|t| t.distance == if t.at.0 == t.at.1 { DEFAULT.0 } else { DEFAULT.1 });
-    let mut mismatches = if default_table { hidden(&told) } else { one_distance(&told) };
-    mismatches.extend(reversed(&told));
+        nodes > 2 && rated.iter().all(|t| t.distance == if t.at.0 == t.at.1 { DEFAULT.0 } else { DEFAULT.1 });
+    let mut mismatches = if default_table { hidden(&rated) } else { one_distance(&rated) };
+    mismatches.extend(reversed(&rated));
     mismatches.sort_by(|a, b| b.factor.total_cmp(&a.factor));
     let worst = mismatches.first().map(|worst| (worst.factor, worst.between));
     let more = mismatches.len().saturating_sub(MOST_SENTENCES);
@@ -148,15 +148,15 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
         let pairs = if more == 1 { "pair differs" } else { "pairs differ" };
         mismatches.push(format!("{more} more {pairs} likewise."));
     }
-    Verdict { agreement: gamma(&told), mismatches, worst, default_table }
+    Verdict { agreement: gamma(&rated), mismatches, worst, default_table }
 }
 
 /// (concordant - discordant) / (concordant + discordant) over all pairs of cells that differ in distance and,
 /// beyond their intervals, in latency. Without ties on either side this is Kendall's tau.
-fn gamma(told: &[Told]) -> Option<f64> {
+fn gamma(rated: &[RatedCell]) -> Option<f64> {
     let (mut alike, mut against) = (0u64, 0u64);
-    for (number, a) in told.iter().enumerate() {
-        for b in &told[number + 1..] {
+    for (number, a) in rated.iter().enumerate() {
+        for b in &rated[number + 1..] {
             let (near, far) = if a.distance < b.distance { (a, b) } else { (b, a) };
             if near.distance == far.distance || !apart(near, far) {
                 continue;
@@ -169,31 +169,31 @@ fn gamma(told: &[Told]) -> Option<f64> {
 }
 
 /// Whether two latencies differ beyond their intervals.
-fn apart(a: &Told, b: &Told) -> bool {
+fn apart(a: &RatedCell, b: &RatedCell) -> bool {
     a.cell.between.1 < b.cell.between.0 || b.cell.between.1 < a.cell.between.0
 }
 
-fn says(told: &Told) -> String {
-    let ns = figure(told.cell.value, "ns");
-    if told.at.0 == told.at.1 {
-        format!("node {} itself ({ns})", told.at.0)
+fn says(rated: &RatedCell) -> String {
+    let ns = figure(rated.cell.value, "ns");
+    if rated.at.0 == rated.at.1 {
+        format!("node {} itself ({ns})", rated.at.0)
     } else {
-        format!("node {} to {} ({ns})", told.at.0, told.at.1)
+        format!("node {} to {} ({ns})", rated.at.0, rated.at.1)
     }
 }
 
 /// Pairs of one row or column of which the firmware calls the slower one nearer. For each slower cell the worst is told, and
 /// of the two directions between two nodes the worse.
-fn reversed(told: &[Told]) -> Vec<Mismatch> {
+fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
     let mut worst: BTreeMap<(u32, u32), Mismatch> = BTreeMap::new();
-    for slow in told {
-        let contradicts = |fast: &&Told| {
+    for slow in rated {
+        let contradicts = |fast: &&RatedCell| {
             (fast.at.0 == slow.at.0 || fast.at.1 == slow.at.1)
                 && slow.distance < fast.distance
                 && fast.cell.value * (1.0 + WORTH_TELLING) < slow.cell.value
                 && apart(slow, fast)
         };
-        let fastest = told.iter().filter(contradicts).min_by(|a, b| a.cell.value.total_cmp(&b.cell.value));
+        let fastest = rated.iter().filter(contradicts).min_by(|a, b| a.cell.value.total_cmp(&b.cell.value));
         let Some(fast) = fastest else { continue };
         let factor = slow.cell.value / fast.cell.value;
         let key = (slow.at.0.min(slow.at.1), slow.at.0.max(slow.at.1));
@@ -212,9 +212,9 @@ fn reversed(told: &[Told]) -> Vec<Mismatch> {
 }
 
 /// Rows in which nodes of one distance are not one distance apart.
-fn one_distance(told: &[Told]) -> Vec<Mismatch> {
-    let mut groups: BTreeMap<(u32, u32), Vec<&Told>> = BTreeMap::new();
-    for cell in told.iter().filter(|told| told.at.0 != told.at.1) {
+fn one_distance(rated: &[RatedCell]) -> Vec<Mismatch> {
+    let mut groups: BTreeMap<(u32, u32), Vec<&RatedCell>> = BTreeMap::new();
+    for cell in rated.iter().filter(|rated| rated.at.0 != rated.at.1) {
         groups.entry((cell.at.0, cell.distance)).or_default().push(cell);
     }
     groups
@@ -231,8 +231,8 @@ fn one_distance(told: &[Told]) -> Vec<Mismatch> {
 }
 
 /// What a default table hides: the fastest and slowest remote pair, where they are not alike.
-fn hidden(told: &[Told]) -> Vec<Mismatch> {
-    let remote: Vec<&Told> = told.iter().filter(|told| told.at.0 != told.at.1).collect();
+fn hidden(rated: &[RatedCell]) -> Vec<Mismatch> {
+    let remote: Vec<&RatedCell> = rated.iter().filter(|rated| rated.at.0 != rated.at.1).collect();
     let Some((fast, slow)) = ends(&remote) else { return Vec::new() };
     let factor = slow.cell.value / fast.cell.value;
     if factor > 1.0 + ONE_DISTANCE && apart(fast, slow) {
@@ -249,8 +249,8 @@ fn hidden(told: &[Told]) -> Vec<Mismatch> {
     }
 }
 
-fn ends<'a>(cells: &[&'a Told]) -> Option<(&'a Told, &'a Told)> {
-    let by = |a: &&&Told, b: &&&Told| a.cell.value.total_cmp(&b.cell.value);
+fn ends<'a>(cells: &[&'a RatedCell]) -> Option<(&'a RatedCell, &'a RatedCell)> {
+    let by = |a: &&&RatedCell, b: &&&RatedCell| a.cell.value.total_cmp(&b.cell.value);
     Some((cells.iter().min_by(by)?, cells.iter().max_by(by)?))
 }
 

@@ -69,16 +69,16 @@ pub fn severity(loss: &Verdict) -> Severity {
 /// A measurement as evidence: what it says, and its place in the record.
 pub fn evidence(measurement: &Measurement, says: &str) -> Evidence {
     let value = figure(measurement.value(), &measurement.unit);
-    Evidence { says: format!("{says} {value}"), from: place(measurement) }
+    Evidence { says: format!("{says} {value}"), from: locate_figure(measurement) }
 }
 
 /// A figure of the inventory or the conditions as evidence.
-pub fn told(says: impl Into<String>, from: impl Into<String>) -> Evidence {
+pub fn cite_fact(says: impl Into<String>, from: impl Into<String>) -> Evidence {
     Evidence { says: says.into(), from: from.into() }
 }
 
 /// A measurement's place in the record: `wakeup.latency cpu=0 setting=as-is`.
-pub fn place(measurement: &Measurement) -> String {
+pub fn locate_figure(measurement: &Measurement) -> String {
     let known = metrics::find(&measurement.metric).map_or(&[][..], |metric| metric.keys);
     let mut text = measurement.metric.to_string();
     for key in known {
@@ -90,12 +90,12 @@ pub fn place(measurement: &Measurement) -> String {
 }
 
 /// Whether the keys of a measurement's place have these words.
-pub fn is_at(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
+pub fn has_labels(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
     words.iter().all(|(key, word)| measurement.place.word(key) == Some(word))
 }
 
 /// Whether two places differ in `key` alone (or not at all).
-pub fn same_but(a: &Measurement, b: &Measurement, key: &str) -> bool {
+pub fn differ_only_in(a: &Measurement, b: &Measurement, key: &str) -> bool {
     fn without<'a>(m: &'a Measurement, key: &str) -> impl Iterator<Item = (&'a Shared, &'a Key)> {
         m.place.0.iter().filter(move |(name, _)| *name != key)
     }
@@ -177,7 +177,7 @@ pub fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> String {
 }
 
 /// The place of a measurement as text, without one of its keys: alike for measurements that differ in that key only.
-pub(crate) fn place_but(measurement: &Measurement, key: &str) -> String {
+pub(crate) fn labels_without(measurement: &Measurement, key: &str) -> String {
     let keys = measurement.place.0.iter().filter(|(name, _)| *name != key);
     keys.map(|(name, value)| format!("{name}={value};")).collect()
 }

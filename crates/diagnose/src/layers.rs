@@ -5,8 +5,8 @@ use record::Measurement;
 use record::diagnosis::Layer;
 use record::units::{percent, significant};
 
-use crate::figures::place;
-use crate::reading::Reading;
+use crate::figures::locate_figure;
+use crate::record_index::RecordIndex;
 
 /// The layer that is a user program once more: what differs from the first is noise.
 pub const AGAIN: &str = "user again";
@@ -44,8 +44,8 @@ fn beside(m: &Measurement) -> Vec<String> {
 
 /// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against.
 /// Layers timed in different units are not held against each other: none then.
-pub fn layers(reading: &Reading) -> Vec<Layer> {
-    let mut timed: Vec<_> = reading.of("layer.time").filter(|m| m.value() > 0.0).collect();
+pub fn layers(index: &RecordIndex) -> Vec<Layer> {
+    let mut timed: Vec<_> = index.figures_of("layer.time").filter(|m| m.value() > 0.0).collect();
     timed.sort_by(|a, b| a.value().total_cmp(&b.value()));
     let Some(fastest) = timed.first().copied() else { return Vec::new() };
     if timed.iter().any(|m| m.unit != fastest.unit || m.method != fastest.method) {
@@ -71,7 +71,7 @@ pub fn layers(reading: &Reading) -> Vec<Layer> {
                 } else {
                     "the fastest: line speed".to_owned()
                 },
-                from: place(m),
+                from: locate_figure(m),
             })
         })
         .collect()
@@ -84,7 +84,7 @@ mod tests {
     use record::{Measurement, Record, Where};
 
     fn layers(record: &Record) -> Vec<Layer> {
-        super::layers(&Reading::new(record))
+        super::layers(&RecordIndex::new(record))
     }
 
     fn timed(record: &mut Record, layer: &str, interrupts: &str, ticks: f64) {

@@ -9,7 +9,7 @@ use record::units::{bytes, figure};
 use record::{Level, Measurement, Record, Where};
 
 use crate::curve::{Curve, Edge, Plateau};
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 
 /// From this share of the advertised size on a cache is as advertised: sets, ways and the program's own stack and page
 /// tables account for the rest.
@@ -33,7 +33,7 @@ const CLIMBS: f64 = 1.05;
 /// Points below which a curve says nothing of levels.
 const LEAST_POINTS: usize = 3;
 
-impl Reading<'_> {
+impl RecordIndex<'_> {
     /// The levels of the memory hierarchy, as [`levels`] finds them.
     pub fn levels(&self) -> &[Level] {
         self.levels.get_or_init(|| levels(self))
@@ -44,22 +44,22 @@ impl Reading<'_> {
 ///
 /// The curve is that of the CPU with the most points, on 2 MiB pages where they were had and 4 KiB pages for the
 /// sizes below them, on the node that is nearest.
-pub fn levels(reading: &Reading) -> Vec<Level> {
-    let Some(source) = Source::of(reading) else {
+pub fn levels(index: &RecordIndex) -> Vec<Level> {
+    let Some(source) = Source::find(index) else {
         return Vec::new();
     };
     let curve = Curve::new(source.points.iter().map(|m| (size_of(m), m.value())));
     if curve.len() < LEAST_POINTS {
         return Vec::new();
     }
-    let caches = advertised(reading.record, source.cpu);
+    let caches = advertised(index.record, source.cpu);
     let found = name(&curve, &caches);
     let mut levels: Vec<Level> = Vec::new();
     for named in found {
         // A level may be named at a place between two plateaus: it is never faster than the one before.
         let latency_ns = named.latency.max(levels.last().map_or(0.0, |level| level.latency_ns));
         levels.push(Level {
-            latency_cycles: source.cycles(reading, named.flat, latency_ns),
+            latency_cycles: source.cycles(index, named.flat, latency_ns),
             latency_ns,
             measured_bytes: named.left_at,
             advertised_bytes: named.advertised,
@@ -77,9 +77,9 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(reading: &Reading<'a>) -> Option<Self> {
+    fn find(index: &RecordIndex<'a>) -> Option<Self> {
         let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
-        for m in reading.of("load.latency").filter(|m| size_of(m) > 0) {
+        for m in index.figures_of("load.latency").filter(|m| size_of(m) > 0) {
             cpus.entry(m.place.count("cpu")).or_default().push(m);
         }
         let mut best: Option<Self> = None;
@@ -104,14 +104,14 @@ impl<'a> Source<'a> {
     }
 
     /// Latency in cycles over the working sets of `flat`: as measured, else by the clock of one core.
-    fn cycles(&self, reading: &Reading, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
+    fn cycles(&self, index: &RecordIndex, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
         let within = |m: &&Measurement| (flat.0..=flat.1).contains(&size_of(m));
         let mut places: HashMap<u64, Vec<&Where>> = HashMap::new();
         for m in self.points.iter().copied().filter(within) {
             places.entry(size_of(m)).or_default().push(&m.place);
         }
-        let mut cycles: Vec<f64> = reading
-            .of("load.latency_cycles")
+        let mut cycles: Vec<f64> = index
+            .figures_of("load.latency_cycles")
             .filter(within)
             .filter(|m| places.get(&size_of(m)).is_some_and(|places| places.contains(&&m.place)))
             .map(Measurement::value)
@@ -121,7 +121,7 @@ impl<'a> Source<'a> {
             cycles.sort_by(f64::total_cmp);
             return Some(median_of_sorted(&cycles));
         }
-        let clock = reading.of("core.clock").find(|m| {
+        let clock = index.figures_of("core.clock").find(|m| {
             m.place.word("active") == Some("one")
                 && m.place.word("vector") == Some("scalar")
                 && m.place.count("cpu") == self.cpu.map(u64::from)
@@ -322,8 +322,8 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     let from = before.and_then(|plateau| plateau.left_at).or(curve.range().map(|range| range.0))?;
     let to = own.bytes.max(from);
     let middle = (from as f64 * to as f64).sqrt();
-    let latency = curve.at(middle)?.min(after.latency);
-    let (low, high) = (curve.at(from as f64)?, curve.at(to as f64)?);
+    let latency = curve.latency_at(middle)?.min(after.latency);
+    let (low, high) = (curve.latency_at(from as f64)?, curve.latency_at(to as f64)?);
     Some(Named {
         name: format!("L{}", own.level),
         latency,

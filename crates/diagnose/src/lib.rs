@@ -5,55 +5,55 @@
 
 pub mod bound;
 pub mod comparison;
+mod cpu_accounting;
 pub mod curve;
 mod distances;
 pub mod figures;
 pub mod findings;
 pub mod gain;
-pub mod ladders;
 pub mod layers;
 pub mod levels;
+pub mod loss_breakdown;
+pub mod memory_channels;
 pub mod numa;
 pub mod overhead;
-pub mod parts;
 pub mod plan;
-pub mod reading;
+pub mod record_index;
 pub mod resources;
 #[cfg(test)]
 mod samples;
 pub mod scaling;
 pub mod siblings;
-mod spent;
 mod usl;
 
 use record::{Diagnosis, Record};
 
-pub use reading::Reading;
+pub use record_index::RecordIndex;
 
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
 pub fn diagnose(record: &Record) -> Diagnosis {
-    let reading = &Reading::new(record);
-    let numa = numa::numa(reading);
-    let case = findings::Case::new(reading, numa.as_ref());
+    let index = &RecordIndex::new(record);
+    let numa = numa::numa(index);
+    let case = findings::Case::new(index, numa.as_ref());
     let (findings, not_looked_for) = (findings::findings(&case), findings::not_looked_for(&case));
-    let mut resources = resources::resources(reading);
-    let grounds = ladders::Grounds { reading, findings: &findings, numa: numa.as_ref() };
-    let ladders = ladders::ladders(grounds, &mut resources);
-    let layers = layers::layers(reading);
-    let overhead = overhead::overhead(reading, &layers);
+    let mut resources = resources::resources(index);
+    let inputs = loss_breakdown::BreakdownInputs { index, findings: &findings, numa: numa.as_ref() };
+    let ladders = loss_breakdown::break_down(inputs, &mut resources);
+    let layers = layers::layers(index);
+    let overhead = overhead::overhead(index, &layers);
     Diagnosis {
         resources,
-        not_reached: resources::not_reached(reading),
+        not_reached: resources::not_reached(index),
         findings,
         ladders,
         not_looked_for,
-        levels: reading.levels().to_vec(),
+        levels: index.levels().to_vec(),
         numa,
-        scaling: scaling::scaling(reading),
-        siblings: siblings::siblings(reading),
+        scaling: scaling::scaling(index),
+        siblings: siblings::siblings(index),
         layers,
         overhead,
-        plan: plan::of_nodes(reading),
-        bound: bound::bound(reading),
+        plan: plan::of_nodes(index),
+        bound: bound::bound(index),
     }
 }

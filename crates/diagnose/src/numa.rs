@@ -8,16 +8,16 @@ use record::units::{figure, percent, significant};
 
 use crate::distances::{self, Cell, Cells, Verdict};
 use crate::figures::{median, spread};
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 
 /// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
 
 /// What the matrices say; `None` with fewer than two nodes.
-pub fn numa(reading: &Reading) -> Option<Numa> {
-    let latency = cells(reading.of("numa.latency"));
+pub fn numa(index: &RecordIndex) -> Option<Numa> {
+    let latency = cells(index.figures_of("numa.latency"));
     // Of several operations the reading one, which every record has, and of several thread counts the most.
-    let mut reads: Vec<&Measurement> = reading.of("numa.bandwidth").collect();
+    let mut reads: Vec<&Measurement> = index.figures_of("numa.bandwidth").collect();
     let of_reads = |m: &&Measurement| m.place.word("op") == Some("read");
     if reads.iter().any(of_reads) {
         reads.retain(of_reads);
@@ -33,14 +33,14 @@ pub fn numa(reading: &Reading) -> Option<Numa> {
     let local = |cells: &Cells| median(cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, c)| c.value));
     let remote = median(latency.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cell.value));
     let slowest = latency.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    let distances = distances::table(&reading.record.machine);
+    let distances = distances::table(&index.record.machine);
     // Latencies add up over accesses, and so do the times that bytes take.
     let ignoring_factor = mean_over_all(&latency, &rows, &columns, &distances, |ns| ns);
     let bandwidth_factor =
         mean_over_all(&bandwidth, &rows, &columns, &distances, |rate| 1.0 / rate).map(|factor| 1.0 / factor);
     let own = rows.intersection(&columns).count();
     // Times of an emulator hold nothing against a table.
-    let emulated = reading.record.machine.virtualization.emulated == Some(true);
+    let emulated = index.record.machine.virtualization.emulated == Some(true);
     let verdict = if emulated { Verdict::default() } else { distances::judge(&latency, &distances) };
     let doubtful = latency.values().filter(|cell| !cell.sure).count();
     let mut numa = Numa {
@@ -151,11 +151,11 @@ mod tests {
     use record::{Record, Where};
 
     fn numa(record: &Record) -> Option<Numa> {
-        super::numa(&Reading::new(record))
+        super::numa(&RecordIndex::new(record))
     }
 
     /// A machine with these distances; the figures of `latency` are of (from, to).
-    fn with(distances: &[&[u32]], latency: &[((u32, u32), f64)]) -> Record {
+    fn record_with(distances: &[&[u32]], latency: &[((u32, u32), f64)]) -> Record {
         let mut record = machine(distances.len() as u32);
         for (id, row) in distances.iter().enumerate() {
             record.machine.nodes.push(Node {
@@ -204,7 +204,7 @@ mod tests {
             ("Kunpeng", KUNPENG_DISTANCES, KUNPENG),
             ("FT-2500", &ft[..], FT),
         ] {
-            let numa = numa(&with(distances, &column(ns))).unwrap();
+            let numa = numa(&record_with(distances, &column(ns))).unwrap();
             assert_eq!(numa.distance_agreement, Some(1.0), "{name}: {numa:?}");
             assert!(numa.distance_mismatches.is_empty(), "{name}: {:?}", numa.distance_mismatches);
             assert_eq!(numa.local_ns, Some(ns[0]), "{name}");
@@ -217,7 +217,7 @@ mod tests {
         let all: Vec<((u32, u32), f64)> = (0..4)
             .flat_map(|from| (0..4).map(move |to| ((from, to), if from == to { 100.0 } else { 200.0 })))
             .collect();
-        let mut record = with(HYGON_DISTANCES, &all);
+        let mut record = record_with(HYGON_DISTANCES, &all);
         for (from, to) in [(0u32, 0u32), (0, 1)] {
             let place =
                 Where::new().with("from", from).with("to", to).with("op", "read").with("threads", 8u32);
@@ -237,17 +237,17 @@ mod tests {
     fn pairs_that_were_not_measured_cost_what_their_distance_costs() {
         // Both far distances of row 0 are known, and row 1 has only its own.
         let some = [((0, 0), 100.0), ((0, 1), 160.0), ((0, 2), 280.0), ((0, 3), 220.0), ((1, 1), 100.0)];
-        let numa = numa(&with(HYGON_DISTANCES, &some)).unwrap();
+        let numa = numa(&record_with(HYGON_DISTANCES, &some)).unwrap();
         assert!((numa.ignoring_factor.unwrap() - 7.6 / 4.0).abs() < 1e-6, "{numa:?}");
     }
 
     #[test]
     fn memory_without_cpus_and_cpus_without_memory_have_their_share() {
         let two: &[&[u32]] = &[&[10, 17], &[17, 10]];
-        let memory_only = numa(&with(two, &[((0, 0), 100.0), ((0, 1), 300.0)])).unwrap();
+        let memory_only = numa(&record_with(two, &[((0, 0), 100.0), ((0, 1), 300.0)])).unwrap();
         assert_eq!((memory_only.nodes, memory_only.remote_share), (2, 0.5));
         assert_eq!(memory_only.slowest, Some((0, 1, 300.0)));
-        let one_memory = numa(&with(two, &[((0, 0), 100.0), ((1, 0), 300.0)])).unwrap();
+        let one_memory = numa(&record_with(two, &[((0, 0), 100.0), ((1, 0), 300.0)])).unwrap();
         assert_eq!((one_memory.nodes, one_memory.remote_share), (1, 0.5));
     }
 
@@ -258,7 +258,7 @@ mod tests {
             distances in proptest::collection::vec(proptest::collection::vec(any::<u32>(), 0..8), 0..6),
         ) {
             let rows: Vec<&[u32]> = distances.iter().map(Vec::as_slice).collect();
-            let mut record = with(&rows, &[]);
+            let mut record = record_with(&rows, &[]);
             for (from, to, wild, tame) in cells {
                 let place = Where::new().with("from", from).with("to", to);
                 let value = if from == 5 { wild } else { tame };
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn neither_doubtful_nor_emulated_figures_are_held_against_the_firmware() {
-        let mut record = with(HYGON_DISTANCES, &column(&[102.0, 161.0, 231.0, 287.0]));
+        let mut record = record_with(HYGON_DISTANCES, &column(&[102.0, 161.0, 231.0, 287.0]));
         assert!(!numa(&record).unwrap().distance_mismatches.is_empty());
         for m in &mut record.measurements[2..] {
             m.doubt = Some("too noisy".to_owned());
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn one_node_or_no_figure_says_nothing() {
-        assert!(numa(&with(&[&[10]], &[((0, 0), 90.0)])).is_none());
-        assert!(numa(&with(HYGON_DISTANCES, &[])).is_none());
-        assert!(numa(&with(HYGON_DISTANCES, &[((0, 0), f64::NAN), ((0, 1), -4.0)])).is_none());
+        assert!(numa(&record_with(&[&[10]], &[((0, 0), 90.0)])).is_none());
+        assert!(numa(&record_with(HYGON_DISTANCES, &[])).is_none());
+        assert!(numa(&record_with(HYGON_DISTANCES, &[((0, 0), f64::NAN), ((0, 1), -4.0)])).is_none());
     }
 }

@@ -6,9 +6,9 @@ use record::diagnosis::{CeilingSource, Resource};
 use record::units::{bytes, figure, parse_bytes};
 use record::{Level, Measurement, Record};
 
-use crate::figures::{RESOLUTION, cpus_of, cpus_text, is_at, median, middle};
-use crate::parts;
-use crate::reading::Reading;
+use crate::figures::{RESOLUTION, cpus_of, cpus_text, has_labels, median, middle};
+use crate::memory_channels;
+use crate::record_index::RecordIndex;
 
 /// The clock of all cores at work.
 pub const CORE: &str = "core";
@@ -21,23 +21,23 @@ pub const WAKE_UP: &str = "wake-up";
 
 /// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
 /// absent, and so is memory where nothing measured lay beyond the caches: [`not_reached`] tells that.
-pub fn resources(reading: &Reading) -> Vec<Resource> {
-    [core(reading), memory_bandwidth(reading), memory_latency(reading), wake_up(reading)]
+pub fn resources(index: &RecordIndex) -> Vec<Resource> {
+    [core(index), memory_bandwidth(index), memory_latency(index), wake_up(index)]
         .into_iter()
         .flatten()
         .collect()
 }
 
 /// What was measured of memory only within the caches, a sentence each.
-pub fn not_reached(reading: &Reading) -> Vec<String> {
-    let Reading { record, .. } = *reading;
+pub fn not_reached(index: &RecordIndex) -> Vec<String> {
+    let RecordIndex { record, .. } = *index;
     let mut said = Vec::new();
     // What other tools walked is theirs to say, and measuring again is not this machine's to do.
     if record.import.is_some() {
         return said;
     }
-    let bus = || reading.of("memory.bandwidth").filter(|m| m.summary.n > 0);
-    let least = beyond(record, reading.levels(), Walk::Arrays);
+    let bus = || index.figures_of("memory.bandwidth").filter(|m| m.summary.n > 0);
+    let least = beyond(record, index.levels(), Walk::Arrays);
     if let Some(most) = bus().map(walked).max().filter(|most| *most < least) {
         said.push(format!(
             "memory bandwidth not reached: the largest arrays were {} together, within the caches; linespeed run \
@@ -45,9 +45,9 @@ pub fn not_reached(reading: &Reading) -> Vec<String> {
             bytes(most)
         ));
     }
-    let least = beyond(record, reading.levels(), Walk::Loads);
-    let pair = reading.pages().and_then(|(small, _)| small.place.count("bytes"));
-    let any = || reading.of("load.latency").filter(|m| m.summary.n > 0);
+    let least = beyond(record, index.levels(), Walk::Loads);
+    let pair = index.pages().and_then(|(small, _)| small.place.count("bytes"));
+    let any = || index.figures_of("load.latency").filter(|m| m.summary.n > 0);
     let largest = any().filter_map(|m| m.place.count("bytes")).max();
     if let Some(most) = pair.or(largest).filter(|most| *most < least) {
         // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
@@ -100,7 +100,7 @@ impl Walk {
 }
 
 /// The least working set that is mostly memory, by the caches that the kernel shows.
-fn beyond_told(record: &Record, walk: Walk) -> u64 {
+fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
     match record.machine.last_level_bytes() {
         0 => UNKNOWN_CACHES,
         caches => walk.past(caches),
@@ -112,7 +112,7 @@ fn beyond_told(record: &Record, walk: Walk) -> u64 {
 /// of it stands for it.
 pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let past = |caches: u64| walk.past(caches);
-    let told = beyond_told(record, walk);
+    let told = beyond_advertised(record, walk);
     let found = match levels {
         [.., last, memory] if memory.name == "memory" => last.measured_bytes,
         _ => None,
@@ -176,13 +176,13 @@ fn ceiling_text(source: Option<CeilingSource>, parts: &str, measured: &str) -> S
 }
 
 /// The core clock: what all cores together deliver of what one advertises.
-fn core(reading: &Reading) -> Option<Resource> {
-    let scalar = |active: &str| reading.clocks("scalar", active).iter().copied();
+fn core(index: &RecordIndex) -> Option<Resource> {
+    let scalar = |active: &str| index.clocks("scalar", active).iter().copied();
     let best = scalar("one").chain(scalar("all")).map(Measurement::value).fold(0.0, f64::max);
     let (active, how) =
         if scalar("all").next().is_some() { ("all", "all at work") } else { ("one", "one at work") };
     let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
-    let ceiling = ceiling(reading.record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
+    let ceiling = ceiling(index.record.machine.processor.max_hz.map(|hz| hz as f64), Some(best));
     let source = ceiling.map(|(_, source)| source);
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
     let cpus = cpus_text(&cpus_of(scalar(active))).unwrap_or_else(|| "the CPUs".to_owned());
@@ -207,9 +207,9 @@ fn core(reading: &Reading) -> Option<Resource> {
 }
 
 /// Bandwidths in bus bytes whose arrays were mostly memory.
-fn on_the_bus<'a>(reading: &Reading<'a>) -> Vec<&'a Measurement> {
-    let least = beyond(reading.record, reading.levels(), Walk::Arrays);
-    let all = reading.of("memory.bandwidth").filter(|m| is_at(m, &[("bytes_counted", "bus")]));
+fn on_the_bus<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
+    let least = beyond(index.record, index.levels(), Walk::Arrays);
+    let all = index.figures_of("memory.bandwidth").filter(|m| has_labels(m, &[("bytes_counted", "bus")]));
     all.filter(|m| walked(m) >= least && m.value() > 0.0).collect()
 }
 
@@ -223,19 +223,19 @@ fn triad_of<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
     let most_threads = all.iter().filter_map(|m| m.place.count("threads")).max()?;
     all.iter()
         .copied()
-        .filter(|m| is_at(m, &[("op", "triad")]) && m.place.count("threads") == Some(most_threads))
+        .filter(|m| has_labels(m, &[("op", "triad")]) && m.place.count("threads") == Some(most_threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
 /// The best bandwidth measured and the triad that stands for what is delivered; `None` where one is missing.
-pub(crate) fn bandwidths<'a>(reading: &Reading<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
-    let all = on_the_bus(reading);
+pub(crate) fn bandwidths<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
+    let all = on_the_bus(index);
     Some((fastest(&all)?, triad_of(&all)?))
 }
 
 /// What all CPUs moved while others were kept from them, B/s on the bus, and in words which loop; where that was measured.
-pub(crate) fn bandwidth_alone(reading: &Reading) -> Option<(f64, String)> {
-    let all = on_the_bus(reading);
+pub(crate) fn bandwidth_alone(index: &RecordIndex) -> Option<(f64, String)> {
+    let all = on_the_bus(index);
     let told =
         |m: &Measurement| m.detail.get("alone_bytes_per_second")?.as_f64().filter(|rate| rate.is_finite());
     let (m, alone) = all.into_iter().find_map(|m| Some((m, told(m)?)))?;
@@ -251,17 +251,18 @@ pub(crate) fn bandwidth_alone(reading: &Reading) -> Option<(f64, String)> {
 /// The doubt about arrays that are beyond the part of the caches that was found, but not beyond those that the kernel
 /// shows: neighbours who were quiet while the arrays were walked may have left more of them.
 fn maybe_cached(record: &Record, triad: &Measurement) -> Option<String> {
-    (walked(triad) < beyond_told(record, Walk::Arrays)).then(|| "arrays may fit in the caches".to_owned())
+    (walked(triad) < beyond_advertised(record, Walk::Arrays))
+        .then(|| "arrays may fit in the caches".to_owned())
 }
 
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
-fn memory_bandwidth(reading: &Reading) -> Option<Resource> {
-    let (best, triad) = bandwidths(reading)?;
+fn memory_bandwidth(index: &RecordIndex) -> Option<Resource> {
+    let (best, triad) = bandwidths(index)?;
     let threads = triad.place.count("threads")?;
-    let channels = parts::channels(&reading.record.machine);
+    let channels = memory_channels::channels(&index.record.machine);
     let ceiling = ceiling(channels.map(|channels| channels.bytes_per_second), Some(best.value()));
     let source = ceiling.map(|(_, source)| source);
-    let from_parts = channels.map_or_else(String::new, |channels| channels.words(channels.mt_s));
+    let from_parts = channels.map_or_else(String::new, |channels| channels.describe_at(channels.mt_s));
     let from_best = format!(
         "the best measured here ({}, {} stores, {})",
         best.place.word("op").unwrap_or("?"),
@@ -281,7 +282,7 @@ fn memory_bandwidth(reading: &Reading) -> Option<Resource> {
             of_threads(threads),
             ceiling_text(source, &from_parts, &from_best)
         ),
-        doubt: maybe_cached(reading.record, triad).or_else(|| {
+        doubt: maybe_cached(index.record, triad).or_else(|| {
             doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best)))
         }),
     })
@@ -291,15 +292,15 @@ fn of_threads(threads: u64) -> String {
     format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 
-/// [`Reading::pages`], where that working set was mostly memory.
-pub(crate) fn memory_pages<'a>(reading: &Reading<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
-    let least = beyond(reading.record, reading.levels(), Walk::Loads);
-    reading.pages().filter(|(small, _)| small.place.count("bytes").is_some_and(|bytes| bytes >= least))
+/// [`RecordIndex::pages`], where that working set was mostly memory.
+pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
+    let least = beyond(index.record, index.levels(), Walk::Loads);
+    index.pages().filter(|(small, _)| small.place.count("bytes").is_some_and(|bytes| bytes >= least))
 }
 
 /// Memory latency: what ordinary pages leave of the hardware's latency.
-fn memory_latency(reading: &Reading) -> Option<Resource> {
-    let (small, huge) = memory_pages(reading)?;
+fn memory_latency(index: &RecordIndex) -> Option<Resource> {
+    let (small, huge) = memory_pages(index)?;
     let ceiling = huge.value().min(small.value());
     let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let cpu = small.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
@@ -318,9 +319,9 @@ fn memory_latency(reading: &Reading) -> Option<Resource> {
 /// The CPU that stands for the machine's wake-ups: what one CPU gains says nothing of another, so all that is told of gains
 /// is told of one. It is the one whose gain by idle states is in the middle, of two the lesser; where real-time threads were
 /// not measured, by the gain of ordinary ones; where nothing was tuned, the middle one as the machine is.
-pub(crate) fn wake_up_cpu(reading: &Reading) -> Option<u64> {
+pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
     let has_figure = |policy: &str, setting: &str| {
-        reading.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
+        index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
     };
     let cpu = |m: &Measurement| m.place.count("cpu");
     let ordinary: Vec<Option<u64>> = has_figure("other", "as-is").map(cpu).collect();
@@ -342,19 +343,23 @@ pub(crate) fn wake_up_cpu(reading: &Reading) -> Option<u64> {
 
 /// Wake-up latency with one policy and setting on [`wake_up_cpu`]. Where that CPU has no figure, or none is named, the middle
 /// one that has.
-pub(crate) fn wake_up_at<'a>(reading: &Reading<'a>, policy: &str, setting: &str) -> Option<&'a Measurement> {
-    let at = || reading.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0);
-    let cpu = wake_up_cpu(reading);
+pub(crate) fn wake_up_at<'a>(
+    index: &RecordIndex<'a>,
+    policy: &str,
+    setting: &str,
+) -> Option<&'a Measurement> {
+    let at = || index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0);
+    let cpu = wake_up_cpu(index);
     middle(at().filter(|m| m.place.count("cpu") == cpu)).or_else(|| middle(at()))
 }
 
 /// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
-fn wake_up(reading: &Reading) -> Option<Resource> {
-    let delivered = wake_up_at(reading, "other", "as-is")?;
+fn wake_up(index: &RecordIndex) -> Option<Resource> {
+    let delivered = wake_up_at(index, "other", "as-is")?;
     let settings = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
     let (best, policy, setting) = settings
         .into_iter()
-        .filter_map(|(policy, setting)| Some((wake_up_at(reading, policy, setting)?, policy, setting)))
+        .filter_map(|(policy, setting)| Some((wake_up_at(index, policy, setting)?, policy, setting)))
         .min_by(|a, b| a.0.value().total_cmp(&b.0.value()))?;
     let policy = if policy == "fifo" { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let tail = delivered.summary.p99.map_or_else(String::new, |p99| format!(" (p99 {})", figure(p99, "ns")));
@@ -381,7 +386,7 @@ mod tests {
     use record::machine::MemoryDevice;
 
     fn resources_of(record: &Record) -> Vec<Resource> {
-        resources(&Reading::new(record))
+        resources(&RecordIndex::new(record))
     }
 
     fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
@@ -482,7 +487,7 @@ mod tests {
         let curve = [(32 << 10, 1.2), (1 << 20, 4.0), (32 << 20, 30.0), (u64::MAX, 165.0)];
         add_curve(&mut record, "2MiB", &steps(&sizes(4 << 10, 128 << 20), &curve));
         add_curve(&mut record, "4KiB", &steps(&sizes(4 << 10, 8 << 20), &curve));
-        let said = not_reached(&Reading::new(&record)).join(" ");
+        let said = not_reached(&RecordIndex::new(&record)).join(" ");
         assert!(said.contains("on ordinary pages not reached: the largest working set was 8 MiB"), "{said}");
         assert!(said.contains("on 2 MiB pages memory answers in 165 ns"), "{said}");
     }

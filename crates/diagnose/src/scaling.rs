@@ -8,7 +8,7 @@ use record::units::percent;
 use record::{Mark, Measurement};
 
 use crate::figures::{RESOLUTION, median};
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 use crate::usl::{Doubt, Fit, Point, fit};
 
 /// The placement that takes one CPU of each core before any sibling.
@@ -24,16 +24,16 @@ pub(crate) const POOR: f64 = 0.05;
 /// Steps of one workload and placement that are looked at; real ones have about twenty.
 const MOST_STEPS: usize = 4096;
 /// One entry for each workload and placement of which there are at least two steps.
-pub fn scaling(reading: &Reading) -> Vec<Scaling> {
+pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
     // By name, since a record may hold any number of them.
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut lines: HashMap<(&str, &str), usize> = HashMap::new();
-    for m in reading.of("workload.throughput") {
+    for m in index.figures_of("workload.throughput") {
         let (Some(workload), Some(placement)) = (m.place.word("workload"), m.place.word("placement")) else {
             continue;
         };
-        let Some(point) = Point::of(m) else { continue };
+        let Some(point) = Point::from_measurement(m) else { continue };
         let number = *numbers.entry(workload).or_insert_with(|| {
             workloads.push((workload, Vec::new()));
             workloads.len() - 1
@@ -47,7 +47,7 @@ pub fn scaling(reading: &Reading) -> Vec<Scaling> {
             of_workload[at].points.push(point);
         }
     }
-    let cores = reading.record.machine.counts.cores;
+    let cores = index.record.machine.counts.cores;
     let mut all = Vec::new();
     for (workload, mut lines) in workloads {
         share_the_first(&mut lines);
@@ -63,7 +63,7 @@ struct Line<'a> {
 }
 
 impl Point {
-    fn of(m: &Measurement) -> Option<Self> {
+    fn from_measurement(m: &Measurement) -> Option<Self> {
         let threads = m.place.count("threads").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
         // Work whose time is fixed has no throughput that its time tells, and so no speed-up.
@@ -177,7 +177,8 @@ fn chosen(
             points.iter().filter(|point| (low..=high).contains(&point.threads)).copied().collect();
         let steps = distinct.iter().filter(|threads| (low..=high).contains(*threads)).count();
         let fit = fit(&within, steps)?;
-        let residual = median(within.iter().map(|p| (p.throughput / fit.at(p.threads) - 1.0).abs()))?;
+        let residual =
+            median(within.iter().map(|p| (p.throughput / fit.throughput_at(p.threads) - 1.0).abs()))?;
         Some((fit, (low, high), residual))
     };
     let (first, last) = (*distinct.first()?, *distinct.last()?);
@@ -236,7 +237,7 @@ fn meaning(scaling: &Scaling, one: f64, cores: Option<u32>, doubt: Option<Doubt>
         );
     }
     if let Some(doubt) = doubt {
-        return format!("{}, {}", parts.concat(), doubt.words());
+        return format!("{}, {}", parts.concat(), doubt.describe());
     }
     if *speedup > f64::from(*threads) * (1.0 + POOR) {
         parts.push(
@@ -309,7 +310,7 @@ mod tests {
     use record::{Record, Where};
 
     fn scaling(record: &Record) -> Vec<Scaling> {
-        super::scaling(&Reading::new(record))
+        super::scaling(&RecordIndex::new(record))
     }
 
     fn add(record: &mut Record, workload: &str, placement: &str, threads: u32, value: f64) {

@@ -7,20 +7,20 @@ use record::Measurement;
 use record::diagnosis::{Basis, SiblingsAdd};
 use record::units::{figure, percent, significant};
 
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 
 /// Workloads that are looked at.
 const MOST: usize = 64;
 
 /// One entry a workload (and block size, where it has one), of machines whose cores have siblings.
-pub fn siblings(reading: &Reading) -> Vec<SiblingsAdd> {
-    let counts = &reading.record.machine.counts;
+pub fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
+    let counts = &index.record.machine.counts;
     let (Some(cores), Some(cpus)) = (counts.cores, counts.cpus_online) else { return Vec::new() };
     if cores == 0 || cpus <= cores {
         return Vec::new();
     }
     let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
-    for m in reading.of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m)) {
+    for m in index.figures_of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m)) {
         let (Some(workload), Some(threads)) = (m.place.word("workload"), m.place.count("threads")) else {
             continue;
         };
@@ -28,7 +28,10 @@ pub fn siblings(reading: &Reading) -> Vec<SiblingsAdd> {
             steps.entry((workload, m.place.count("bytes"))).or_default().insert(threads, m);
         }
     }
-    steps.into_iter().filter_map(|(name, steps)| one(name, &steps, cores.into(), cpus.into())).collect()
+    steps
+        .into_iter()
+        .filter_map(|(name, steps)| weigh_workload(name, &steps, cores.into(), cpus.into()))
+        .collect()
 }
 
 /// Whether the system placed the threads, or cores were filled before siblings: only then is a step of as many threads as
@@ -37,7 +40,7 @@ fn unplaced(m: &Measurement) -> bool {
     matches!(m.place.word("placement"), None | Some("cores-first"))
 }
 
-fn one(
+fn weigh_workload(
     (workload, bytes): (&str, Option<u64>),
     steps: &BTreeMap<u64, &Measurement>,
     cores: u64,
@@ -96,7 +99,7 @@ mod tests {
     use record::{Record, Where};
 
     fn siblings(record: &Record) -> Vec<SiblingsAdd> {
-        super::siblings(&Reading::new(record))
+        super::siblings(&RecordIndex::new(record))
     }
 
     /// The published openssl figures (aes-256-ige, blocks of 8 KiB, kB/s) of machines of so many cores and CPUs.

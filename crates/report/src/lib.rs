@@ -13,9 +13,9 @@ mod notes;
 pub mod page;
 mod paint;
 pub mod perf_format;
+mod shown;
 mod table;
 pub mod terminal;
 mod text;
-mod told;
 
 pub use text::plural;

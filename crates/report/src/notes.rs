@@ -91,14 +91,14 @@ fn text(pieces: &[Piece]) -> String {
 mod tests {
     use super::*;
 
-    fn of(notes: &[&str]) -> (Vec<String>, Vec<usize>) {
+    fn group_texts(notes: &[&str]) -> (Vec<String>, Vec<usize>) {
         grouped(&notes.iter().map(|note| (*note).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
     fn notes_that_differ_in_numbers_are_one_with_the_range() {
         let (notes, at) =
-            of(&["known to ±12.5 % only", "about all", "known to ±5 % only", "known to ±68 % only"]);
+            group_texts(&["known to ±12.5 % only", "about all", "known to ±5 % only", "known to ±68 % only"]);
         assert_eq!(notes, ["known to ±5 to 68 % only", "about all"]);
         assert_eq!(at, [0, 1, 0, 0]);
     }
@@ -107,6 +107,6 @@ mod tests {
     fn numbers_that_are_names_stay_apart() {
         let names =
             ["of L2", "of L3", "CPUs 0-3", "CPUs 4-7", "at 2MiB", "at 4KiB", "on 1,2", "on 3,4", "v1.2.3"];
-        assert_eq!(of(&names).0, names);
+        assert_eq!(group_texts(&names).0, names);
     }
 }

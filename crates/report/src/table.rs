@@ -2,7 +2,7 @@
 
 use record::Measurement;
 
-use crate::told::Told;
+use crate::shown::Shown;
 
 /// The heading of the column that says how far figures scatter.
 const SPREAD: &str = "spread";
@@ -50,7 +50,7 @@ pub struct Table {
     /// How each row is set off; rows beyond its end are plain.
     pub weights: Vec<Weight>,
     /// The figures that it tells, or counts in a remark.
-    pub told: Told,
+    pub shown: Shown,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
     /// Those of the row that is being made.
@@ -85,7 +85,7 @@ impl Table {
 
     /// The table tells this figure, or counts it in a remark.
     pub fn tells(&mut self, m: &Measurement) {
-        self.told.add(m);
+        self.shown.add(m);
     }
 
     /// Sets off the row that is added next.

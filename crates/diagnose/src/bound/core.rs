@@ -5,7 +5,7 @@ use record::units::{figure, percent, significant};
 
 use super::time::used_by_others;
 use super::{Cause, Facts, detail};
-use crate::figures::{evidence, told};
+use crate::figures::{cite_fact, evidence};
 
 /// Bytes that a miss of the last cache moves.
 const LINE: f64 = 64.0;
@@ -19,8 +19,8 @@ const NEAR_CEILING: f64 = 0.6;
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
     let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| {
         facts
-            .reading
-            .of("counter.count")
+            .index
+            .figures_of("counter.count")
             .find(|m| m.place.word("workload") == Some("command") && m.place.word("event") == Some(event))
     })?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
@@ -47,7 +47,7 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
         ],
         evidence: vec![
             evidence(misses, "misses of the last cache"),
-            told(format!("the ceiling is {}", figure(ceiling, "B/s")), detail("ceilings")),
+            cite_fact(format!("the ceiling is {}", figure(ceiling, "B/s")), detail("ceilings")),
         ],
     })
 }

@@ -50,7 +50,7 @@ fn with_detail(mut record: Record, key: &str, json: &str) -> Record {
 }
 
 fn bound(record: &Record) -> Option<Bound> {
-    super::bound(&Reading::new(record))
+    super::bound(&RecordIndex::new(record))
 }
 
 #[track_caller]

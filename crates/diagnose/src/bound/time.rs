@@ -3,7 +3,7 @@
 use record::units::{cpus, figure, percent, significant, thousands};
 
 use super::{Cause, Facts, detail};
-use crate::figures::told;
+use crate::figures::cite_fact;
 
 /// Binding alone would not keep others away.
 const OWN_CPUS: &str = "give it CPUs of its own: sudo linespeed quiet --cpus LIST -- COMMAND";
@@ -24,7 +24,7 @@ pub(super) fn quota(facts: &Facts) -> Option<Cause> {
             "raise the quota (cpu.max; Kubernetes: the CPU limit), or start fewer threads than it allows"
                 .to_owned(),
         ],
-        evidence: vec![told(format!("throttled for {}", figure(throttled, "s")), detail("around"))],
+        evidence: vec![cite_fact(format!("throttled for {}", figure(throttled, "s")), detail("around"))],
     })
 }
 
@@ -38,7 +38,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
         share: if stolen >= 0.05 { share } else { 0.0 },
         says: format!("The hypervisor took {} of the CPU time that this machine asked for.", percent(share)),
         advice: vec!["measure again at another hour, or on an instance whose CPUs are not shared".to_owned()],
-        evidence: vec![told(
+        evidence: vec![cite_fact(
             format!("stolen {} of {} CPU time", figure(stolen, "s"), figure(stolen + busy, "s")),
             detail("around"),
         )],
@@ -81,7 +81,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     if !kinds.is_empty() {
         let list: Vec<String> =
             kinds.iter().map(|(word, count)| format!("{word} {}", percent(count / all))).collect();
-        evidence.push(told(format!("looks while nothing ran: {}", list.join(", ")), detail("waiting")));
+        evidence.push(cite_fact(format!("looks while nothing ran: {}", list.join(", ")), detail("waiting")));
     }
     // Threads that ended before they were looked at may have been ready all that time.
     if facts.hardly_seen() {
@@ -145,7 +145,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let mut evidence = Vec::new();
     if let Some(others) = others {
         let says = format!("other programs used {} CPUs meanwhile", significant(others));
-        evidence.push(told(says, detail("around")));
+        evidence.push(cite_fact(says, detail("around")));
     }
     Some(Cause {
         by,
@@ -253,7 +253,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             significant(idle)
         ),
         advice: vec![advice.to_owned()],
-        evidence: vec![told(figures, "workload.cpu_time workload=command state=on-cpu")],
+        evidence: vec![cite_fact(figures, "workload.cpu_time workload=command state=on-cpu")],
     })
 }
 
@@ -278,7 +278,7 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
             figure(mean, "s")
         ),
         advice: vec!["cut the work into smaller pieces that threads take when they are free".to_owned()],
-        evidence: vec![told(
+        evidence: vec![cite_fact(
             format!("the busiest thread {}, the mean {}", figure(busiest, "s"), figure(mean, "s")),
             "workload.cpu_time workload=command state=on-cpu".to_owned(),
         )],

@@ -4,7 +4,7 @@ use record::statistics::{Summary, median_of_sorted};
 use record::{Key, Measurement};
 
 use super::method;
-use crate::figures::place;
+use crate::figures::locate_figure;
 
 /// Samples up to which a comparison draws from them; of more the interval is kept instead.
 pub const MOST_SAMPLES: usize = 24;
@@ -59,7 +59,7 @@ pub enum Size {
 
 impl Size {
     /// Where a working set of so many bytes lies with so large caches; `None` where either is unknown.
-    pub fn of(bytes: u64, caches: u64) -> Option<Self> {
+    pub fn classify(bytes: u64, caches: u64) -> Option<Self> {
         (bytes > 0 && caches > 0).then(|| match bytes as f64 / caches as f64 {
             share if share <= 1.0 => Size::Cached,
             share if share < 2.0 => Size::Between,
@@ -68,7 +68,7 @@ impl Size {
     }
 
     /// In words.
-    pub fn words(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Size::Cached => "within the caches",
             Size::Between => "partly in the caches",
@@ -79,7 +79,7 @@ impl Size {
 
 impl Datum {
     /// One measurement.
-    pub fn of(m: &Measurement) -> Self {
+    pub fn from_measurement(m: &Measurement) -> Self {
         let few = m.samples.len() <= MOST_SAMPLES;
         let samples =
             if few { m.samples.iter().copied().filter(|v| v.is_finite()).collect() } else { Vec::new() };
@@ -89,7 +89,7 @@ impl Datum {
             interval: m.summary.interval.filter(|_| samples.is_empty()),
             samples,
             over: None,
-            from: place(m),
+            from: locate_figure(m),
             doubt: m.doubt.clone(),
             method: m.method.as_deref().and_then(|method| method::foreign(&m.metric, method)),
             unit: unit(m),
@@ -102,9 +102,9 @@ impl Datum {
     }
 
     /// Several measurements of the same thing at different places; `what` is what they are of: `CPUs`. `None` for none.
-    pub fn over(all: &[&Measurement], what: &str) -> Option<Self> {
+    pub fn from_several(all: &[&Measurement], what: &str) -> Option<Self> {
         let (first, rest) = all.split_first()?;
-        let mut datum = Self::of(first);
+        let mut datum = Self::from_measurement(first);
         if rest.is_empty() {
             return Some(datum);
         }
@@ -141,8 +141,8 @@ impl Datum {
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
             datum.unfit = Some(format!(
                 "measured in two ways in one record ({} and {})",
-                method::words(first.method.as_deref()),
-                method::words(other.method.as_deref())
+                method::describe_method(first.method.as_deref()),
+                method::describe_method(other.method.as_deref())
             ));
         }
         Some(datum)
@@ -162,13 +162,13 @@ impl Datum {
 
     /// Samples alone.
     #[cfg(test)]
-    pub fn of_samples(samples: Vec<f64>) -> Self {
+    pub fn from_samples(samples: Vec<f64>) -> Self {
         let summary = Summary::of(&samples);
         Self { value: summary.median, n: summary.n, interval: summary.interval, samples, ..Self::default() }
     }
 
     /// The same over a number of equal parts.
-    pub fn per(&self, parts: f64) -> Self {
+    pub fn divided_by(&self, parts: f64) -> Self {
         let mut datum = self.clone();
         datum.value /= parts;
         datum.samples.iter_mut().for_each(|sample| *sample /= parts);

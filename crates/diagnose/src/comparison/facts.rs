@@ -8,8 +8,8 @@ use record::units::{bytes, figure};
 use record::{Machine, Record, Snapshot};
 
 use super::explain::running;
-use crate::parts::populated;
-use crate::spent::used_by_others;
+use crate::cpu_accounting::used_by_others;
+use crate::memory_channels::populated;
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ fn memory_devices(machine: &Machine, facts: &mut Facts) {
         speeds(|d| d.configured_mt_s),
     );
     facts.add(Hardware, "Devices allow", "machine.memory_devices[].rated_mt_s", speeds(|d| d.rated_mt_s));
-    let channels = crate::parts::channels(machine).map(|channels| channels.populated);
+    let channels = crate::memory_channels::channels(machine).map(|channels| channels.populated);
     facts.add(Hardware, "Channels", "machine.memory_devices[].channel", channels);
 }
 

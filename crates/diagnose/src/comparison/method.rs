@@ -41,7 +41,7 @@ fn is_version(word: &str) -> bool {
 }
 
 /// A method in words.
-pub fn words(method: Option<&str>) -> String {
+pub fn describe_method(method: Option<&str>) -> String {
     method.map_or("linespeed's own way".to_owned(), str::to_owned)
 }
 

@@ -1,19 +1,19 @@
 //! Records side by side: what differs, by how much, which differences explain it, and what each would do with another's
 //! best setting. Pure functions of records.
 
-mod answer;
 pub(crate) mod datum;
-mod digest;
 mod explain;
 mod facts;
-mod levels;
+mod level_rows;
 mod method;
 pub(crate) mod nodes;
 mod order;
+mod projection;
 mod ratio;
+mod row_builder;
 mod rows;
 mod table;
-mod what_if;
+mod verdict;
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use record::comparison::{COMPARISON_VERSION, Comparison, Relation, Subject};
 use record::document::Tool;
 use record::{Coverage, Ended, Machine, Record};
 
-use rows::Digest;
+use rows::Rows;
 
 /// Records up to which what each says of itself is told.
 const FEW: usize = 6;
@@ -49,7 +49,7 @@ pub enum Extent {
 /// What is known of one side: its record's meaning, looked up once.
 pub(crate) struct Known<'a> {
     pub(crate) record: &'a Record,
-    pub(crate) digest: Digest,
+    pub(crate) rows: Rows,
 }
 
 /// Holds records against the one with index `baseline` (the last, where there is none of that number).
@@ -59,8 +59,8 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let known: Vec<Known> = sides
         .iter()
         .map(|side| {
-            let reading = crate::Reading::new(side.record);
-            Known { record: side.record, digest: digest::digest(side.record, reading.levels()) }
+            let index = crate::RecordIndex::new(side.record);
+            Known { record: side.record, rows: row_builder::build_rows(side.record, index.levels()) }
         })
         .collect();
     let facts: Vec<Vec<facts::Fact>> = sides.iter().map(|side| facts::facts(side.record)).collect();
@@ -71,7 +71,8 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     let same = relation == Relation::SameRecord;
     let explanations =
         if same { Vec::new() } else { explain::explanations(&known, &names, baseline, relation) };
-    let what_if = if same { Vec::new() } else { what_if::what_ifs(&known, &names, baseline, &explanations) };
+    let what_if =
+        if same { Vec::new() } else { projection::projections(&known, &names, baseline, &explanations) };
     let orders = order::orders(&rows, &known, &names);
     let mut comparison = Comparison {
         comparison: COMPARISON_VERSION,
@@ -91,10 +92,10 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         within: Vec::new(),
     };
     comparison.notes = notes(&comparison);
-    comparison.answer = answer::answer(&comparison);
+    comparison.answer = verdict::state_verdict(&comparison);
     if relation == Relation::Machines && known.len() <= FEW {
         for (this, name) in known.iter().zip(&names) {
-            comparison.within.extend(nodes::words(this.record, name));
+            comparison.within.extend(nodes::describe_nodes(this.record, name));
             comparison.within.extend(explain::scaling_words(this, name));
         }
     }

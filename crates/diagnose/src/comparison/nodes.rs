@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::{CpuList, Measurement, Record};
 
 use super::datum::{Datum, Size};
-use super::rows::{Digest, Group, put};
+use super::rows::{Group, Rows, add_row};
 
 /// How rows end that are of other nodes' memory.
 pub const OTHER_NODES: &str = ", other nodes";
@@ -26,7 +26,7 @@ pub struct Nodes<'a> {
 
 impl<'a> Nodes<'a> {
     /// Of a record.
-    pub fn of(record: &'a Record) -> Self {
+    pub fn from_record(record: &'a Record) -> Self {
         let machine = &record.machine;
         let mut of_cpu: HashMap<u32, u32> =
             machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
@@ -104,7 +104,7 @@ impl<'a> Nodes<'a> {
 }
 
 /// What a record says of its own nodes, a sentence each: how much longer other packages' memory takes.
-pub fn words(record: &Record, who: &str) -> Vec<String> {
+pub fn describe_nodes(record: &Record, who: &str) -> Vec<String> {
     let said = |reach: &Reach| {
         let (far, other) = match (&reach.far, &reach.other) {
             (Some(far), _) => (far, "other packages'"),
@@ -169,15 +169,15 @@ impl Reach {
 /// How a record's memory answers: by the node matrix, by single loads of large working sets, or by lmbench's loops, the
 /// best known first.
 pub fn reaches(record: &Record) -> Vec<Reach> {
-    let nodes = Nodes::of(record);
+    let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
     let matrix: Vec<&Measurement> = usable(record, "numa.latency").collect();
     let own: Vec<&Measurement> =
         matrix.iter().filter(|m| m.place.get("from") == m.place.get("to")).copied().collect();
     let other: Vec<&Measurement> =
         matrix.iter().filter(|m| m.place.get("from") != m.place.get("to")).copied().collect();
-    if let Some(datum) = Datum::over(&own, "nodes") {
-        let told = crate::numa::numa(&crate::Reading::new(record));
+    if let Some(datum) = Datum::from_several(&own, "nodes") {
+        let told = crate::numa::numa(&crate::RecordIndex::new(record));
         all.push(Reach {
             what: "load latency".to_owned(),
             unit: "ns".to_owned(),
@@ -189,7 +189,7 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
                 .filter(|(_, share, _)| *share > 0.0)
                 .map(|(factor, share, own)| own * (1.0 + (factor - 1.0) / share))
                 .or_else(|| mean_other(&nodes, &other)),
-            other: Datum::over(&other, "pairs of nodes"),
+            other: Datum::from_several(&other, "pairs of nodes"),
             remote_share: told.as_ref().map_or_else(|| nodes.remote_share(), |numa| numa.remote_share),
             nodes: told.map_or_else(|| nodes.count(), |numa| numa.nodes),
             guessed: false,
@@ -202,7 +202,7 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
     if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
         let single = reach(&nodes, &points, format!("load latency, {}", record::units::bytes(bytes)));
         all.extend(single.map(|mut reach| {
-            reach.own.size = Size::of(bytes, nodes.cache_bytes());
+            reach.own.size = Size::classify(bytes, nodes.cache_bytes());
             reach
         }));
     }
@@ -221,7 +221,7 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
 fn far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
-    Datum::over(&far, "places")
+    Datum::from_several(&far, "places")
 }
 
 /// The mean over all other nodes, of which not each need have been measured: nodes of the own package and of other ones
@@ -275,7 +275,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
     if own.iter().any(both) {
         own.retain(both);
     }
-    let own = Datum::over(&own, "places")?;
+    let own = Datum::from_several(&own, "places")?;
     let unit = own.unit.clone();
     Some(Reach {
         what,
@@ -283,7 +283,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
         own,
         far: far(nodes, &other),
         mean_other: mean_other(nodes, &other),
-        other: Datum::over(&other, "places"),
+        other: Datum::from_several(&other, "places"),
         remote_share: nodes.remote_share(),
         nodes: nodes.count(),
         guessed,
@@ -291,7 +291,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
 }
 
 /// Adds the rows about nodes.
-pub fn rows(record: &Record, digest: &mut Digest) {
+pub fn add_node_rows(record: &Record, rows: &mut Rows) {
     for reach in reaches(record) {
         let what = &reach.what;
         // A row has the same place in every record, whatever else that has.
@@ -310,15 +310,15 @@ pub fn rows(record: &Record, digest: &mut Digest) {
             datum.method = reach.own.method.clone().or_else(|| other.method.clone());
             datum
         });
-        put(digest, Group::Numa, metric, order, &format!("{what}, own node"), reach.own);
+        add_row(rows, Group::Numa, metric, order, &format!("{what}, own node"), reach.own);
         if let Some(other) = reach.other {
-            put(digest, Group::Numa, metric, order + 1, &format!("{what}{OTHER_NODES}"), other);
+            add_row(rows, Group::Numa, metric, order + 1, &format!("{what}{OTHER_NODES}"), other);
         }
         if let Some(far) = reach.far {
-            put(digest, Group::Numa, metric, order + 2, &format!("{what}{OTHER_PACKAGES}"), far);
+            add_row(rows, Group::Numa, metric, order + 2, &format!("{what}{OTHER_PACKAGES}"), far);
         }
         if let Some(ignoring) = ignoring {
-            put(digest, Group::Numa, metric, order + 3, &format!("{what}, ignoring nodes"), ignoring);
+            add_row(rows, Group::Numa, metric, order + 3, &format!("{what}, ignoring nodes"), ignoring);
         }
     }
     let cells = |same: bool| -> Vec<&Measurement> {
@@ -331,8 +331,8 @@ pub fn rows(record: &Record, digest: &mut Digest) {
     for (order, same, what) in
         [(100, true, "read bandwidth, own node"), (101, false, "read bandwidth, other nodes")]
     {
-        if let Some(datum) = Datum::over(&cells(same), "pairs of nodes") {
-            put(digest, Group::Numa, "numa.bandwidth", order, what, datum);
+        if let Some(datum) = Datum::from_several(&cells(same), "pairs of nodes") {
+            add_row(rows, Group::Numa, "numa.bandwidth", order, what, datum);
         }
     }
 }

@@ -245,8 +245,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(samples: &[f64]) -> Datum {
-        Datum::of_samples(samples.to_vec())
+    fn datum_of(samples: &[f64]) -> Datum {
+        Datum::from_samples(samples.to_vec())
     }
 
     #[test]
@@ -294,8 +294,10 @@ mod tests {
 
     #[test]
     fn a_clear_difference_costs_the_slower_one_whichever_it_is() {
-        let (slow, fast) =
-            (of(&[200.0, 201.0, 199.0, 200.5, 200.0, 199.5]), of(&[100.0, 100.2, 99.9, 100.0, 100.1, 99.8]));
+        let (slow, fast) = (
+            datum_of(&[200.0, 201.0, 199.0, 200.5, 200.0, 199.5]),
+            datum_of(&[100.0, 100.2, 99.9, 100.0, 100.1, 99.8]),
+        );
         let one = compare(&slow, &fast, Some(Better::Lower));
         assert_eq!(one.slower, Some(true));
         let Some(Verdict::Costs { share, interval }) = one.verdict else { panic!("{one:?}") };
@@ -313,15 +315,15 @@ mod tests {
 
     #[test]
     fn what_may_be_noise_is_no_difference() {
-        let a = of(&[100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.2]);
-        let b = of(&[100.4, 101.2, 99.2, 100.6, 99.9, 100.1, 100.0]);
+        let a = datum_of(&[100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.2]);
+        let b = datum_of(&[100.4, 101.2, 99.2, 100.6, 99.9, 100.1, 100.0]);
         let said = compare(&a, &b, Some(Better::Higher));
         assert!(
             matches!(said.verdict, Some(Verdict::NotResolved { smaller_than }) if smaller_than < 0.03),
             "{said:?}"
         );
         assert_eq!(said.slower, None);
-        let wild = of(&[50.0, 100.0, 180.0, 60.0, 140.0, 99.0]);
+        let wild = datum_of(&[50.0, 100.0, 180.0, 60.0, 140.0, 99.0]);
         let said = compare(&wild, &b, Some(Better::Higher));
         assert!(matches!(said.verdict, Some(Verdict::TooNoisy { .. })), "{said:?}");
     }
@@ -329,12 +331,15 @@ mod tests {
     #[test]
     fn figures_in_doubt_differ_by_much_or_not_at_all() {
         let doubtful = |value: f64| {
-            let mut datum = of(&[1.0, 1.01, 0.99, 1.0, 1.005, 0.995].map(|factor| factor * value));
+            let mut datum = datum_of(&[1.0, 1.01, 0.99, 1.0, 1.005, 0.995].map(|factor| factor * value));
             datum.doubt = Some("too noisy: its samples spread by 30 %".to_owned());
             datum
         };
-        let said =
-            compare(&doubtful(122.0), &of(&[100.0, 100.1, 99.9, 100.0, 100.2, 99.8]), Some(Better::Lower));
+        let said = compare(
+            &doubtful(122.0),
+            &datum_of(&[100.0, 100.1, 99.9, 100.0, 100.2, 99.8]),
+            Some(Better::Lower),
+        );
         assert_eq!((said.slower, said.verdict), (None, Some(Verdict::TooNoisy { rounds_needed: None })));
         let said = compare(&doubtful(300.0), &doubtful(100.0), Some(Better::Lower));
         assert_eq!(said.slower, Some(true));
@@ -342,20 +347,23 @@ mod tests {
 
     #[test]
     fn one_figure_each_has_a_ratio_and_no_interval() {
-        let said = compare(&of(&[55.0]), &of(&[11.0]), Some(Better::Lower));
+        let said = compare(&datum_of(&[55.0]), &datum_of(&[11.0]), Some(Better::Lower));
         assert_eq!((said.ratio, said.interval, said.slower), (Some(5.0), None, None));
         assert_eq!(said.verdict, Some(Verdict::NotMeasurable { reason: "one figure each".to_owned() }));
     }
 
     #[test]
     fn a_ratio_is_told_from_1_by_its_interval_or_by_nobody() {
-        let wide = of(&[90.0, 110.0, 100.0, 95.0, 105.0, 100.0, 98.0, 102.0, 93.0]);
-        let (near, far) = (wide.per(1.0 / 1.01), wide.per(0.5));
+        let wide = datum_of(&[90.0, 110.0, 100.0, 95.0, 105.0, 100.0, 98.0, 102.0, 93.0]);
+        let (near, far) = (wide.divided_by(1.0 / 1.01), wide.divided_by(0.5));
         assert!(!is_told_from_1(&near, &wide) && is_told_from_1(&far, &wide));
-        assert!(is_told_from_1(&of(&[101.0]), &of(&[100.0])), "single figures are taken as they are");
+        assert!(
+            is_told_from_1(&datum_of(&[101.0]), &datum_of(&[100.0])),
+            "single figures are taken as they are"
+        );
         let four = [&wide, &wide, &wide, &wide];
         assert!(!of_medians_is_told_from_1(1.05, &four) && of_medians_is_told_from_1(2.0, &four));
-        assert!(of_medians_is_told_from_1(1.05, &[&wide, &of(&[100.0])]));
+        assert!(of_medians_is_told_from_1(1.05, &[&wide, &datum_of(&[100.0])]));
     }
 
     proptest! {
@@ -364,7 +372,7 @@ mod tests {
             a in proptest::collection::vec(1e-3f64..1e6, 1..60),
             b in proptest::collection::vec(1e-3f64..1e6, 1..60),
         ) {
-            let (a, b) = (of(&a), of(&b));
+            let (a, b) = (datum_of(&a), datum_of(&b));
             let one = compare(&a, &b, Some(Better::Lower));
             let other = compare(&b, &a, Some(Better::Lower));
             let ratio = one.ratio.unwrap();
@@ -383,7 +391,7 @@ mod tests {
 
         #[test]
         fn no_value_panics(a in proptest::collection::vec(any::<f64>(), 0..20), b in proptest::collection::vec(any::<f64>(), 0..20)) {
-            let _ = compare(&of(&a), &of(&b), Some(Better::Higher));
+            let _ = compare(&datum_of(&a), &datum_of(&b), Some(Better::Higher));
         }
     }
 }

@@ -51,7 +51,7 @@ impl Group {
 
 /// Which row a figure belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub struct RowKey {
     /// Group.
     pub group: Group,
     /// The metric.
@@ -66,18 +66,18 @@ pub struct Key {
 
 /// A row of one record.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct RowEntry {
     /// The figure.
     pub datum: Datum,
     /// The place without what names a place on one machine.
     pub place: Where,
     /// Cores, CPUs and packages that made it together, where it may be divided by them.
-    pub parts: Option<Parts>,
+    pub parts: Option<Divisors>,
 }
 
 /// What a throughput may be divided by; 0 where it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct Divisors {
     /// Physical cores.
     pub cores: u32,
     /// CPUs.
@@ -87,13 +87,18 @@ pub struct Parts {
 }
 
 /// The rows of one record.
-pub type Digest = BTreeMap<Key, Entry>;
+pub type Rows = BTreeMap<RowKey, RowEntry>;
 
 /// Adds a row that follows from others.
-pub fn put(digest: &mut Digest, group: Group, metric: &str, order: u32, what: &str, datum: Datum) {
+pub fn add_row(rows: &mut Rows, group: Group, metric: &str, order: u32, what: &str, datum: Datum) {
     if datum.is_some() {
-        let key =
-            Key { group, metric: metric.to_owned(), order, what: what.to_owned(), loosely: what.to_owned() };
-        digest.insert(key, Entry { datum, place: Where::new(), parts: None });
+        let key = RowKey {
+            group,
+            metric: metric.to_owned(),
+            order,
+            what: what.to_owned(),
+            loosely: what.to_owned(),
+        };
+        rows.insert(key, RowEntry { datum, place: Where::new(), parts: None });
     }
 }

@@ -7,11 +7,11 @@ use record::{Better, Handover};
 
 use super::Known;
 use super::datum::Datum;
-use super::digest::better;
 use super::method;
 use super::nodes::{OTHER_NODES, OTHER_PACKAGES};
 use super::ratio;
-use super::rows::{Entry, Key};
+use super::row_builder::better;
+use super::rows::{RowEntry, RowKey};
 
 /// Why one figure cannot be held against another; `None` where it can.
 pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<String> {
@@ -22,7 +22,7 @@ pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<String> {
         return Some(format!("other units: {} against {}", unit(&base.unit), unit(&this.unit)));
     }
     if this.method != base.method {
-        let words = |datum: &Datum| method::words(datum.method.as_deref());
+        let words = |datum: &Datum| method::describe_method(datum.method.as_deref());
         return Some(format!("measured in other ways: {} against {}", words(base), words(this)));
     }
     if let (Some(this), Some(base)) = (&this.settings, &base.settings)
@@ -33,8 +33,8 @@ pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<String> {
     match (this.size, base.size) {
         (Some(this), Some(base)) if this != base => Some(format!(
             "working sets of another size relative to the caches: {} against {}",
-            base.words(),
-            this.words()
+            base.describe(),
+            this.describe()
         )),
         _ => None,
     }
@@ -71,16 +71,16 @@ impl Refused {
 
 /// The rows that at least two subjects have, and what is refused.
 pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
-    let mut all: BTreeMap<&Key, Vec<Option<&Entry>>> = BTreeMap::new();
+    let mut all: BTreeMap<&RowKey, Vec<Option<&RowEntry>>> = BTreeMap::new();
     // Rows that only one record has, by what they have in common with others.
     for (index, side) in known.iter().enumerate() {
-        for (key, entry) in &side.digest {
+        for (key, entry) in &side.rows {
             all.entry(key).or_insert_with(|| vec![None; known.len()])[index] = Some(entry);
         }
     }
     let mut rows = Vec::new();
     let mut refused = Refused::default();
-    let mut alone: HashMap<(&str, &str), Vec<(&Key, usize)>> = HashMap::new();
+    let mut alone: HashMap<(&str, &str), Vec<(&RowKey, usize)>> = HashMap::new();
     for (key, entries) in &all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
         let (Some((first, entry)), second) = (having.next(), having.next()) else { continue };
@@ -137,8 +137,8 @@ fn once(rows: &mut Vec<Row>) {
 }
 
 /// Rows that two records have in two ways: bytes counted otherwise, another setting.
-fn differing(alone: &HashMap<(&str, &str), Vec<(&Key, usize)>>, refused: &mut Refused) {
-    let mut found: Vec<(&Key, &Key, usize, usize)> = Vec::new();
+fn differing(alone: &HashMap<(&str, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
+    let mut found: Vec<(&RowKey, &RowKey, usize, usize)> = Vec::new();
     for rows in alone.values() {
         let Some((first, of)) = rows.first() else { continue };
         if first.loosely.is_empty() || first.loosely == first.what {
@@ -156,13 +156,13 @@ fn differing(alone: &HashMap<(&str, &str), Vec<(&Key, usize)>>, refused: &mut Re
 }
 
 fn cells(
-    key: &Key,
-    entries: &[Option<&Entry>],
+    key: &RowKey,
+    entries: &[Option<&RowEntry>],
     baseline: usize,
     per: Option<Per>,
     refused: &mut Refused,
 ) -> Vec<Cell> {
-    let datum = |entry: &Entry| match per {
+    let datum = |entry: &RowEntry| match per {
         None => Some(entry.datum.clone()),
         Some(per) => {
             let parts = entry.parts?;
@@ -171,7 +171,7 @@ fn cells(
                 Per::Cpu => parts.cpus,
                 Per::Package => parts.packages,
             };
-            (parts > 0).then(|| entry.datum.per(f64::from(parts)))
+            (parts > 0).then(|| entry.datum.divided_by(f64::from(parts)))
         }
     };
     let base = entries[baseline].and_then(datum);
@@ -215,8 +215,8 @@ fn cells(
 
 /// The same divided by cores, CPUs or packages; `None` where nothing new would be told.
 fn divided(
-    key: &Key,
-    entries: &[Option<&Entry>],
+    key: &RowKey,
+    entries: &[Option<&RowEntry>],
     baseline: usize,
     per: Per,
     refused: &mut Refused,
@@ -226,7 +226,7 @@ fn divided(
     if known.len() < 2 {
         return None;
     }
-    let number = |parts: &super::rows::Parts| match per {
+    let number = |parts: &super::rows::Divisors| match per {
         Per::Core => parts.cores,
         Per::Cpu => parts.cpus,
         Per::Package => parts.packages,
@@ -252,7 +252,7 @@ pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
             // A record of before there were two ways of handing a line over says by its silence which it is.
             let pair = m.metric == "core_to_core.latency";
             let how = pair.then(|| Handover::of(m)).flatten().map_or("", Handover::word);
-            let key = format!("{} {}{how}", m.metric, crate::figures::place_but(m, Handover::KEY));
+            let key = format!("{} {}{how}", m.metric, crate::figures::labels_without(m, Handover::KEY));
             let row = all.entry(key).or_insert_with_key(|key| {
                 order.push(key.clone());
                 vec![None; known.len()]
@@ -269,30 +269,30 @@ pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
         if entries.iter().flatten().count() < 2 {
             continue;
         }
-        let key = Key {
+        let key = RowKey {
             group: super::rows::Group::Others,
             metric: first.metric.to_string(),
             order: 0,
             what: String::new(),
             loosely: String::new(),
         };
-        let made: Vec<Option<Entry>> = entries
+        let made: Vec<Option<RowEntry>> = entries
             .iter()
             .enumerate()
             .map(|(index, m)| {
                 m.map(|m| {
-                    let mut datum = Datum::of(m);
+                    let mut datum = Datum::from_measurement(m);
                     if emulated[index] {
                         datum.unfit = Some("an emulated machine's times are no speeds".to_owned());
                     }
-                    Entry { datum, place: m.place.clone(), parts: None }
+                    RowEntry { datum, place: m.place.clone(), parts: None }
                 })
             })
             .collect();
-        let borrowed: Vec<Option<&Entry>> = made.iter().map(Option::as_ref).collect();
+        let borrowed: Vec<Option<&RowEntry>> = made.iter().map(Option::as_ref).collect();
         rows.push(Row {
             group: "figures".to_owned(),
-            what: crate::figures::place(first),
+            what: crate::figures::locate_figure(first),
             metric: first.metric.to_string(),
             unit: first.unit.to_string(),
             better: first.better,

@@ -36,7 +36,7 @@ fn records_without_a_shared_metric_still_show_their_inventories() {
     assert!(said.differences.iter().any(|d| d.what == "CPUs online"), "{:?}", said.differences);
 }
 
-fn with(mut record: Record, metric: &'static str, place: Where, value: f64) -> Record {
+fn record_with(mut record: Record, metric: &'static str, place: Where, value: f64) -> Record {
     record.measurements.push(measured(metric, place, value));
     record
 }
@@ -65,7 +65,7 @@ fn figures_of_other_methods_units_and_sizes_are_refused_with_the_reason() {
         said.notes
     );
 
-    let base = with(machine(2), "wakeup.average", Where::new().with("policy", "other"), 11e3);
+    let base = record_with(machine(2), "wakeup.average", Where::new().with("policy", "other"), 11e3);
     let mut other = base.clone();
     other.measurements[0].method = Some("Intel MLC".to_owned());
     let said = both(&base, &other);
@@ -140,8 +140,8 @@ fn all_cpus_stand_per_core_cpu_and_package_too() {
         record.machine.counts.cores = Some(cores);
         record.machine.counts.packages = Some(packages);
         let place = Where::new().with("workload", "primes").with("placement", "cores-first");
-        let record = with(record, "workload.throughput", place.clone().with("threads", 1u32), rate);
-        with(record, "workload.throughput", place.with("threads", cpus), rate * f64::from(cores))
+        let record = record_with(record, "workload.throughput", place.clone().with("threads", 1u32), rate);
+        record_with(record, "workload.throughput", place.with("threads", cpus), rate * f64::from(cores))
     };
     let said = both(&workload(8, 8, 1, 5.0), &workload(16, 32, 2, 4.0));
     let cell = |per| {
@@ -162,8 +162,8 @@ fn all_cpus_stand_per_core_cpu_and_package_too() {
 fn an_efficiency_that_cannot_be_is_refused_with_its_reason() {
     let workload = |all: f64| {
         let place = Where::new().with("workload", "primes").with("placement", "cores-first");
-        let one = with(machine(2), "workload.throughput", place.clone().with("threads", 1u32), 5.0);
-        with(one, "workload.throughput", place.with("threads", 2u32), all)
+        let one = record_with(machine(2), "workload.throughput", place.clone().with("threads", 1u32), 5.0);
+        record_with(one, "workload.throughput", place.with("threads", 2u32), all)
     };
     let efficiency = |all: f64| {
         let said = both(&workload(9.8), &workload(all));
@@ -203,7 +203,7 @@ fn of_many_records_the_bad_one_is_named_and_names_stay_apart() {
         .map(|n| {
             let place = Where::new().with("cpu", 0u32);
             let slow = if n == 17 { 1.5 } else { 1.0 + f64::from(n % 5) * 0.002 };
-            let mut record = with(machine(2), "cost.syscall", place, 100.0 * slow);
+            let mut record = record_with(machine(2), "cost.syscall", place, 100.0 * slow);
             record.started = format!("t{n}");
             record
         })

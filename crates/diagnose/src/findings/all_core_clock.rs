@@ -6,7 +6,7 @@ use record::units::figure;
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_told};
 use super::{Case, Rule, finding, inputs, is_virtual, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, middle, told};
+use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, middle};
 use crate::resources::CORE;
 
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
@@ -29,13 +29,13 @@ fn below_base(case: &Case) -> Option<Finding> {
     let of_all = case.record.machine.processor.base_hz;
     let found = below(case, "all", |cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
     let Below { promised: base, cpu, .. } = *found.first()?;
-    let told_base = told(
+    let told_base = cite_fact(
         format!("its base clock is {}", figure(base, "Hz")),
         hz_told(case, cpu, "base_hz", |cpu| cpu.base_hz),
     );
     let what =
         |is: &str| format!("all cores together run at {is}, below the base clock of {}", figure(base, "Hz"));
-    one(case, &found, told_base, what)
+    find_all_core_clock(case, &found, told_base, what)
 }
 
 fn below_one(case: &Case) -> Option<Finding> {
@@ -48,10 +48,10 @@ fn below_one(case: &Case) -> Option<Finding> {
     found.retain(|below| below.measured.value() < alone.value() * (1.0 - TURBO));
     let what =
         |is: &str| format!("all cores together run at {is}, one alone at {}", figure(alone.value(), "Hz"));
-    one(case, &found, evidence(alone, "a core alone runs at"), what)
+    find_all_core_clock(case, &found, evidence(alone, "a core alone runs at"), what)
 }
 
-fn one(
+fn find_all_core_clock(
     case: &Case,
     found: &[Below],
     against: record::diagnosis::Evidence,
@@ -62,7 +62,7 @@ fn one(
     let hottest = case.record.conditions.before.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1));
     if let Some((sensor, hottest)) = hottest {
         let from = format!("conditions.before.temperatures.{sensor}");
-        seen.push(told(format!("hottest sensor {hottest:.0} °C"), from));
+        seen.push(cite_fact(format!("hottest sensor {hottest:.0} °C"), from));
     }
     let cause = cause(case.record, *cpu, *promised);
     let remedy = if cause.is_set {
@@ -96,7 +96,7 @@ mod tests {
     use crate::samples::{machine, measured};
     use record::{Record, Where};
 
-    fn with(one: f64, all: f64, base: Option<u64>) -> Record {
+    fn record_with(one: f64, all: f64, base: Option<u64>) -> Record {
         let mut record = machine(1);
         record.machine.processor.base_hz = base;
         for (active, hz) in [("one", one), ("all", all)] {
@@ -108,22 +108,22 @@ mod tests {
 
     #[test]
     fn a_clock_below_base_is_found() {
-        let finding = &found(&with(3.9e9, 2.0e9, Some(2_500_000_000)), RULE)[0];
+        let finding = &found(&record_with(3.9e9, 2.0e9, Some(2_500_000_000)), RULE)[0];
         assert!(finding.what.contains("2.00 GHz, below the base clock of 2.50 GHz"), "{finding:?}");
         assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 0.01);
     }
 
     #[test]
     fn without_a_base_clock_half_of_one_core_is_found() {
-        let finding = &found(&with(4.0e9, 2.0e9, None), RULE)[0];
+        let finding = &found(&record_with(4.0e9, 2.0e9, None), RULE)[0];
         assert!(finding.what.ends_with("run at 2.00 GHz, one alone at 4.00 GHz"), "{finding:?}");
     }
 
     #[test]
     fn turbo_steps_are_no_loss_and_an_unmeasured_clock_is_missing() {
-        assert_eq!(found(&with(3.9e9, 3.0e9, Some(2_500_000_000)), RULE), []);
-        assert_eq!(found(&with(3.9e9, 2.7e9, None), RULE), []);
-        let mut record = with(3.9e9, 3.0e9, None);
+        assert_eq!(found(&record_with(3.9e9, 3.0e9, Some(2_500_000_000)), RULE), []);
+        assert_eq!(found(&record_with(3.9e9, 2.7e9, None), RULE), []);
+        let mut record = record_with(3.9e9, 3.0e9, None);
         record.measurements.pop();
         assert_eq!(missing(&record, RULE), Some("the clock of all cores together"));
     }

@@ -4,8 +4,8 @@ use record::diagnosis::Finding;
 use record::units::{figure, percent};
 
 use super::{Case, Rule, costs, finding, inputs, is_virtual, lines};
-use crate::figures::{RESOLUTION, evidence, is_at, spread, told, verdict};
-use crate::parts;
+use crate::figures::{RESOLUTION, cite_fact, evidence, has_labels, spread, verdict};
+use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
@@ -20,13 +20,13 @@ fn missing(case: &Case) -> Option<&'static str> {
     if !whole(case) {
         return None;
     }
-    let channels = parts::channels(&case.record.machine);
+    let channels = memory_channels::channels(&case.record.machine);
     inputs::told(channels, "memory devices with channel and speed (SMBIOS)")
         .or_else(|| inputs::metric(case, "memory.bandwidth", "memory bandwidth"))
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_bandwidth_below_parts(case).into_iter().collect()
 }
 
 /// A part of the CPUs, or a virtual machine, has a part of the channels: the sum over all is no ceiling for it.
@@ -35,17 +35,17 @@ fn whole(case: &Case) -> bool {
     !is_virtual(case.record) && counts.cpus_allowed == counts.cpus_online
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_bandwidth_below_parts(case: &Case) -> Option<Finding> {
     if !whole(case) {
         return None;
     }
     let record = case.record;
     let least = beyond(record, case.levels, Walk::Arrays);
     let threads = u64::from(record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u32);
-    let channels = parts::channels(&record.machine)?;
+    let channels = memory_channels::channels(&record.machine)?;
     let best = case
-        .of("memory.bandwidth")
-        .filter(|m| is_at(m, &[("bytes_counted", "bus")]))
+        .figures_of("memory.bandwidth")
+        .filter(|m| has_labels(m, &[("bytes_counted", "bus")]))
         // Arrays within the caches are no memory; of other tools' figures the arrays are often not told.
         .filter(|m| walked(m) == 0 || walked(m) >= least)
         .filter(|m| m.place.count("threads").is_some_and(|count| count >= threads))
@@ -62,7 +62,7 @@ fn one(case: &Case) -> Option<Finding> {
     Some(Finding {
         evidence: vec![
             evidence(best, "best bandwidth with all CPUs, bytes on the bus"),
-            told(
+            cite_fact(
                 format!(
                     "{} channels at {} MT/s and above carry {could_be}",
                     channels.populated, channels.mt_s.0
@@ -92,7 +92,7 @@ mod tests {
     use record::machine::MemoryDevice;
     use record::{Record, Where};
 
-    fn with(rate: f64) -> Record {
+    fn record_with(rate: f64) -> Record {
         let mut record = machine(4);
         record.machine.memory_devices = ["A", "B"]
             .iter()
@@ -110,20 +110,20 @@ mod tests {
 
     #[test]
     fn half_of_what_the_channels_carry_is_found() {
-        let finding = &found(&with(25.6e9), RULE)[0];
+        let finding = &found(&record_with(25.6e9), RULE)[0];
         assert!((crate::figures::share_of(&finding.loss) - 0.5).abs() < 0.01, "{finding:?}");
     }
 
     #[test]
     fn usual_shares_parts_of_a_machine_and_guests_are_silence() {
-        assert_eq!(found(&with(0.72 * 51.2e9), RULE), []);
-        let mut part = with(10e9);
+        assert_eq!(found(&record_with(0.72 * 51.2e9), RULE), []);
+        let mut part = record_with(10e9);
         part.machine.counts.cpus_allowed = Some(1);
         assert_eq!(found(&part, RULE), []);
-        let mut guest = with(10e9);
+        let mut guest = record_with(10e9);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert_eq!(found(&guest, RULE), []);
-        let mut untold = with(10e9);
+        let mut untold = record_with(10e9);
         untold.machine.memory_devices[1].configured_mt_s = None;
         assert_eq!(missing(&untold, RULE), Some("memory devices with channel and speed (SMBIOS)"));
         assert_eq!(missing(&guest, RULE), None, "a guest cannot have what it looks for");
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn arrays_within_the_caches_say_nothing_of_memory() {
-        let mut record = with(10e9);
+        let mut record = record_with(10e9);
         crate::samples::add_cache(&mut record, 3, 32 << 20, 4);
         for m in &mut record.measurements {
             m.detail.insert("array_bytes".to_owned(), (1 << 20).into());

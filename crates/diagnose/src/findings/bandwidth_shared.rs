@@ -5,8 +5,8 @@ use record::diagnosis::{Confidence, Finding};
 use record::statistics::Verdict;
 use record::units::{figure, percent};
 
-use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines, theft};
-use crate::figures::{RESOLUTION, evidence, is_at, share_of, told, verdict};
+use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines, steal_time};
+use crate::figures::{RESOLUTION, cite_fact, evidence, has_labels, share_of, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// What others on the CPUs take of the bandwidth of all of them: measured where it could be, in turns with and without
@@ -22,7 +22,7 @@ const AT_TIMES: f64 = 1.25;
 
 fn missing(case: &Case) -> Option<&'static str> {
     let bandwidth = inputs::metric(case, "memory.bandwidth", "memory bandwidth");
-    bandwidth.or_else(|| if turns(case).is_some() { None } else { theft::missing(case) })
+    bandwidth.or_else(|| if turns(case).is_some() { None } else { steal_time::missing(case) })
 }
 
 fn find(case: &Case) -> Vec<Finding> {
@@ -74,14 +74,14 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
     let lost = percent(share_of(&loss));
     let threads = m.place.count("threads").unwrap_or(0);
-    let mut seen = vec![told(
+    let mut seen = vec![cite_fact(
         format!(
             "with the CPUs to itself in turns of some milliseconds the same loop moves more: {lost} of that is lost"
         ),
         from.clone(),
     )];
     if let Some(rounds) = m.detail.get("taken_by_others_rounds").and_then(|rounds| rounds.as_u64()) {
-        seen.push(told(format!("{rounds} rounds of both in turn"), from.clone()));
+        seen.push(cite_fact(format!("{rounds} rounds of both in turn"), from.clone()));
     }
     // The figure is from another moment of the run than the turns.
     let beside = m.detail.get("alone_bytes_per_second").and_then(|alone| alone.as_f64());
@@ -90,7 +90,7 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
     if at_times {
         let says =
             format!("at another time of this run it moved {}: they come and go", figure(m.value(), "B/s"));
-        seen.push(told(says, from));
+        seen.push(cite_fact(says, from));
     }
     let when = if at_times { "at times " } else { "" };
     let mut base =
@@ -110,9 +110,9 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
 fn in_memory<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
     let least = beyond(case.record, case.levels, Walk::Arrays);
     let on_the_bus = move |m: &&Measurement| {
-        is_at(m, &[("bytes_counted", "bus")]) && (walked(m) == 0 || walked(m) >= least)
+        has_labels(m, &[("bytes_counted", "bus")]) && (walked(m) == 0 || walked(m) >= least)
     };
-    case.of("memory.bandwidth").filter(on_the_bus).collect::<Vec<_>>().into_iter()
+    case.figures_of("memory.bandwidth").filter(on_the_bus).collect::<Vec<_>>().into_iter()
 }
 
 /// The best of them with the most threads.
@@ -124,12 +124,12 @@ fn best<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 }
 
 fn by_time(case: &Case) -> Option<Finding> {
-    let theft = theft::by_others(case)?;
+    let stolen = steal_time::by_others(case)?;
     let best = best(case)?;
-    let (share, cpus) = theft.of_all;
-    let loss = costs(verdict(share, theft.between)).filter(|_| share >= RESOLUTION)?;
+    let (share, cpus) = stolen.of_all;
+    let loss = costs(verdict(share, stolen.between)).filter(|_| share >= RESOLUTION)?;
     let mut seen = vec![evidence(best, "with the most threads memory delivered, meanwhile,")];
-    seen.extend(theft.evidence());
+    seen.extend(stolen.evidence());
     let lost = percent(share);
     Some(Finding {
         severity: at_most_warning(&loss),
@@ -153,7 +153,7 @@ mod tests {
     use record::diagnosis::Severity;
     use record::{Record, Where};
 
-    fn with(shares: [f64; 2]) -> Record {
+    fn record_with(shares: [f64; 2]) -> Record {
         let mut record = stolen("os", shares);
         let place = Where::new().with("op", "triad").with("bytes_counted", "bus").with("threads", 2u32);
         record.measurements.push(measured("memory.bandwidth", place, 59e9));
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_neighbour_takes_bandwidth_with_its_time() {
-        let finding = &found(&with([0.05, 0.52]), RULE)[0];
+        let finding = &found(&record_with([0.05, 0.52]), RULE)[0];
         assert!((share_of(&finding.loss) - 0.285).abs() < 1e-3, "{finding:?}");
         assert!(!finding.measured && finding.severity == record::diagnosis::Severity::Warning, "{finding:?}");
     }
@@ -227,14 +227,14 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_is_silence_and_unmeasured_bandwidth_is_missing() {
-        assert_eq!(found(&with([0.004, 0.003]), RULE), []);
-        let mut quota = with([0.75, 0.76]);
+        assert_eq!(found(&record_with([0.004, 0.003]), RULE), []);
+        let mut quota = record_with([0.75, 0.76]);
         quota.machine.limits.cpu_quota = Some(0.5);
         quota.conditions.before.quota_throttled = Some(1);
         quota.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
         assert_eq!(found(&quota, RULE), [], "a quota is no neighbour");
         assert_eq!(missing(&machine(2), RULE), Some("memory bandwidth"));
-        let mut alone = with([0.5, 0.5]);
+        let mut alone = record_with([0.5, 0.5]);
         alone.measurements.retain(|m| m.metric == "memory.bandwidth");
         assert_eq!(missing(&alone, RULE), Some("stolen time"));
     }

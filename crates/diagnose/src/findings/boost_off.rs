@@ -6,7 +6,7 @@ use record::units::figure;
 
 use super::clock_cause::no_boost;
 use super::{Case, Rule, by_model, clock_limit, inputs, is_virtual, of_fact};
-use crate::figures::{RESOLUTION, is_at, modelled, told};
+use crate::figures::{RESOLUTION, cite_fact, has_labels, modelled};
 use crate::resources::CORE;
 
 /// Boost by the kernel's account. Where a core was measured below the clock that it advertises, `clock-limit` names it with
@@ -24,10 +24,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_boost_off(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_boost_off(case: &Case) -> Option<Finding> {
     if is_virtual(case.record) {
         return None;
     }
@@ -38,7 +38,7 @@ fn one(case: &Case) -> Option<Finding> {
     }
     let processor = &case.record.machine.processor;
     let (base, most) = (processor.base_hz.map(|hz| hz as f64), processor.max_hz.map(|hz| hz as f64));
-    let clocks = case.of("core.clock").filter(|m| is_at(m, &[("vector", "scalar")]));
+    let clocks = case.figures_of("core.clock").filter(|m| has_labels(m, &[("vector", "scalar")]));
     let best = clocks.map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
     // It boosts all the same.
     if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {
@@ -49,8 +49,8 @@ fn one(case: &Case) -> Option<Finding> {
     let finding = match (loss, base, most) {
         (Some(loss), Some(base), Some(most)) => {
             let (base, most) = (figure(base, "Hz"), figure(most, "Hz"));
-            seen.push(told(format!("base clock {base}"), "machine.processor.base_hz"));
-            seen.push(told(format!("highest clock {most}"), "machine.processor.max_hz"));
+            seen.push(cite_fact(format!("base clock {base}"), "machine.processor.base_hz"));
+            seen.push(cite_fact(format!("highest clock {most}"), "machine.processor.max_hz"));
             by_model(&RULE, loss, format!("boost is switched off: {base} at most instead of up to {most}"))
         }
         _ => of_fact(
@@ -71,7 +71,7 @@ mod tests {
     use crate::samples::{machine, measured};
     use record::{Record, Where};
 
-    fn with(boost: Option<bool>, most: u64, clock: Option<f64>) -> Record {
+    fn record_with(boost: Option<bool>, most: u64, clock: Option<f64>) -> Record {
         let mut record = machine(1);
         record.conditions.before.boost = boost;
         record.conditions.before.boost_source = Some("/sys/devices/system/cpu/cpufreq/boost".to_owned());
@@ -84,28 +84,28 @@ mod tests {
 
     #[test]
     fn boost_off_is_found_though_the_advertised_clock_fell_with_it() {
-        let finding = &found(&with(Some(false), 2_500_000_000, Some(2.5e9)), RULE)[0];
+        let finding = &found(&record_with(Some(false), 2_500_000_000, Some(2.5e9)), RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
         assert_eq!(finding.remedy, ["echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost"]);
         assert_eq!(finding.undo, ["echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"]);
-        let inventory = &found(&with(Some(false), 3_500_000_000, None), RULE)[0];
+        let inventory = &found(&record_with(Some(false), 3_500_000_000, None), RULE)[0];
         assert!((share_of(&inventory.loss) - 2.0 / 7.0).abs() < 1e-9, "{inventory:?}");
         assert!(inventory.what.ends_with("2.50 GHz at most instead of up to 3.50 GHz"), "{inventory:?}");
     }
 
     #[test]
     fn what_was_measured_is_told_by_the_other_rule() {
-        let record = with(Some(false), 3_500_000_000, Some(2.5e9));
+        let record = record_with(Some(false), 3_500_000_000, Some(2.5e9));
         assert_eq!(found(&record, RULE), []);
         assert_eq!(found(&record, clock_limit::RULE).len(), 1);
     }
 
     #[test]
     fn boost_on_clocks_beyond_the_base_and_guests_are_silence() {
-        assert_eq!(found(&with(Some(true), 2_500_000_000, Some(2.5e9)), RULE), []);
-        assert_eq!(found(&with(Some(false), 3_500_000_000, Some(3.49e9)), RULE), []);
-        assert_eq!(missing(&with(None, 2_500_000_000, None), RULE), Some("whether boost is allowed"));
-        let mut guest = with(Some(false), 2_500_000_000, None);
+        assert_eq!(found(&record_with(Some(true), 2_500_000_000, Some(2.5e9)), RULE), []);
+        assert_eq!(found(&record_with(Some(false), 3_500_000_000, Some(3.49e9)), RULE), []);
+        assert_eq!(missing(&record_with(None, 2_500_000_000, None), RULE), Some("whether boost is allowed"));
+        let mut guest = record_with(Some(false), 2_500_000_000, None);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert_eq!(found(&guest, RULE), []);
         assert_eq!(missing(&guest, RULE), None);

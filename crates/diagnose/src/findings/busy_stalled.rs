@@ -6,7 +6,7 @@ use record::diagnosis::{Confidence, Finding};
 use record::units::{percent, significant};
 use record::{Better, Measurement};
 
-use super::{Case, Rule, at_most_warning, costs, finding, lines, other_load, theft};
+use super::{Case, Rule, at_most_warning, costs, finding, lines, other_load, steal_time};
 use crate::figures::{RESOLUTION, evidence, loss, spread, verdict};
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
@@ -39,7 +39,7 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
     let cores =
         case.record.machine.counts.cores.or(case.record.machine.counts.cpus_online).unwrap_or(u32::MAX);
     let mut all: BTreeMap<Work, Vec<(u64, &Measurement)>> = BTreeMap::new();
-    for m in case.of("core.ipc").filter(|m| m.value() > 0.0) {
+    for m in case.figures_of("core.ipc").filter(|m| m.value() > 0.0) {
         let Some(threads) = m.place.count("threads").filter(|threads| *threads <= u64::from(cores)) else {
             continue;
         };
@@ -59,7 +59,7 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
 fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
     // Declared instructions over time count what others took as cycles of the work.
     let declared = many.place.word("source") != Some("pmu");
-    if declared && (!(other_load::RULE.find)(case).is_empty() || theft::by_others(case).is_some()) {
+    if declared && (!(other_load::RULE.find)(case).is_empty() || steal_time::by_others(case).is_some()) {
         return None;
     }
     let loss = costs(loss(&many.summary, &one.summary, Better::Higher))?;
@@ -91,7 +91,7 @@ fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
 
 /// A category of a command's issue slots.
 fn slots<'a>(case: &Case<'a>, category: &str) -> Option<&'a Measurement> {
-    case.of("counter.share").find(|m| {
+    case.figures_of("counter.share").find(|m| {
         m.place.word("workload") == Some(COMMAND)
             && m.place.word("category") == Some(category)
             && m.place.get("threads").is_none()
@@ -112,7 +112,7 @@ fn of_command(case: &Case) -> Option<Finding> {
         evidence(waited, "issue slots that waited for memory or a unit:"),
         evidence(worked, "issue slots that did work:"),
     ];
-    let ipc = case.of("core.ipc").find(|m| m.place.word("workload") == Some(COMMAND));
+    let ipc = case.figures_of("core.ipc").find(|m| m.place.word("workload") == Some(COMMAND));
     seen.extend(ipc.map(|ipc| evidence(ipc, "instructions a cycle:")));
     Some(Finding {
         severity: at_most_warning(&loss),

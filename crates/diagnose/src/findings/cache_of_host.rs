@@ -5,7 +5,7 @@ use record::machine::Cache;
 use record::units::{bytes, percent};
 
 use super::{Case, Rule, cache_smaller, inputs, is_virtual, lines, of_fact};
-use crate::figures::told;
+use crate::figures::cite_fact;
 use crate::levels::MUCH_SMALLER;
 
 /// The last-level cache that a virtual machine is shown, where all its CPUs share one whole cache: a host's cache comes in
@@ -20,10 +20,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_cache_of_host(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_cache_of_host(case: &Case) -> Option<Finding> {
     let machine = &case.record.machine;
     if !is_virtual(case.record) {
         return None;
@@ -44,7 +44,7 @@ fn one(case: &Case) -> Option<Finding> {
     let seen = case.levels.iter().position(|found| found.name == level);
     let seen = seen.and_then(|at| Some((at, case.levels[at].measured_bytes?)));
     let seen = seen.map(|(at, seen)| (at, seen, seen as f64 / size as f64));
-    let mut evidence = vec![told(
+    let mut evidence = vec![cite_fact(
         format!("{level} of {}, one for all {online} CPUs", bytes(size)),
         "machine.caches[].bytes and .cpus",
     )];
@@ -54,7 +54,7 @@ fn one(case: &Case) -> Option<Finding> {
             bytes(seen),
             percent(share.min(1.0))
         );
-        evidence.push(told(says, format!("diagnosis.levels[{at}].measured_bytes")));
+        evidence.push(cite_fact(says, format!("diagnosis.levels[{at}].measured_bytes")));
     }
     Some(Finding {
         confidence: Confidence::Low,

@@ -5,7 +5,7 @@ use record::units::bytes;
 use record::{Level, Measurement};
 
 use super::{Case, Rule, costs, inputs, is_virtual, lines, of_fact};
-use crate::figures::{evidence, spread, told, verdict};
+use crate::figures::{cite_fact, evidence, spread, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
@@ -29,13 +29,15 @@ fn missing(case: &Case) -> Option<&'static str> {
 /// The smallest working set measured on 2 MiB pages. Below it the curve is one on 4 KiB pages, whose physical addresses fall
 /// together in some sets of a cache and whose TLB ends early: both look like the end of a cache beyond the first.
 fn first_huge(case: &Case) -> Option<u64> {
-    let huge = case.of("load.latency").filter(|m| m.place.word("page") == Some("2MiB"));
+    let huge = case.figures_of("load.latency").filter(|m| m.place.word("page") == Some("2MiB"));
     huge.filter_map(|m| m.place.count("bytes")).min()
 }
 
 fn find(case: &Case) -> Vec<Finding> {
     let levels = case.levels.iter().enumerate();
-    levels.filter_map(|(at, level)| one(case, at, level).or_else(|| absent(case, at, level))).collect()
+    levels
+        .filter_map(|(at, level)| find_smaller_cache(case, at, level).or_else(|| absent(case, at, level)))
+        .collect()
 }
 
 /// A cache that the kernel advertises and of which the curve shows nothing: loads take memory's time from the end of the
@@ -48,7 +50,7 @@ fn absent(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     if level.measured_bytes.is_some_and(|seen| seen > before) || disturbed(case).is_some() {
         return None;
     }
-    let points = || case.of("load.latency").filter(|m| m.place.word("page") == Some("2MiB"));
+    let points = || case.figures_of("load.latency").filter(|m| m.place.word("page") == Some("2MiB"));
     let size = |m: &Measurement| m.place.count("bytes").unwrap_or(0);
     // Memory's latency is one only of working sets well beyond the cache.
     if points().map(size).max()? / 2 < advertised {
@@ -64,7 +66,7 @@ fn absent(case: &Case, at: usize, level: &Level) -> Option<Finding> {
         place: Some(name.clone()),
         evidence: vec![
             evidence(first, &format!("from {}, loads take memory's time:", bytes(size(first)))),
-            told(format!("the kernel advertises {}", bytes(advertised)), "machine.caches[].bytes"),
+            cite_fact(format!("the kernel advertises {}", bytes(advertised)), "machine.caches[].bytes"),
         ],
         remedy: remedy(case),
         ..of_fact(
@@ -97,7 +99,7 @@ fn remedy(case: &Case) -> Vec<String> {
     }
 }
 
-fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
+fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     let (measured, advertised) = (level.measured_bytes?, level.advertised_bytes.filter(|size| *size > 0)?);
     let before = at.checked_sub(1).and_then(|before| case.levels[before].advertised_bytes);
     // A step within the cache before is that one's.
@@ -108,11 +110,11 @@ fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
         return None;
     }
     // The size lies between the last working set that the level held and the next one measured.
-    let sizes = case.of("load.latency").filter_map(|m| m.place.count("bytes"));
+    let sizes = case.figures_of("load.latency").filter_map(|m| m.place.count("bytes"));
     let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
     // Points that are known badly may belong to it too.
     let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
-    let on = case.of("load.latency").filter(may_be_on).filter_map(|m| m.place.count("bytes"));
+    let on = case.figures_of("load.latency").filter(may_be_on).filter_map(|m| m.place.count("bytes"));
     let next = on.max().unwrap_or(next).max(next);
     let (least, most) = (measured as f64 / advertised as f64, next as f64 / advertised as f64);
     if most >= MUCH_SMALLER {
@@ -123,11 +125,11 @@ fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
     let name = &level.name;
     let (seen, told_size) = (bytes(measured), bytes(advertised));
     let mut figures = vec![
-        told(
+        cite_fact(
             format!("the latency curve leaves {name} between {seen} and {}", bytes(next)),
             format!("diagnosis.levels[{at}].measured_bytes"),
         ),
-        told(format!("the kernel advertises {told_size}"), "machine.caches[].bytes"),
+        cite_fact(format!("the kernel advertises {told_size}"), "machine.caches[].bytes"),
     ];
     let disturbed = disturbed(case);
     let (severity, confidence) = match disturbed {
@@ -149,15 +151,18 @@ fn one(case: &Case, at: usize, level: &Level) -> Option<Finding> {
 fn disturbed(case: &Case) -> Option<Evidence> {
     if let Some(load) = (super::other_load::RULE.find)(case).into_iter().next() {
         let from = load.evidence.into_iter().next().map_or_else(String::new, |seen| seen.from);
-        return Some(told(format!("in doubt: {}", load.what), from));
+        return Some(cite_fact(format!("in doubt: {}", load.what), from));
     }
     let (mut points, mut doubtful) = (0usize, 0usize);
-    for m in case.of("load.latency") {
+    for m in case.figures_of("load.latency") {
         points += 1;
         doubtful += usize::from(m.doubt.is_some());
     }
     (doubtful * DOUBTFUL > points).then(|| {
-        told(format!("in doubt: {doubtful} of {points} points of the curve are in doubt"), "load.latency")
+        cite_fact(
+            format!("in doubt: {doubtful} of {points} points of the curve are in doubt"),
+            "load.latency",
+        )
     })
 }
 
@@ -168,7 +173,7 @@ mod tests {
     use crate::samples::{add_cache, add_curve, machine, sizes, steps};
     use record::Record;
 
-    fn with(seen_mib: u64) -> Record {
+    fn record_with(seen_mib: u64) -> Record {
         let mut record = machine(2);
         add_cache(&mut record, 1, 32 << 10, 1);
         add_cache(&mut record, 2, 1 << 20, 1);
@@ -180,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_sixteenth_of_the_cache_is_found() {
-        let finding = &found(&with(8), RULE)[0];
+        let finding = &found(&record_with(8), RULE)[0];
         assert_eq!(finding.what, "8 MiB of 128 MiB L3 are to be had");
         assert_eq!(finding.severity, Severity::Warning);
         assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
@@ -207,9 +212,9 @@ mod tests {
 
     #[test]
     fn a_disturbed_run_only_notes_it() {
-        let mut busy = with(8);
+        let mut busy = record_with(8);
         busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
-        let mut noisy = with(8);
+        let mut noisy = record_with(8);
         for m in noisy.measurements.iter_mut().step_by(3) {
             m.doubt = Some("too noisy".to_owned());
         }
@@ -223,20 +228,20 @@ mod tests {
 
     #[test]
     fn most_of_the_cache_or_no_curve_is_silence() {
-        assert_eq!(found(&with(128), RULE), []);
-        assert_eq!(found(&with(80), RULE), []);
+        assert_eq!(found(&record_with(128), RULE), []);
+        assert_eq!(found(&record_with(80), RULE), []);
         assert_eq!(missing(&machine(2), RULE), Some("load latency"));
-        let mut small = with(8);
+        let mut small = record_with(8);
         small.measurements.iter_mut().for_each(|m| m.place = m.place.clone().with("page", "4KiB"));
         assert_eq!(missing(&small, RULE), Some("load latency on 2 MiB pages"));
-        let mut untold = with(8);
+        let mut untold = record_with(8);
         untold.machine.caches.clear();
         assert_eq!(missing(&untold, RULE), Some("sizes of the caches"));
     }
 
     #[test]
     fn points_that_are_known_badly_may_still_be_of_the_cache() {
-        let mut record = with(8);
+        let mut record = record_with(8);
         for m in &mut record.measurements {
             let within = m.place.count("bytes").is_some_and(|bytes| (8 << 20..100 << 20).contains(&bytes));
             if let (true, Some((_, high))) = (within, m.summary.interval) {

@@ -6,7 +6,7 @@ use record::diagnosis::Evidence;
 use record::units::figure;
 
 use super::{is_virtual, lines};
-use crate::figures::{RESOLUTION, pasteable, restore_command, told, write_command, write_for_cpus};
+use crate::figures::{RESOLUTION, cite_fact, pasteable, restore_command, write_command, write_for_cpus};
 
 /// A cause with what speaks for it and what to do.
 #[derive(Default)]
@@ -48,7 +48,7 @@ impl Setting<'_> {
     }
 
     fn seen(&self, says: String, file: &str) -> Vec<Evidence> {
-        vec![told(says, format!("conditions.before.clocks[{}].{file}", self.at))]
+        vec![cite_fact(says, format!("conditions.before.clocks[{}].{file}", self.at))]
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn cause(record: &Record, cpu: u32, promised: f64) -> Cause {
     if snapshot.power_supply.as_deref() == Some("battery") {
         return Cause {
             what: "the machine runs on battery".to_owned(),
-            evidence: vec![told("on battery", "conditions.before.power_supply")],
+            evidence: vec![cite_fact("on battery", "conditions.before.power_supply")],
             remedy: lines(["run it on mains"]),
             is_set: true,
             ..Cause::default()
@@ -116,7 +116,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
     let mut cause = Cause {
         what: "boost is switched off".to_owned(),
-        evidence: vec![told("boost off", "conditions.before.boost")],
+        evidence: vec![cite_fact("boost off", "conditions.before.boost")],
         is_set: true,
         ..Cause::default()
     };

@@ -11,7 +11,7 @@ use record::units::figure;
 
 use super::clock_cause::cause;
 use super::{Case, Rule, costs, finding, inputs};
-use crate::figures::{RESOLUTION, cpus_of, cpus_text, evidence, share_of, spread, told, verdict};
+use crate::figures::{RESOLUTION, cite_fact, cpus_of, cpus_text, evidence, share_of, spread, verdict};
 use crate::resources::CORE;
 
 /// One core alone against its highest clock.
@@ -24,7 +24,7 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_clock_limit(case).into_iter().collect()
 }
 
 /// Where the record tells a clock of a CPU: with itself, or once for all.
@@ -64,14 +64,14 @@ pub(super) fn below<'a>(
     found
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_clock_limit(case: &Case) -> Option<Finding> {
     let of_all = case.record.machine.processor.max_hz;
     let found = below(case, "one", |cpu| cpu.and_then(|cpu| cpu.max_hz).or(of_all).map(|hz| hz as f64));
     let Below { measured: worst, cpu, promised, loss } = found.first()?;
     let cause = cause(case.record, *cpu, *promised);
     let mut seen = vec![
         evidence(worst, &format!("CPU {cpu} alone runs at")),
-        told(
+        cite_fact(
             format!("it advertises {}", figure(*promised, "Hz")),
             hz_told(case, *cpu, "max_hz", |cpu| cpu.max_hz),
         ),
@@ -96,7 +96,7 @@ mod tests {
     use record::conditions::ClockSetting;
     use record::{Record, Where};
 
-    fn with(hz: f64) -> Record {
+    fn record_with(hz: f64) -> Record {
         let mut record = machine(1);
         record.machine.processor.max_hz = Some(4_000_000_000);
         record.conditions.before.boost = Some(true);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn each_cause_is_named_with_its_remedy() {
-        let mut record = with(2.5e9);
+        let mut record = record_with(2.5e9);
         set(&mut record, "performance", 2_500_000_000);
         let limit = &found(&record, RULE)[0];
         assert!(limit.what.ends_with("a limit is set"), "{limit:?}");
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn settings_of_other_cpus_are_left_alone() {
-        let mut record = with(2.5e9);
+        let mut record = record_with(2.5e9);
         set(&mut record, "powersave", 4_000_000_000);
         let mut others = record.conditions.before.clocks[0].clone();
         others.cpus = (1..8).collect();
@@ -162,14 +162,14 @@ mod tests {
 
     #[test]
     fn near_enough_is_no_loss_whatever_is_set() {
-        let mut record = with(3.97e9);
+        let mut record = record_with(3.97e9);
         set(&mut record, "powersave", 4_000_000_000).epp = Some("power".to_owned());
         assert_eq!(found(&record, RULE), []);
     }
 
     #[test]
     fn without_a_clock_to_hold_it_against_it_says_so() {
-        let mut record = with(2.0e9);
+        let mut record = record_with(2.0e9);
         record.machine.processor.max_hz = None;
         assert_eq!(missing(&record, RULE), Some("the highest clock that the cores advertise"));
         assert_eq!(missing(&machine(1), RULE), Some("the core clock"));

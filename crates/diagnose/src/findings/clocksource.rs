@@ -6,7 +6,7 @@ use record::statistics::Verdict;
 use record::units::figure;
 
 use super::{Case, Rule, by_model, inputs};
-use crate::figures::{evidence, middle, restore_command, spread, told, verdict, write_command};
+use crate::figures::{cite_fact, evidence, middle, restore_command, spread, verdict, write_command};
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
@@ -29,14 +29,14 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_clocksource(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_clocksource(case: &Case) -> Option<Finding> {
     let snapshot = &case.record.conditions.before;
     let source = snapshot.clocksource.as_deref();
     let known_slow = source.is_some_and(|source| SLOW.contains(&source));
-    let read = middle(case.of("cost.clock_read"));
+    let read = middle(case.figures_of("cost.clock_read"));
     let measured_slow = read.is_some_and(|read| is_a_call(case, read));
     if !(known_slow || measured_slow) {
         return None;
@@ -50,8 +50,10 @@ fn one(case: &Case) -> Option<Finding> {
             verdict(1.0 - usual / read.value(), (1.0 - VDSO_NS.1 / low, 1.0 - VDSO_NS.0 / high))
         },
     );
-    let mut seen: Vec<_> = read.map(|read| reading(read, known_slow)).into_iter().collect();
-    seen.extend(source.map(|source| told(format!("clocksource {source}"), "conditions.before.clocksource")));
+    let mut seen: Vec<_> = read.map(|read| index(read, known_slow)).into_iter().collect();
+    seen.extend(
+        source.map(|source| cite_fact(format!("clocksource {source}"), "conditions.before.clocksource")),
+    );
     let fast =
         ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"].into_iter().find(|fast| {
             source != Some(*fast) && snapshot.clocksources.iter().any(|available| available == fast)
@@ -81,13 +83,13 @@ fn one(case: &Case) -> Option<Finding> {
 
 /// What a reading costs. Where the name alone says that it is slow, a doubt about how slow does not weaken the finding: it
 /// stands in the words instead of at the figure's place.
-fn reading(read: &Measurement, known_slow: bool) -> Evidence {
+fn index(read: &Measurement, known_slow: bool) -> Evidence {
     match read.doubt.as_deref().filter(|_| known_slow) {
         None => evidence(read, "reading the clock takes"),
         Some(doubt) => {
             let (low, high) = spread(&read.summary);
             let (low, high) = (figure(low, "ns"), figure(high, "ns"));
-            told(format!("reading the clock takes {low} to {high} ({doubt})"), read.metric.clone())
+            cite_fact(format!("reading the clock takes {low} to {high} ({doubt})"), read.metric.clone())
         }
     }
 }
@@ -95,7 +97,7 @@ fn reading(read: &Measurement, known_slow: bool) -> Evidence {
 /// Whether a reading takes longer than any vDSO and as long as a system call here.
 fn is_a_call(case: &Case, read: &Measurement) -> bool {
     let (low, _) = spread(&read.summary);
-    let call = middle(case.of("cost.syscall"));
+    let call = middle(case.figures_of("cost.syscall"));
     low > VDSO_NS.1 && call.is_some_and(|call| low >= call.value())
 }
 
@@ -107,7 +109,7 @@ mod tests {
     use record::diagnosis::Severity;
     use record::{Record, Where};
 
-    fn with(source: Option<&str>, read: Option<f64>, call: f64) -> Record {
+    fn record_with(source: Option<&str>, read: Option<f64>, call: f64) -> Record {
         let mut record = machine(1);
         record.conditions.before.clocksource = source.map(str::to_owned);
         record.conditions.before.clocksources = vec!["tsc".to_owned(), "hpet".to_owned()];
@@ -119,20 +121,20 @@ mod tests {
 
     #[test]
     fn a_clock_in_a_device_is_found_with_the_way_there_and_back() {
-        let finding = &found(&with(Some("hpet"), Some(1500.0), 100.0), RULE)[0];
+        let finding = &found(&record_with(Some("hpet"), Some(1500.0), 100.0), RULE)[0];
         assert!(
             finding.remedy[0].starts_with("echo tsc |") && finding.undo[0].starts_with("echo hpet |"),
             "{finding:?}"
         );
         assert!(matches!(finding.loss, Verdict::Costs { share, .. } if share > 0.9));
-        let unmeasured = &found(&with(Some("hpet"), None, 100.0), RULE)[0];
+        let unmeasured = &found(&record_with(Some("hpet"), None, 100.0), RULE)[0];
         assert!(matches!(unmeasured.loss, Verdict::NotMeasurable { .. }));
     }
 
     #[test]
     fn the_name_of_a_slow_one_is_sure_even_where_its_cost_is_in_doubt() {
         let doubtful = |source| {
-            let mut record = with(Some(source), Some(1500.0), 100.0);
+            let mut record = record_with(Some(source), Some(1500.0), 100.0);
             record.measurements[0].doubt = Some("too few samples (2) for an interval".to_owned());
             crate::diagnose(&record).findings.swap_remove(0)
         };
@@ -144,15 +146,15 @@ mod tests {
 
     #[test]
     fn a_fast_name_that_is_slow_is_found_too() {
-        assert_eq!(found(&with(Some("tsc"), Some(2000.0), 300.0), RULE).len(), 1);
-        assert_eq!(found(&with(None, Some(2000.0), 300.0), RULE).len(), 1);
+        assert_eq!(found(&record_with(Some("tsc"), Some(2000.0), 300.0), RULE).len(), 1);
+        assert_eq!(found(&record_with(None, Some(2000.0), 300.0), RULE).len(), 1);
     }
 
     #[test]
     fn a_clock_read_in_user_space_is_silence() {
-        assert_eq!(found(&with(Some("tsc"), Some(25.0), 100.0), RULE), []);
-        assert_eq!(found(&with(Some("kvm-clock"), Some(130.0), 60.0), RULE), []);
-        assert_eq!(found(&with(Some("tsc"), None, 100.0), RULE), []);
+        assert_eq!(found(&record_with(Some("tsc"), Some(25.0), 100.0), RULE), []);
+        assert_eq!(found(&record_with(Some("kvm-clock"), Some(130.0), 60.0), RULE), []);
+        assert_eq!(found(&record_with(Some("tsc"), None, 100.0), RULE), []);
         let nothing = Some("the clocksource, or the cost of reading the clock");
         assert_eq!(missing(&machine(1), RULE), nothing);
     }

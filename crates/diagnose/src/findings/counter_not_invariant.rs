@@ -4,7 +4,7 @@
 use record::diagnosis::{Finding, Severity};
 
 use super::{Case, Rule, clocksource, inputs, lines, of_fact};
-use crate::figures::{evidence, middle, told};
+use crate::figures::{cite_fact, evidence, middle};
 
 /// Whether the cycle counter keeps its rate in every state.
 pub const RULE: Rule = Rule { name: "counter-not-invariant", resource: None, missing, find };
@@ -18,11 +18,14 @@ fn find(case: &Case) -> Vec<Finding> {
         return Vec::new();
     }
     let mut seen =
-        vec![told("the cycle counter does not keep its rate", "machine.processor.counter_invariant")];
+        vec![cite_fact("the cycle counter does not keep its rate", "machine.processor.counter_invariant")];
     let source = case.record.conditions.before.clocksource.as_deref();
-    seen.extend(source.map(|source| told(format!("clocksource {source}"), "conditions.before.clocksource")));
+    seen.extend(
+        source.map(|source| cite_fact(format!("clocksource {source}"), "conditions.before.clocksource")),
+    );
     // Programs that read it through the kernel's clock, in user space, lose nothing.
-    let read = middle(case.of("cost.clock_read")).filter(|_| (clocksource::RULE.find)(case).is_empty());
+    let read =
+        middle(case.figures_of("cost.clock_read")).filter(|_| (clocksource::RULE.find)(case).is_empty());
     seen.extend(read.map(|read| evidence(read, "reading the clock takes, in user space,")));
     let severity = if read.is_some() { Severity::Note } else { Severity::Warning };
     vec![Finding {

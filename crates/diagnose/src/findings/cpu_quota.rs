@@ -4,8 +4,8 @@ use record::diagnosis::{Finding, Severity};
 use record::units::{self, percent, significant};
 
 use super::quota::{quota, throttled_periods};
-use super::{Case, Rule, by_model, inputs, lines, of_fact, theft};
-use crate::figures::{modelled, told};
+use super::{Case, Rule, by_model, inputs, lines, of_fact, steal_time};
+use crate::figures::{cite_fact, modelled};
 use crate::resources::CORE;
 
 /// The quota against the CPUs allowed.
@@ -17,27 +17,27 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_smaller_quota(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_smaller_quota(case: &Case) -> Option<Finding> {
     let smaller = quota(case)
         .and_then(|(quota, allowed)| Some((quota, allowed, modelled(1.0 - quota / f64::from(allowed))?)));
     let Some((quota, allowed, loss)) = smaller else {
         return stopped(case);
     };
     let mut seen = vec![
-        told(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"),
-        told(
+        cite_fact(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"),
+        cite_fact(
             format!("{} allowed, which is what programs count", units::cpus(allowed)),
             "machine.counts.cpus_allowed",
         ),
     ];
     if let Some(periods) = throttled_periods(case) {
         let says = format!("the quota stopped this cgroup in {periods} periods during the run");
-        seen.push(told(says, "conditions.after.quota_throttled"));
-        if let Some(theft) = theft::worst(case, "os") {
-            seen.extend(theft.evidence());
+        seen.push(cite_fact(says, "conditions.after.quota_throttled"));
+        if let Some(stolen) = steal_time::worst(case, "os") {
+            seen.extend(stolen.evidence());
         }
     }
     let what = if quota < 1.0 && allowed > 1 {
@@ -74,10 +74,10 @@ fn one(case: &Case) -> Option<Finding> {
 fn stopped(case: &Case) -> Option<Finding> {
     let periods = throttled_periods(case)?;
     let says = format!("the quota stopped this cgroup in {periods} periods during the run");
-    let mut seen = vec![told(says, "conditions.after.quota_throttled")];
+    let mut seen = vec![cite_fact(says, "conditions.after.quota_throttled")];
     if let Some((quota, allowed)) = quota(case) {
-        seen.push(told(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"));
-        seen.push(told(format!("{allowed} CPUs allowed"), "machine.counts.cpus_allowed"));
+        seen.push(cite_fact(format!("quota of {} CPUs", significant(quota)), "machine.limits.cpu_quota"));
+        seen.push(cite_fact(format!("{allowed} CPUs allowed"), "machine.counts.cpus_allowed"));
     }
     Some(Finding {
         place: Some("this cgroup".to_owned()),

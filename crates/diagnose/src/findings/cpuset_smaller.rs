@@ -4,7 +4,7 @@ use record::CpuList;
 use record::diagnosis::{Finding, Severity};
 
 use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{cpus_text, modelled, told};
+use crate::figures::{cite_fact, cpus_text, modelled};
 
 /// CPUs allowed against CPUs online.
 pub const RULE: Rule = Rule { name: "cpuset-smaller", resource: None, missing, find };
@@ -15,10 +15,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_cpuset_smaller(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_cpuset_smaller(case: &Case) -> Option<Finding> {
     let machine = &case.record.machine;
     let allowed = machine.counts.cpus_allowed?;
     let online = machine.counts.cpus_online.filter(|online| *online > allowed)?;
@@ -50,7 +50,7 @@ fn one(case: &Case) -> Option<Finding> {
     let mut finding = Finding {
         place: cpus_text(&mine),
         evidence: vec![
-            told(
+            cite_fact(
                 if allowed == 1 {
                     format!("1 CPU allowed by {who}")
                 } else {
@@ -58,7 +58,7 @@ fn one(case: &Case) -> Option<Finding> {
                 },
                 from,
             ),
-            told(
+            cite_fact(
                 format!("{online} CPUs online: what programs count that ask for the machine's CPUs"),
                 "machine.counts.cpus_online",
             ),
@@ -75,7 +75,9 @@ fn one(case: &Case) -> Option<Finding> {
     if !others.is_empty() && others.iter().all(|cpu| isolated.contains(cpu)) {
         // They are kept for programs that are put there by name.
         finding.severity = Severity::Note;
-        finding.evidence.push(told(format!("CPUs {others} are isolated at boot"), "machine.kernel.isolated"));
+        finding
+            .evidence
+            .push(cite_fact(format!("CPUs {others} are isolated at boot"), "machine.kernel.isolated"));
     }
     Some(finding)
 }

@@ -6,7 +6,7 @@ use record::{Better, Level, Measurement, State};
 
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::{Case, Rule, by_model, costs, finding, huge_pages, inputs, is_virtual};
-use crate::figures::{evidence, is_at, loss, severity, told, verdict};
+use crate::figures::{cite_fact, evidence, has_labels, loss, severity, verdict};
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Transparent huge pages refused to this process, with what that costs as measured, where the measurement could take the
@@ -35,11 +35,14 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
-    case.of("load.latency").filter(move |m| is_at(m, &[("page", page)])).collect::<Vec<_>>().into_iter()
+    case.figures_of("load.latency")
+        .filter(move |m| has_labels(m, &[("page", page)]))
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    measured(case).or_else(|| one(case)).into_iter().collect()
+    measured(case).or_else(|| model_refusal(case)).into_iter().collect()
 }
 
 /// Both sizes of page as measured, of which programs that are started as this one get the small one only.
@@ -47,7 +50,7 @@ fn measured(case: &Case) -> Option<Finding> {
     if !is_refusal_lifted(case) {
         return None;
     }
-    let (small, huge) = case.reading.pages()?;
+    let (small, huge) = case.index.pages()?;
     let size = small.place.count("bytes")?;
     if size < beyond(case.record, case.levels, Walk::Loads) {
         return None;
@@ -57,7 +60,7 @@ fn measured(case: &Case) -> Option<Finding> {
         severity: severity(&loss).min(Severity::Warning),
         place: Some(format!("loads scattered over {}", bytes(size))),
         evidence: vec![
-            told("refused to this process (PR_SET_THP_DISABLE)", format!("coverage[] {LIFTED}")),
+            cite_fact("refused to this process (PR_SET_THP_DISABLE)", format!("coverage[] {LIFTED}")),
             evidence(small, &format!("a load from {} on 4 KiB pages takes", bytes(size))),
             evidence(huge, "on 2 MiB pages, with the refusal taken back,"),
         ],
@@ -70,13 +73,13 @@ fn measured(case: &Case) -> Option<Finding> {
 fn refused(case: &Case) -> Option<Evidence> {
     let thp = case.record.conditions.before.thp.as_deref();
     if thp == Some("never") {
-        return Some(told("transparent huge pages: never", "conditions.before.thp"));
+        return Some(cite_fact("transparent huge pages: never", "conditions.before.thp"));
     }
     let said = case.record.coverage.iter().find(|coverage| {
         coverage.what == "latency 2MiB" && matches!(coverage.state, State::Impossible | State::Degraded)
     })?;
     let reason = said.reason.as_deref().unwrap_or("not to be had");
-    Some(told(format!("2 MiB pages: {reason}"), "coverage[] latency 2MiB"))
+    Some(cite_fact(format!("2 MiB pages: {reason}"), "coverage[] latency 2MiB"))
 }
 
 /// The last cache before memory.
@@ -87,7 +90,7 @@ fn last_cache(levels: &[Level]) -> Option<&Level> {
     }
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn model_refusal(case: &Case) -> Option<Finding> {
     if on(case, "2MiB").next().is_some() {
         return None;
     }
@@ -116,7 +119,7 @@ fn one(case: &Case) -> Option<Finding> {
         evidence: vec![
             why,
             evidence(largest, &format!("a load from {size} on 4 KiB pages takes")),
-            told(
+            cite_fact(
                 format!(
                     "a walk reads {reads:.0} × from {}, {} each",
                     cache.name,
@@ -138,7 +141,7 @@ mod tests {
     use crate::samples::{add_cache, add_curve, machine, sizes, steps};
     use record::{Coverage, Record};
 
-    fn with(thp: &str) -> Record {
+    fn record_with(thp: &str) -> Record {
         let mut record = machine(1);
         record.conditions.before.thp = Some(thp.to_owned());
         for (level, bytes) in [(1, 32 << 10), (2, 1 << 20), (3, 32 << 20)] {
@@ -151,17 +154,17 @@ mod tests {
 
     #[test]
     fn pages_switched_off_are_found_with_a_modelled_loss() {
-        let finding = &found(&with("never"), RULE)[0];
+        let finding = &found(&record_with("never"), RULE)[0];
         assert!((crate::figures::share_of(&finding.loss) - 0.1).abs() < 0.005, "{finding:?}");
         assert!(!finding.measured && finding.remedy[0].starts_with("echo madvise"), "{finding:?}");
-        let mut guest = with("never");
+        let mut guest = record_with("never");
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert!((crate::figures::share_of(&found(&guest, RULE)[0].loss) - 0.2).abs() < 0.01);
     }
 
     #[test]
     fn a_process_that_is_refused_them_is_told_of_its_parent() {
-        let mut record = with("always");
+        let mut record = record_with("always");
         assert_eq!(found(&record, RULE), [], "nothing says that they are refused");
         record.coverage.push(Coverage::impossible("latency 2MiB", "the kernel gave 4 KiB pages"));
         let finding = &found(&record, RULE)[0];
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_refusal_that_was_taken_back_costs_what_was_measured() {
-        let mut record = with("madvise");
+        let mut record = record_with("madvise");
         add_curve(&mut record, "2MiB", &[(512 << 20, 75.0)]);
         assert_eq!(found(&record, RULE), [], "nothing was refused");
         record.coverage.push(Coverage::degraded(LIFTED, "refused to this process"));
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_walk_takes_no_more_than_the_load_leaves() {
-        let mut record = with("never");
+        let mut record = record_with("never");
         record.measurements.clear();
         add_curve(
             &mut record,
@@ -199,7 +202,7 @@ mod tests {
 
     #[test]
     fn where_both_sizes_were_measured_nothing_is_modelled() {
-        let mut record = with("never");
+        let mut record = record_with("never");
         add_curve(&mut record, "2MiB", &[(512 << 20, 130.0)]);
         assert_eq!(found(&record, RULE), []);
         assert_eq!(missing(&record, RULE), None);

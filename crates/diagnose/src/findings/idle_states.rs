@@ -6,7 +6,7 @@ use record::units::figure;
 
 use super::timer_slack::{NOTHING, both, gains};
 use super::{Case, Rule, at_most_warning, costs, finding, inputs};
-use crate::figures::{cpus_text, evidence, told};
+use crate::figures::{cite_fact, cpus_text, evidence};
 use crate::resources::WAKE_UP;
 
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
@@ -19,10 +19,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_idle_states(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_idle_states(case: &Case) -> Option<Finding> {
     let gain = gains(case, "fifo", NOTHING)?;
     let loss = costs(gain.loss)?;
     let mut seen = vec![
@@ -33,7 +33,7 @@ fn one(case: &Case) -> Option<Finding> {
     let deepest = states.iter().rposition(|state| state.disabled != Some(true));
     if let Some((at, exit)) = deepest.and_then(|at| Some((at, states[at].exit_ns?))) {
         let says = format!("the deepest idle state in use takes {} to leave", figure(exit as f64, "ns"));
-        seen.push(told(says, format!("machine.idle_states[{at}].exit_ns")));
+        seen.push(cite_fact(says, format!("machine.idle_states[{at}].exit_ns")));
     }
     let saved = figure(gain.between.ns, "ns");
     Some(Finding {

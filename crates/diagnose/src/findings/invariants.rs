@@ -4,15 +4,16 @@ use record::diagnosis::Finding;
 use record::{Measurement, Record, Verdict};
 use serde_json::Value;
 
-use super::{Case, Rule, place};
-use crate::reading::Reading;
+use super::{Case, Rule};
+use crate::figures::locate_figure;
+use crate::record_index::RecordIndex;
 
 /// What one rule finds in a record, each finding held against what all must have; nothing where it says that an input is
 /// missing.
 pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
-    let reading = Reading::new(record);
-    let numa = crate::numa::numa(&reading);
-    let case = Case::new(&reading, numa.as_ref());
+    let index = RecordIndex::new(record);
+    let numa = crate::numa::numa(&index);
+    let case = Case::new(&index, numa.as_ref());
     if (rule.missing)(&case).is_some() {
         return Vec::new();
     }
@@ -24,9 +25,9 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
 
 /// What a rule says that it misses in a record; then it must find nothing in it either.
 pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
-    let reading = Reading::new(record);
-    let numa = crate::numa::numa(&reading);
-    (rule.missing)(&Case::new(&reading, numa.as_ref()))
+    let index = RecordIndex::new(record);
+    let numa = crate::numa::numa(&index);
+    (rule.missing)(&Case::new(&index, numa.as_ref()))
 }
 
 /// Panics, with the finding, where one misses something that a user needs of it.
@@ -105,12 +106,12 @@ fn resolves(json: &Value, record: &Record, from: &str) -> bool {
         if !path.starts_with('.') {
             parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
         }
-        at(json, &whole)
+        stands_at(json, &whole)
     })
 }
 
 /// Whether something that is not null stands at a path; the last key may have dots in it.
-fn at(value: &Value, path: &str) -> bool {
+fn stands_at(value: &Value, path: &str) -> bool {
     if path.is_empty() {
         return !value.is_null();
     }
@@ -121,10 +122,10 @@ fn at(value: &Value, path: &str) -> bool {
     let (name, index) = step.split_once('[').map_or((step, None), |(name, index)| (name, Some(index)));
     let Some(value) = value.get(name) else { return false };
     match index.map(|index| index.trim_end_matches(']')) {
-        None => at(value, rest),
-        Some("") => value.as_array().is_some_and(|all| all.iter().any(|value| at(value, rest))),
+        None => stands_at(value, rest),
+        Some("") => value.as_array().is_some_and(|all| all.iter().any(|value| stands_at(value, rest))),
         Some(index) => {
-            index.parse::<usize>().is_ok_and(|i| value.get(i).is_some_and(|value| at(value, rest)))
+            index.parse::<usize>().is_ok_and(|i| value.get(i).is_some_and(|value| stands_at(value, rest)))
         }
     }
 }
@@ -136,7 +137,7 @@ fn is_at(m: &Measurement, from: &str) -> bool {
         return false;
     }
     // Values may have spaces in them.
-    let place = place(m);
+    let place = locate_figure(m);
     let held = |word: &str| match word.strip_prefix("detail.") {
         Some(name) => m.detail.contains_key(name),
         None => place.split(' ').any(|own| own == word),

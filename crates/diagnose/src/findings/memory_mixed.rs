@@ -6,8 +6,8 @@ use record::Machine;
 use record::diagnosis::Finding;
 
 use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{modelled, told};
-use crate::parts;
+use crate::figures::{cite_fact, modelled};
+use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 
 /// Devices rated, or configured, for different speeds.
@@ -21,7 +21,7 @@ pub(super) const ROUNDING: u32 = 1;
 
 fn missing(case: &Case) -> Option<&'static str> {
     inputs::devices(case).or_else(|| {
-        let mut devices = parts::populated(&case.record.machine);
+        let mut devices = memory_channels::populated(&case.record.machine);
         let speed = devices.find(|device| device.rated_mt_s.or(device.configured_mt_s).is_some());
         inputs::told(speed, "rated and configured speed of memory devices")
     })
@@ -29,7 +29,8 @@ fn missing(case: &Case) -> Option<&'static str> {
 
 /// The rated speed of the slowest device with memory, MT/s; `None` unless all tell theirs and they differ.
 pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
-    let rated: Option<Vec<u32>> = parts::populated(machine).map(|device| device.rated_mt_s).collect();
+    let rated: Option<Vec<u32>> =
+        memory_channels::populated(machine).map(|device| device.rated_mt_s).collect();
     let rated = rated?;
     let (slowest, fastest) = (*rated.iter().min()?, *rated.iter().max()?);
     (slowest > 0 && slowest.saturating_add(ROUNDING) < fastest).then_some(slowest)
@@ -48,7 +49,7 @@ fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    let devices = || parts::populated(&case.record.machine);
+    let devices = || memory_channels::populated(&case.record.machine);
     let rated = speeds(devices().filter_map(|device| device.rated_mt_s));
     let configured = speeds(devices().filter_map(|device| device.configured_mt_s));
     // What they run at is the fact; what they could run at the reason, where all run alike.
@@ -63,10 +64,10 @@ fn find(case: &Case) -> Vec<Finding> {
         }
         (rated, "are rated for", "machine.memory_devices[].rated_mt_s")
     };
-    one(&speeds, how, from).into_iter().collect()
+    find_memory_mixed(&speeds, how, from).into_iter().collect()
 }
 
-fn one(speeds: &BTreeMap<u32, usize>, how: &str, from: &str) -> Option<Finding> {
+fn find_memory_mixed(speeds: &BTreeMap<u32, usize>, how: &str, from: &str) -> Option<Finding> {
     let slowest = f64::from(*speeds.keys().next()?);
     let count: usize = speeds.values().sum();
     let mean =
@@ -75,7 +76,7 @@ fn one(speeds: &BTreeMap<u32, usize>, how: &str, from: &str) -> Option<Finding> 
     let groups: Vec<String> =
         speeds.iter().map(|(speed, count)| format!("{count} at {speed} MT/s")).collect();
     Some(Finding {
-        evidence: vec![told(format!("{count} devices: {}", groups.join(", ")), from)],
+        evidence: vec![cite_fact(format!("{count} devices: {}", groups.join(", ")), from)],
         remedy: lines([
             "fit devices of one kind and speed on all channels; the slowest sets the speed of all",
         ]),
@@ -93,7 +94,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{device, machine};
 
-    fn with(speeds: &[(u32, u32)]) -> record::Record {
+    fn record_with(speeds: &[(u32, u32)]) -> record::Record {
         let mut record = machine(1);
         for (at, (rated, configured)) in speeds.iter().enumerate() {
             let mut device = device(&format!("DIMM{at}"), &format!("{at}"), 16);
@@ -105,23 +106,24 @@ mod tests {
 
     #[test]
     fn one_slow_device_among_fast_ones_is_found() {
-        let finding = &found(&with(&[(3200, 2400), (3200, 2400), (3200, 2400), (2400, 2400)]), RULE)[0];
+        let finding =
+            &found(&record_with(&[(3200, 2400), (3200, 2400), (3200, 2400), (2400, 2400)]), RULE)[0];
         assert_eq!(finding.evidence[0].says, "4 devices: 1 at 2400 MT/s, 3 at 3200 MT/s");
         assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
-        let run = &found(&with(&[(3200, 3200), (3200, 2666)]), RULE)[0];
+        let run = &found(&record_with(&[(3200, 3200), (3200, 2666)]), RULE)[0];
         assert!(run.what.contains("run at different speeds"), "{run:?}");
     }
 
     #[test]
     fn speeds_that_differ_by_rounding_are_one() {
-        assert_eq!(found(&with(&[(2934, 2933), (2933, 2933)]), RULE), []);
+        assert_eq!(found(&record_with(&[(2934, 2933), (2933, 2933)]), RULE), []);
         // All are held down alike, by something else than the slowest of them.
-        assert_eq!(found(&with(&[(3200, 3200), (3200, 3200)]), RULE), []);
+        assert_eq!(found(&record_with(&[(3200, 3200), (3200, 3200)]), RULE), []);
     }
 
     #[test]
     fn without_speeds_it_says_what_is_missing() {
-        let mut record = with(&[(3200, 3200)]);
+        let mut record = record_with(&[(3200, 3200)]);
         record.machine.memory_devices[0].rated_mt_s = None;
         record.machine.memory_devices[0].configured_mt_s = None;
         assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));

@@ -7,8 +7,8 @@ use record::machine::MemoryDevice;
 use record::units::bytes;
 
 use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{modelled, told};
-use crate::parts;
+use crate::figures::{cite_fact, modelled};
+use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 
 /// Uneven memory between the channels of a node, or between nodes.
@@ -27,8 +27,13 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    let slots: Vec<&MemoryDevice> =
-        case.record.machine.memory_devices.iter().filter(|device| !parts::is_flash(device)).collect();
+    let slots: Vec<&MemoryDevice> = case
+        .record
+        .machine
+        .memory_devices
+        .iter()
+        .filter(|device| !memory_channels::is_flash(device))
+        .collect();
     if slots.iter().all(|slot| held(slot) == 0) {
         return Vec::new();
     }
@@ -91,7 +96,7 @@ fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Findin
     }
     Some(Finding {
         place,
-        evidence: vec![told(sizes.join(", "), "machine.memory_devices[].channel and .bytes")],
+        evidence: vec![cite_fact(sizes.join(", "), "machine.memory_devices[].channel and .bytes")],
         remedy: lines(["put the same amount of memory, in equal devices, on every channel"]),
         ..by_model(&RULE, loss, what)
     })
@@ -108,7 +113,7 @@ fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
     let told_sizes: Vec<String> =
         nodes.iter().map(|(node, size)| format!("{node}: {}", bytes(*size))).collect();
     Some(Finding {
-        evidence: vec![told(told_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
+        evidence: vec![cite_fact(told_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
         remedy: lines(["put the same amount of memory on every node or package"]),
         ..by_model(&RULE, loss, "nodes or packages hold different amounts of memory")
     })

@@ -4,7 +4,7 @@ use record::diagnosis::Finding;
 use record::units::percent;
 
 use super::{Case, Rule, finding, inputs, lines};
-use crate::figures::{modelled, told};
+use crate::figures::{cite_fact, modelled};
 
 /// Pressure stall information for memory: the share of time in which some task waited.
 pub const RULE: Rule = Rule { name: "memory-pressure", resource: None, missing, find };
@@ -14,16 +14,16 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_memory_pressure(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_memory_pressure(case: &Case) -> Option<Finding> {
     // What the run itself causes by its arrays is not a finding about the machine.
     let share = *case.record.conditions.before.pressure.get("memory")?;
     let loss = modelled(share)?;
     let waited = percent(share);
     Some(Finding {
-        evidence: vec![told(
+        evidence: vec![cite_fact(
             format!("some task waited {waited} of the time"),
             "conditions.before.pressure.memory",
         )],

@@ -6,8 +6,8 @@ use record::diagnosis::Finding;
 
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{modelled, told};
-use crate::parts;
+use crate::figures::{cite_fact, modelled};
+use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 
 /// Configured MT/s below rated MT/s, one finding for each group of devices that agree. Devices that a slower one beside
@@ -20,14 +20,14 @@ fn missing(case: &Case) -> Option<&'static str> {
     };
     inputs::devices(case).or_else(|| {
         let words = "rated and configured speed of memory devices";
-        inputs::told(parts::populated(&case.record.machine).find(both), words)
+        inputs::told(memory_channels::populated(&case.record.machine).find(both), words)
     })
 }
 
 fn find(case: &Case) -> Vec<Finding> {
     let slowest = slowest_rated(&case.record.machine);
     let mut groups: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
-    for (at, device) in parts::populated(&case.record.machine).enumerate() {
+    for (at, device) in memory_channels::populated(&case.record.machine).enumerate() {
         if let (Some(rated), Some(configured)) = (device.rated_mt_s, device.configured_mt_s)
             && configured > 0
             && configured < rated.saturating_sub(ROUNDING)
@@ -38,10 +38,10 @@ fn find(case: &Case) -> Vec<Finding> {
             groups.entry((rated, configured)).or_default().push(name);
         }
     }
-    groups.into_iter().filter_map(|(speeds, names)| one(speeds, &names)).collect()
+    groups.into_iter().filter_map(|(speeds, names)| find_memory_speed(speeds, &names)).collect()
 }
 
-fn one((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
+fn find_memory_speed((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let count = names.len();
     let plural = if count == 1 { "device runs" } else { "devices run" };
@@ -50,8 +50,8 @@ fn one((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     Some(Finding {
         place: Some(format!("{shown}{more}")),
         evidence: vec![
-            told(format!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s"),
-            told(format!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s"),
+            cite_fact(format!("rated for {rated} MT/s"), "machine.memory_devices[].rated_mt_s"),
+            cite_fact(format!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s"),
         ],
         remedy: lines([
             "in the firmware: memory speed to automatic or maximum performance, no power saving for memory",

@@ -4,7 +4,7 @@ use record::diagnosis::{Confidence, Finding, Severity};
 use record::units::figure;
 
 use super::{Case, Rule, by_model, inputs};
-use crate::figures::{RESOLUTION, evidence, middle, spread, told, verdict};
+use crate::figures::{RESOLUTION, cite_fact, evidence, middle, spread, verdict};
 
 /// The cost of a system call, where mitigations on its way are active.
 ///
@@ -44,7 +44,7 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_mitigations(case).into_iter().collect()
 }
 
 /// Whether a report says that something is done on each way into the kernel.
@@ -56,8 +56,8 @@ fn is_on_the_way(report: &str) -> bool {
         && (report.trim_end() == BARRIER || ON_THE_WAY.iter().any(|word| report.contains(word)))
 }
 
-fn one(case: &Case) -> Option<Finding> {
-    let call = middle(case.of("cost.syscall"))?;
+fn find_mitigations(case: &Case) -> Option<Finding> {
+    let call = middle(case.figures_of("cost.syscall"))?;
     let active: Vec<_> =
         case.record.machine.kernel.mitigations.iter().filter(|(_, report)| is_on_the_way(report)).collect();
     let (low, high) = spread(&call.summary);
@@ -68,7 +68,7 @@ fn one(case: &Case) -> Option<Finding> {
     let loss = verdict(1.0 - usual / call.value(), (1.0 - WITHOUT_NS.1 / low, 1.0 - WITHOUT_NS.0 / high));
     let mut seen = vec![evidence(call, "a system call that does nothing takes")];
     seen.extend(active.iter().map(|(flaw, report)| {
-        told(format!("{flaw}: {report}"), format!("machine.kernel.mitigations.{flaw}"))
+        cite_fact(format!("{flaw}: {report}"), format!("machine.kernel.mitigations.{flaw}"))
     }));
     let names: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
     Some(Finding {
@@ -98,7 +98,7 @@ mod tests {
     use crate::samples::{machine, measured};
     use record::{Record, Where};
 
-    fn with(flaw: &str, report: &str, ns: f64) -> Record {
+    fn record_with(flaw: &str, report: &str, ns: f64) -> Record {
         let mut record = machine(1);
         record.machine.kernel.mitigations.insert(flaw.to_owned(), report.to_owned());
         record.measurements.push(measured("cost.syscall", Where::new().with("cpu", 0u32), ns));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn isolated_page_tables_are_found_with_what_a_call_costs() {
-        let finding = &found(&with("meltdown", "Mitigation: PTI", 400.0), RULE)[0];
+        let finding = &found(&record_with("meltdown", "Mitigation: PTI", 400.0), RULE)[0];
         assert!(finding.what.ends_with("on its way: meltdown"), "{finding:?}");
         assert_eq!((finding.severity, finding.measured), (Severity::Note, false));
         let record::Verdict::Costs { share, interval } = finding.loss else { panic!("{finding:?}") };
@@ -116,20 +116,20 @@ mod tests {
 
     #[test]
     fn quick_calls_and_mitigations_off_the_way_are_silence() {
-        assert_eq!(found(&with("meltdown", "Mitigation: PTI", 140.0), RULE), []);
+        assert_eq!(found(&record_with("meltdown", "Mitigation: PTI", 140.0), RULE), []);
         assert_eq!(
-            found(&with("spectre_v2", "Mitigation: Enhanced / Automatic IBRS; IBPB", 400.0), RULE),
+            found(&record_with("spectre_v2", "Mitigation: Enhanced / Automatic IBRS; IBPB", 400.0), RULE),
             []
         );
         assert_eq!(
-            found(&with("mds", "Vulnerable: Clear CPU buffers attempted, no microcode", 400.0), RULE),
+            found(&record_with("mds", "Vulnerable: Clear CPU buffers attempted, no microcode", 400.0), RULE),
             []
         );
     }
 
     #[test]
     fn each_way_of_clearing_the_history_of_branches_is_known() {
-        let found = |report: &str| found(&with("spectre_v2", report, 400.0), RULE).len();
+        let found = |report: &str| found(&record_with("spectre_v2", report, 400.0), RULE).len();
         let intel =
             "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; PBRSB-eIBRS: SW sequence; BHI: ";
         assert_eq!(found(&format!("{intel}SW loop, KVM: SW loop")), 1);
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         assert_eq!(missing(&machine(1), RULE), Some("the kernel's report of mitigations"));
-        let mut record = with("mds", "Not affected", 90.0);
+        let mut record = record_with("mds", "Not affected", 90.0);
         record.measurements.clear();
         assert_eq!(missing(&record, RULE), Some("the cost of a system call"));
     }

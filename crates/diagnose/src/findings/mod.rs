@@ -35,10 +35,10 @@ mod preemption;
 mod quota;
 mod smt_yield;
 mod steal;
-mod stolen_below;
-mod stolen_os;
+mod steal_time;
+mod stolen_by_hypervisor;
 mod swap;
-mod theft;
+mod taken_by_kernel;
 mod throttled;
 mod timer_slack;
 mod timer_tick;
@@ -49,8 +49,8 @@ use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Sever
 use record::statistics::Verdict;
 use record::{Level, Measurement, Record};
 
-use crate::figures::{place, severity, share_of, told};
-use crate::reading::Reading;
+use crate::figures::{cite_fact, locate_figure, severity, share_of};
+use crate::record_index::RecordIndex;
 
 /// What a rule sees.
 #[derive(Debug)]
@@ -61,37 +61,37 @@ pub struct Case<'a> {
     pub levels: &'a [Level],
     /// What the matrices of a machine with several nodes say.
     pub numa: Option<&'a Numa>,
-    reading: &'a Reading<'a>,
+    index: &'a RecordIndex<'a>,
 }
 
 impl<'a> Case<'a> {
     /// A record with what was read out of it before.
-    pub fn new(reading: &'a Reading<'a>, numa: Option<&'a Numa>) -> Self {
-        Self { record: reading.record, levels: reading.levels(), numa, reading }
+    pub fn new(index: &'a RecordIndex<'a>, numa: Option<&'a Numa>) -> Self {
+        Self { record: index.record, levels: index.levels(), numa, index }
     }
 
     /// The measurements of one metric that have a figure.
-    pub fn of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.reading.of(metric).filter(has_figure)
+    pub fn figures_of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
+        self.index.figures_of(metric).filter(has_figure)
     }
 
     /// Whether a metric was measured.
     pub fn has(&self, metric: &str) -> bool {
-        self.of(metric).next().is_some()
+        self.figures_of(metric).next().is_some()
     }
 
-    /// Clocks beside work with these vectors and with these cores at work, as in [`Reading::clocks`], that have a figure.
+    /// Clocks beside work with these vectors and with these cores at work, as in [`RecordIndex::clocks`], that have a figure.
     fn clocks(&self, vector: &str, active: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.reading.clocks(vector, active).iter().copied().filter(has_figure)
+        self.index.clocks(vector, active).iter().copied().filter(has_figure)
     }
 
-    /// Wake-up latency as measured with this policy and setting, as in [`Reading::wakeups`], that has a figure.
+    /// Wake-up latency as measured with this policy and setting, as in [`RecordIndex::wakeups`], that has a figure.
     fn wakeups(
         &self,
         policy: &str,
         setting: &str,
     ) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a> {
-        self.reading.wakeups(policy, setting).iter().copied().filter(has_figure)
+        self.index.wakeups(policy, setting).iter().copied().filter(has_figure)
     }
 }
 
@@ -146,8 +146,8 @@ pub const RULES: &[Rule] = &[
     preemption::RULE,
     smt_yield::RULE,
     steal::RULE,
-    stolen_below::RULE,
-    stolen_os::RULE,
+    stolen_by_hypervisor::RULE,
+    taken_by_kernel::RULE,
     swap::RULE,
     throttled::RULE,
     timer_slack::RULE,
@@ -191,16 +191,16 @@ pub fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
 fn weaken(case: &Case, finding: &mut Finding) {
     let of = |seen: &Evidence, which: fn(&&Measurement) -> bool| {
         let metric = seen.from.split(' ').next()?;
-        case.of(metric).filter(which).find(|m| place(m) == seen.from)
+        case.figures_of(metric).filter(which).find(|m| locate_figure(m) == seen.from)
     };
     let single = |seen: &Evidence| {
         of(seen, |m| m.summary.n == 1)?;
-        Some(told("from one sample: how far it scatters is not known", seen.from.clone()))
+        Some(cite_fact("from one sample: how far it scatters is not known", seen.from.clone()))
     };
     let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
     let doubt = |seen: &Evidence| {
         let doubtful = of(seen, |m| m.doubt.is_some())?;
-        Some(told(format!("in doubt: {}", doubtful.doubt.as_deref()?), seen.from.clone()))
+        Some(cite_fact(format!("in doubt: {}", doubtful.doubt.as_deref()?), seen.from.clone()))
     };
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
     doubts.dedup();

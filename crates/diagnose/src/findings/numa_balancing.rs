@@ -4,7 +4,7 @@ use record::diagnosis::{Finding, Severity};
 
 use super::numa_latency::has_nodes;
 use super::{Case, Rule, inputs, lines, of_fact};
-use crate::figures::told;
+use crate::figures::cite_fact;
 
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
 pub const RULE: Rule = Rule { name: "numa-balancing", resource: None, missing, find };
@@ -22,7 +22,7 @@ fn find(case: &Case) -> Vec<Finding> {
         return Vec::new();
     };
     vec![Finding {
-        evidence: vec![told(format!("numa_balancing {setting}"), "conditions.before.numa_balancing")],
+        evidence: vec![cite_fact(format!("numa_balancing {setting}"), "conditions.before.numa_balancing")],
         remedy: lines(["for programs that are bound to their nodes: sudo sysctl kernel.numa_balancing=0"]),
         undo: vec![format!("sudo sysctl kernel.numa_balancing={setting}")],
         ..of_fact(

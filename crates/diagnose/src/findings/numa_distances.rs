@@ -5,7 +5,7 @@ use record::statistics::Verdict;
 
 use super::numa_latency::{has_nodes, missing as matrix};
 use super::{Case, Rule, finding, lines};
-use crate::figures::{severity, told};
+use crate::figures::{cite_fact, severity};
 use crate::resources::MEMORY_LATENCY;
 
 /// The firmware's distances against the measured latencies.
@@ -20,10 +20,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    case.numa.and_then(one).into_iter().collect()
+    case.numa.and_then(find_mismatches).into_iter().collect()
 }
 
-fn one(numa: &record::diagnosis::Numa) -> Option<Finding> {
+fn find_mismatches(numa: &record::diagnosis::Numa) -> Option<Finding> {
     let first = numa.distance_mismatches.first()?;
     let loss = numa.distance_loss.clone().unwrap_or_else(|| Verdict::NotMeasurable {
         reason: "the pairs differ within what is known of each".to_owned(),
@@ -31,11 +31,11 @@ fn one(numa: &record::diagnosis::Numa) -> Option<Finding> {
     let mut seen: Vec<_> = numa
         .distance_mismatches
         .iter()
-        .map(|says| told(says.clone(), "diagnosis.numa.distance_mismatches"))
+        .map(|says| cite_fact(says.clone(), "diagnosis.numa.distance_mismatches"))
         .collect();
     if let Some(agreement) = numa.distance_agreement {
         let says = format!("rank correlation of distances and latencies {agreement:.2}");
-        seen.push(told(says, "diagnosis.numa.distance_agreement"));
+        seen.push(cite_fact(says, "diagnosis.numa.distance_agreement"));
     }
     let wrong = first.trim_end_matches('.');
     Some(Finding {

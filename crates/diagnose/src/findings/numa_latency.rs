@@ -7,7 +7,7 @@ use record::units::{figure, percent, significant};
 use super::{Case, Rule, at_most_warning, by_model, costs, lines};
 use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, reaches};
-use crate::figures::{RESOLUTION, median, modelled, spread, told, verdict};
+use crate::figures::{RESOLUTION, cite_fact, median, modelled, spread, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 
 /// Latency and bandwidth over all pairs of nodes against those of each node's own memory.
@@ -34,7 +34,7 @@ fn find(case: &Case) -> Vec<Finding> {
         return Vec::new();
     }
     let found = match case.numa {
-        Some(numa) => one(case, numa),
+        Some(numa) => find_node_cost(case, numa),
         None => by_place(case).and_then(|reach| single(case, &reach)),
     };
     found.into_iter().collect()
@@ -55,7 +55,7 @@ fn single(case: &Case, reach: &Reach) -> Option<Finding> {
         significant(reach.ignoring())
     );
     let told_of = |datum: &Datum, whose: &str| {
-        told(
+        cite_fact(
             format!("{}, {whose} memory: {}", reach.what, figure(datum.value, &reach.unit)),
             datum.from.clone(),
         )
@@ -65,7 +65,7 @@ fn single(case: &Case, reach: &Reach) -> Option<Finding> {
     Some(Finding {
         severity: at_most_warning(&loss),
         evidence: vec![
-            told(share, nodes_from(case)),
+            cite_fact(share, nodes_from(case)),
             told_of(&reach.own, "the own node's"),
             told_of(other, "other nodes'"),
         ],
@@ -101,7 +101,7 @@ fn latency_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
 
 /// The median of one end of the intervals over the cells of one matrix, own nodes' or others'.
 fn cells(case: &Case, metric: &str, local: bool, end: fn((f64, f64)) -> f64) -> Option<f64> {
-    let wanted = case.of(metric).filter(|m| (m.place.count("from") == m.place.count("to")) == local);
+    let wanted = case.figures_of(metric).filter(|m| (m.place.count("from") == m.place.count("to")) == local);
     median(wanted.map(|m| end(spread(&m.summary))))
 }
 
@@ -115,24 +115,24 @@ fn bandwidth_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
     costs(verdict(share, (least.min(share), most.max(share))))
 }
 
-fn one(case: &Case, numa: &Numa) -> Option<Finding> {
+fn find_node_cost(case: &Case, numa: &Numa) -> Option<Finding> {
     let by_latency =
         numa.ignoring_factor.and_then(|factor| Some((factor, latency_loss(case, numa, factor)?)));
-    let mut seen = vec![told(
+    let mut seen = vec![cite_fact(
         format!("{} of the accesses of a program that ignores nodes are remote", percent(numa.remote_share)),
         "diagnosis.numa.remote_share",
     )];
     if let (Some(local), Some(remote)) = (numa.local_ns, numa.remote_ns) {
         let says = format!("local {}, remote {} in the median", figure(local, "ns"), figure(remote, "ns"));
-        seen.push(told(says, "diagnosis.numa.local_ns and .remote_ns"));
+        seen.push(cite_fact(says, "diagnosis.numa.local_ns and .remote_ns"));
     }
     if let Some((from, to, ns)) = numa.slowest {
         let says = format!("the slowest pair, node {from} to {to}, {}", figure(ns, "ns"));
-        seen.push(told(says, "diagnosis.numa.slowest"));
+        seen.push(cite_fact(says, "diagnosis.numa.slowest"));
     }
     if let Some(factor) = numa.bandwidth_factor {
         let says = format!("it reads at {} of the local bandwidth", percent(factor));
-        seen.push(told(says, "diagnosis.numa.bandwidth_factor"));
+        seen.push(cite_fact(says, "diagnosis.numa.bandwidth_factor"));
     }
     let finding = match by_latency {
         Some((factor, loss)) => by_model(

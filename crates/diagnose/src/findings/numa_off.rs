@@ -5,7 +5,7 @@ use record::machine::Processor;
 use record::units::percent;
 
 use super::{Case, Rule, at_most_warning, by_model, inputs, is_virtual, lines};
-use crate::figures::{told, verdict};
+use crate::figures::{cite_fact, verdict};
 use crate::resources::MEMORY_LATENCY;
 
 /// One node and two packages or more, on a real machine.
@@ -26,7 +26,7 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_numa_off(case).into_iter().collect()
 }
 
 /// Whether all packages reach all memory over one bus: processors before AMD's K8 (family 15) and Intel's Nehalem (family 6,
@@ -40,7 +40,7 @@ fn share_a_bus(processor: &Processor) -> bool {
     }
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_numa_off(case: &Case) -> Option<Finding> {
     let machine = &case.record.machine;
     let packages = machine.counts.packages.filter(|packages| *packages > 1)?;
     if machine.counts.nodes != Some(1) || is_virtual(case.record) || share_a_bus(&machine.processor) {
@@ -49,11 +49,12 @@ fn one(case: &Case) -> Option<Finding> {
     let remote = 1.0 - 1.0 / f64::from(packages);
     let share = |factor: f64| 1.0 - 1.0 / (1.0 + remote * (factor - 1.0));
     let loss = verdict(share((REMOTE.0 + REMOTE.1) / 2.0), (share(REMOTE.0), share(REMOTE.1)));
-    let mut seen = vec![told(format!("{packages} packages, one node"), "machine.counts.packages and .nodes")];
+    let mut seen =
+        vec![cite_fact(format!("{packages} packages, one node"), "machine.counts.packages and .nodes")];
     let option = machine.kernel.options.iter().find(|option| *option == "numa=off");
     let (who, remedy, undo) = match option {
         Some(_) => {
-            seen.push(told("numa=off on the kernel's command line", "machine.kernel.options"));
+            seen.push(cite_fact("numa=off on the kernel's command line", "machine.kernel.options"));
             (
                 "on the kernel's command line",
                 "take numa=off off the kernel's command line and boot",
@@ -103,18 +104,26 @@ mod tests {
     fn packages_on_one_bus_have_no_nodes_to_switch_off() {
         let mut record = machine(8);
         (record.machine.counts.packages, record.machine.counts.nodes) = (Some(4), Some(1));
-        let mut with = |vendor: &str, family, model| {
+        let mut findings_on = |vendor: &str, family, model| {
             let processor = &mut record.machine.processor;
             (processor.vendor, processor.family, processor.model) =
                 (Some(vendor.to_owned()), Some(family), Some(model));
             found(&record, RULE).len()
         };
         assert_eq!(
-            (with("GenuineIntel", 15, 6), with("GenuineIntel", 6, 29), with("AuthenticAMD", 6, 8)),
+            (
+                findings_on("GenuineIntel", 15, 6),
+                findings_on("GenuineIntel", 6, 29),
+                findings_on("AuthenticAMD", 6, 8)
+            ),
             (0, 0, 0)
         );
         assert_eq!(
-            (with("GenuineIntel", 6, 85), with("GenuineIntel", 19, 1), with("AuthenticAMD", 25, 1)),
+            (
+                findings_on("GenuineIntel", 6, 85),
+                findings_on("GenuineIntel", 19, 1),
+                findings_on("AuthenticAMD", 25, 1)
+            ),
             (1, 1, 1)
         );
     }

@@ -5,7 +5,7 @@ use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
 
 use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{cpus_text, modelled, told, write_command, write_for_cpus};
+use crate::figures::{cite_fact, cpus_text, modelled, write_command, write_for_cpus};
 
 /// CPUs present that are not online.
 pub const RULE: Rule = Rule { name: "offline-cpus", resource: None, missing, find };
@@ -18,22 +18,22 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_offline_cpus(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_offline_cpus(case: &Case) -> Option<Finding> {
     let counts = &case.record.machine.counts;
     let (present, online) = (counts.cpus_present?, counts.cpus_online?);
     let off: CpuList = case.record.machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     let share = modelled(1.0 - f64::from(online) / f64::from(present.max(1)))?;
-    let mut seen = vec![told(
+    let mut seen = vec![cite_fact(
         format!("{online} of {present} CPUs online"),
         "machine.counts.cpus_online and .cpus_present",
     )];
     let smt = case.record.conditions.before.smt.as_deref();
     let siblings_off = matches!(smt, Some("off" | "forceoff"));
     let (loss, severity, remedy, undo) = if siblings_off {
-        seen.push(told(format!("SMT control: {}", smt.unwrap_or("off")), "conditions.before.smt"));
+        seen.push(cite_fact(format!("SMT control: {}", smt.unwrap_or("off")), "conditions.before.smt"));
         let reason =
             "what a second sibling adds depends on the program: nothing to three quarters".to_owned();
         let remedy = match smt {
@@ -76,7 +76,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::machine;
 
-    fn with(offline: u32) -> record::Record {
+    fn record_with(offline: u32) -> record::Record {
         let mut record = machine(8);
         for cpu in record.machine.cpus.iter_mut().rev().take(offline as usize) {
             cpu.online = false;
@@ -87,18 +87,18 @@ mod tests {
 
     #[test]
     fn offline_cpus_are_found_with_their_numbers() {
-        let finding = &found(&with(2), RULE)[0];
+        let finding = &found(&record_with(2), RULE)[0];
         assert_eq!(
             (finding.what.as_str(), finding.place.as_deref()),
             ("2 of 8 CPUs are offline", Some("CPUs 6-7"))
         );
         assert!(finding.remedy[0].contains("for cpu in $(seq 6 7); do echo 1"), "{finding:?}");
-        assert_eq!(found(&with(1), RULE)[0].what, "1 of 8 CPUs is offline");
+        assert_eq!(found(&record_with(1), RULE)[0].what, "1 of 8 CPUs is offline");
     }
 
     #[test]
     fn cpus_without_numbers_are_told_where_these_stand() {
-        let mut record = with(0);
+        let mut record = record_with(0);
         record.machine.counts.cpus_present = Some(10);
         let finding = &found(&record, RULE)[0];
         assert!(finding.what.starts_with("2 of 10") && finding.remedy[0].contains("chcpu -e"), "{finding:?}");
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn siblings_switched_off_are_a_note() {
-        let mut record = with(4);
+        let mut record = record_with(4);
         record.conditions.before.smt = Some("off".to_owned());
         let finding = &found(&record, RULE)[0];
         assert_eq!(
@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn all_online_or_unknown_is_silence() {
-        assert_eq!(found(&with(0), RULE), []);
-        let mut record = with(2);
+        assert_eq!(found(&record_with(0), RULE), []);
+        let mut record = record_with(2);
         record.machine.counts.cpus_present = None;
         assert_eq!(missing(&record, RULE), Some("counts of CPUs present and online"));
     }

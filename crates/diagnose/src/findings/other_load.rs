@@ -4,9 +4,9 @@ use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{self, percent, significant};
 
-use super::{Case, Rule, bandwidth_shared, by_model, finding, inputs, lines, of_fact, quota, theft};
-use crate::figures::{RESOLUTION, severity, told, verdict};
-use crate::spent::{LEAST_SECONDS, Spent};
+use super::{Case, Rule, bandwidth_shared, by_model, finding, inputs, lines, of_fact, quota, steal_time};
+use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
+use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
 
 /// CPU time that others used during the run; where the record does not tell that, the load average when it began, which
 /// may be of what has ended.
@@ -39,7 +39,7 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_other_load(case).into_iter().collect()
 }
 
 /// What [`used_meanwhile`] tells of a run that is long enough to tell it.
@@ -50,9 +50,9 @@ fn used(case: &Case) -> Option<Used> {
 /// CPUs that others used on average during the run, and what they wanted.
 fn used_meanwhile(case: &Case) -> Option<Used> {
     let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref()?);
-    let spent = Spent::of(case.record)?;
-    let used = spent.by_others();
-    let Spent { seconds, own, busy } = spent;
+    let accounting = CpuAccounting::from_record(case.record)?;
+    let used = accounting.by_others();
+    let CpuAccounting { seconds, own, busy } = accounting;
     let idle = after
         .cpu_seconds
         .get("idle")
@@ -79,7 +79,7 @@ fn is_of_commands(case: &Case) -> bool {
 
 /// Whether what others take was measured, and is nothing.
 fn give_way(case: &Case) -> bool {
-    theft::missing(case).is_none() && theft::worst(case, "os").is_none()
+    steal_time::missing(case).is_none() && steal_time::worst(case, "os").is_none()
 }
 
 /// CPUs of others.
@@ -105,7 +105,7 @@ impl Used {
     }
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_other_load(case: &Case) -> Option<Finding> {
     let before = &case.record.conditions.before;
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
     let average = before.load.map(|load| load[0]).filter(|load| load.is_finite() && *load >= 0.0);
@@ -115,18 +115,19 @@ fn one(case: &Case) -> Option<Finding> {
     let (loss, what, mut seen) = during(used, average, cpus)?;
     if let Some(pressure) = before.pressure.get("cpu") {
         let says = format!("some task waited for a CPU {} of the time before", percent(*pressure));
-        seen.push(told(says, "conditions.before.pressure.cpu"));
+        seen.push(cite_fact(says, "conditions.before.pressure.cpu"));
     }
     // What it takes from a program that never stops was measured: that is told first, and where it is nothing this is too.
-    if let Some(theft) = theft::by_others(case) {
-        seen.extend(theft.evidence().into_iter().take(1));
+    if let Some(stolen) = steal_time::by_others(case) {
+        seen.extend(stolen.evidence().into_iter().take(1));
     } else if give_way(case) {
-        seen.push(told(
+        seen.push(cite_fact(
             "others took nothing to speak of from a program that never stops",
             "stolen.share cause=os",
         ));
     }
-    let is_told = theft::missing(case).is_none() || bandwidth_shared::is_measured(case) || is_elsewhere(case);
+    let is_told =
+        steal_time::missing(case).is_none() || bandwidth_shared::is_measured(case) || is_elsewhere(case);
     let severity = if is_told { Severity::Note } else { severity(&loss) };
     let found = match (measured, of_commands) {
         (true, _) => finding(&RULE, loss, what),
@@ -156,7 +157,7 @@ fn before_it(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let what = format!("other work wanted {says} CPUs in the minute before, of {cpus}, and may have gone on");
     let why = "the run was too short, or its record does not tell what others used meanwhile";
     Some(Finding {
-        evidence: vec![told(
+        evidence: vec![cite_fact(
             format!("load average {says} over the last minute, {}", units::cpus(cpus)),
             "conditions.before.load",
         )],
@@ -177,11 +178,11 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Strin
         return (waited >= RESOLUTION).then(|| {
             let says = significant(used.used);
             let seen = vec![
-                told(
+                cite_fact(
                     format!("the measuring threads waited for a CPU {} of their time", percent(waited)),
                     "conditions.after.own_ready_seconds and .own_cpu_seconds",
                 ),
-                told(
+                cite_fact(
                     format!("others used {says} of {} during the run", units::cpus(cpus)),
                     "conditions.after.cpu_seconds and .own_cpu_seconds",
                 ),
@@ -198,13 +199,13 @@ fn during(used: Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Strin
     // What they wanted at most: what they wanted before, when nobody measured beside them.
     let most = average.map_or(usual, |average| used.share(average, cpus)).max(usual);
     let says = significant(used.used);
-    let mut seen = vec![told(
+    let mut seen = vec![cite_fact(
         format!("others used {says} of {} during the run", units::cpus(cpus)),
         "conditions.after.cpu_seconds and .own_cpu_seconds",
     )];
     if let Some(average) = average {
         let says = format!("load average {} over the minute before", significant(average));
-        seen.push(told(says, "conditions.before.load"));
+        seen.push(cite_fact(says, "conditions.before.load"));
     }
     Some((
         verdict(usual, (least, most)),
@@ -220,7 +221,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured, ran};
 
-    fn with(load: f64) -> record::Record {
+    fn record_with(load: f64) -> record::Record {
         let mut record = machine(4);
         record.conditions.before.load = Some([load, 0.0, 0.0]);
         record.measurements.push(measured("cost.syscall", record::Where::new(), 100.0));
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_was_busy_before_a_run_that_tells_nothing_of_others_is_a_note() {
-        let mut record = with(3.0);
+        let mut record = record_with(3.0);
         let finding = &found(&record, RULE)[0];
         assert!(finding.severity == Severity::Note && share_of(&finding.loss) == 0.0, "{finding:?}");
         assert!(finding.what.contains("3.00 CPUs in the minute before, of 4"), "{finding:?}");
@@ -243,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_competitor_is_told_by_what_it_used_though_the_load_average_lags() {
-        let mut record = with(0.1);
+        let mut record = record_with(0.1);
         ran(&mut record, 20.0, 10.0);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_the_measuring_itself_waited_is_the_loss() {
-        let mut record = with(12.0);
+        let mut record = record_with(12.0);
         ran(&mut record, 40.0, 10.0);
         let after = record.conditions.after.as_mut().unwrap();
         after.own_ready_seconds = Some(2.5);
@@ -262,7 +263,7 @@ mod tests {
         record.conditions.after.as_mut().unwrap().own_ready_seconds = Some(0.01);
         assert_eq!(found(&record, RULE), []);
         // Threads that hand over to each other on one CPU wait for themselves.
-        let mut alone = with(0.0);
+        let mut alone = record_with(0.0);
         ran(&mut alone, 10.0, 10.0);
         alone.conditions.after.as_mut().unwrap().own_ready_seconds = Some(5.0);
         assert_eq!(found(&alone, RULE), []);
@@ -287,7 +288,7 @@ mod tests {
 
     #[test]
     fn on_a_full_machine_the_load_average_tells_what_others_wanted() {
-        let mut record = with(12.0);
+        let mut record = record_with(12.0);
         ran(&mut record, 40.0, 10.0);
         for state in
             [Some(&mut record.conditions.before), record.conditions.after.as_mut()].into_iter().flatten()
@@ -302,14 +303,14 @@ mod tests {
 
     #[test]
     fn a_build_that_had_just_ended_is_no_competitor() {
-        let mut record = with(4.0);
+        let mut record = record_with(4.0);
         ran(&mut record, 10.1, 10.0);
         assert_eq!(found(&record, RULE), []);
     }
 
     #[test]
     fn where_its_theft_was_measured_the_model_is_a_note() {
-        let mut record = with(0.1);
+        let mut record = record_with(0.1);
         ran(&mut record, 20.0, 10.0);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);
         record.measurements.extend(crate::samples::stolen("os", [0.0, 0.5]).measurements);
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn others_that_give_way_are_a_note_whatever_they_wanted() {
-        let mut record = with(12.0);
+        let mut record = record_with(12.0);
         ran(&mut record, 40.0, 30.0);
         for state in
             [Some(&mut record.conditions.before), record.conditions.after.as_mut()].into_iter().flatten()
@@ -335,7 +336,7 @@ mod tests {
 
     #[test]
     fn work_on_cpus_or_in_time_that_are_not_ours_is_a_note() {
-        let mut record = with(0.1);
+        let mut record = record_with(0.1);
         ran(&mut record, 40.0, 10.0);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
         let mut part = record.clone();
@@ -349,11 +350,11 @@ mod tests {
 
     #[test]
     fn an_idle_machine_is_silence_and_an_inventory_misses_a_run() {
-        assert_eq!(found(&with(0.4), RULE), []);
-        let mut inventory = with(3.0);
+        assert_eq!(found(&record_with(0.4), RULE), []);
+        let mut inventory = record_with(3.0);
         inventory.measurements.clear();
         assert_eq!(missing(&inventory, RULE), Some("a run of measurements"));
-        let mut untold = with(3.0);
+        let mut untold = record_with(3.0);
         untold.conditions.before.load = None;
         assert!(missing(&untold, RULE).is_some_and(|words| words.starts_with("CPU time")));
     }

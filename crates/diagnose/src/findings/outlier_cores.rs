@@ -9,7 +9,9 @@ use record::statistics::{MAD_SCALE, Verdict};
 use record::units::figure;
 
 use super::{Case, Rule, costs, finding, inputs, lines, of_fact};
-use crate::figures::{RESOLUTION, cpus_of, cpus_text, evidence, median, share_of, spread, told, verdict};
+use crate::figures::{
+    RESOLUTION, cite_fact, cpus_of, cpus_text, evidence, median, share_of, spread, verdict,
+};
 
 /// The clock of each CPU with all at work against the median of those of its kind.
 ///
@@ -37,7 +39,8 @@ fn find(case: &Case) -> Vec<Finding> {
         let kind = cpu.map_or((None, None), |cpu| (cpu.kind.as_deref(), cpu.max_hz));
         kinds.entry(kind).or_default().push(m);
     }
-    let outliers = kinds.values().filter(|clocks| clocks.len() >= FEWEST).filter_map(|clocks| one(clocks));
+    let outliers =
+        kinds.values().filter(|clocks| clocks.len() >= FEWEST).filter_map(|clocks| find_outliers(clocks));
     outliers.chain(by_design(case, &known)).collect()
 }
 
@@ -63,14 +66,14 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
         .collect();
     let seen = kinds.iter().map(|(kind, hz, clocks)| {
         let cpus = cpus_text(&cpus_of(clocks.iter().copied())).unwrap_or_default();
-        told(
+        cite_fact(
             format!("{kind}: {cpus} at {} in the median", figure(*hz, "Hz")),
             "core.clock active=all vector=scalar",
         )
     });
     Some(Finding {
         place: cpus_text(&cpus_of(kinds.iter().flat_map(|(_, _, clocks)| clocks.iter().copied()))),
-        evidence: seen.chain([told("the kinds of core", "machine.cpus[].kind")]).collect(),
+        evidence: seen.chain([cite_fact("the kinds of core", "machine.cpus[].kind")]).collect(),
         remedy: vec![
             "work that is divided evenly waits for the slower ones: divide it in small pieces".to_owned(),
             format!("what must be quick: taskset -c {quick} COMMAND"),
@@ -84,7 +87,7 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
     })
 }
 
-fn one(clocks: &[&Measurement]) -> Option<Finding> {
+fn find_outliers(clocks: &[&Measurement]) -> Option<Finding> {
     let usual = median(clocks.iter().map(|m| m.value()))?;
     let scatter = median(clocks.iter().map(|m| (m.value() - usual).abs()))? * MAD_SCALE;
     let mut slow: Vec<(&Measurement, Verdict)> = clocks
@@ -112,7 +115,7 @@ fn one(clocks: &[&Measurement]) -> Option<Finding> {
         place: cpus_text(&cpus_of(slow.iter().map(|slow| slow.0))),
         evidence: vec![
             evidence(worst, "the slowest runs at"),
-            told(
+            cite_fact(
                 format!(
                     "the median of {} CPUs is {others}, their scatter {}",
                     clocks.len(),
@@ -138,7 +141,7 @@ mod tests {
     use crate::samples::{machine, measured};
     use record::{Record, Where};
 
-    fn with(clocks: &[f64]) -> Record {
+    fn record_with(clocks: &[f64]) -> Record {
         let mut record = machine(clocks.len() as u32);
         for (cpu, hz) in clocks.iter().enumerate() {
             let place = Where::new().with("cpu", cpu).with("active", "all").with("vector", "scalar");
@@ -149,16 +152,16 @@ mod tests {
 
     #[test]
     fn one_slow_core_is_found() {
-        let finding = &found(&with(&[3.6e9, 3.61e9, 2.4e9, 3.6e9, 3.59e9]), RULE)[0];
+        let finding = &found(&record_with(&[3.6e9, 3.61e9, 2.4e9, 3.6e9, 3.59e9]), RULE)[0];
         assert_eq!(finding.place.as_deref(), Some("CPU 2"));
         assert!((share_of(&finding.loss) - 1.0 / 3.0).abs() < 0.01, "{finding:?}");
     }
 
     #[test]
     fn cores_of_another_kind_are_no_outliers() {
-        let mut record = with(&[5.0e9, 5.0e9, 5.0e9, 5.0e9, 3.8e9, 3.8e9, 3.8e9, 3.8e9]);
+        let mut record = record_with(&[5.0e9, 5.0e9, 5.0e9, 5.0e9, 3.8e9, 3.8e9, 3.8e9, 3.8e9]);
         assert_eq!(found(&record, RULE).len(), 0, "half and half is no outlier");
-        let mut one = with(&[5.0e9, 5.0e9, 5.0e9, 5.0e9, 3.8e9]);
+        let mut one = record_with(&[5.0e9, 5.0e9, 5.0e9, 5.0e9, 3.8e9]);
         assert_eq!(found(&one, RULE).len(), 1);
         for record in [&mut record, &mut one] {
             for cpu in &mut record.machine.cpus[4..] {
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn cores_of_two_kinds_are_a_note() {
-        let mut record = with(&[5.0e9, 5.0e9, 3.8e9, 3.8e9]);
+        let mut record = record_with(&[5.0e9, 5.0e9, 3.8e9, 3.8e9]);
         for (cpu, kind) in
             record.machine.cpus.iter_mut().zip(["performance", "performance", "efficiency", "efficiency"])
         {
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn cores_that_scatter_have_no_outlier_and_unmeasured_ones_are_missing() {
-        assert_eq!(found(&with(&[3.6e9, 3.3e9, 3.0e9, 3.4e9, 2.9e9]), RULE), []);
+        assert_eq!(found(&record_with(&[3.6e9, 3.3e9, 3.0e9, 3.4e9, 2.9e9]), RULE), []);
         assert_eq!(missing(&machine(4), RULE), Some("the core clock"));
         assert_eq!(missing(&machine(2), RULE), None, "of two none is the odd one");
     }

@@ -5,7 +5,7 @@ use record::diagnosis::Finding;
 use record::units::bytes;
 
 use super::{Case, Rule, costs, finding, huge_pages, inputs, is_virtual};
-use crate::figures::{evidence, loss, severity, told};
+use crate::figures::{cite_fact, evidence, loss, severity};
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule { name: "page-walk", resource: Some(MEMORY_LATENCY),
 
 fn missing(case: &Case) -> Option<&'static str> {
     inputs::latency(case).or_else(|| {
-        let size = case.reading.pages().and_then(|(small, _)| small.place.count("bytes"));
+        let size = case.index.pages().and_then(|(small, _)| small.place.count("bytes"));
         let Some(size) = size else {
             return Some("load latency on 2 MiB and on 4 KiB pages");
         };
@@ -24,24 +24,24 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_page_walk(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_page_walk(case: &Case) -> Option<Finding> {
     let thp = case.record.conditions.before.thp.as_deref();
     // Then ordinary memory is on large pages already, and only the measurement had asked for small ones; or this process
     // is refused them, which is a finding of its own.
     if thp == Some("always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
-    let (small, huge) = case.reading.pages()?;
+    let (small, huge) = case.index.pages()?;
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
     let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let mut seen = vec![
         evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
         evidence(huge, "on 2 MiB pages"),
     ];
-    seen.extend(thp.map(|thp| told(format!("transparent huge pages: {thp}"), "conditions.before.thp")));
+    seen.extend(thp.map(|thp| cite_fact(format!("transparent huge pages: {thp}"), "conditions.before.thp")));
     let nested = if is_virtual(case.record) { ", nested ones under the hypervisor" } else { "" };
     let (mut remedy, undo) = huge_pages::remedy(thp);
     if is_virtual(case.record) {
@@ -71,7 +71,7 @@ mod tests {
     use crate::samples::{add_cache, add_curve, machine};
     use record::Record;
 
-    fn with(thp: Option<&str>, small: f64, huge: f64) -> Record {
+    fn record_with(thp: Option<&str>, small: f64, huge: f64) -> Record {
         let mut record = machine(1);
         record.conditions.before.thp = thp.map(str::to_owned);
         add_curve(&mut record, "4KiB", &[(1 << 20, 5.0), (1 << 29, small)]);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn walks_that_cost_are_found_with_the_way_back() {
-        let finding = &found(&with(Some("never"), 140.0, 100.0), RULE)[0];
+        let finding = &found(&record_with(Some("never"), 140.0, 100.0), RULE)[0];
         assert!(finding.evidence[0].from.contains("bytes=536870912 page=4KiB"), "{finding:?}");
         assert!(finding.remedy[0].starts_with("echo madvise | sudo tee"), "{finding:?}");
         assert_eq!(finding.undo, [write_command("never", ENABLED)]);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn under_a_hypervisor_the_host_walks_too() {
-        let mut guest = with(Some("madvise"), 140.0, 100.0);
+        let mut guest = record_with(Some("madvise"), 140.0, 100.0);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         let finding = &found(&guest, RULE)[0];
         assert!(
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_setting_from_a_hostile_record_is_never_pasted() {
-        let finding = &found(&with(Some("$(reboot)"), 140.0, 100.0), RULE)[0];
+        let finding = &found(&record_with(Some("$(reboot)"), 140.0, 100.0), RULE)[0];
         assert!(
             finding.remedy.iter().chain(&finding.undo).all(|line| !line.contains("reboot")),
             "{finding:?}"
@@ -109,13 +109,13 @@ mod tests {
 
     #[test]
     fn when_programs_have_large_pages_or_nothing_is_lost_it_is_silent() {
-        assert_eq!(found(&with(Some("always"), 140.0, 100.0), RULE), []);
-        assert_eq!(found(&with(Some("madvise"), 100.5, 100.0), RULE), []);
+        assert_eq!(found(&record_with(Some("always"), 140.0, 100.0), RULE), []);
+        assert_eq!(found(&record_with(Some("madvise"), 100.5, 100.0), RULE), []);
     }
 
     #[test]
     fn one_page_size_or_a_working_set_within_the_caches_is_missing() {
-        let mut record = with(Some("madvise"), 140.0, 100.0);
+        let mut record = record_with(Some("madvise"), 140.0, 100.0);
         add_cache(&mut record, 3, 1 << 30, 1);
         assert!(missing(&record, RULE).is_some_and(|words| words.contains("beyond the caches")));
         assert_eq!(found(&record, RULE), []);

@@ -3,8 +3,8 @@
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::units::figure;
 
-use super::{Case, Rule, by_model, inputs, theft};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, told, verdict};
+use super::{Case, Rule, by_model, inputs, steal_time};
+use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, verdict};
 use crate::resources::WAKE_UP;
 
 /// The tail of real-time wake-ups with idle states held off, on a kernel built or booted without full preemption.
@@ -23,7 +23,7 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_preemption(case).into_iter().collect()
 }
 
 /// The real-time wake-ups with the longest 99th percentile, tuned where that was measured, with that percentile.
@@ -37,7 +37,7 @@ fn worst<'a>(case: &Case<'a>) -> Option<(&'a record::Measurement, f64)> {
     at("tuned").or_else(|| at("as-is"))
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_preemption(case: &Case) -> Option<Finding> {
     let kernel = &case.record.machine.kernel;
     let model = kernel.preemption.as_deref().filter(|model| matches!(*model, "none" | "voluntary"))?;
     let (wakeups, p99) = worst(case)?;
@@ -46,21 +46,26 @@ fn one(case: &Case) -> Option<Finding> {
         return None;
     }
     // Beside other work the tail is that work's too: the kernel alone is judged on a machine that is otherwise idle.
-    if theft::by_others(case).is_some() {
+    if steal_time::by_others(case).is_some() {
         return None;
     }
     // What firmware or a hypervisor takes is not the kernel's.
-    let below = case.of("stolen.gap").filter(|gap| is_at(gap, &[("cause", "below")]));
+    let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[("cause", "below")]));
     if below.map(|gap| gap.summary.max).fold(0.0, f64::max) >= p99 - median {
         return None;
     }
     let share = 1.0 - median / p99;
     let mut seen = vec![
         evidence(wakeups, "a real-time thread wakes, in the median, after"),
-        told(format!("one in a hundred after {} or more", figure(p99, "ns")), crate::figures::place(wakeups)),
-        told(format!("preemption {model}"), "machine.kernel.preemption"),
+        cite_fact(
+            format!("one in a hundred after {} or more", figure(p99, "ns")),
+            crate::figures::locate_figure(wakeups),
+        ),
+        cite_fact(format!("preemption {model}"), "machine.kernel.preemption"),
     ];
-    seen.extend(kernel.hz.map(|hz| told(format!("{hz} timer interrupts a second"), "machine.kernel.hz")));
+    seen.extend(
+        kernel.hz.map(|hz| cite_fact(format!("{hz} timer interrupts a second"), "machine.kernel.hz")),
+    );
     Some(Finding {
         severity: Severity::Note,
         confidence: Confidence::Low,
@@ -88,7 +93,7 @@ mod tests {
     use crate::samples::{add_wakeups, machine};
     use record::Record;
 
-    fn with(model: &str, p99: f64) -> Record {
+    fn record_with(model: &str, p99: f64) -> Record {
         let mut record = machine(2);
         record.machine.kernel.preemption = Some(model.to_owned());
         add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
@@ -100,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_long_tail_without_preemption_is_a_note() {
-        let finding = &found(&with("voluntary", 200e3), RULE)[0];
+        let finding = &found(&record_with("voluntary", 200e3), RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
         assert!(finding.what.contains("waits 200 µs"), "{finding:?}");
         assert_eq!(finding.undo, ["echo voluntary | sudo tee /sys/kernel/debug/sched/preempt"]);
@@ -108,12 +113,12 @@ mod tests {
 
     #[test]
     fn full_preemption_short_tails_and_tails_from_below_are_silence() {
-        assert_eq!(found(&with("full", 200e3), RULE), []);
-        assert_eq!(found(&with("none", 12e3), RULE), []);
-        let mut below = with("none", 200e3);
+        assert_eq!(found(&record_with("full", 200e3), RULE), []);
+        assert_eq!(found(&record_with("none", 12e3), RULE), []);
+        let mut below = record_with("none", 200e3);
         below.measurements.extend(crate::samples::stolen("below", [0.01, 0.01]).measurements);
         assert_eq!(found(&below, RULE), []);
-        let mut busy = with("none", 200e3);
+        let mut busy = record_with("none", 200e3);
         busy.measurements.extend(crate::samples::stolen("os", [0.3, 0.3]).measurements);
         assert_eq!(found(&busy, RULE), []);
     }
@@ -121,7 +126,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         assert_eq!(missing(&machine(1), RULE), Some("the kernel's preemption model"));
-        let mut record = with("none", 200e3);
+        let mut record = record_with("none", 200e3);
         for m in &mut record.measurements {
             m.summary.p99 = None;
         }

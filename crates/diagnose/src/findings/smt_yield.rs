@@ -32,7 +32,7 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    let yields: Vec<&Measurement> = case.of("smt.yield").filter(|m| m.value() > 0.0).collect();
+    let yields: Vec<&Measurement> = case.figures_of("smt.yield").filter(|m| m.value() > 0.0).collect();
     if let Some(finding) = harmful(&yields) {
         return vec![finding];
     }
@@ -113,7 +113,7 @@ mod tests {
     use crate::samples::{machine, measured};
     use record::{Record, Where};
 
-    fn with(yields: &[(&str, f64)]) -> Record {
+    fn record_with(yields: &[(&str, f64)]) -> Record {
         let mut record = machine(4);
         for cpu in &mut record.machine.cpus {
             let first = cpu.id / 2 * 2;
@@ -128,23 +128,23 @@ mod tests {
 
     #[test]
     fn work_that_siblings_slow_down_is_found_with_its_loss() {
-        let finding = &found(&with(&[("primes", 1.3), ("flops", 0.8)]), RULE)[0];
+        let finding = &found(&record_with(&[("primes", 1.3), ("flops", 0.8)]), RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 0.01, "{finding:?}");
         assert_eq!(finding.undo, [write_command("on", CONTROL)]);
     }
 
     #[test]
     fn thirteen_percent_is_little_and_nine_tenths_much() {
-        let little = &found(&with(&[("openssl", 1.13)]), RULE)[0];
+        let little = &found(&record_with(&[("openssl", 1.13)]), RULE)[0];
         assert!(little.what.starts_with("a sibling adds 13.0 % of a core: capacity is 1.13"), "{little:?}");
-        let much = &found(&with(&[("wait", 1.9)]), RULE)[0];
+        let much = &found(&record_with(&[("wait", 1.9)]), RULE)[0];
         assert!(much.what.starts_with("a sibling is worth 90.0 %"), "{much:?}");
     }
 
     #[test]
     fn half_a_core_is_silence_and_an_unmeasured_yield_is_missing() {
-        assert_eq!(found(&with(&[("primes", 1.5)]), RULE), []);
-        assert_eq!(missing(&with(&[]), RULE), Some("the yield of siblings (linespeed run smt-yield)"));
+        assert_eq!(found(&record_with(&[("primes", 1.5)]), RULE), []);
+        assert_eq!(missing(&record_with(&[]), RULE), Some("the yield of siblings (linespeed run smt-yield)"));
         assert_eq!(missing(&machine(2), RULE), None, "cores without siblings miss nothing");
     }
 }

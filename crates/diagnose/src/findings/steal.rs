@@ -3,8 +3,8 @@
 use record::diagnosis::Finding;
 use record::units::percent;
 
-use super::{Case, Rule, finding, inputs, theft};
-use crate::figures::{modelled, told};
+use super::{Case, Rule, finding, inputs, steal_time};
+use crate::figures::{cite_fact, modelled};
 use crate::resources::CORE;
 
 /// Steal during the run, by the kernel's account.
@@ -20,10 +20,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_steal(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_steal(case: &Case) -> Option<Finding> {
     let share = case.record.conditions.after.as_ref()?.steal_share?;
     let cpus = case.record.machine.cpus.iter().filter(|cpu| cpu.online).count().max(1) as f64;
     if case.record.seconds.is_some_and(|seconds| share * seconds * cpus < FEW_TICKS) {
@@ -31,16 +31,22 @@ fn one(case: &Case) -> Option<Finding> {
     }
     let loss = modelled(share)?;
     let lost = percent(share);
-    let mut seen =
-        vec![told(format!("steal {lost} of all CPU time during the run"), "conditions.after.steal_share")];
+    let mut seen = vec![cite_fact(
+        format!("steal {lost} of all CPU time during the run"),
+        "conditions.after.steal_share",
+    )];
     // The kernel counts as steal what a cap withholds, too.
-    let cap = theft::cap(case);
-    seen.extend(cap.map(theft::as_a_cap));
+    let cap = steal_time::cap(case);
+    seen.extend(cap.map(steal_time::as_a_cap));
     let what = match cap {
         Some(_) => format!("a cap of the hypervisor's withholds {lost} of this machine's CPU time"),
         None => format!("the hypervisor gave {lost} of this machine's CPU time to others"),
     };
-    Some(Finding { evidence: seen, remedy: theft::host_remedy(cap.is_some()), ..finding(&RULE, loss, what) })
+    Some(Finding {
+        evidence: seen,
+        remedy: steal_time::host_remedy(cap.is_some()),
+        ..finding(&RULE, loss, what)
+    })
 }
 
 #[cfg(test)]
@@ -49,7 +55,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::machine;
 
-    fn with(share: Option<f64>) -> record::Record {
+    fn record_with(share: Option<f64>) -> record::Record {
         let mut record = machine(1);
         record.conditions.after = Some(record::Snapshot { steal_share: share, ..Default::default() });
         record
@@ -57,12 +63,12 @@ mod tests {
 
     #[test]
     fn steal_during_the_run_is_found() {
-        assert!(found(&with(Some(0.07)), RULE)[0].what.contains("7.00 %"));
+        assert!(found(&record_with(Some(0.07)), RULE)[0].what.contains("7.00 %"));
     }
 
     #[test]
     fn one_tick_of_a_short_run_is_chance() {
-        let mut record = with(Some(0.025));
+        let mut record = record_with(Some(0.025));
         record.seconds = Some(0.4);
         assert_eq!(found(&record, RULE), []);
         record.seconds = Some(40.0);
@@ -71,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_cap_is_told_from_neighbours() {
-        let mut record = with(Some(0.5));
+        let mut record = record_with(Some(0.5));
         let place = record::Where::new().with("cpu", 0u32).with("cause", "below");
         record.measurements.push(crate::samples::measured("stolen.gap", place, 5e7));
         let finding = &found(&record, RULE)[0];
@@ -81,8 +87,8 @@ mod tests {
 
     #[test]
     fn hardly_any_or_an_unfinished_run_is_silence() {
-        assert_eq!(found(&with(Some(0.004)), RULE), []);
-        assert_eq!(missing(&with(None), RULE), Some("steal (/proc/stat)"));
+        assert_eq!(found(&record_with(Some(0.004)), RULE), []);
+        assert_eq!(missing(&record_with(None), RULE), Some("steal (/proc/stat)"));
         let mut record = machine(1);
         record.conditions.before.steal_share = Some(0.5);
         assert_eq!(missing(&record, RULE), Some(inputs::AFTER));

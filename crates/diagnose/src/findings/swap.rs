@@ -4,7 +4,7 @@ use record::diagnosis::{Finding, Severity};
 use record::units::bytes;
 
 use super::{Case, Rule, inputs, lines, of_fact};
-use crate::figures::told;
+use crate::figures::cite_fact;
 
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
 pub const RULE: Rule = Rule { name: "swap-in-use", resource: None, missing, find };
@@ -15,10 +15,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_swap(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_swap(case: &Case) -> Option<Finding> {
     let conditions = &case.record.conditions;
     let (before, after) = (&conditions.before, conditions.after.as_ref());
     let moved =
@@ -30,7 +30,7 @@ fn one(case: &Case) -> Option<Finding> {
     let mut seen = Vec::new();
     let (severity, what) = match moved {
         Some(pages) if pages > 0 => {
-            seen.push(told(
+            seen.push(cite_fact(
                 format!("{pages} pages went in or out during the run"),
                 "conditions.after.swapped_pages",
             ));
@@ -40,11 +40,11 @@ fn one(case: &Case) -> Option<Finding> {
         _ => return None,
     };
     if used > 0 {
-        seen.push(told(format!("{} in swap", bytes(used)), "conditions.before.swap_used_bytes"));
+        seen.push(cite_fact(format!("{} in swap", bytes(used)), "conditions.before.swap_used_bytes"));
     }
     if let Some(available) = before.memory_available_bytes {
         let says = format!("{} of memory available", bytes(available));
-        seen.push(told(says, "conditions.before.memory_available_bytes"));
+        seen.push(cite_fact(says, "conditions.before.memory_available_bytes"));
     }
     let reason = "what it costs depends on which pages a program comes back to";
     Some(Finding {
@@ -63,7 +63,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::machine;
 
-    fn with(moved: u64, used: u64) -> record::Record {
+    fn record_with(moved: u64, used: u64) -> record::Record {
         let mut record = machine(1);
         record.conditions.before.swapped_pages = Some((100, 100));
         record.conditions.before.swap_used_bytes = Some(used);
@@ -75,13 +75,13 @@ mod tests {
 
     #[test]
     fn pages_that_move_and_swap_without_room_are_found() {
-        assert_eq!(found(&with(5, 0), RULE)[0].severity, Severity::Warning);
-        assert_eq!(found(&with(0, 2 << 30), RULE)[0].severity, Severity::Note);
+        assert_eq!(found(&record_with(5, 0), RULE)[0].severity, Severity::Warning);
+        assert_eq!(found(&record_with(0, 2 << 30), RULE)[0].severity, Severity::Note);
     }
 
     #[test]
     fn swap_that_lies_still_is_silence() {
-        assert_eq!(found(&with(0, 100 << 20), RULE), []);
+        assert_eq!(found(&record_with(0, 100 << 20), RULE), []);
         assert_eq!(missing(&machine(1), RULE), Some("swap in use"));
     }
 }

@@ -336,8 +336,8 @@ proptest! {
             prop_assert!(!finding.what.is_empty() && !finding.evidence.is_empty(), "{finding:?}");
             prop_assert!(finding.place.is_some() && !finding.remedy.is_empty(), "{finding:?}");
         }
-        let reading = crate::Reading::new(&record);
-        let case = Case::new(&reading, diagnosis.numa.as_ref());
+        let index = crate::RecordIndex::new(&record);
+        let case = Case::new(&index, diagnosis.numa.as_ref());
         for rule in RULES {
             // A rule that misses its input must not find anything when it is asked all the same.
             if (rule.missing)(&case).is_some() {

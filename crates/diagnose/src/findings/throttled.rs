@@ -3,7 +3,7 @@
 use record::diagnosis::{Finding, Severity};
 
 use super::{Case, Rule, inputs, is_virtual, lines, of_fact};
-use crate::figures::told;
+use crate::figures::cite_fact;
 use crate::resources::CORE;
 
 /// The kernel's count of throttling for heat, after against before.
@@ -20,17 +20,17 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_throttled(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_throttled(case: &Case) -> Option<Finding> {
     let conditions = &case.record.conditions;
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
     let mut seen =
-        vec![told(format!("throttled {} during the run", often(times)), "conditions.after.throttled")];
+        vec![cite_fact(format!("throttled {} during the run", often(times)), "conditions.after.throttled")];
     if let Some((sensor, hottest)) = after.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1)) {
-        seen.push(told(
+        seen.push(cite_fact(
             format!("hottest sensor {hottest:.0} °C"),
             format!("conditions.after.temperatures.{sensor}"),
         ));

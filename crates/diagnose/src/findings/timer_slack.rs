@@ -6,7 +6,7 @@ use record::units::figure;
 use record::{Better, Coverage, Measurement};
 
 use super::{Case, Rule, costs, finding, inputs, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, severity, spread, told};
+use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, loss, severity, spread};
 use crate::resources::{WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
@@ -20,10 +20,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_timer_slack(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_timer_slack(case: &Case) -> Option<Finding> {
     // Tuning holds off idle states too. Real-time threads have no slack, so theirs is that share of the difference.
     let idle = gains(case, "fifo", NOTHING).map(|gain| gain.between.with_least(0.0));
     let gain = gains(case, "other", idle.unwrap_or(NOTHING))?;
@@ -50,13 +50,13 @@ fn one(case: &Case) -> Option<Finding> {
     if let Some(idle) = idle.filter(|idle| idle.ns > 0.0) {
         let says =
             format!("idle states, by real-time threads, cost {} of the difference", figure(idle.ns, "ns"));
-        seen.push(told(says, "wakeup.latency policy=fifo"));
+        seen.push(cite_fact(says, "wakeup.latency policy=fifo"));
     }
     let what = if raised {
         let default = figure(DEFAULT_NS, "ns");
-        seen.push(told(
+        seen.push(cite_fact(
             format!("the kernel's default is {default}: somebody raised it"),
-            crate::figures::place(gain.as_is),
+            crate::figures::locate_figure(gain.as_is),
         ));
         format!("timer slack raised to about {saved} delays the wake-up of ordinary threads")
     } else if slack_alone {
@@ -101,7 +101,7 @@ pub(super) struct Between {
 pub(super) const NOTHING: Between = Between { ns: 0.0, low: 0.0, high: 0.0 };
 
 impl Between {
-    fn of(as_is: &Summary, tuned: &Summary) -> Self {
+    fn from_summaries(as_is: &Summary, tuned: &Summary) -> Self {
         let ((low, high), (tuned_low, tuned_high)) = (spread(as_is), spread(tuned));
         Self { ns: as_is.median - tuned.median, low: low - tuned_high, high: high - tuned_low }
     }
@@ -133,19 +133,20 @@ fn thread(m: &Measurement) -> (Option<u64>, Option<u64>) {
 
 /// Whether the wake-up latency of `policy` was measured as-is and tuned.
 pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
-    let at =
-        |setting| case.of("wakeup.latency").any(|m| is_at(m, &[("policy", policy), ("setting", setting)]));
+    let at = |setting| {
+        case.figures_of("wakeup.latency").any(|m| has_labels(m, &[("policy", policy), ("setting", setting)]))
+    };
     (at("as-is") && at("tuned")).then_some(())
 }
 
 /// The wake-up latency of `policy` as-is against tuned, whose latency is taken as `more` longer.
 pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: Between) -> Option<Gain<'a>> {
-    let on = wake_up_cpu(case.reading);
+    let on = wake_up_cpu(case.index);
     let tuned = case.wakeups(policy, "tuned");
     let mut as_is = case.wakeups(policy, "as-is").filter(|m| m.place.count("cpu") == on);
     let (as_is, tuned) =
         as_is.find_map(|as_is| Some((as_is, tuned.clone().find(|tuned| thread(tuned) == thread(as_is))?)))?;
-    let between = Between::of(&as_is.summary, &tuned.summary);
+    let between = Between::from_summaries(&as_is.summary, &tuned.summary);
     let loss = loss(&as_is.summary, &longer(&tuned.summary, more), Better::Lower);
     Some(Gain { as_is, tuned, between, loss, cpus: cpus_of([as_is]) })
 }

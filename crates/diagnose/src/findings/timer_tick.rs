@@ -3,9 +3,9 @@
 use record::diagnosis::{Finding, Severity};
 use record::units::figure;
 
-use super::theft::quickest;
+use super::steal_time::quickest;
 use super::{Case, Rule, by_model, inputs, lines};
-use crate::figures::{cpus_of, cpus_text, evidence, severity, told, verdict};
+use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, severity, verdict};
 use crate::resources::WAKE_UP;
 
 /// Wake-ups that are spread evenly over a tick, as they are without high-resolution timers.
@@ -27,10 +27,10 @@ fn missing(case: &Case) -> Option<&'static str> {
 }
 
 fn find(case: &Case) -> Vec<Finding> {
-    one(case).into_iter().collect()
+    find_timer_tick(case).into_iter().collect()
 }
 
-fn one(case: &Case) -> Option<Finding> {
+fn find_timer_tick(case: &Case) -> Option<Finding> {
     let kernel = &case.record.machine.kernel;
     // An emulator's timers are its host's.
     if case.record.machine.virtualization.emulated == Some(true) {
@@ -48,15 +48,22 @@ fn one(case: &Case) -> Option<Finding> {
     let off = kernel.options.iter().find(|option| *option == "highres=off");
     let mut seen = vec![
         evidence(wakeups, "the quickest wake-ups here take, in the median,"),
-        told(format!("one in a hundred {} or more", figure(late, "ns")), crate::figures::place(wakeups)),
-        told(
+        cite_fact(
+            format!("one in a hundred {} or more", figure(late, "ns")),
+            crate::figures::locate_figure(wakeups),
+        ),
+        cite_fact(
             format!("{hz} timer interrupts a second: a tick of {}", figure(tick, "ns")),
             "machine.kernel.hz",
         ),
     ];
-    seen.extend(off.map(|off| told(format!("{off} on the kernel's command line"), "machine.kernel.options")));
+    seen.extend(
+        off.map(|off| cite_fact(format!("{off} on the kernel's command line"), "machine.kernel.options")),
+    );
     let source = case.record.conditions.before.clocksource.as_deref();
-    seen.extend(source.map(|source| told(format!("clocksource {source}"), "conditions.before.clocksource")));
+    seen.extend(
+        source.map(|source| cite_fact(format!("clocksource {source}"), "conditions.before.clocksource")),
+    );
     let (remedy, undo) = match off {
         Some(_) => (
             lines(["take highres=off off the kernel's command line and boot"]),
@@ -91,7 +98,7 @@ mod tests {
     use crate::samples::{add_wakeups, machine};
     use record::Record;
 
-    fn with(median: f64, p99: f64, hz: u32) -> Record {
+    fn record_with(median: f64, p99: f64, hz: u32) -> Record {
         let mut record = machine(2);
         record.machine.kernel.hz = Some(hz);
         for policy in ["fifo", "other"] {
@@ -105,7 +112,7 @@ mod tests {
 
     #[test]
     fn wakeups_spread_over_a_tick_are_found() {
-        let mut record = with(2e6, 3.96e6, 250);
+        let mut record = record_with(2e6, 3.96e6, 250);
         let finding = &found(&record, RULE)[0];
         assert!(finding.what.contains("every 4.00 ms"), "{finding:?}");
         assert!((crate::figures::share_of(&finding.loss) - 0.975).abs() < 1e-9, "{finding:?}");
@@ -116,16 +123,16 @@ mod tests {
 
     #[test]
     fn quick_wakeups_and_long_tails_are_silence() {
-        assert_eq!(found(&with(60e3, 80e3, 250), RULE), []);
-        assert_eq!(found(&with(2e6, 3e7, 250), RULE), [], "somebody else held them up");
-        let mut emulated = with(2e6, 3.96e6, 250);
+        assert_eq!(found(&record_with(60e3, 80e3, 250), RULE), []);
+        assert_eq!(found(&record_with(2e6, 3e7, 250), RULE), [], "somebody else held them up");
+        let mut emulated = record_with(2e6, 3.96e6, 250);
         emulated.machine.virtualization.emulated = Some(true);
         assert_eq!(found(&emulated, RULE), []);
     }
 
     #[test]
     fn an_untold_tick_or_no_wakeups_are_missing() {
-        let mut record = with(2e6, 3.96e6, 250);
+        let mut record = record_with(2e6, 3.96e6, 250);
         record.machine.kernel.hz = None;
         assert_eq!(missing(&record, RULE), Some("the kernel's timer interrupts a second (HZ)"));
         assert_eq!(missing(&machine(1), RULE), Some("wake-up latency"));

@@ -7,7 +7,7 @@ use record::units::figure;
 use record::{Better, Measurement};
 
 use super::{Case, Rule, at_most_warning, costs, finding, inputs};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, loss, share_of};
+use crate::figures::{cpus_of, cpus_text, evidence, has_labels, loss, share_of};
 
 /// The core clock beside 512-bit or 256-bit work against the clock beside plain work.
 pub const RULE: Rule = Rule { name: "vector-clock", resource: None, missing, find };
@@ -22,32 +22,40 @@ fn missing(case: &Case) -> Option<&'static str> {
 fn find(case: &Case) -> Vec<Finding> {
     // x86-64's names are widths in bits, aarch64's those of its instructions.
     let mut vectors: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in case.of("core.clock") {
+    for m in case.figures_of("core.clock") {
         let Some(vector) = m.place.word("vector") else { continue };
         if vectors.len() < MOST_VECTORS || vectors.contains_key(vector) {
             vectors.entry(vector).or_default().push(m);
         }
     }
     let plain = vectors.remove("scalar").unwrap_or_default();
-    let plain: HashMap<_, &Measurement> = plain.into_iter().map(|m| (at(m), m)).collect();
-    vectors.into_iter().rev().filter_map(|(width, clocks)| one(width, &clocks, &plain)).collect()
+    let plain: HashMap<_, &Measurement> = plain.into_iter().map(|m| (cpu_and_load(m), m)).collect();
+    vectors
+        .into_iter()
+        .rev()
+        .filter_map(|(width, clocks)| find_slow_vectors(width, &clocks, &plain))
+        .collect()
 }
 
 /// The CPU of a clock, and whether all cores were at work.
-type At = (Option<u64>, bool);
+type CpuAndLoad = (Option<u64>, bool);
 
-fn at(m: &Measurement) -> At {
+fn cpu_and_load(m: &Measurement) -> CpuAndLoad {
     (m.place.count("cpu"), m.place.word("active") == Some("all"))
 }
 
-fn one(width: &str, clocks: &[&Measurement], plain: &HashMap<At, &Measurement>) -> Option<Finding> {
-    let at_work = |active| clocks.iter().copied().filter(move |m| is_at(m, &[("active", active)]));
+fn find_slow_vectors(
+    width: &str,
+    clocks: &[&Measurement],
+    plain: &HashMap<CpuAndLoad, &Measurement>,
+) -> Option<Finding> {
+    let at_work = |active| clocks.iter().copied().filter(move |m| has_labels(m, &[("active", active)]));
     // With all cores at work where that was measured: it is how such programs run.
     let active = if at_work("all").next().is_some() { "all" } else { "one" };
     let mut pairs: Vec<_> = at_work(active)
         .filter_map(|wide| {
             // With as many cores at work on the same CPU.
-            let plain = *plain.get(&at(wide))?;
+            let plain = *plain.get(&cpu_and_load(wide))?;
             Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
         })
         .collect();
@@ -88,7 +96,7 @@ mod tests {
     use crate::samples::{machine, measured};
     use record::{Record, Where};
 
-    fn with(vector: &str, hz: f64) -> Record {
+    fn record_with(vector: &str, hz: f64) -> Record {
         let mut record = machine(1);
         for (vector, hz) in [("scalar", 3.0e9), (vector, hz)] {
             let place = Where::new().with("cpu", 0u32).with("active", "all").with("vector", vector);
@@ -99,22 +107,22 @@ mod tests {
 
     #[test]
     fn a_lower_clock_beside_wide_vectors_is_found() {
-        let finding = &found(&with("512", 2.4e9), RULE)[0];
+        let finding = &found(&record_with("512", 2.4e9), RULE)[0];
         assert!(finding.what.contains("from 3.00 GHz to 2.40 GHz"), "{finding:?}");
         assert!(finding.remedy[0].contains("width=256"));
     }
 
     #[test]
     fn other_instruction_sets_vectors_are_found_too() {
-        let finding = &found(&with("neon", 2.4e9), RULE)[0];
+        let finding = &found(&record_with("neon", 2.4e9), RULE)[0];
         assert!(finding.what.starts_with("NEON vectors lower the clock"), "{finding:?}");
         assert!(!finding.remedy[0].contains("-mprefer"), "{finding:?}");
     }
 
     #[test]
     fn the_same_clock_or_no_wide_measurement_is_silence() {
-        assert_eq!(found(&with("512", 2.99e9), RULE), []);
-        assert_eq!(found(&with("neon", 2.99e9), RULE), []);
+        assert_eq!(found(&record_with("512", 2.99e9), RULE), []);
+        assert_eq!(found(&record_with("neon", 2.99e9), RULE), []);
         assert_eq!(missing(&machine(1), RULE), Some("the core clock"));
     }
 }

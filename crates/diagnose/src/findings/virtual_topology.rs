@@ -3,7 +3,7 @@
 use record::diagnosis::{Finding, Severity};
 
 use super::{Case, Rule, inputs, is_virtual, lines, of_fact};
-use crate::figures::told;
+use crate::figures::cite_fact;
 
 /// As many packages as CPUs under a hypervisor.
 pub const RULE: Rule = Rule { name: "virtual-topology", resource: None, missing, find };
@@ -25,7 +25,7 @@ fn find(case: &Case) -> Vec<Finding> {
         return Vec::new();
     }
     vec![Finding {
-        evidence: vec![told(
+        evidence: vec![cite_fact(
             format!("{packages} packages for {cpus} CPUs"),
             "machine.counts.packages and .cpus_online",
         )],

@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 fn levels(record: &Record) -> Vec<Level> {
-    super::levels(&Reading::new(record))
+    super::levels(&RecordIndex::new(record))
 }
 
 /// A machine of four CPUs with a 32 KiB L1, a 1 MiB L2 and a shared L3.

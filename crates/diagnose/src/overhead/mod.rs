@@ -11,15 +11,15 @@ use record::diagnosis::{Layer, Overhead};
 
 use crate::gain::Gain;
 use crate::layers::AGAIN;
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 use rows::{Rows, Together};
 
 /// Steps, floor and conclusions. `None` where no layers were timed in turn; figures that others published are single
 /// ones, from which no interval follows.
-pub fn overhead(reading: &Reading, layers: &[Layer]) -> Option<Overhead> {
-    let rows = Rows::of(reading);
+pub fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead> {
+    let rows = Rows::from_index(index);
     let fastest = layers.iter().find(|layer| layer.layer != AGAIN).filter(|_| !rows.0.is_empty())?;
-    let line_speed = rows.0.iter().find(|row| crate::figures::place(row.m) == fastest.from)?.label();
+    let line_speed = rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == fastest.from)?.label();
     let comparisons = steps::comparisons(&rows);
     let itself = itself(&rows, comparisons).map(Gain::as_floor);
     let together = Together { comparisons, floor: itself.as_ref().and_then(|gain| gain.floor) };

@@ -4,7 +4,7 @@ use record::Measurement;
 
 use crate::gain::{Gain, Scale, gain};
 use crate::layers::{AGAIN, label};
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 
 /// One layer.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct Together {
 pub struct Rows<'a>(pub Vec<Row<'a>>);
 
 impl<'a> Row<'a> {
-    fn of(m: &'a Measurement) -> Option<Self> {
+    fn from_measurement(m: &'a Measurement) -> Option<Self> {
         let portions = m.detail.get("portions")?.as_array()?.iter().filter_map(|cycles| cycles.as_f64());
         let portions: Vec<f64> = portions.collect();
         let bound = m.place.word("bound")?;
@@ -86,8 +86,8 @@ pub fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> Gain
 
 impl<'a> Rows<'a> {
     /// The layers of a record that were timed in turn: those with portions.
-    pub fn of(reading: &Reading<'a>) -> Self {
-        Self(reading.of("layer.time").filter_map(Row::of).collect())
+    pub fn from_index(index: &RecordIndex<'a>) -> Self {
+        Self(index.figures_of("layer.time").filter_map(Row::from_measurement).collect())
     }
 
     /// The layer of this name, bound to that CPU or not bound, with interrupts or without.

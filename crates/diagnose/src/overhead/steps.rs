@@ -21,7 +21,7 @@ enum Events {
 
 impl Events {
     /// Their name in the details, and for people.
-    fn words(self) -> Option<(&'static str, &'static str)> {
+    fn detail_and_label(self) -> Option<(&'static str, &'static str)> {
         match self {
             Events::Interrupts => Some(("interrupts_per_s", "interrupts")),
             Events::Switches => Some(("involuntary_switches_per_s", "involuntary switches")),
@@ -128,7 +128,7 @@ pub fn in_words(verdict: &Verdict) -> String {
 
 /// What the cost means for each of the events beside it.
 fn each(pair: &Pair, verdict: &Verdict) -> Option<String> {
-    let (count, word) = pair.events.words()?;
+    let (count, word) = pair.events.detail_and_label()?;
     let (with, without) = (pair.with.rate(count)?, pair.without.rate(count)?);
     let counted = format!("{} {word}/s with it, {} without", significant(with), significant(without));
     let Verdict::Costs { share, .. } = verdict else { return Some(counted) };

@@ -3,7 +3,7 @@ use record::statistics::Verdict;
 use record::{Measurement, Record, Where};
 use serde_json::json;
 
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 use crate::samples::machine;
 
 /// A layer with 64 portions that take so many cycles each, up to 1 in 10,000 more; and what was counted beside it.
@@ -33,8 +33,8 @@ fn timed(
 }
 
 fn overhead(record: &Record) -> Option<Overhead> {
-    let reading = Reading::new(record);
-    super::overhead(&reading, &crate::layers::layers(&reading))
+    let index = RecordIndex::new(record);
+    super::overhead(&index, &crate::layers::layers(&index))
 }
 
 /// The rows of a user program on CPU 1, of which some are slower.

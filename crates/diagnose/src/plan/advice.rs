@@ -7,9 +7,9 @@ use record::statistics::Verdict;
 use record::units::{bytes, percent};
 use record::{Better, CpuList, Record};
 
-use super::ground::Ground;
+use super::available_resources::AvailableResources;
 use crate::figures::{evidence, loss, pasteable, write_command};
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 use crate::resources;
 
 /// Transparent huge pages' switch.
@@ -20,14 +20,14 @@ const MANY: usize = 16;
 pub(super) const CORES_TO_SPARE_ONE: usize = 4;
 
 /// How memory is taken; `None` on one node.
-pub(super) fn memory(ground: &Ground, processes: &[Process]) -> Option<Advice> {
+pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> Option<Advice> {
     let says = match processes.first()?.policy {
         Policy::Default => return None,
         Policy::Interleave => "One process over all nodes: its memory is spread over them page by page, so that no node's \
                                channels carry it all. A program that can be split into a process a node gains more."
             .to_owned(),
         Policy::Bind => {
-            let most = room(ground, processes).map_or(String::new(), |room| format!(", at most {} each", bytes(room)));
+            let most = room(available, processes).map_or(String::new(), |room| format!(", at most {} each", bytes(room)));
             format!(
                 "Each process takes memory from its own nodes only{most}. One that needs more fails for want of \
                  memory, whatever other nodes have free: then --preferred=NODE instead of --membind."
@@ -38,9 +38,9 @@ pub(super) fn memory(ground: &Ground, processes: &[Process]) -> Option<Advice> {
 }
 
 /// Bytes that each process has at least, when those that share a node share its memory evenly.
-fn room(ground: &Ground, processes: &[Process]) -> Option<u64> {
+fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
     let mut shares: BTreeMap<u32, (Option<u64>, u64)> = BTreeMap::new();
-    for seat in &ground.seats {
+    for seat in &available.seats {
         shares.insert(seat.memory, (seat.bytes, 0));
     }
     for node in processes.iter().flat_map(|process| process.memory.iter()) {
@@ -54,14 +54,14 @@ fn room(ground: &Ground, processes: &[Process]) -> Option<u64> {
 }
 
 /// Huge pages; `None` where nothing was measured (which [`super::unknown`] tells).
-pub(super) fn huge_pages(reading: &Reading) -> Option<Advice> {
-    let (small, huge) = resources::memory_pages(reading)?;
+pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
+    let (small, huge) = resources::memory_pages(index)?;
     let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let evidence = vec![
         evidence(small, &format!("a load from {size} on 4 KiB pages takes")),
         evidence(huge, "on 2 MiB pages"),
     ];
-    let thp = reading.record.conditions.before.thp.as_deref();
+    let thp = index.record.conditions.before.thp.as_deref();
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
         Verdict::Costs { share, interval } => {
@@ -97,17 +97,17 @@ pub(super) fn huge_pages(reading: &Reading) -> Option<Advice> {
 /// Where interrupts should go; `None` where there is no room to choose. `kept` are the CPUs kept for them.
 pub(super) fn interrupts(
     record: &Record,
-    ground: &Ground,
+    available: &AvailableResources,
     purpose: Purpose,
-    kept: &CpuList,
+    reserved: &CpuList,
 ) -> Option<Advice> {
     let mut advice = Advice { about: "interrupts".to_owned(), ..Advice::default() };
-    let cpus = ground.cpus();
-    if kept.is_empty() {
-        if ground.seats.len() < 2 && cpus.len() < MANY {
+    let cpus = available.cpus();
+    if reserved.is_empty() {
+        if available.seats.len() < 2 && cpus.len() < MANY {
             return None;
         }
-        if ground.seats.len() < 2 || purpose == Purpose::Latency {
+        if available.seats.len() < 2 || purpose == Purpose::Latency {
             return None;
         }
         advice.says = "Leave irqbalance on: it keeps a device's interrupts on the device's own node. The process that uses \
@@ -121,14 +121,14 @@ pub(super) fn interrupts(
     let contained = record.machine.virtualization.container.as_deref().is_some_and(|name| name != "none");
     let host = if contained { " This is a container: that is set on its host." } else { "" };
     advice.says = format!(
-        "CPUs {kept} are kept for interrupts and housekeeping, the program's are kept clear of them. Older versions of \
+        "CPUs {reserved} are kept for interrupts and housekeeping, the program's are kept clear of them. Older versions of \
          irqbalance take a mask (IRQBALANCE_BANNED_CPUS); on Red Hat the file is /etc/sysconfig/irqbalance; interrupts that \
          belong to one CPU cannot be moved.{host}"
     );
     advice.commands = vec![
         format!("echo IRQBALANCE_BANNED_CPULIST={cpus} | sudo tee -a /etc/default/irqbalance"),
         "sudo systemctl restart irqbalance".to_owned(),
-        format!("for irq in /proc/irq/[0-9]*; do echo {kept} | sudo tee $irq/smp_affinity_list; done"),
+        format!("for irq in /proc/irq/[0-9]*; do echo {reserved} | sudo tee $irq/smp_affinity_list; done"),
     ];
     advice.undo = vec![
         "sudo sed -i /^IRQBALANCE_BANNED_CPULIST=/d /etc/default/irqbalance".to_owned(),
@@ -138,19 +138,20 @@ pub(super) fn interrupts(
 }
 
 /// Takes a core of each node away for interrupts, where every node has enough of them.
-pub(super) fn keep_cores(ground: &mut Ground) -> CpuList {
-    let enough = ground.cpus_known && ground.seats.iter().all(|seat| seat.cores.len() >= CORES_TO_SPARE_ONE);
-    let mut kept = CpuList::new();
+pub(super) fn reserve_cores(available: &mut AvailableResources) -> CpuList {
+    let enough =
+        available.cpus_known && available.seats.iter().all(|seat| seat.cores.len() >= CORES_TO_SPARE_ONE);
+    let mut reserved = CpuList::new();
     if enough {
-        for seat in &mut ground.seats {
+        for seat in &mut available.seats {
             let core = seat.cores.remove(0);
             seat.whole = false;
-            kept = kept.union(&core.into_iter().collect());
+            reserved = reserved.union(&core.into_iter().collect());
             for domain in &mut seat.domains {
-                *domain = domain.difference(&kept);
+                *domain = domain.difference(&reserved);
             }
             seat.domains.retain(|domain| !domain.is_empty());
         }
     }
-    kept
+    reserved
 }

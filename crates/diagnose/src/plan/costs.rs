@@ -6,13 +6,13 @@ use record::diagnosis::Evidence;
 use record::{Better, Measurement, Record};
 
 use crate::distances;
-use crate::figures::{evidence, place_but, spread};
-use crate::reading::Reading;
+use crate::figures::{evidence, labels_without, spread};
+use crate::record_index::RecordIndex;
 
 /// Pairs that stand as evidence; the matrix itself stands in the record.
 const MOST_EVIDENCE: usize = 4;
 /// Figures with the pair of nodes that each is of: the one that asks, and the memory's.
-type Told<'a> = Vec<((u32, u32), &'a Measurement)>;
+type RatedCell<'a> = Vec<((u32, u32), &'a Measurement)>;
 /// Distance of a pair of nodes that nothing is told of.
 const FAR: f64 = 1e9;
 
@@ -52,12 +52,12 @@ pub(super) struct Costs {
 
 impl Costs {
     /// What a record tells.
-    pub fn of(reading: &Reading) -> Self {
-        let distances = distances::table(&reading.record.machine);
-        let latency = numa(reading, "numa.latency", "latency of a load", Better::Lower, &distances)
-            .or_else(|| curve(reading, &distances))
-            .or_else(|| elements(reading, &distances));
-        let bandwidth = numa(reading, "numa.bandwidth", "bandwidth", Better::Higher, &distances);
+    pub fn from_index(index: &RecordIndex) -> Self {
+        let distances = distances::table(&index.record.machine);
+        let latency = numa(index, "numa.latency", "latency of a load", Better::Lower, &distances)
+            .or_else(|| curve(index, &distances))
+            .or_else(|| elements(index, &distances));
+        let bandwidth = numa(index, "numa.bandwidth", "bandwidth", Better::Higher, &distances);
         Self { latency, bandwidth, distances }
     }
 
@@ -88,7 +88,7 @@ impl Costs {
 }
 
 impl Matrix {
-    fn new(what: &str, told: Told, better: Better, distances: &distances::Table) -> Option<Self> {
+    fn new(what: &str, told: RatedCell, better: Better, distances: &distances::Table) -> Option<Self> {
         let mut matrix = Self { what: what.to_owned(), ..Self::default() };
         let mut told = told;
         told.sort_by_key(|((from, to), _)| (from != to, *from, *to));
@@ -123,7 +123,7 @@ impl Matrix {
     }
 
     /// The cost of one pair; one that was not measured costs what pairs of its distance do, or what others do.
-    fn of(&self, from: u32, to: u32, costs: &Costs) -> Option<Cost> {
+    fn cost_between(&self, from: u32, to: u32, costs: &Costs) -> Option<Cost> {
         if let Some(cost) = self.cells.get(&(from, to)) {
             return Some(*cost);
         }
@@ -136,7 +136,7 @@ impl Matrix {
 
     /// The mean cost over all pairs of nodes that ask and nodes of memory.
     pub fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
-        mean(from.iter().flat_map(|from| to.iter().filter_map(|to| self.of(*from, *to, costs))))
+        mean(from.iter().flat_map(|from| to.iter().filter_map(|to| self.cost_between(*from, *to, costs))))
     }
 }
 
@@ -179,13 +179,13 @@ fn node(m: &Measurement, key: &str) -> Option<u32> {
 
 /// linespeed's own matrices, and those of other tools that tell pairs of nodes.
 fn numa(
-    reading: &Reading,
+    index: &RecordIndex,
     metric: &'static str,
     what: &str,
     better: Better,
     distances: &distances::Table,
 ) -> Option<Matrix> {
-    let mut all: Vec<&Measurement> = reading.of(metric).collect();
+    let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
     let of_reads = |m: &&Measurement| m.place.word("op") == Some("read");
     if all.iter().any(of_reads) {
         all.retain(of_reads);
@@ -204,7 +204,7 @@ struct Homes {
 }
 
 impl Homes {
-    fn of<'a>(record: &Record, measurements: impl Iterator<Item = &'a Measurement>) -> Self {
+    fn from_record<'a>(record: &Record, measurements: impl Iterator<Item = &'a Measurement>) -> Self {
         let lists =
             record.machine.nodes.iter().flat_map(|n| n.cpus.iter().map(move |cpu| (u64::from(cpu), n.id)));
         let own = record.machine.cpus.iter().filter_map(|cpu| Some((u64::from(cpu.id), cpu.node?)));
@@ -213,7 +213,7 @@ impl Homes {
         let told = |m: &&Measurement| m.place.count("cpu").is_some_and(|cpu| by_cpu.contains_key(&cpu));
         for m in measurements.filter(|m| !told(m)) {
             let (Some(node), value) = (node(m, "node"), m.value()) else { continue };
-            let least = nearest.entry(place_but(m, "node")).or_insert((value, node));
+            let least = nearest.entry(labels_without(m, "node")).or_insert((value, node));
             if value < least.0 {
                 *least = (value, node);
             }
@@ -223,15 +223,15 @@ impl Homes {
 
     fn node(&self, m: &Measurement) -> Option<u32> {
         let told = m.place.count("cpu").and_then(|cpu| self.by_cpu.get(&cpu)).copied();
-        told.or_else(|| self.nearest.get(&place_but(m, "node")).map(|(_, node)| *node))
+        told.or_else(|| self.nearest.get(&labels_without(m, "node")).map(|(_, node)| *node))
     }
 }
 
 /// A latency curve's largest working set on several nodes (`lat_mem_rd` under `numactl`).
-fn curve(reading: &Reading, distances: &distances::Table) -> Option<Matrix> {
-    let homes = Homes::of(reading.record, reading.of("load.latency"));
-    let mut sizes: BTreeMap<(u64, String), Told> = BTreeMap::new();
-    for m in reading.of("load.latency") {
+fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
+    let homes = Homes::from_record(index.record, index.figures_of("load.latency"));
+    let mut sizes: BTreeMap<(u64, String), RatedCell> = BTreeMap::new();
+    for m in index.figures_of("load.latency") {
         let (Some(bytes), Some(to)) = (m.place.count("bytes"), node(m, "node")) else { continue };
         let page = m.place.word("page").unwrap_or_default().to_owned();
         if let Some(from) = homes.node(m) {
@@ -239,18 +239,18 @@ fn curve(reading: &Reading, distances: &distances::Table) -> Option<Matrix> {
         }
     }
     let several =
-        |told: &Told| told.iter().any(|(at, _)| at.0 == at.1) && told.iter().any(|(at, _)| at.0 != at.1);
+        |told: &RatedCell| told.iter().any(|(at, _)| at.0 == at.1) && told.iter().any(|(at, _)| at.0 != at.1);
     let (_, told) = sizes.into_iter().rev().find(|(_, told)| several(told))?;
     Matrix::new("latency of a load", told, Better::Lower, distances)
 }
 
 /// Time per element as lmbench's `stream` prints it, local and remote.
-fn elements(reading: &Reading, distances: &distances::Table) -> Option<Matrix> {
+fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
     let mut ops: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in reading.of("stream.ns_per_element").filter(|m| m.value() > 0.0) {
+    for m in index.figures_of("stream.ns_per_element").filter(|m| m.value() > 0.0) {
         ops.entry(m.place.word("op").unwrap_or_default()).or_default().push(m);
     }
-    let homes = Homes::of(reading.record, reading.of("stream.ns_per_element"));
+    let homes = Homes::from_record(index.record, index.figures_of("stream.ns_per_element"));
     // Copy is what articles tell first; whichever has local and remote figures will do.
     let mut order: Vec<&str> = ops.keys().copied().collect();
     order.sort_by_key(|op| *op != "copy");
@@ -263,11 +263,11 @@ fn elements(reading: &Reading, distances: &distances::Table) -> Option<Matrix> {
 }
 
 /// The pairs of nodes that figures of one operation are of.
-fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> Told<'a> {
+fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> RatedCell<'a> {
     // Where neither CPU nor node is told, the fastest is the own node's.
     let fastest = figures.iter().map(|m| m.value()).fold(f64::INFINITY, f64::min);
     let mut others = 0;
-    let mut told = Told::new();
+    let mut told = RatedCell::new();
     for m in figures {
         let at = match (m.place.word("node"), node(m, "node")) {
             (Some("local"), _) => Some((0, 0)),

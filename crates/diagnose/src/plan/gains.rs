@@ -4,13 +4,13 @@
 use record::plan::{Gain, Process};
 use record::units::{percent, significant};
 
+use super::available_resources::AvailableResources;
 use super::costs::{Cost, Costs, Matrix, mean};
-use super::ground::Ground;
 use crate::figures::RESOLUTION;
 
 /// The gains, one a kind of program that has one.
-pub(super) fn gains(ground: &Ground, costs: &Costs, processes: &[Process]) -> Vec<Gain> {
-    if ground.memory.len() + ground.seats.len() < 3 {
+pub(super) fn gains(available: &AvailableResources, costs: &Costs, processes: &[Process]) -> Vec<Gain> {
+    if available.memory.len() + available.seats.len() < 3 {
         return Vec::new();
     }
     let kinds = [
@@ -19,20 +19,20 @@ pub(super) fn gains(ground: &Ground, costs: &Costs, processes: &[Process]) -> Ve
     ];
     let all = kinds.into_iter().filter_map(|(matrix, program)| {
         let matrix = matrix.as_ref()?;
-        gain(ground, costs, matrix, processes, program)
+        gain(available, costs, matrix, processes, program)
     });
     all.collect()
 }
 
 fn gain(
-    ground: &Ground,
+    available: &AvailableResources,
     costs: &Costs,
     matrix: &Matrix,
     processes: &[Process],
     program: &str,
 ) -> Option<Gain> {
-    let everywhere: Vec<u32> = ground.seats.iter().map(|seat| seat.node).collect();
-    let ignoring = matrix.mean(&everywhere, &ground.memory, costs)?;
+    let everywhere: Vec<u32> = available.seats.iter().map(|seat| seat.node).collect();
+    let ignoring = matrix.mean(&everywhere, &available.memory, costs)?;
     let planned = mean(processes.iter().filter_map(|process| {
         let from: Vec<u32> = process.nodes.iter().collect();
         let to: Vec<u32> = process.memory.iter().collect();
@@ -43,8 +43,8 @@ fn gain(
         return None;
     }
     let interval = between(&ignoring, &planned);
-    let own = everywhere.iter().filter(|node| ground.memory.contains(node)).count();
-    let remote = 1.0 - own as f64 / (everywhere.len() * ground.memory.len()) as f64;
+    let own = everywhere.iter().filter(|node| available.memory.contains(node)).count();
+    let remote = 1.0 - own as f64 / (everywhere.len() * available.memory.len()) as f64;
     let mut why = format!(
         "Without a plan {} of its accesses go to other nodes' memory: over all of them they cost {} times what they cost \
          as planned ({}).",

@@ -3,9 +3,9 @@
 use record::CpuList;
 use record::plan::{Policy, Process};
 
-use super::Wish;
+use super::PlanRequest;
+use super::available_resources::{AvailableResources, Seat, in_order};
 use super::costs::Costs;
-use super::ground::{Ground, Seat, in_order};
 
 /// More processes than this nobody starts by hand; the largest machines have a few thousand CPUs.
 pub(super) const MOST_PROCESSES: u32 = 4096;
@@ -20,52 +20,57 @@ pub(super) struct Layout {
 }
 
 /// Lays processes out. `Err` with a sentence when what is wished for cannot be had.
-pub(super) fn lay_out(ground: &Ground, costs: &Costs, wish: &Wish, siblings: bool) -> Result<Layout, String> {
+pub(super) fn lay_out(
+    available: &AvailableResources,
+    costs: &Costs,
+    request: &PlanRequest,
+    siblings: bool,
+) -> Result<Layout, String> {
     let mut layout = Layout::default();
-    let seats = ground.seats.len() as u32;
-    let room = ground.room(siblings);
-    let all = ground.room(true);
-    check(wish, all.or(room))?;
-    let threads = wish.threads.or_else(|| {
-        let quota = (ground.quota?).floor().max(1.0);
+    let seats = available.seats.len() as u32;
+    let room = available.room(siblings);
+    let all = available.room(true);
+    check(request, all.or(room))?;
+    let threads = request.threads.or_else(|| {
+        let quota = (available.quota?).floor().max(1.0);
         let room = room?;
         (quota < f64::from(room)).then(|| {
             layout.by_quota = true;
-            let most = ground
+            let most = available
                 .seats
                 .iter()
-                .filter_map(|seat| seat.room(siblings, ground.per_core))
+                .filter_map(|seat| seat.room(siblings, available.per_core))
                 .max()
                 .unwrap_or(1);
-            let processes = wish.processes.unwrap_or_else(|| (quota as u32).div_ceil(most.max(1)));
+            let processes = request.processes.unwrap_or_else(|| (quota as u32).div_ceil(most.max(1)));
             (quota as u32 / processes.max(1)).max(1)
         })
     });
-    let processes = match (wish.processes, threads) {
+    let processes = match (request.processes, threads) {
         (Some(processes), _) => processes,
-        (None, Some(threads)) => fitting(ground, siblings, threads, layout.by_quota),
+        (None, Some(threads)) => fitting(available, siblings, threads, layout.by_quota),
         (None, None) => seats,
     };
     let groups = if processes >= seats {
-        shared(ground, siblings, processes)
+        shared(available, siblings, processes)
     } else {
-        spanning(ground, costs, processes, threads, siblings)
+        spanning(available, costs, processes, threads, siblings)
     };
     for group in groups {
         let number = layout.processes.len() as u32;
-        layout.processes.push(process(number, ground, &group, threads, siblings));
+        layout.processes.push(process(number, available, &group, threads, siblings));
     }
-    if !ground.cpus_known && threads.is_none() {
+    if !available.cpus_known && threads.is_none() {
         share_threads(&mut layout.processes);
     }
-    layout.cautions.extend(several_a_node(ground, &layout, wish));
-    layout.cautions.extend(uneven(ground, &layout, wish));
-    layout.cautions.extend(oversubscribed(&layout, wish));
+    layout.cautions.extend(several_a_node(available, &layout, request));
+    layout.cautions.extend(uneven(available, &layout, request));
+    layout.cautions.extend(oversubscribed(&layout, request));
     Ok(layout)
 }
 
-fn check(wish: &Wish, room: Option<u32>) -> Result<(), String> {
-    let Some(processes) = wish.processes else { return Ok(()) };
+fn check(request: &PlanRequest, room: Option<u32>) -> Result<(), String> {
+    let Some(processes) = request.processes else { return Ok(()) };
     let most = room.unwrap_or(MOST_PROCESSES).min(MOST_PROCESSES);
     if processes == 0 || processes > most {
         return Err(match room {
@@ -77,15 +82,15 @@ fn check(wish: &Wish, room: Option<u32>) -> Result<(), String> {
 }
 
 /// How many processes of so many threads the machine holds; with a quota, how many the quota does.
-fn fitting(ground: &Ground, siblings: bool, threads: u32, by_quota: bool) -> u32 {
+fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quota: bool) -> u32 {
     if by_quota {
-        let quota = ground.quota.unwrap_or(1.0).floor().max(1.0) as u32;
+        let quota = available.quota.unwrap_or(1.0).floor().max(1.0) as u32;
         return (quota / threads.max(1)).max(1);
     }
     let rooms: Vec<u32> =
-        ground.seats.iter().filter_map(|seat| seat.room(siblings, ground.per_core)).collect();
+        available.seats.iter().filter_map(|seat| seat.room(siblings, available.per_core)).collect();
     if rooms.is_empty() {
-        return ground.seats.len() as u32;
+        return available.seats.len() as u32;
     }
     let within: u32 = rooms.iter().map(|room| room / threads.max(1)).sum();
     let all: u32 = rooms.iter().sum();
@@ -98,14 +103,14 @@ fn fitting(ground: &Ground, siblings: bool, threads: u32, by_quota: bool) -> u32
 type Group<'a> = Vec<(&'a Seat, Vec<Vec<u32>>)>;
 
 /// As many processes as nodes, or more: each on one node.
-fn shared(ground: &Ground, siblings: bool, processes: u32) -> Vec<Group<'_>> {
-    let mut counts = vec![0u32; ground.seats.len()];
-    let weight = |seat: &Seat| f64::from(seat.room(siblings, ground.per_core).unwrap_or(1).max(1));
-    let most = |at: usize| ground.seats[at].room(true, ground.per_core).unwrap_or(u32::MAX);
+fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec<Group<'_>> {
+    let mut counts = vec![0u32; available.seats.len()];
+    let weight = |seat: &Seat| f64::from(seat.room(siblings, available.per_core).unwrap_or(1).max(1));
+    let most = |at: usize| available.seats[at].room(true, available.per_core).unwrap_or(u32::MAX);
     for _ in 0..processes {
         // The one that leaves each of its processes the most; none gets more processes than it has CPUs.
         let best = (0..counts.len()).rev().filter(|at| counts[*at] < most(*at)).max_by(|a, b| {
-            let left = |at: usize| weight(&ground.seats[at]) / f64::from(counts[at] + 1);
+            let left = |at: usize| weight(&available.seats[at]) / f64::from(counts[at] + 1);
             left(*a).total_cmp(&left(*b))
         });
         if let Some(best) = best {
@@ -113,7 +118,7 @@ fn shared(ground: &Ground, siblings: bool, processes: u32) -> Vec<Group<'_>> {
         }
     }
     let mut groups = Vec::new();
-    for (seat, count) in ground.seats.iter().zip(counts) {
+    for (seat, count) in available.seats.iter().zip(counts) {
         for part in split(&seat.cores, count as usize) {
             groups.push(vec![(seat, part)]);
         }
@@ -141,22 +146,23 @@ fn split(cores: &[Vec<u32>], parts: usize) -> Vec<Vec<Vec<u32>>> {
 
 /// Fewer processes than nodes: each on several that are near each other, or on one where its threads fit there.
 fn spanning<'a>(
-    ground: &'a Ground,
+    available: &'a AvailableResources,
     costs: &Costs,
     processes: u32,
     threads: Option<u32>,
     siblings: bool,
 ) -> Vec<Group<'a>> {
     let fits = |seat: &&Seat| {
-        threads
-            .is_some_and(|threads| seat.room(siblings, ground.per_core).is_some_and(|room| threads <= room))
+        threads.is_some_and(|threads| {
+            seat.room(siblings, available.per_core).is_some_and(|room| threads <= room)
+        })
     };
-    if ground.seats.iter().filter(fits).count() >= processes as usize {
-        let mut fitting: Vec<&Seat> = ground.seats.iter().filter(fits).collect();
+    if available.seats.iter().filter(fits).count() >= processes as usize {
+        let mut fitting: Vec<&Seat> = available.seats.iter().filter(fits).collect();
         fitting.truncate(processes as usize);
         return fitting.into_iter().map(|seat| vec![(seat, seat.cores.clone())]).collect();
     }
-    let mut rest: Vec<&Seat> = ground.seats.iter().collect();
+    let mut rest: Vec<&Seat> = available.seats.iter().collect();
     let mut groups = Vec::new();
     for left in (1..=processes as usize).rev() {
         let size = rest.len().div_ceil(left);
@@ -174,15 +180,21 @@ fn spanning<'a>(
     groups
 }
 
-fn process(number: u32, ground: &Ground, group: &Group, threads: Option<u32>, siblings: bool) -> Process {
+fn process(
+    number: u32,
+    available: &AvailableResources,
+    group: &Group,
+    threads: Option<u32>,
+    siblings: bool,
+) -> Process {
     let cores: Vec<Vec<u32>> = group.iter().flat_map(|(_, cores)| cores.iter().cloned()).collect();
     let nodes: CpuList = group.iter().map(|(seat, _)| seat.node).collect();
     // A core's only CPU here may be a sibling that another process has split off; it counts as it is.
     let mut taken = in_order(&cores, siblings);
-    let room = if ground.cpus_known {
+    let room = if available.cpus_known {
         u32::try_from(taken.len()).ok()
     } else {
-        group.iter().map(|(seat, _)| seat.room(siblings, ground.per_core)).sum()
+        group.iter().map(|(seat, _)| seat.room(siblings, available.per_core)).sum()
     };
     if let Some(threads) = threads {
         if threads as usize > taken.len() {
@@ -191,9 +203,9 @@ fn process(number: u32, ground: &Ground, group: &Group, threads: Option<u32>, si
         taken.truncate(threads as usize);
     }
     let whole = group.iter().all(|(seat, cores)| seat.whole && *cores == seat.cores)
-        && (!ground.cpus_known || taken.len() == cores.iter().map(Vec::len).sum::<usize>());
-    let all_nodes = group.len() == ground.seats.len() && group.len() > 1;
-    let bound = ground.memory.len() > 1;
+        && (!available.cpus_known || taken.len() == cores.iter().map(Vec::len).sum::<usize>());
+    let all_nodes = group.len() == available.seats.len() && group.len() > 1;
+    let bound = available.memory.len() > 1;
     Process {
         number,
         threads: threads.or(room),
@@ -222,9 +234,9 @@ fn share_threads(processes: &mut [Process]) {
 }
 
 /// That a number of threads alone gives as many processes as there is room for: one a node would leave CPUs idle.
-fn several_a_node(ground: &Ground, layout: &Layout, wish: &Wish) -> Option<String> {
-    let (processes, seats) = (layout.processes.len(), ground.seats.len());
-    let threads = wish.threads.filter(|_| wish.processes.is_none() && processes > seats)?;
+fn several_a_node(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<String> {
+    let (processes, seats) = (layout.processes.len(), available.seats.len());
+    let threads = request.threads.filter(|_| request.processes.is_none() && processes > seats)?;
     let plural = if threads == 1 { "" } else { "s" };
     let fewer = if seats == 1 { "one alone" } else { "one a node" };
     Some(format!(
@@ -234,14 +246,14 @@ fn several_a_node(ground: &Ground, layout: &Layout, wish: &Wish) -> Option<Strin
 }
 
 /// That processes get unequal parts, and which numbers would not.
-fn uneven(ground: &Ground, layout: &Layout, wish: &Wish) -> Option<String> {
+fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<String> {
     let threads: Vec<u32> = layout.processes.iter().filter_map(|process| process.threads).collect();
     let (least, most) = (threads.iter().min()?, threads.iter().max()?);
     if least == most {
         return None;
     }
-    let seats = ground.seats.len() as u32;
-    let way_out = match wish
+    let seats = available.seats.len() as u32;
+    let way_out = match request
         .processes
         .filter(|processes| !processes.is_multiple_of(seats) && !seats.is_multiple_of(*processes))
     {
@@ -259,8 +271,8 @@ fn uneven(ground: &Ground, layout: &Layout, wish: &Wish) -> Option<String> {
 }
 
 /// That there are more threads than CPUs.
-fn oversubscribed(layout: &Layout, wish: &Wish) -> Option<String> {
-    let threads = wish.threads?;
+fn oversubscribed(layout: &Layout, request: &PlanRequest) -> Option<String> {
+    let threads = request.threads?;
     let least = layout.processes.iter().map(|process| process.cpus.len()).filter(|len| *len > 0).min()?;
     (threads as usize > least)
         .then(|| format!("{threads} threads share {least} CPUs in a process: they take turns."))

@@ -1,13 +1,13 @@
 //! A record into a plan: how to lay a program out on that machine, and what it should give. Pure functions.
 
 mod advice;
+mod available_resources;
 mod costs;
 mod gains;
-mod ground;
 mod layout;
 mod numbering;
-mod pastes;
 mod siblings;
+mod snippets;
 pub mod verified;
 
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
@@ -15,15 +15,15 @@ use record::units::{bytes, figure, significant};
 use record::{CpuList, Handover, Record};
 
 use crate::figures::{evidence, middle};
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
+use available_resources::AvailableResources;
 use costs::Costs;
-use ground::Ground;
 use numbering::Numbering;
-pub use pastes::TOOLS;
+pub use snippets::TOOLS;
 
 /// What is asked of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wish {
+pub struct PlanRequest {
     /// So many processes; without: one a node.
     pub processes: Option<u32>,
     /// So many threads in each; without: one for each of its CPUs or cores.
@@ -35,61 +35,64 @@ pub struct Wish {
 }
 
 /// The plan; `Err` with a sentence when the record has too little of its machine, or what is wished for cannot be had.
-pub fn plan(record: &Record, wish: &Wish) -> Result<Plan, String> {
-    of_reading(&Reading::new(record), wish)
+pub fn plan(record: &Record, request: &PlanRequest) -> Result<Plan, String> {
+    plan_of(&RecordIndex::new(record), request)
 }
 
-fn of_reading(reading: &Reading, wish: &Wish) -> Result<Plan, String> {
-    let record = reading.record;
-    let costs = Costs::of(reading);
-    let mut ground = ground::survey(record, &costs, wish.cpus.as_ref())?;
-    let kept =
-        if wish.purpose == Purpose::Latency { advice::keep_cores(&mut ground) } else { CpuList::new() };
-    ground.narrowed = wish.cpus.is_some() || !kept.is_empty();
-    let siblings = siblings::choose(reading, &ground, wish.purpose);
+fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, String> {
+    let record = index.record;
+    let costs = Costs::from_index(index);
+    let mut available = available_resources::survey(record, &costs, request.cpus.as_ref())?;
+    let reserved = if request.purpose == Purpose::Latency {
+        advice::reserve_cores(&mut available)
+    } else {
+        CpuList::new()
+    };
+    available.narrowed = request.cpus.is_some() || !reserved.is_empty();
+    let siblings = siblings::choose(index, &available, request.purpose);
     let use_them = siblings.as_ref().is_none_or(|siblings| siblings.used);
-    let layout = layout::lay_out(&ground, &costs, wish, use_them)?;
+    let layout = layout::lay_out(&available, &costs, request, use_them)?;
     // Times of an emulator say nothing of what nodes cost.
     let emulated = record.machine.virtualization.emulated == Some(true);
-    let gains = if emulated { Vec::new() } else { gains::gains(&ground, &costs, &layout.processes) };
+    let gains = if emulated { Vec::new() } else { gains::gains(&available, &costs, &layout.processes) };
     let mut plan = Plan {
-        purpose: wish.purpose,
-        nodes: u32::try_from(ground.seats.len()).unwrap_or(u32::MAX),
-        caches: caches(reading, &ground, &layout.processes),
+        purpose: request.purpose,
+        nodes: u32::try_from(available.seats.len()).unwrap_or(u32::MAX),
+        caches: caches(index, &available, &layout.processes),
         advice: [
-            advice::memory(&ground, &layout.processes),
-            advice::huge_pages(reading),
-            advice::interrupts(record, &ground, wish.purpose, &kept),
+            advice::memory(&available, &layout.processes),
+            advice::huge_pages(index),
+            advice::interrupts(record, &available, request.purpose, &reserved),
         ]
         .into_iter()
         .flatten()
         .collect(),
-        pastes: pastes::pastes(&ground, &layout.processes, &kept),
-        cautions: cautions(record, &ground, wish, !gains.is_empty()),
-        unknown: unknown(reading, &ground, &costs, siblings.as_ref()),
+        pastes: snippets::write_snippets(&available, &layout.processes, &reserved),
+        cautions: cautions(record, &available, request, !gains.is_empty()),
+        unknown: unknown(index, &available, &costs, siblings.as_ref()),
         siblings,
         gains,
         ..Plan::default()
     };
     if layout.by_quota {
-        let quota = significant(ground.quota.unwrap_or(0.0));
+        let quota = significant(available.quota.unwrap_or(0.0));
         plan.cautions.insert(
             0,
             format!("A cgroup allows {quota} CPUs' worth of time: more threads than that would only be stopped in turn."),
         );
     }
-    plan.cautions.extend(siblings_not_told(&ground, &layout.processes));
+    plan.cautions.extend(siblings_not_told(&available, &layout.processes));
     plan.cautions.extend(layout.cautions);
     plan.processes = layout.processes;
-    plan.summary = summary(&plan, &ground, wish);
+    plan.summary = summary(&plan, &available, request);
     Ok(plan)
 }
 
 /// The plan that nobody asked for in particular, of a machine of several nodes; on one node there is little to tell.
-pub fn of_nodes(reading: &Reading) -> Option<Plan> {
-    let machine = &reading.record.machine;
+pub fn of_nodes(index: &RecordIndex) -> Option<Plan> {
+    let machine = &index.record.machine;
     let several = machine.nodes.len() > 1 || machine.counts.nodes.is_some_and(|nodes| nodes > 1);
-    let made = if several { of_reading(reading, &Wish::default()).ok() } else { None };
+    let made = if several { plan_of(index, &PlanRequest::default()).ok() } else { None };
     made.filter(|made| made.nodes > 1)
 }
 
@@ -102,7 +105,7 @@ fn number(count: usize) -> String {
     WORDS.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned())
 }
 
-fn summary(plan: &Plan, ground: &Ground, wish: &Wish) -> String {
+fn summary(plan: &Plan, available: &AvailableResources, request: &PlanRequest) -> String {
     let count = plan.processes.len();
     let threads = |process: &Process| match process.threads {
         Some(1) => "1 thread".to_owned(),
@@ -123,7 +126,7 @@ fn summary(plan: &Plan, ground: &Ground, wish: &Wish) -> String {
             }
             _ => format!("One process with {each}"),
         };
-        let why = match (plan.nodes, wish.processes) {
+        let why = match (plan.nodes, request.processes) {
             (1, _) if plan.pastes.is_empty() => {
                 ": there is one node, so binding gains nothing; the kernel places the threads."
             }
@@ -140,7 +143,7 @@ fn summary(plan: &Plan, ground: &Ground, wish: &Wish) -> String {
         format!(
             "{} processes with {each} each on {} nodes, each within one node and with its memory",
             number(count),
-            ground.seats.len()
+            available.seats.len()
         )
     } else {
         format!("{} processes with {each} each, each on nodes that are near each other", number(count))
@@ -160,8 +163,13 @@ fn summary(plan: &Plan, ground: &Ground, wish: &Wish) -> String {
 }
 
 /// Several last-level caches on a node, and what a line costs within and across them.
-fn caches(reading: &Reading, ground: &Ground, processes: &[Process]) -> Option<CacheDomains> {
-    let domains: Vec<CpuList> = ground.seats.iter().flat_map(|seat| seat.domains.iter().cloned()).collect();
+fn caches(
+    index: &RecordIndex,
+    available: &AvailableResources,
+    processes: &[Process],
+) -> Option<CacheDomains> {
+    let domains: Vec<CpuList> =
+        available.seats.iter().flat_map(|seat| seat.domains.iter().cloned()).collect();
     if domains.is_empty() {
         return None;
     }
@@ -170,16 +178,16 @@ fn caches(reading: &Reading, ground: &Ground, processes: &[Process]) -> Option<C
         .enumerate()
         .flat_map(|(at, list)| list.iter().map(move |cpu| (u64::from(cpu), at)))
         .collect();
-    let node_of: std::collections::HashMap<u64, u32> = ground
+    let node_of: std::collections::HashMap<u64, u32> = available
         .seats
         .iter()
         .flat_map(|seat| seat.cores.iter().flatten().map(move |cpu| (u64::from(*cpu), seat.node)))
         .collect();
     // Both of one way of handing over.
-    let how = Handover::chief(reading.of("core_to_core.latency"));
+    let how = Handover::chief(index.figures_of("core_to_core.latency"));
     let pairs = |same: bool| {
         let of = |key: &'static str| move |m: &&record::Measurement| m.place.count(key);
-        middle(reading.of("core_to_core.latency").filter(|m| {
+        middle(index.figures_of("core_to_core.latency").filter(|m| {
             let (Some(a), Some(b)) = (of("from")(m), of("to")(m)) else { return false };
             let (Some(x), Some(y)) = (of_cpu.get(&a), of_cpu.get(&b)) else { return false };
             m.value() > 0.0
@@ -188,8 +196,8 @@ fn caches(reading: &Reading, ground: &Ground, processes: &[Process]) -> Option<C
                 && node_of.get(&a) == node_of.get(&b)
         }))
     };
-    let level = ground.last_level;
-    let per_node = ground.seats.iter().map(|seat| seat.domains.len()).max().unwrap_or(0);
+    let level = available.last_level;
+    let per_node = available.seats.iter().map(|seat| seat.domains.len()).max().unwrap_or(0);
     let mut caches = CacheDomains { level, domains: domains.clone(), ..CacheDomains::default() };
     let aligned = processes.iter().all(|process| {
         !process.cpus.is_empty() && domains.iter().any(|domain| process.cpus.is_subset(domain))
@@ -215,57 +223,62 @@ fn caches(reading: &Reading, ground: &Ground, processes: &[Process]) -> Option<C
     Some(caches)
 }
 
-fn cautions(record: &Record, ground: &Ground, wish: &Wish, gains: bool) -> Vec<String> {
+fn cautions(
+    record: &Record,
+    available: &AvailableResources,
+    request: &PlanRequest,
+    gains: bool,
+) -> Vec<String> {
     let mut all = Vec::new();
     if record.machine.virtualization.emulated == Some(true) {
         all.push("This machine is emulated: its times are no speeds, so no gain is told.".to_owned());
     }
-    if ground.assumed {
+    if available.assumed {
         all.push(
             "The record tells no nodes: one a package is assumed. See numactl -H, since packages may have several or \
              firmware may hide them."
                 .to_owned(),
         );
     }
-    if !ground.forbidden.is_empty() {
+    if !available.forbidden.is_empty() {
         all.push(format!(
             "CPUs {} are left out: this process may not use them (cpuset or affinity).",
-            ground.forbidden
+            available.forbidden
         ));
     }
-    if !ground.isolated.is_empty() {
+    if !available.isolated.is_empty() {
         all.push(format!(
             "CPUs {} are isolated at boot and left out: threads bound to several of them are not spread by the kernel. Bind \
              single threads to single ones.",
-            ground.isolated
+            available.isolated
         ));
     }
-    if ground.all_isolated {
+    if available.all_isolated {
         all.push(
             "Isolated CPUs are among these: the kernel does not spread threads over them; bind each thread to one."
                 .to_owned(),
         );
     }
-    if !ground.offline.is_empty() {
-        all.push(match ground.offline.len() {
-            1 => format!("CPU {} is offline and left out.", ground.offline),
-            _ => format!("CPUs {} are offline and left out.", ground.offline),
+    if !available.offline.is_empty() {
+        all.push(match available.offline.len() {
+            1 => format!("CPU {} is offline and left out.", available.offline),
+            _ => format!("CPUs {} are offline and left out.", available.offline),
         });
     }
-    for (node, size) in &ground.memory_only {
+    for (node, size) in &available.memory_only {
         let size = size.map_or(String::new(), |size| format!(" ({})", bytes(size)));
         all.push(format!(
             "Node {node} has memory{size} and no usable CPU: bound processes do not use it. Add it to --membind where \
              capacity counts more than latency."
         ));
     }
-    for node in &ground.without_memory {
-        let memory = ground.seats.iter().find(|seat| seat.node == *node).map_or(0, |seat| seat.memory);
+    for node in &available.without_memory {
+        let memory = available.seats.iter().find(|seat| seat.node == *node).map_or(0, |seat| seat.memory);
         all.push(format!(
             "Node {node} has CPUs and no usable memory: its process takes the nearest, of node {memory}."
         ));
     }
-    if let [(fast, fast_cpus), rest @ ..] = ground.kinds.as_slice()
+    if let [(fast, fast_cpus), rest @ ..] = available.kinds.as_slice()
         && !rest.is_empty()
     {
         let others: Vec<String> =
@@ -283,7 +296,7 @@ fn cautions(record: &Record, ground: &Ground, wish: &Wish, gains: bool) -> Vec<S
                 .to_owned(),
         );
     }
-    if wish.purpose == Purpose::Latency && ground.cpus_known && !ground.narrowed {
+    if request.purpose == Purpose::Latency && available.cpus_known && !available.narrowed {
         all.push(format!(
             "There are too few cores to keep one of each node for interrupts ({} are needed).",
             advice::CORES_TO_SPARE_ONE
@@ -293,32 +306,37 @@ fn cautions(record: &Record, ground: &Ground, wish: &Wish, gains: bool) -> Vec<S
 }
 
 /// That siblings are assumed or unknown, where that matters.
-fn siblings_not_told(ground: &Ground, processes: &[Process]) -> Option<String> {
+fn siblings_not_told(available: &AvailableResources, processes: &[Process]) -> Option<String> {
     // Whole nodes have all of their cores' CPUs, whichever those are.
-    let whole = !ground.narrowed && processes.iter().all(|process| process.whole_nodes);
-    if whole && ground.numbering == Numbering::Unknown {
+    let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
+    if whole && available.numbering == Numbering::Unknown {
         return None;
     }
-    ground.numbering.says(ground.cpus().first()?)
+    available.numbering.says(available.cpus().first()?)
 }
 
 /// What is not known, and how to find it out.
-fn unknown(reading: &Reading, ground: &Ground, costs: &Costs, siblings: Option<&Siblings>) -> Vec<String> {
+fn unknown(
+    index: &RecordIndex,
+    available: &AvailableResources,
+    costs: &Costs,
+    siblings: Option<&Siblings>,
+) -> Vec<String> {
     let mut all = Vec::new();
-    let several = ground.seats.len() + ground.memory.len() > 2;
+    let several = available.seats.len() + available.memory.len() > 2;
     if several && costs.latency.is_none() && costs.bandwidth.is_none() {
         all.push(
             "What other nodes' memory costs was not measured, so no gain can be told: linespeed run numa."
                 .to_owned(),
         );
     }
-    if !ground.cpus_known {
+    if !available.cpus_known {
         all.push("Which CPUs each node has is not told: on the machine, numactl -H or lscpu.".to_owned());
     }
     if siblings.is_some_and(|siblings| !siblings.measured) {
         all.push("What siblings are worth was not measured: linespeed run smt-yield.".to_owned());
     }
-    if reading.of("load.latency").next().is_none() && reading.record.import.is_none() {
+    if index.figures_of("load.latency").next().is_none() && index.record.import.is_none() {
         all.push("What huge pages are worth was not measured: linespeed run latency.".to_owned());
     }
     all

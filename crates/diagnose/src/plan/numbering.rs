@@ -10,7 +10,7 @@ use record::machine::Machine;
 pub(super) enum Numbering {
     /// The record tells them, or a core has one CPU.
     #[default]
-    Told,
+    Recorded,
     /// Taken as Linux numbers them: CPUs so far apart, so many, are one core's.
     Assumed { step: u32, per_core: u32 },
     /// A core has several CPUs, and nothing says which.
@@ -22,7 +22,7 @@ impl Numbering {
     pub fn says(self, first: u32) -> Option<String> {
         let file = format!("cat /sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
         match self {
-            Self::Told => None,
+            Self::Recorded => None,
             Self::Assumed { step, per_core } => {
                 let further: Vec<String> =
                     (1..per_core).map(|part| format!("n+{}", u64::from(part) * u64::from(step))).collect();
@@ -57,7 +57,7 @@ pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMa
     let count = machine.counts.cpus_online.unwrap_or(all.len() as u32);
     let cores = machine.counts.cores.unwrap_or(count);
     if !told.is_empty() || cores == 0 || count <= cores {
-        return (told, Numbering::Told);
+        return (told, Numbering::Recorded);
     }
     match assumed(&all, on_node, count, cores) {
         Some((of_cpu, step)) => (of_cpu, Numbering::Assumed { step, per_core: count / cores }),
@@ -129,27 +129,27 @@ mod tests {
         machine
     }
 
-    fn of(machine: &Machine) -> (BTreeMap<u32, u32>, Numbering) {
+    fn find_numbering(machine: &Machine) -> (BTreeMap<u32, u32>, Numbering) {
         let on_node = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
         cores(machine, &on_node)
     }
 
     #[test]
     fn equal_ranges_are_taken_as_linux_numbers_them() {
-        let (core_of, numbering) = of(&lists(&["0-15,32-47", "16-31,48-63"], 32));
+        let (core_of, numbering) = find_numbering(&lists(&["0-15,32-47", "16-31,48-63"], 32));
         assert_eq!(numbering, Numbering::Assumed { step: 32, per_core: 2 });
         assert_eq!((core_of[&0], core_of[&32], core_of[&47], core_of[&63]), (0, 0, 15, 31));
-        let (core_of, numbering) = of(&lists(&["0-1,4-5,8-9,12-13", "2-3,6-7,10-11,14-15"], 4));
+        let (core_of, numbering) = find_numbering(&lists(&["0-1,4-5,8-9,12-13", "2-3,6-7,10-11,14-15"], 4));
         assert_eq!(numbering, Numbering::Assumed { step: 4, per_core: 4 });
         assert_eq!((core_of[&13], core_of[&14]), (1, 2));
         let says = numbering.says(2).unwrap();
         assert!(says.contains("n, n+4, n+8 and n+12") && says.contains("cpu2/"), "{says}");
         assert!(says.contains("it says 2,6,10,14 if so"), "{says}");
         // Nodes in turn, as some firmware numbers packages.
-        let (core_of, _) = of(&lists(&["0,2,4,6", "1,3,5,7"], 4));
+        let (core_of, _) = find_numbering(&lists(&["0,2,4,6", "1,3,5,7"], 4));
         assert_eq!((core_of[&4], core_of[&5], core_of[&7]), (0, 1, 3));
         // A core alone on its node needs no numbering.
-        assert_eq!(of(&lists(&["0-1", "2-3"], 2)).0[&3], 2);
+        assert_eq!(find_numbering(&lists(&["0-1", "2-3"], 2)).0[&3], 2);
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             (&["0-3,8-11", "4-7,16-19"], 8),
             (&["0-6,8-14"], 6),
         ] {
-            let (core_of, numbering) = of(&lists(nodes, cores));
+            let (core_of, numbering) = find_numbering(&lists(nodes, cores));
             assert!(core_of.is_empty() && numbering == Numbering::Unknown, "{nodes:?}: {numbering:?}");
         }
         assert!(Numbering::Unknown.says(0).unwrap().contains("may share cores"));
@@ -169,12 +169,12 @@ mod tests {
 
     #[test]
     fn what_is_told_or_single_stays() {
-        assert_eq!(of(&lists(&["0-15"], 16)), (BTreeMap::new(), Numbering::Told));
+        assert_eq!(find_numbering(&lists(&["0-15"], 16)), (BTreeMap::new(), Numbering::Recorded));
         let mut machine = lists(&["0-3"], 2);
         for cpu in &mut machine.cpus {
             cpu.core = Some(cpu.id / 2);
         }
-        let (core_of, numbering) = of(&machine);
-        assert_eq!((core_of[&3], numbering, numbering.says(0)), (1, Numbering::Told, None));
+        let (core_of, numbering) = find_numbering(&machine);
+        assert_eq!((core_of[&3], numbering, numbering.says(0)), (1, Numbering::Recorded, None));
     }
 }

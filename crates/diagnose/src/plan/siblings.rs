@@ -7,9 +7,9 @@ use record::plan::{Purpose, Siblings};
 use record::units::percent;
 use record::{CpuList, Measurement};
 
-use super::ground::Ground;
-use crate::figures::{RESOLUTION, evidence, median, place_but, spread};
-use crate::reading::Reading;
+use super::available_resources::AvailableResources;
+use crate::figures::{RESOLUTION, evidence, labels_without, median, spread};
+use crate::record_index::RecordIndex;
 
 /// Workloads that wait for memory.
 const MEMORY: [&str; 2] = ["memory-bound", "triad"];
@@ -26,24 +26,32 @@ struct Yield {
 }
 
 /// The choice; `None` where no core has several usable CPUs.
-pub(super) fn choose(reading: &Reading, ground: &Ground, purpose: Purpose) -> Option<Siblings> {
-    if ground.per_core < 2 {
+pub(super) fn choose(
+    index: &RecordIndex,
+    available: &AvailableResources,
+    purpose: Purpose,
+) -> Option<Siblings> {
+    if available.per_core < 2 {
         return None;
     }
-    let cores = ground.seats.iter().flat_map(|seat| &seat.cores);
+    let cores = available.seats.iter().flat_map(|seat| &seat.cores);
     let one_a_core: CpuList = cores.filter_map(|core| core.first().copied()).collect();
-    let mut siblings = Siblings { per_core: ground.per_core, used: true, one_a_core, ..Siblings::default() };
-    let mut yields = measured(reading);
+    let mut siblings =
+        Siblings { per_core: available.per_core, used: true, one_a_core, ..Siblings::default() };
+    let mut yields = measured(index);
     if yields.is_empty() {
-        yields = from_scaling(reading, ground);
+        yields = from_scaling(index, available);
     }
     if purpose == Purpose::Memory && yields.iter().any(|one| MEMORY.contains(&one.workload.as_str())) {
         yields.retain(|one| MEMORY.contains(&one.workload.as_str()));
     }
     siblings.evidence = yields.iter().flat_map(|one| one.evidence.clone()).take(MOST_EVIDENCE).collect();
     let value = median(yields.iter().map(|one| one.value));
-    let each =
-        if ground.per_core == 2 { "the sibling".to_owned() } else { format!("{} siblings", ground.per_core) };
+    let each = if available.per_core == 2 {
+        "the sibling".to_owned()
+    } else {
+        format!("{} siblings", available.per_core)
+    };
     match (purpose, value) {
         (Purpose::Latency, value) => {
             siblings.used = false;
@@ -51,13 +59,13 @@ pub(super) fn choose(reading: &Reading, ground: &Ground, purpose: Purpose) -> Op
             let costs = value.map_or(String::new(), |value| {
                 format!(
                     " With both at work each gets {} of a core.",
-                    percent(value / f64::from(ground.per_core))
+                    percent(value / f64::from(available.per_core))
                 )
             });
             siblings.why = format!("A thread answers fastest when it has its core alone.{costs}");
         }
         (_, None) => {
-            if let Some(told) = extrapolated(reading) {
+            if let Some(told) = extrapolated(index) {
                 siblings.used = told.adds > RESOLUTION;
                 let choice = if siblings.used { "they are used" } else { "one thread a core" };
                 siblings.why = format!("{} {}; so {choice}.", told.workload, told.says);
@@ -119,17 +127,19 @@ fn why(yields: &[Yield], value: f64, used: bool, each: &str) -> String {
 
 /// What siblings add by steps of threads that are not exactly one a core; of several workloads or sizes the one in the
 /// middle.
-fn extrapolated(reading: &Reading) -> Option<SiblingsAdd> {
-    let mut all = crate::siblings::siblings(reading);
+fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
+    let mut all = crate::siblings::siblings(index);
     all.retain(|one| one.adds.is_finite());
     all.sort_by(|a, b| a.adds.total_cmp(&b.adds));
     (!all.is_empty()).then(|| all.swap_remove(all.len() / 2))
 }
 
 /// By `smt.yield`, the median over the cores that were measured.
-fn measured(reading: &Reading) -> Vec<Yield> {
+fn measured(index: &RecordIndex) -> Vec<Yield> {
     let mut by_workload: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
-    for m in reading.of("smt.yield").filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0) {
+    for m in
+        index.figures_of("smt.yield").filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
+    {
         by_workload.entry(m.place.word("workload").unwrap_or("workload")).or_default().push(m);
     }
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
@@ -142,21 +152,21 @@ fn measured(reading: &Reading) -> Vec<Yield> {
 }
 
 /// By throughput on all CPUs over throughput on one CPU of each core.
-fn from_scaling(reading: &Reading, ground: &Ground) -> Vec<Yield> {
-    let counts = &reading.record.machine.counts;
-    let cores = counts.cores.or_else(|| ground.room(false));
-    let cpus = counts.cpus_online.or_else(|| ground.room(true));
+fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yield> {
+    let counts = &index.record.machine.counts;
+    let cores = counts.cores.or_else(|| available.room(false));
+    let cpus = counts.cpus_online.or_else(|| available.room(true));
     let (Some(cores), Some(cpus)) = (cores, cpus) else { return Vec::new() };
     if cores == 0 || cpus <= cores {
         return Vec::new();
     }
     let mut at: BTreeMap<String, [Option<&Measurement>; 2]> = BTreeMap::new();
-    for m in reading.of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0) {
+    for m in index.figures_of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0) {
         let threads = m.place.count("threads");
         let which = [cores, cpus].iter().position(|count| threads == Some(u64::from(*count)));
         let cores_first = m.place.word("placement").is_none_or(|placement| placement == "cores-first");
         if let Some(which) = which.filter(|_| cores_first) {
-            at.entry(place_but(m, "threads")).or_default()[which].get_or_insert(m);
+            at.entry(labels_without(m, "threads")).or_default()[which].get_or_insert(m);
         }
     }
     let mut yields: BTreeMap<String, (f64, Yield)> = BTreeMap::new();

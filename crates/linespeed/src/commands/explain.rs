@@ -11,7 +11,7 @@ use crate::output;
 pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
     let style = output::style(&options.out);
     let Some(name) = name else {
-        return output::print(&terminal::words(words::all(), &style)).map(|()| 0);
+        return output::print(&terminal::glossary(words::all(), &style)).map(|()| 0);
     };
     match words::find(name) {
         Some(word) if options.out.json => {

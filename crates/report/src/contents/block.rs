@@ -3,8 +3,8 @@
 use super::section::Section;
 use crate::chart::Chart;
 use crate::chart::heat::Heat;
+use crate::shown::Shown;
 use crate::table::Table;
-use crate::told::Told;
 
 /// What stands below one heading.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Block {
     /// What is told, in this order.
     pub parts: Vec<Part>,
     /// The figures that its charts, maps and sentences tell; tables know their own.
-    pub told: Told,
+    pub shown: Shown,
 }
 
 /// One thing that is told.
@@ -51,26 +51,26 @@ impl Block {
             title: title.to_owned(),
             word: word.map(str::to_owned),
             parts: Vec::new(),
-            told: Told::default(),
+            shown: Shown::default(),
         }
     }
 
     /// A table below its own title.
-    pub fn of(table: Table) -> Self {
+    pub fn from_table(table: Table) -> Self {
         let mut block = Self::new(&table.title, table.word.as_deref());
         block.parts.push(Part::Table(table));
         block
     }
 
     /// The figures that it tells, or counts in a remark.
-    pub fn told(&self) -> Told {
-        let mut told = self.told.clone();
+    pub fn shown_figures(&self) -> Shown {
+        let mut shown = self.shown.clone();
         for part in &self.parts {
             if let Part::Table(table) = part {
-                told.join(&table.told);
+                shown.join(&table.shown);
             }
         }
-        told
+        shown
     }
 }
 

@@ -5,17 +5,18 @@ use record::Record;
 use super::block::{Block, Part, Room};
 use super::{core_to_core, counters, curves, details, latency, layers, numa, rest, scaling, workloads};
 use crate::chart::Chart;
-use crate::told::Told;
+use crate::shown::Shown;
 
 /// Every block that the record has figures for. Each figure is told in one of them, or counted in a remark that says
 /// where it stands.
 pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut charts = curves::charts(record);
-    let mut blocks: Vec<Block> = details::tables(record, room.rows).into_iter().map(Block::of).collect();
+    let mut blocks: Vec<Block> =
+        details::tables(record, room.rows).into_iter().map(Block::from_table).collect();
     if let Some(latency) = latency::block(record) {
         match blocks.iter_mut().find(|block| block.word == latency.word) {
             Some(levels) => {
-                levels.told.join(&latency.told());
+                levels.shown.join(&latency.shown_figures());
                 levels.parts.extend(latency.parts);
             }
             None => blocks.push(latency),
@@ -30,16 +31,16 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks.extend(numa::block(record));
     blocks.extend(core_to_core::block(record));
     let scaling = scaling::blocks(record, room);
-    let mut steps = Told::default();
-    scaling.iter().for_each(|block| steps.join(&block.told()));
-    blocks.extend(workloads::blocks(record, &steps).into_iter().map(Block::of));
+    let mut steps = Shown::default();
+    scaling.iter().for_each(|block| steps.join(&block.shown_figures()));
+    blocks.extend(workloads::blocks(record, &steps).into_iter().map(Block::from_table));
     blocks.extend(scaling);
     blocks.extend(layers::siblings(record));
     blocks.extend(layers::layers(record));
-    blocks.extend(counters::tables(record, room.rows).into_iter().map(Block::of));
-    let mut told = Told::default();
-    blocks.iter().for_each(|block| told.join(&block.told()));
-    blocks.extend(rest::tables(record, &told, room.rows).into_iter().map(Block::of));
+    blocks.extend(counters::tables(record, room.rows).into_iter().map(Block::from_table));
+    let mut shown = Shown::default();
+    blocks.iter().for_each(|block| shown.join(&block.shown_figures()));
+    blocks.extend(rest::tables(record, &shown, room.rows).into_iter().map(Block::from_table));
     blocks.extend(charts.into_iter().map(|(metric, chart)| {
         let mut block = Block::new(&chart.title, Some(metric));
         block.parts.push(Part::Chart(chart));

@@ -39,7 +39,7 @@ pub fn block(record: &Record) -> Option<Block> {
     let mut block = Block::new("From CPU to CPU", Some("core_to_core.latency"));
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // The kinds of pairs tell how many there are of each, the matrix which.
-    chief.iter().chain(&beside).for_each(|m| block.told.add(m));
+    chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
     if pairs.len() <= FEW {
         block.parts.push(Part::Table(few(chief.iter().chain(&beside), class)));
         return Some(block);
@@ -71,12 +71,12 @@ fn pair(m: &Measurement) -> Option<(u32, u32)> {
 
 /// What kind of pair it is, nearest first: in the record's own words, else by the topology.
 fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
-    if let Some(told) = m.detail.get("class").and_then(|class| class.as_str()) {
+    if let Some(shown) = m.detail.get("class").and_then(|class| class.as_str()) {
         // As a record has it: `cache`, `package at distance 16`.
-        return if SHARED.iter().any(|part| told.starts_with(part)) {
-            format!("one {told}")
+        return if SHARED.iter().any(|part| shown.starts_with(part)) {
+            format!("one {shown}")
         } else {
-            told.to_owned()
+            shown.to_owned()
         };
     }
     let Some((from, to)) = pair(m) else { return String::new() };
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(table.rows[0][..6], ["siblings", "2", "25.0 ns", "25.0 ns", "25.0 ns", "50.0 ns"]);
         assert_eq!((first.cells[0][1], second.cells[0][1]), (Some(25.0), Some(50.0)));
         assert_eq!(second.title, "A cache line from CPU to CPU, one way, by loads and stores");
-        assert!(record.measurements.iter().all(|m| block.told().has(m)));
+        assert!(record.measurements.iter().all(|m| block.shown_figures().has(m)));
     }
 
     #[test]

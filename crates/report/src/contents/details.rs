@@ -245,7 +245,7 @@ fn worst_of_each<'a>(
         // One remark for all kinds, which says how many are left out together.
         let mut one = Table::default();
         let shown = kinds.into_iter().flat_map(|(_, group)| worst(&mut one, group, each, by)).collect();
-        table.told.join(&one.told);
+        table.shown.join(&one.shown);
         shown
     } else {
         kinds.into_iter().flat_map(|(_, group)| worst(table, group, each, by)).collect()

@@ -58,6 +58,6 @@ mod tests {
         }
         let table = extremes(&record, 16);
         assert_eq!(table.rows, [["fifo 80", "3", "5.00 µs", "8.00 µs", "90.0 µs"].map(str::to_owned)]);
-        assert!(record.measurements.iter().all(|m| table.told.has(m)));
+        assert!(record.measurements.iter().all(|m| table.shown.has(m)));
     }
 }

@@ -31,7 +31,7 @@ pub fn block(record: &Record) -> Option<Block> {
             "{}{from}; the curve draws one place, each figure stands in the record (--json) and on its page (--html).",
             plural(all.len(), "figure")
         )));
-        all.iter().chain(&cycles).for_each(|m| block.told.add(m));
+        all.iter().chain(&cycles).for_each(|m| block.shown.add(m));
         return Some(block);
     }
     let heads = ["CPU", "memory of node", "#working set", "#pages", "#latency", "#in cycles", "?#spread"];
@@ -48,7 +48,7 @@ pub fn block(record: &Record) -> Option<Block> {
         row.extend([value(m), cycles.map_or(String::new(), value), spread(m)]);
         table.row(row);
     }
-    Some(Block::of(table.finished()))
+    Some(Block::from_table(table.finished()))
 }
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ mod tests {
         let [Part::Table(table)] = &block.parts[..] else { panic!("{block:?}") };
         assert_eq!(table.rows.len(), 4);
         assert_eq!(table.rows[0], ["0", "0", "1 MiB", "101 ns", "101 cycles"].map(str::to_owned));
-        assert!(record.measurements.iter().all(|m| block.told().has(m)));
+        assert!(record.measurements.iter().all(|m| block.shown_figures().has(m)));
     }
 
     #[test]
@@ -83,6 +83,6 @@ mod tests {
         let block = block(&record).unwrap();
         let [Part::Says(text)] = &block.parts[..] else { panic!("{block:?}") };
         assert!(text.starts_with("90 figures; "), "{text}");
-        assert!(record.measurements.iter().all(|m| block.told().has(m)));
+        assert!(record.measurements.iter().all(|m| block.shown_figures().has(m)));
     }
 }

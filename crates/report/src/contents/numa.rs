@@ -7,8 +7,8 @@ use record::{Measurement, Record, units};
 use super::block::{Block, Part};
 use super::section::{Fact, Section};
 use crate::chart::heat::{Head, Heat};
+use crate::shown::Shown;
 use crate::table::Table;
-use crate::told::Told;
 
 /// Nodes beyond which no matrix is drawn: Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
 const MOST_NODES: usize = 1024;
@@ -20,8 +20,8 @@ pub fn block(record: &Record) -> Option<Block> {
         block.parts.push(Part::Says(numa.meaning.clone()));
     }
     block.parts.extend(facts(record).map(Part::Facts));
-    for (heat, told) in [latency(record), bandwidth(record)].into_iter().flatten() {
-        block.told.join(&told);
+    for (heat, shown) in [latency(record), bandwidth(record)].into_iter().flatten() {
+        block.shown.join(&shown);
         let nodes = heat.columns.len().max(heat.rows.len());
         block.parts.push(Part::Heat(Box::new(heat)));
         // A matrix too large for a terminal is summed up by distance there.
@@ -61,29 +61,29 @@ fn signed(value: f64) -> String {
 }
 
 /// Latency, node by node.
-pub fn latency(record: &Record) -> Option<(Heat, Told)> {
-    let (mut heat, told) = matrix(record, record.of("numa.latency").collect())?;
+pub fn latency(record: &Record) -> Option<(Heat, Shown)> {
+    let (mut heat, shown) = matrix(record, record.of("numa.latency").collect())?;
     heat.title = "Latency of a load from each node to each node's memory".to_owned();
-    Some((heat, told))
+    Some((heat, shown))
 }
 
 /// Bandwidth, node by node: of reading, with the most threads that were tried.
-pub fn bandwidth(record: &Record) -> Option<(Heat, Told)> {
+pub fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     let mut all: Vec<&Measurement> = record.of("numa.bandwidth").collect();
     let reading = |m: &&Measurement| m.place.word("op") == Some("read");
     if all.iter().any(reading) {
         all.retain(reading);
     }
     all.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
-    let (mut heat, told) = matrix(record, all)?;
+    let (mut heat, shown) = matrix(record, all)?;
     heat.title = "Bandwidth from each node to each node's memory".to_owned();
     heat.unit = "B/s";
     heat.lower_is_better = false;
-    Some((heat, told))
+    Some((heat, shown))
 }
 
 /// The matrix of these figures, and which of them stand in it.
-fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Told)> {
+fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Shown)> {
     let id = |m: &Measurement, key: &str| m.place.count(key).and_then(|id| u32::try_from(id).ok());
     let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();
     for m in all.into_iter().filter(|m| m.summary.n > 0) {
@@ -104,8 +104,8 @@ fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Told)> {
     let cell = |from: &u32, to: &u32| cells.get(&(*from, *to)).map(|m| m.value());
     let mut notes = Vec::new();
     notes.extend(super::figures::doubts(cells.values().copied(), "cell"));
-    let mut told = Told::default();
-    cells.values().for_each(|m| told.add(m));
+    let mut shown = Shown::default();
+    cells.values().for_each(|m| shown.add(m));
     let heat = Heat {
         title: String::new(),
         unit: "ns",
@@ -118,7 +118,7 @@ fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Told)> {
         cells: rows.iter().map(|from| columns.iter().map(|to| cell(from, to)).collect()).collect(),
         notes,
     };
-    Some((heat.checked()?, told))
+    Some((heat.checked()?, shown))
 }
 
 /// The package of each node; one that has no CPUs belongs to none.
@@ -135,16 +135,16 @@ fn packages(record: &Record) -> BTreeMap<u32, u32> {
 /// Latency by the firmware's distance: pairs, median, least and most.
 fn by_distance(record: &Record) -> Table {
     let ids: Vec<u32> = record.machine.nodes.iter().map(|node| node.id).collect();
-    let mut told: BTreeMap<(u64, u64), u32> = BTreeMap::new();
+    let mut shown: BTreeMap<(u64, u64), u32> = BTreeMap::new();
     for node in &record.machine.nodes {
         for (to, distance) in ids.iter().zip(&node.distances) {
-            told.insert((node.id.into(), (*to).into()), *distance);
+            shown.insert((node.id.into(), (*to).into()), *distance);
         }
     }
     let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for m in record.of("numa.latency").filter(|m| m.summary.n > 0 && m.value().is_finite()) {
         if let (Some(from), Some(to)) = (m.place.count("from"), m.place.count("to"))
-            && let Some(distance) = told.get(&(from, to))
+            && let Some(distance) = shown.get(&(from, to))
         {
             groups.entry(*distance).or_default().push(m.value());
         }
@@ -180,8 +180,8 @@ mod tests {
             let place = Where::new().with("from", 0u32).with("to", to);
             record.measurements.push(Measurement::new("numa.latency", place, vec![ns; 6]));
         }
-        let (heat, told) = latency(&record).unwrap();
-        assert!(record.measurements.iter().all(|m| told.has(m)));
+        let (heat, shown) = latency(&record).unwrap();
+        assert!(record.measurements.iter().all(|m| shown.has(m)));
         assert_eq!(heat.rows.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), ["0"]);
         assert_eq!(heat.columns.iter().map(|head| head.name.as_str()).collect::<Vec<_>>(), ["0", "2"]);
         assert_eq!(bandwidth(&record), None);

@@ -6,17 +6,17 @@ use std::collections::{HashMap, HashSet};
 use record::{Measurement, Record};
 
 use super::details::generic;
+use crate::shown::Shown;
 use crate::table::Table;
-use crate::told::Told;
 
 /// A table for each metric of which figures are not yet `told`, with `most` rows.
-pub fn tables(record: &Record, told: &Told, most: usize) -> Vec<Table> {
+pub fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
     let mut left: Vec<(&str, Vec<&Measurement>)> = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut begun: HashSet<&str> = HashSet::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
         let metric = m.metric.as_str();
-        if told.has(m) {
+        if shown.has(m) {
             begun.insert(metric);
             continue;
         }
@@ -94,9 +94,9 @@ mod tests {
             let place = Where::new().with("cpu", cpu);
             record.measurements.push(Measurement::new("core.clock", place, vec![3e9; 6]));
         }
-        let mut told = Told::default();
-        told.add(&record.measurements[0]);
-        let tables = tables(&record, &told, 16);
+        let mut shown = Shown::default();
+        shown.add(&record.measurements[0]);
+        let tables = tables(&record, &shown, 16);
         assert_eq!((tables.len(), tables[0].rows.len()), (1, 2));
         assert_eq!(tables[0].title, "Core clock, further figures");
     }
@@ -109,7 +109,7 @@ mod tests {
         m.metric = "flux.density".into();
         m.unit = "Wb".into();
         record.measurements.push(m);
-        let tables = tables(&record, &Told::default(), 16);
+        let tables = tables(&record, &Shown::default(), 16);
         assert_eq!(tables.len(), 1);
         assert_eq!(tables[0].title, "flux.density");
         assert_eq!(tables[0].rows[0][..3], ["1".to_owned(), "9".to_owned(), "4.00 Wb".to_owned()]);

@@ -32,7 +32,7 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     if workloads.is_empty() {
         return Vec::new();
     }
-    let steps = Steps::of(record);
+    let steps = Steps::from_record(record);
     let mut summary = Block::new("How workloads scale", Some("workload.throughput"));
     summary.parts.push(Part::Table(fits(&workloads, &steps)));
     let (many, few): (Vec<Workload>, Vec<Workload>) = workloads
@@ -210,7 +210,7 @@ struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn of(record: &'a Record) -> Self {
+    fn from_record(record: &'a Record) -> Self {
         let mut steps =
             Self { throughput: HashMap::new(), declared: HashMap::new(), counted: HashMap::new() };
         for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
@@ -451,7 +451,7 @@ mod tests {
         let mut record = record(&[1, 2]);
         let place = Where::new().with("cpu", 1u32).with("workload", "primes").with("source", "declared");
         record.measurements.insert(0, Measurement::new("core.ipc", place, vec![9.87; 6]));
-        let steps = Steps::of(&record);
+        let steps = Steps::from_record(&record);
         assert_eq!(steps.declared[&Steps::place("primes", "cores-first", 1)].value(), 1.2);
     }
 
@@ -521,7 +521,7 @@ mod tests {
     fn noise_gives_no_share_that_is_serialized() {
         let mut record = record(&[1, 2]);
         record.diagnosis.scaling[0].speedup_interval = Some((1.0, 4.2));
-        let table = fits(&workloads(&record), &Steps::of(&record));
+        let table = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!(
             table.rows[0],
             ["primes", "2", "3.60×", "90.0 %", "1.00× – 4.20×", "[1]"].map(str::to_owned)
@@ -533,19 +533,19 @@ mod tests {
         );
         // 1.64 on two threads, between 0.275 and 31.3, is no figure.
         record.diagnosis.scaling[0].speedup_interval = Some((0.3, 31.3));
-        let table = fits(&workloads(&record), &Steps::of(&record));
+        let table = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!(table.rows[0][..5], ["primes", "2", "-", "-", "-"].map(str::to_owned));
     }
 
     #[test]
     fn a_speed_up_from_a_step_in_doubt_is_marked_and_concludes_nothing() {
         let mut record = record(&[1, 2, 3, 4]);
-        let sure = fits(&workloads(&record), &Steps::of(&record));
+        let sure = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!((sure.rows[0][4].as_str(), sure.rows[0].len()), ("1.00 %", 9));
         for m in record.measurements.iter_mut().filter(|m| m.place.count("threads") == Some(4)) {
             m.doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
         }
-        let table = fits(&workloads(&record), &Steps::of(&record));
+        let table = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!(table.rows[0].len(), 6, "{:?}", table.rows);
         assert_eq!(table.rows[0][4..], ["3.59× – 3.61×", "[1]"].map(str::to_owned));
         assert_eq!(table.notes[0], "steps in doubt");

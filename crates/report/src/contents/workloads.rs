@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use record::{Measurement, Record, units};
 
 use super::figures::{brief_remarks, key, spread, value};
+use crate::shown::Shown;
 use crate::table::Table;
 use crate::text::plural;
-use crate::told::Told;
 
 /// Rows of a table; the rest is among all measurements.
 const MOST: usize = 64;
 
 /// The tables that there are figures for. `steps` are the figures that the steps of scaling tell already.
-pub fn blocks(record: &Record, steps: &Told) -> Vec<Table> {
+pub fn blocks(record: &Record, steps: &Shown) -> Vec<Table> {
     let mut tables = vec![workloads(record, steps), yields(record)];
     tables.retain(|table| !table.is_empty());
     tables
@@ -59,7 +59,7 @@ type Rows<'a> = Vec<(Variant, [Option<&'a Measurement>; CELLS])>;
 
 /// A row a workload, number of threads, size of blocks and placement: its throughput, times, and IPC as declared and
 /// as counted side by side.
-fn workloads(record: &Record, steps: &Told) -> Table {
+fn workloads(record: &Record, steps: &Shown) -> Table {
     let heads = [
         "workload",
         "#threads",
@@ -74,7 +74,7 @@ fn workloads(record: &Record, steps: &Told) -> Table {
         "#IPC counted",
         "?a unit of work is",
     ];
-    let mut told = Told::default();
+    let mut shown = Shown::default();
     let mut all: Vec<(&str, Rows)> = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut at: HashMap<(usize, Variant), usize> = HashMap::new();
@@ -110,7 +110,7 @@ fn workloads(record: &Record, steps: &Told) -> Table {
             // Another CPU's, or another run's.
             Some(_) => continue,
         }
-        told.add(m);
+        shown.add(m);
     }
     for (_, rows) in &mut all {
         rows.sort_by(|a, b| a.0.cmp(&b.0));
@@ -122,7 +122,7 @@ fn workloads(record: &Record, steps: &Told) -> Table {
         Some(if ipc { "core.ipc" } else { "workload.throughput" }),
         &heads,
     );
-    table.told = told;
+    table.shown = shown;
     let count = all.iter().map(|(_, rows)| rows.len()).sum::<usize>();
     if count > MOST {
         table.note(&format!("the first {MOST} of {count}; all are in the record"));
@@ -205,7 +205,7 @@ mod tests {
             Where::new().with("workload", "nop").with("threads", 1u32).with("placement", "cores-first");
         let m = Measurement::new("workload.throughput", place, vec![1.2e10; 6]).with_detail("work", "nops");
         record.measurements.push(m);
-        let table = workloads(&record, &Told::default());
+        let table = workloads(&record, &Shown::default());
         assert_eq!(table.title, "Workloads on one CPU");
         assert_eq!(table.rows, [["nop", "12.0 G/s", "12.0 G/s", "3.98", "4.00", "nops"].map(str::to_owned)]);
     }
@@ -225,7 +225,7 @@ mod tests {
         let command = || Where::new().with("workload", "bc");
         record.measurements.push(ran("workload.time", command(), 24.6));
         record.measurements.push(ran("workload.cpu_time", command().with("state", "user"), 24.1));
-        let table = workloads(&record, &Told::default());
+        let table = workloads(&record, &Shown::default());
         assert_eq!(table.title, "Workloads");
         let rows: Vec<String> = table
             .rows
@@ -236,7 +236,7 @@ mod tests {
             rows,
             ["aes 1 16 B 133 M/s", "aes 1 8 KiB 143 M/s", "aes 32 8 KiB 4.58 G/s", "bc 24.6 s 24.1 s"]
         );
-        assert!(record.measurements.iter().all(|m| table.told.has(m)));
+        assert!(record.measurements.iter().all(|m| table.shown.has(m)));
         assert_eq!(table.remarks[0], "without a number of threads: the record does not say how many ran");
     }
 
@@ -249,7 +249,7 @@ mod tests {
         record.measurements.push(ran("core.ipc", alone, 9.87));
         record.measurements.push(ran("workload.throughput", step.clone(), 1e9));
         record.measurements.push(ran("core.ipc", step.with("source", "declared"), 1.2));
-        let rows = format!("{:?}", workloads(&record, &Told::default()).rows);
+        let rows = format!("{:?}", workloads(&record, &Shown::default()).rows);
         assert!(rows.contains("1.2") && !rows.contains("9.87"), "{rows}");
     }
 
@@ -263,7 +263,7 @@ mod tests {
                 .with("placement", "cores-first");
             record.measurements.push(ran("workload.throughput", place, 1e9));
         }
-        let mut steps = Told::default();
+        let mut steps = Shown::default();
         steps.add(&record.measurements[2]);
         let table = workloads(&record, &steps);
         assert_eq!(table.rows.len(), 1);

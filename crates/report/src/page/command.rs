@@ -4,13 +4,13 @@ use maud::{Markup, html};
 use record::Record;
 
 use super::{prose, section};
-use crate::terminal::stat::{by, early, ends, time_of, words};
+use crate::terminal::stat::{by, command_text, early, ends, time_of};
 
 /// The command and the verdict; nothing for a record of no command.
 pub fn verdict(record: &Record) -> Markup {
     let Some(time) = time_of(record) else { return html! {} };
     let inside = html! {
-        p { code { (crate::text::clean(&words(time))) } }
+        p { code { (crate::text::clean(&command_text(time))) } }
         @if let Some(early) = early(record, time) { p { strong { (prose(&early)) } } }
         p { (prose(&ends(time))) }
         @if let Some(bound) = &record.diagnosis.bound {

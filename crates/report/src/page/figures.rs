@@ -238,7 +238,7 @@ fn metrics(record: &Record) -> Vec<&str> {
 }
 
 /// What each metric of this record means.
-pub fn words(record: &Record) -> Markup {
+pub fn glossary(record: &Record) -> Markup {
     let words: Vec<&Word> = metrics(record).into_iter().filter_map(words::find).collect();
     let inside = html! {
         @for word in words {

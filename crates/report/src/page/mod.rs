@@ -5,7 +5,7 @@ mod bars;
 mod command;
 mod compare;
 mod figures;
-mod ladder;
+mod loss_breakdown;
 mod plan;
 mod shape;
 mod summary;
@@ -40,7 +40,7 @@ pub fn html(record: &Record) -> String {
         (figures::coverage(record))
         (figures::provenance(record))
         (figures::all(record))
-        (figures::words(record))
+        (figures::glossary(record))
     };
     page(name, &record.tool, &body)
 }

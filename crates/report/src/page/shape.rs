@@ -63,14 +63,14 @@ fn inside(part: &Part, wide: bool) -> Markup {
                         }
                     }
                 } @else {
-                    @for part in run.parts { (one(part, wide)) }
+                    @for part in run.parts { (render_part(part, wide)) }
                 }
             }
         }
     }
 }
 
-fn one(part: &Part, wide: bool) -> Markup {
+fn render_part(part: &Part, wide: bool) -> Markup {
     let class = match part.labels.first().map(|label| label.kind) {
         Some(Kind::Package) => "part package",
         Some(Kind::Node) => "part node",

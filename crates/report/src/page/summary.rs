@@ -39,16 +39,16 @@ pub fn resources(record: &Record) -> Markup {
     let inside = html! {
         @if !resources.is_empty() {
             ul class="resources" {
-                @for resource in resources { li { (one(resource)) } }
+                @for resource in resources { li { (render_resource(resource)) } }
             }
         }
         @for line in &record.diagnosis.not_reached { p { (prose(line)) } }
-        (super::ladder::ladders(record))
+        (super::loss_breakdown::ladders(record))
     };
     section("line-speed", "How far from line speed", inside)
 }
 
-fn one(resource: &Resource) -> Markup {
+fn render_resource(resource: &Resource) -> Markup {
     let share = resource.share.filter(|share| share.is_finite());
     html! {
         h3 { (resource.name) }

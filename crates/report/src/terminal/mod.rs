@@ -3,8 +3,8 @@
 
 mod compare;
 mod import;
-mod ladder;
 mod listing;
+mod loss_breakdown;
 mod overhead;
 mod plan;
 mod proof;
@@ -23,7 +23,7 @@ use crate::contents::inventory;
 use crate::paint::{Span, Tone};
 use crate::text::{clean, width};
 pub use import::Extent;
-pub use listing::{Listed, measurements, references, words};
+pub use listing::{Listed, glossary, measurements, references};
 pub use overhead::overhead;
 pub use plan::{pasted, plan};
 pub use proof::{Proof, ProofRow, proof};

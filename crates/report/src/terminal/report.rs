@@ -46,7 +46,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
     findings(screen, record);
     unseen(screen, record);
     noise(screen, record);
-    super::ladder::write(screen, record);
+    super::loss_breakdown::write(screen, record);
     meanings(screen, record);
     evidence(screen, record);
     if !narrow {

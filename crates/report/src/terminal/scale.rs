@@ -28,7 +28,7 @@ pub fn scale(record: &Record, style: &Style) -> String {
     if !record.diagnosis.findings.is_empty() {
         super::report::findings(&mut screen, record);
     }
-    let lost: Vec<&Coverage> = record.coverage.iter().filter(|c| told(c, record)).collect();
+    let lost: Vec<&Coverage> = record.coverage.iter().filter(|c| is_about_command(c, record)).collect();
     if !lost.is_empty() {
         screen.heading("What could not be measured");
     }
@@ -101,7 +101,7 @@ fn early(record: &Record) -> Option<String> {
 /// The command that was run: of the steps, else as it was typed behind `--`, else all that was typed.
 fn command(record: &Record) -> String {
     if let Some(m) = record.of("workload.throughput").find(|m| m.detail.contains_key("command")) {
-        return super::stat::words(m);
+        return super::stat::command_text(m);
     }
     let behind = record.command.iter().position(|word| word == "--").map_or(0, |at| at + 1);
     let words: Vec<String> =
@@ -155,7 +155,7 @@ pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
 }
 
 /// Whether a line of the coverage is about the command: what the inventory lacks is told elsewhere, and an early end first.
-fn told(coverage: &Coverage, record: &Record) -> bool {
+fn is_about_command(coverage: &Coverage, record: &Record) -> bool {
     if coverage.what == WHOLE && matches!(record.ended, Ended::Interrupted { .. }) {
         return false;
     }
@@ -203,15 +203,15 @@ fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
         if step.is_some_and(|step| !possible(step)) {
             table.note_row(DISTURBED);
         }
-        let told = |text: fn(&record::diagnosis::Step) -> String| {
+        let best = |text: fn(&record::diagnosis::Step) -> String| {
             step.map_or(String::new(), |step| if possible(step) { text(step) } else { "-".to_owned() })
         };
         let balance = m.detail.get("fastest_to_slowest").and_then(|ratio| ratio.as_f64());
         table.row(vec![
             cpus.to_string(),
             rate(m.value(), work(m)),
-            told(|step| times(step.speedup)),
-            told(|step| units::percent(step.efficiency)),
+            best(|step| times(step.speedup)),
+            best(|step| units::percent(step.efficiency)),
             times_of.get(cpus).map_or(String::new(), |m| units::figure(m.value(), "s")),
             ipc.get(cpus).map_or(String::new(), |m| units::significant(m.value())),
             balance.map_or(String::new(), |ratio| units::percent(1.0 / ratio)),

@@ -16,7 +16,7 @@ const MOST_THREADS: usize = 8;
 /// Writes the report of a record of a command; nothing when there is none in it.
 pub fn write(screen: &mut Screen, record: &Record) {
     let Some(time) = time_of(record) else { return };
-    screen.paragraph(&[Span::strong("  ")], Tone::Strong, &words(time));
+    screen.paragraph(&[Span::strong("  ")], Tone::Strong, &command_text(time));
     if let Some(early) = early(record, time) {
         screen.paragraph(&[Span::plain("  ")], Tone::Strong, &early);
     }
@@ -76,7 +76,7 @@ pub(crate) fn time_of(record: &Record) -> Option<&Measurement> {
 }
 
 /// The command as it was typed, more or less.
-pub(crate) fn words(time: &Measurement) -> String {
+pub(crate) fn command_text(time: &Measurement) -> String {
     let words = time.detail.get("command").and_then(|command| command.as_array());
     let quoted = words.into_iter().flatten().filter_map(|word| word.as_str()).map(quoted);
     quoted.collect::<Vec<_>>().join(" ")

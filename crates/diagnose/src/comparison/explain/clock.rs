@@ -41,8 +41,7 @@ impl Clock {
 
 /// The best that a record tells of its clock: one core's own, then that of a program of one thread, then what is advertised.
 pub fn best(known: &Known) -> Option<Clock> {
-    let row =
-        known.digest.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
+    let row = known.rows.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
     if let Some((_, entry)) = row {
         return Some(Clock::measured(entry.datum.clone()));
     }
@@ -76,7 +75,7 @@ pub fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum
         .filter(|m: &&Measurement| m.place.word("workload") == Some(workload))
         .filter(|m| m.place.word("event").is_some_and(|event| events.contains(&event)))
         .find(|m| !m.place.word("scope").is_some_and(|scope| scope.starts_with("system")))
-        .map(Datum::of)
+        .map(Datum::from_measurement)
         .filter(|datum| datum.value > 0.0)
 }
 

@@ -5,9 +5,9 @@ use record::machine::MemoryDevice;
 use record::units::{figure, percent, significant};
 use record::{Better, Machine, Record};
 
-use super::{Maker, Pair, clock, comparable, differs, evidence, resolved, sort, standing, told, words};
+use super::{Maker, Pair, cite_fact, clock, comparable, differs, evidence, resolved, sort, standing, words};
 use crate::comparison::nodes::{Reach, reaches};
-use crate::parts::is_flash;
+use crate::memory_channels::is_flash;
 
 /// What the own node's part of latency is called.
 const OWN: &str = "own node's memory";
@@ -123,7 +123,7 @@ pub fn reach_cause(pair: &Pair) -> Option<Cause> {
     let mut proof = Vec::new();
     for (name, reach) in [(pair.base_name, base), (pair.this_name, this)] {
         proof.extend(reach.other.as_ref().map(|other| evidence(name, other)));
-        proof.push(told(format!("{name}: {} nodes", reach.nodes), "machine.counts.nodes"));
+        proof.push(cite_fact(format!("{name}: {} nodes", reach.nodes), "machine.counts.nodes"));
     }
     let other = Maker {
         name: "remote share",
@@ -158,11 +158,11 @@ pub fn reach_cause(pair: &Pair) -> Option<Cause> {
 
 /// Latency of the level beyond the caches, or of one working set that lies beyond both machines' caches.
 pub fn level_cause(pair: &Pair) -> Option<Cause> {
-    let (base, this) = pair.base.digest.iter().find_map(|(key, base)| {
+    let (base, this) = pair.base.rows.iter().find_map(|(key, base)| {
         let memory = key.metric == "load.latency"
             && (key.what == "load from memory"
                 || base.datum.size == Some(crate::comparison::datum::Size::Memory));
-        Some((base, pair.this.digest.get(key).filter(|_| memory)?))
+        Some((base, pair.this.rows.get(key).filter(|_| memory)?))
     })?;
     if !comparable(&this.datum, &base.datum) || !resolved(&this.datum, &base.datum, Better::Lower) {
         return None;
@@ -194,8 +194,9 @@ pub fn device_speed(record: &Record) -> Option<u32> {
 pub fn devices_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (device_speed(pair.base.record)?, device_speed(pair.this.record)?);
     let from = "machine.memory_devices[].configured_mt_s";
-    let channels =
-        |record: &Record| crate::parts::channels(&record.machine).map(|channels| channels.populated);
+    let channels = |record: &Record| {
+        crate::memory_channels::channels(&record.machine).map(|channels| channels.populated)
+    };
     let both = channels(pair.base.record).zip(channels(pair.this.record));
     let mut says =
         format!("{this} MT/s{} against {base} MT/s{}", allowed(pair.this.record), allowed(pair.base.record));
@@ -208,8 +209,8 @@ pub fn devices_cause(pair: &Pair) -> Option<Cause> {
         factor: f64::from(this) / f64::from(base),
         measured: false,
         evidence: vec![
-            told(format!("{}: {base} MT/s", pair.base_name), from),
-            told(format!("{}: {this} MT/s", pair.this_name), from),
+            cite_fact(format!("{}: {base} MT/s", pair.base_name), from),
+            cite_fact(format!("{}: {this} MT/s", pair.this_name), from),
         ],
         parts: Vec::new(),
     }
@@ -248,8 +249,8 @@ fn cpus_cause(pair: &Pair) -> Option<Cause> {
         factor: f64::from(this) / f64::from(base),
         measured: false,
         evidence: vec![
-            told(format!("{}: {base} {what}", pair.base_name), from),
-            told(format!("{}: {this} {what}", pair.this_name), from),
+            cite_fact(format!("{}: {base} {what}", pair.base_name), from),
+            cite_fact(format!("{}: {this} {what}", pair.this_name), from),
         ],
         parts: Vec::new(),
     }

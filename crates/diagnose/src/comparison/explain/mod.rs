@@ -138,7 +138,7 @@ pub(super) fn evidence(name: &str, datum: &Datum) -> Evidence {
 }
 
 /// Evidence from the inventory.
-pub(super) fn told(says: String, from: &str) -> Evidence {
+pub(super) fn cite_fact(says: String, from: &str) -> Evidence {
     Evidence { says, from: from.to_owned() }
 }
 

@@ -15,7 +15,7 @@ const KINDS: &[(&str, &str)] = &[("wakeup.latency", "median"), ("wakeup.average"
 /// A kind of wake-up latency that both have, as it is and not tuned: ordinary tasks before real-time ones.
 fn shared(pair: &Pair) -> Option<(&'static str, String)> {
     KINDS.iter().find_map(|(metric, kind)| {
-        let rows = pair.base.digest.keys().filter(|key| key.metric == *metric && key.what.starts_with(kind));
+        let rows = pair.base.rows.keys().filter(|key| key.metric == *metric && key.what.starts_with(kind));
         let untuned = rows.filter(|key| !key.what.contains("tuned"));
         let both = untuned.filter(|key| row(pair.this, metric, &key.what).is_some());
         let best = both.min_by_key(|key| (key.what.contains("fifo"), key.what.len()))?;
@@ -75,6 +75,6 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
 }
 
 fn row<'a>(known: &'a Known, metric: &str, what: &str) -> Option<&'a Datum> {
-    let found = known.digest.iter().find(|(key, _)| key.metric == metric && key.what == what);
+    let found = known.rows.iter().find(|(key, _)| key.metric == metric && key.what == what);
     found.map(|(_, entry)| &entry.datum).filter(|datum| datum.unfit.is_none())
 }

@@ -4,7 +4,7 @@
 use record::comparison::{Cause, Explanation};
 use record::units::{figure, significant};
 
-use super::{Maker, Pair, comparable, differs, memory, sort, standing, told};
+use super::{Maker, Pair, cite_fact, comparable, differs, memory, sort, standing};
 use crate::comparison::datum::Datum;
 use crate::comparison::rows::Group;
 
@@ -17,19 +17,19 @@ const ALIKE: f64 = 0.05;
 
 /// Explanations of results of all CPUs without those of one thread.
 pub fn explanations(pair: &Pair) -> Vec<Explanation> {
-    let rows = pair.base.digest.iter().filter(|(key, _)| {
+    let rows = pair.base.rows.iter().filter(|(key, _)| {
         key.group == Group::Workloads
             && key.metric == "workload.throughput"
             && key.what.ends_with(", all CPUs")
     });
     let mut all = Vec::new();
     for (key, base) in rows {
-        let Some(this) = pair.this.digest.get(key) else { continue };
-        let alone = |digest: &crate::comparison::rows::Digest| {
+        let Some(this) = pair.this.rows.get(key) else { continue };
+        let alone = |rows: &crate::comparison::rows::Rows| {
             let one = key.what.replace(", all CPUs", ", one thread");
-            digest.keys().any(|other| other.metric == key.metric && other.what == one)
+            rows.keys().any(|other| other.metric == key.metric && other.what == one)
         };
-        if alone(&pair.base.digest) && alone(&pair.this.digest) || !comparable(&this.datum, &base.datum) {
+        if alone(&pair.base.rows) && alone(&pair.this.rows) || !comparable(&this.datum, &base.datum) {
             continue;
         }
         all.extend(explanation(pair, key.what.trim_end_matches(", all CPUs"), &this.datum, &base.datum));
@@ -62,7 +62,7 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
     let Some((big, small)) = held_back else {
         sort(&mut causes, speed, true);
         let says = standing(pair, &format!("{name}, all CPUs"), speed);
-        let mut told = of(pair, format!("{name}, all CPUs"), speed, says, causes);
+        let mut told = build_explanation(pair, format!("{name}, all CPUs"), speed, says, causes);
         told.says.push_str(&super::words::factors(&told));
         return Some(told);
     };
@@ -79,10 +79,16 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
         figure(base.value, &base.unit)
     );
     says.push_str(&super::words::held_back(&causes));
-    Some(of(pair, format!("{name}{HELD_BACK}"), speed, says, causes))
+    Some(build_explanation(pair, format!("{name}{HELD_BACK}"), speed, says, causes))
 }
 
-fn of(pair: &Pair, result: String, speed: f64, says: String, causes: Vec<Cause>) -> Explanation {
+fn build_explanation(
+    pair: &Pair,
+    result: String,
+    speed: f64,
+    says: String,
+    causes: Vec<Cause>,
+) -> Explanation {
     Explanation {
         result,
         subject: pair.index,
@@ -108,8 +114,8 @@ fn cores(pair: &Pair) -> Option<Cause> {
         factor: f64::from(this) / f64::from(base),
         measured: false,
         evidence: vec![
-            told(format!("{}: {base} cores", pair.base_name), "machine.counts.cores"),
-            told(format!("{}: {this} cores", pair.this_name), "machine.counts.cores"),
+            cite_fact(format!("{}: {base} cores", pair.base_name), "machine.counts.cores"),
+            cite_fact(format!("{}: {this} cores", pair.this_name), "machine.counts.cores"),
         ],
         parts: Vec::new(),
     }

@@ -8,12 +8,12 @@ use record::units::{figure, significant};
 use record::{Better, Measurement, Record};
 
 use super::clock::{self, Clock};
-use super::{Maker, Pair, adding_up, comparable, differs, evidence, resolved, standing, told};
+use super::{Maker, Pair, adding_up, cite_fact, comparable, differs, evidence, resolved, standing};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
-use crate::comparison::digest::threads;
 use crate::comparison::ratio::is_told_from_1;
-use crate::comparison::rows::{Group, Key};
+use crate::comparison::row_builder::threads;
+use crate::comparison::rows::{Group, RowKey};
 
 /// A workload's figures in one record.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ pub fn explanations(pair: &Pair) -> Vec<Explanation> {
 /// The workloads of a record, by their names (and sizes).
 fn works(known: &Known) -> BTreeMap<String, Work> {
     let mut works: BTreeMap<String, Work> = BTreeMap::new();
-    for (key, entry) in known.digest.iter().filter(|(key, _)| key.group == Group::Workloads) {
+    for (key, entry) in known.rows.iter().filter(|(key, _)| key.group == Group::Workloads) {
         let Some((name, timed)) = named(key) else { continue };
         let work = works.entry(name.to_owned()).or_default();
         if key.metric == "workload.time" && work.one.is_none() || key.metric == "workload.throughput" {
@@ -61,7 +61,7 @@ fn works(known: &Known) -> BTreeMap<String, Work> {
 }
 
 /// The workload's name of a row of one thread, and whether it is a time.
-fn named(key: &Key) -> Option<(&str, bool)> {
+fn named(key: &RowKey) -> Option<(&str, bool)> {
     if key.order != 0 {
         return None;
     }
@@ -81,13 +81,13 @@ impl Work {
             let Some(threads) = threads(m) else { continue };
             let first = matches!(m.place.word("placement"), None | Some("cores-first"));
             if first && m.value() > 0.0 && m.value().is_finite() {
-                self.steps.entry(threads).or_insert_with(|| Datum::of(m));
+                self.steps.entry(threads).or_insert_with(|| Datum::from_measurement(m));
             }
         }
         let counts = &record.machine.counts;
         self.cores = counts.cores.or(counts.cpus_online).unwrap_or(0).into();
         self.ipc = known
-            .digest
+            .rows
             .iter()
             .find(|(key, _)| {
                 key.metric == "core.ipc" && key.what == format!("instructions a cycle, {workload}")
@@ -108,7 +108,7 @@ impl Work {
             .filter(|m| m.place.count("threads").unwrap_or(1) == 1)
             .find_map(|m| Some((m, m.detail.get("clock_hz")?.as_f64().filter(|hz| *hz > 0.0)?)));
         if let Some((m, hz)) = while_it_ran {
-            let from = format!("{} detail.clock_hz", crate::figures::place(m));
+            let from = format!("{} detail.clock_hz", crate::figures::locate_figure(m));
             return Some(Clock::measured(Datum::derived(hz, None, "Hz", from)));
         }
         clock::best(known)
@@ -222,8 +222,8 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
         factor: mine_cores / base_cores,
         measured: true,
         evidence: vec![
-            told(format!("{}: {base_cores} cores", pair.base_name), "machine.counts.cores"),
-            told(format!("{}: {mine_cores} cores", pair.this_name), "machine.counts.cores"),
+            cite_fact(format!("{}: {base_cores} cores", pair.base_name), "machine.counts.cores"),
+            cite_fact(format!("{}: {mine_cores} cores", pair.this_name), "machine.counts.cores"),
         ],
         parts: Vec::new(),
     }

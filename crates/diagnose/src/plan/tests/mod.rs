@@ -8,7 +8,7 @@ use record::machine::{Cache, CacheKind, Cpu, Node};
 use record::plan::{Plan, Policy, Purpose};
 use record::{CpuList, Handover, Measurement, Record, Where};
 
-use super::{TOOLS, Wish, plan};
+use super::{PlanRequest, TOOLS, plan};
 use crate::samples::{machine, measured};
 
 /// `nodes` of `cores` cores of `threads` siblings each, numbered as Linux does: all first siblings before the second ones.
@@ -56,11 +56,11 @@ fn single(metric: &'static str, place: Where, value: f64) -> Measurement {
 }
 
 fn default(record: &Record) -> Plan {
-    plan(record, &Wish::default()).unwrap()
+    plan(record, &PlanRequest::default()).unwrap()
 }
 
-fn with(record: &Record, processes: u32) -> Plan {
-    plan(record, &Wish { processes: Some(processes), ..Wish::default() }).unwrap()
+fn record_with(record: &Record, processes: u32) -> Plan {
+    plan(record, &PlanRequest { processes: Some(processes), ..PlanRequest::default() }).unwrap()
 }
 
 fn pasted<'a>(plan: &'a Plan, tool: &str) -> Vec<&'a str> {
@@ -84,7 +84,7 @@ fn one_node_of_two_cpus_needs_no_lines() {
     assert!(plan.summary.contains("there is one node, so binding gains nothing"), "{}", plan.summary);
     assert_eq!((plan.pastes.len(), plan.gains.len(), plan.cautions.len()), (0, 0, 0), "{plan:?}");
     assert_eq!((plan.processes[0].threads, plan.processes[0].memory.len()), (Some(2), 0));
-    let two = with(&record, 2);
+    let two = record_with(&record, 2);
     assert_eq!(pasted(&two, "taskset"), ["taskset -c 0 COMMAND", "taskset -c 1 COMMAND"]);
     assert!(!pasted(&two, "docker")[0].contains("mems"), "{two:?}");
 }
@@ -149,8 +149,8 @@ fn only_what_is_allowed_is_planned_on() {
     assert_eq!(plan.cpus().to_string(), "0-2");
     assert!(plan.processes.iter().all(|process| process.memory.is_empty()), "{:?}", plan.processes);
     assert!(says(&plan.cautions, "CPUs 3-6 are left out") && says(&plan.cautions, "CPU 7 is offline"));
-    let wish = Wish { cpus: Some("2-3".parse().unwrap()), ..Wish::default() };
-    assert!(super::plan(&record, &wish).unwrap_err().starts_with("--cpus 2-3: CPU 3 cannot be used"));
+    let request = PlanRequest { cpus: Some("2-3".parse().unwrap()), ..PlanRequest::default() };
+    assert!(super::plan(&record, &request).unwrap_err().starts_with("--cpus 2-3: CPU 3 cannot be used"));
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn isolated_cpus_are_left_out_unless_they_are_named() {
     let plan = default(&record);
     assert_eq!(plan.cpus().to_string(), "0-3");
     assert!(says(&plan.cautions, "CPUs 4-7 are isolated at boot and left out"));
-    let wish = Wish { cpus: Some("4-5".parse().unwrap()), ..Wish::default() };
-    assert!(says(&super::plan(&record, &wish).unwrap().cautions, "does not spread threads"));
+    let request = PlanRequest { cpus: Some("4-5".parse().unwrap()), ..PlanRequest::default() };
+    assert!(says(&super::plan(&record, &request).unwrap().cautions, "does not spread threads"));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn siblings_are_used_when_they_are_worth_it() {
     assert_eq!(pasted(&none, "taskset"), ["taskset -c 0-3 COMMAND"]);
     // Of programs that wait for memory the others say nothing.
     smt_yield(&mut record, "memory-bound", 1.9);
-    let memory = Wish { purpose: Purpose::Memory, ..Wish::default() };
+    let memory = PlanRequest { purpose: Purpose::Memory, ..PlanRequest::default() };
     assert!(super::plan(&record, &memory).unwrap().siblings.unwrap().used);
     let mut within = many(1, 4, 2);
     smt_yield(&mut within, "primes", 1.0);
@@ -231,7 +231,7 @@ fn siblings_are_used_when_they_are_worth_it() {
 #[test]
 fn for_latency_a_core_of_each_node_is_kept_for_interrupts() {
     let record = many(2, 4, 2);
-    let latency = Wish { purpose: Purpose::Latency, ..Wish::default() };
+    let latency = PlanRequest { purpose: Purpose::Latency, ..PlanRequest::default() };
     let plan = super::plan(&record, &latency).unwrap();
     assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
@@ -279,13 +279,16 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
         caches.says.contains("--processes 4") && caches.says.contains("25.0 ns within one and in 90.0 ns"),
         "{caches:?}"
     );
-    let four = with(&record, 4);
+    let four = record_with(&record, 4);
     assert_eq!(
         four.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(),
         ["0-3", "4-7", "8-11", "12-15"]
     );
     assert!(four.caches.unwrap().says.starts_with("Each process lies within one L3"));
-    assert_eq!(pasted(&with(&record, 4), "numactl")[1], "numactl --physcpubind=4-7 --membind=0 COMMAND");
+    assert_eq!(
+        pasted(&record_with(&record, 4), "numactl")[1],
+        "numactl --physcpubind=4-7 --membind=0 COMMAND"
+    );
     // One cache a node is no level of its own, and neither is one a core.
     for size in [8, 1] {
         record.machine.caches.clear();
@@ -297,8 +300,9 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
 #[test]
 fn threads_decide_the_processes() {
     let record = many(4, 8, 1);
-    let threads =
-        |threads| super::plan(&record, &Wish { threads: Some(threads), ..Wish::default() }).unwrap();
+    let threads = |threads| {
+        super::plan(&record, &PlanRequest { threads: Some(threads), ..PlanRequest::default() }).unwrap()
+    };
     assert_eq!(threads(4).processes.len(), 8);
     let cautions = threads(4).cautions;
     assert!(
@@ -314,8 +318,8 @@ fn threads_decide_the_processes() {
     assert_eq!(pasted(&one, "numactl"), ["numactl --interleave=0-3 COMMAND"]);
     assert!(says(&threads(64).cautions, "64 threads share 32 CPUs"));
     // One process that fits on a node stays there.
-    let wish = Wish { processes: Some(1), threads: Some(6), ..Wish::default() };
-    let small = super::plan(&record, &wish).unwrap();
+    let request = PlanRequest { processes: Some(1), threads: Some(6), ..PlanRequest::default() };
+    let small = super::plan(&record, &request).unwrap();
     assert_eq!(
         (small.processes[0].cpus.to_string().as_str(), small.processes[0].policy),
         ("0-5", Policy::Bind)
@@ -326,12 +330,12 @@ fn threads_decide_the_processes() {
 fn numbers_that_cannot_be_are_refused() {
     let record = many(2, 2, 1);
     for processes in [0, 5, u32::MAX] {
-        let wish = Wish { processes: Some(processes), ..Wish::default() };
-        let why = plan(&record, &wish).unwrap_err();
+        let request = PlanRequest { processes: Some(processes), ..PlanRequest::default() };
+        let why = plan(&record, &request).unwrap_err();
         assert!(why.contains("write 1 to 4"), "{why}");
     }
     assert!(
-        plan(&Record::new("0", String::new(), Vec::new()), &Wish::default())
+        plan(&Record::new("0", String::new(), Vec::new()), &PlanRequest::default())
             .unwrap_err()
             .contains("tells neither")
     );
@@ -339,7 +343,7 @@ fn numbers_that_cannot_be_are_refused() {
 
 #[test]
 fn three_processes_on_two_nodes_are_uneven_and_say_so() {
-    let plan = with(&many(2, 4, 1), 3);
+    let plan = record_with(&many(2, 4, 1), 3);
     assert_eq!(plan.processes.iter().map(|p| p.cpus.to_string()).collect::<Vec<_>>(), ["0-1", "2-3", "4-7"]);
     assert!(says(&plan.cautions, "2 or 4 processes would be even"), "{:?}", plan.cautions);
 }
@@ -373,8 +377,8 @@ fn huge_pages_are_advised_where_they_were_worth_something() {
 fn more_processes_than_cores_go_where_the_cpus_are() {
     let mut record = many(3, 1, 2);
     record.machine.cpus[0].allowed = false;
-    let wish = Wish { processes: Some(5), purpose: Purpose::Latency, ..Wish::default() };
-    let plan = plan(&record, &wish).unwrap();
+    let request = PlanRequest { processes: Some(5), purpose: Purpose::Latency, ..PlanRequest::default() };
+    let plan = plan(&record, &request).unwrap();
     assert!(plan.processes.iter().all(|process| process.cpus.len() == 1), "{:?}", plan.processes);
 }
 
@@ -406,7 +410,7 @@ proptest! {
         }
         let purpose = [Purpose::Throughput, Purpose::Memory, Purpose::Latency][usize::from(purpose)];
         let allowed = record.machine.allowed_cpus();
-        match plan(&record, &Wish { processes, threads, purpose, cpus: None }) {
+        match plan(&record, &PlanRequest { processes, threads, purpose, cpus: None }) {
             Err(why) => prop_assert!(why.len() > 10),
             Ok(plan) => {
                 let mut seen = CpuList::new();

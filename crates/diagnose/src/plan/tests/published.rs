@@ -2,7 +2,7 @@
 
 use record::{Record, Where};
 
-use super::{default, many, pasted, says, single, with};
+use super::{default, many, pasted, record_with, says, single};
 
 /// What an article tells of a machine of four packages and 196 CPUs: time per element, local and remote.
 fn fan_noise(cpus: u32, packages: u32, local: f64, remote: f64) -> Record {
@@ -72,7 +72,7 @@ fn a_column_of_published_latencies_stands_for_the_machine() {
     assert!(siblings.used && siblings.measured && siblings.why.contains("adds 13.1 %"), "{}", siblings.why);
     assert_eq!(plan.processes[1].cpus.to_string(), "8-15,40-47");
     // Two processes take the packages, as the distances tell them.
-    let two = with(&record, 2);
+    let two = record_with(&record, 2);
     assert_eq!(two.processes.iter().map(|p| p.memory.to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);
     assert!(two.gains[0].factor < plan.gains[0].factor && two.gains[0].factor > 1.3);
 }
@@ -95,10 +95,10 @@ fn sixteen_nodes_in_two_packages_group_by_package() {
     let all = default(&record);
     assert_eq!(all.processes.len(), 16);
     assert_eq!(pasted(&all, "numactl").len(), 16);
-    let two = with(&record, 2);
+    let two = record_with(&record, 2);
     assert_eq!(two.processes.iter().map(|p| p.nodes.to_string()).collect::<Vec<_>>(), ["0-7", "8-15"]);
     assert!(all.gains[0].factor > two.gains[0].factor, "{:?} {:?}", all.gains, two.gains);
-    let three = with(&record, 3);
+    let three = record_with(&record, 3);
     assert_eq!(three.processes.iter().map(|p| p.nodes.len()).sum::<usize>(), 16);
     assert!(says(&three.cautions, "not equal"), "{:?}", three.cautions);
 }

@@ -3,7 +3,7 @@
 use record::Record;
 use record::plan::{Plan, Purpose};
 
-use super::{Wish, default, many, pasted, plan, says};
+use super::{PlanRequest, default, many, pasted, plan, says};
 
 /// What lscpu tells of `nodes` of `cores` cores of two CPUs each.
 fn lists(nodes: u32, cores: u32) -> Record {
@@ -15,9 +15,10 @@ fn lists(nodes: u32, cores: u32) -> Record {
     record
 }
 
-fn of(record: &Record, processes: u32, threads: u32) -> Plan {
-    let wish = Wish { processes: Some(processes), threads: Some(threads), ..Wish::default() };
-    plan(record, &wish).unwrap()
+fn plan_for(record: &Record, processes: u32, threads: u32) -> Plan {
+    let request =
+        PlanRequest { processes: Some(processes), threads: Some(threads), ..PlanRequest::default() };
+    plan(record, &request).unwrap()
 }
 
 fn cpus(plan: &Plan) -> Vec<String> {
@@ -27,15 +28,15 @@ fn cpus(plan: &Plan) -> Vec<String> {
 #[test]
 fn processes_are_laid_out_on_cores_as_where_siblings_are_told() {
     // Hygon 5280 and Xeon E5-2682, with the layouts that their siblings give.
-    let hygon = of(&lists(4, 8), 8, 4);
+    let hygon = plan_for(&lists(4, 8), 8, 4);
     assert_eq!(cpus(&hygon), ["0-3", "4-7", "8-11", "12-15", "16-19", "20-23", "24-27", "28-31"]);
-    let xeon = of(&lists(2, 16), 4, 8);
+    let xeon = plan_for(&lists(2, 16), 4, 8);
     assert_eq!(cpus(&xeon), ["0-7", "8-15", "16-23", "24-31"]);
     assert!(says(&xeon.cautions, "CPUs n and n+32 are taken for those of one core"), "{:?}", xeon.cautions);
     assert!(says(&xeon.cautions, "cpu0/topology/thread_siblings_list (it says 0,32 if so)"));
     for (nodes, cores, processes, threads) in [(4, 8, 8, 4), (2, 16, 4, 8), (2, 16, 4, 12), (2, 4, 16, 1)] {
-        let told = of(&many(nodes, cores, 2), processes, threads);
-        let assumed = of(&lists(nodes, cores), processes, threads);
+        let told = plan_for(&many(nodes, cores, 2), processes, threads);
+        let assumed = plan_for(&lists(nodes, cores), processes, threads);
         assert_eq!((&told.processes, &told.pastes), (&assumed.processes, &assumed.pastes));
         assert!(!says(&told.cautions, "siblings"), "{:?}", told.cautions);
     }
@@ -43,8 +44,8 @@ fn processes_are_laid_out_on_cores_as_where_siblings_are_told() {
 
 #[test]
 fn cpus_kept_for_interrupts_are_whole_cores() {
-    let wish = Wish { purpose: Purpose::Latency, ..Wish::default() };
-    let plan = plan(&lists(2, 4), &wish).unwrap();
+    let request = PlanRequest { purpose: Purpose::Latency, ..PlanRequest::default() };
+    let plan = plan(&lists(2, 4), &request).unwrap();
     assert_eq!(cpus(&plan), ["1-3", "5-7"]);
     let interrupts = plan.advice.iter().find(|advice| advice.about == "interrupts").unwrap();
     assert!(interrupts.says.starts_with("CPUs 0,4,8,12 are kept"), "{}", interrupts.says);
@@ -52,22 +53,22 @@ fn cpus_kept_for_interrupts_are_whole_cores() {
 
 #[test]
 fn some_of_the_cpus_are_numbered_as_all_are() {
-    let wish = Wish {
+    let request = PlanRequest {
         cpus: Some("2-5,34-37".parse().unwrap()),
         processes: Some(2),
         threads: Some(2),
-        ..Wish::default()
+        ..PlanRequest::default()
     };
-    assert_eq!(cpus(&plan(&lists(2, 16), &wish).unwrap()), ["2-3", "4-5"]);
+    assert_eq!(cpus(&plan(&lists(2, 16), &request).unwrap()), ["2-3", "4-5"]);
 }
 
 #[test]
 fn one_range_says_nothing_of_siblings() {
     let one = lists(1, 8);
-    let two = of(&one, 2, 4);
+    let two = plan_for(&one, 2, 4);
     assert_eq!(cpus(&two), ["0-3", "8-11"]);
     assert!(says(&two.cautions, "may share cores") && two.siblings.is_none(), "{two:?}");
-    let latency = plan(&one, &Wish { purpose: Purpose::Latency, ..Wish::default() }).unwrap();
+    let latency = plan(&one, &PlanRequest { purpose: Purpose::Latency, ..PlanRequest::default() }).unwrap();
     assert!(says(&latency.cautions, "CPUs that it leaves free"), "{latency:?}");
     // All CPUs have all cores, whichever those are.
     assert!(!says(&default(&one).cautions, "cores"), "{:?}", default(&one).cautions);
@@ -81,7 +82,7 @@ fn kubernetes(plan: &Plan) -> (String, String) {
 #[test]
 fn pods_are_as_large_as_the_kubelet_has_room_for() {
     // Half of each node: all fit beside the kubelet's core.
-    let (text, lines) = kubernetes(&of(&lists(2, 16), 4, 4));
+    let (text, lines) = kubernetes(&plan_for(&lists(2, 16), 4, 4));
     assert!(
         lines.contains("# 4 pods like this one, each with one container") && lines.contains("cpu: \"8\""),
         "{lines}"
@@ -91,19 +92,19 @@ fn pods_are_as_large_as_the_kubelet_has_room_for() {
         "{text}"
     );
     // The whole node: a core is the kubelet's.
-    let (text, lines) = kubernetes(&of(&lists(2, 16), 4, 8));
+    let (text, lines) = kubernetes(&plan_for(&lists(2, 16), 4, 8));
     assert!(lines.contains("cpu: \"14\"") && lines.contains("reservedSystemCPUs: \"0,32\""), "{lines}");
     assert!(lines.contains("# 14 CPUs and not 16: CPUs 0,32 are the kubelet's"), "{lines}");
     assert!(text.contains("leaves 14 CPUs for each pod where the plan has 16"), "{text}");
     assert!(text.contains("Run 7 threads in each, a core for each thread."), "{text}");
-    let (text, lines) = kubernetes(&of(&many(2, 16, 1), 2, 8));
+    let (text, lines) = kubernetes(&plan_for(&many(2, 16, 1), 2, 8));
     assert!(
         lines.contains("cpu: \"8\"") && !text.contains("leaves") && !text.contains("Run "),
         "{text}\n{lines}"
     );
-    let (text, lines) = kubernetes(&of(&many(1, 16, 1), 1, 8));
+    let (text, lines) = kubernetes(&plan_for(&many(1, 16, 1), 1, 8));
     assert!(lines.contains("# the pod's one container") && lines.contains("cpu: \"8\""), "{text}\n{lines}");
     // Siblings that take part are no idle ones.
-    let (text, lines) = kubernetes(&of(&many(2, 16, 2), 2, 24));
+    let (text, lines) = kubernetes(&plan_for(&many(2, 16, 2), 2, 24));
     assert!(lines.contains("cpu: \"24\"") && !text.contains("Run "), "{text}\n{lines}");
 }

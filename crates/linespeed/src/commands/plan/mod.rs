@@ -4,7 +4,7 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use diagnose::plan::Wish;
+use diagnose::plan::PlanRequest;
 use machine::Root;
 use record::{Machine, Record};
 use report::terminal;
@@ -61,7 +61,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
             "nothing to run; write linespeed plan --verify -- COMMAND ({threads} in it is a process's threads)".to_owned(),
         ));
     }
-    let wish = Wish {
+    let wish = PlanRequest {
         processes: plan.processes,
         threads: plan.threads,
         purpose: plan.purpose.into(),
@@ -104,7 +104,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
 }
 
 /// What is wrong: with a flag, or with the record.
-fn refused(plan: &Plan, wish: &Wish, why: String) -> Failure {
+fn refused(plan: &Plan, wish: &PlanRequest, why: String) -> Failure {
     match &plan.record {
         _ if why.starts_with("--") => Failure::Usage(why),
         Some(argument) => Failure::Input { path: PathBuf::from(argument), why },

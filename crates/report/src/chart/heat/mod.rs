@@ -183,7 +183,7 @@ struct Shading {
 
 impl Shading {
     /// The shade of a value.
-    fn of(&self, value: f64) -> usize {
+    fn choose_shade(&self, value: f64) -> usize {
         if self.shades == 1 {
             return 0;
         }
@@ -249,10 +249,10 @@ pub mod tests {
     fn slower_is_darker_whichever_direction_is_better() {
         let latency = example(4);
         let shading = latency.shading(8);
-        assert_eq!((shading.of(100.0), shading.of(294.0)), (0, 7));
+        assert_eq!((shading.choose_shade(100.0), shading.choose_shade(294.0)), (0, 7));
         let bandwidth = Heat { lower_is_better: false, unit: "B/s", ..example(4) };
         let shading = bandwidth.shading(8);
-        assert_eq!((shading.of(100.0), shading.of(294.0)), (7, 0));
+        assert_eq!((shading.choose_shade(100.0), shading.choose_shade(294.0)), (7, 0));
         let names = latency.shading(2).names();
         assert_eq!(names, ["100 – 171 ns", "171 – 294 ns"]);
         assert_eq!(bandwidth.shading(2).names()[0], "171 – 294 B/s");

@@ -75,7 +75,7 @@ pub fn draw(heat: &Heat, id: &str) -> Markup {
             @if written {
                 @for (row, texts) in heat.written(3).iter().enumerate() {
                     @for (column, text) in texts.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
-                        @let shade = heat.cells[row][column].map_or(0, |value| shading.of(value));
+                        @let shade = heat.cells[row][column].map_or(0, |value| shading.choose_shade(value));
                         text class=(format!("v v{shade}{}", if shade >= DEEP { " deep" } else { "" }))
                             text-anchor="middle" x=(r(left + wide * (column as f64 + 0.5)))
                             y=(r(top + high * (row as f64 + 0.5) + 4.0)) { (text) }
@@ -109,7 +109,7 @@ pub fn legend(heat: &Heat) -> Markup {
 fn paths(heat: &Heat, shading: Shading, (left, top): (f64, f64), (wide, high): (f64, f64)) -> Vec<String> {
     let mut paths = vec![String::new(); shading.shades];
     for (row, values) in heat.cells.iter().enumerate() {
-        let shade = |at: usize| values.get(at).copied().flatten().map(|value| shading.of(value));
+        let shade = |at: usize| values.get(at).copied().flatten().map(|value| shading.choose_shade(value));
         let mut from = 0;
         while from < values.len() {
             let of = shade(from);

@@ -46,7 +46,7 @@ pub fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
         for (column, (value, text)) in values.iter().zip(texts).enumerate() {
             match value {
                 Some(value) => {
-                    let shade = shading.of(*value);
+                    let shade = shading.choose_shade(*value);
                     spans.push(Span::plain(pad_left(text, cell - 1)));
                     spans.push(Span::new(tone(shade), SHADES[shade]));
                 }

@@ -43,11 +43,11 @@ fn label(row: &Row) -> String {
 }
 
 fn value(row: &Row, cell: &Cell) -> String {
-    cell.value.map_or("-".to_owned(), |value| told(row, value))
+    cell.value.map_or("-".to_owned(), |value| value_text(row, value))
 }
 
 /// A value of a row; of what the row's name says already, no unit.
-fn told(row: &Row, value: f64) -> String {
+fn value_text(row: &Row, value: f64) -> String {
     match row.metric.as_str() {
         "core.ipc" => units::significant(value),
         _ => figure_of(&row.metric, &row.unit, value),
@@ -214,11 +214,11 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             _ if !any => "-".to_owned(),
             count => count.to_string(),
         };
-        let by = |of: &(f64, usize)| format!("{}, {}", told(row, of.0), name(c, of.1));
+        let by = |of: &(f64, usize)| format!("{}, {}", value_text(row, of.0), name(c, of.1));
         table.row(vec![
             label(row),
             row.cells.get(c.baseline).map_or(String::new(), |cell| value(row, cell)),
-            told(row, record::statistics::median_of_sorted(&values)),
+            value_text(row, record::statistics::median_of_sorted(&values)),
             by(best),
             by(worst),
             count(false),

@@ -2,26 +2,26 @@
 
 use record::diagnosis::CeilingSource;
 
-use super::{Grounds, Steps};
-use crate::{parts, resources};
+use super::{BreakdownInputs, Steps};
+use crate::{memory_channels, resources};
 
 /// From what the devices are rated for over the speed that they are set to and the best mix of reads and writes down to
 /// triad.
-pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
+pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<String> {
     if steps.ladder.source == CeilingSource::Parts
-        && let Some(channels) = parts::channels(&grounds.reading.record.machine)
+        && let Some(channels) = memory_channels::channels(&inputs.index.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second
         && rated > channels.bytes_per_second
     {
         steps.ladder.ceiling = rated;
         steps.level = rated;
-        steps.ladder.ceiling_is = channels.words(channels.rated_mt_s.unwrap_or(channels.mt_s));
+        steps.ladder.ceiling_is = channels.describe_at(channels.rated_mt_s.unwrap_or(channels.mt_s));
         let (slowest, _) = channels.mt_s;
         let cause = format!("memory set to {slowest} MT/s");
         steps.take(&cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
     }
-    let (best, triad) = resources::bandwidths(grounds.reading)?;
-    if let Some((alone, words)) = resources::bandwidth_alone(grounds.reading)
+    let (best, triad) = resources::bandwidths(inputs.index)?;
+    if let Some((alone, words)) = resources::bandwidth_alone(inputs.index)
         && alone > best.value()
     {
         if steps.ladder.source == CeilingSource::Measured {

@@ -3,7 +3,7 @@
 use record::Record;
 
 use super::screen::Screen;
-use crate::contents::ladder::{self, Kind, Row};
+use crate::contents::loss_breakdown::{self, Kind, Row};
 use crate::paint::{Span, Tone};
 use crate::text::{clean, pad_left, pad_right, width};
 
@@ -19,10 +19,10 @@ pub fn write(screen: &mut Screen, record: &Record) {
     }
     screen.heading("From line speed down to what is delivered");
     for found in &record.diagnosis.ladders {
-        let doubt =
-            ladder::doubt(record, found).map_or_else(String::new, |doubt| format!(" (in doubt: {doubt})"));
+        let doubt = loss_breakdown::doubt(record, found)
+            .map_or_else(String::new, |doubt| format!(" (in doubt: {doubt})"));
         screen.line(&[Span::strong(format!("  {}", clean(&found.resource))), Span::quiet(clean(&doubt))]);
-        let rows = ladder::rows(found);
+        let rows = loss_breakdown::rows(found);
         let figures = rows.iter().map(|row| width(&row.figure)).max().unwrap_or(0);
         let shares = rows.iter().map(|row| width(&row.share)).max().unwrap_or(0);
         for row in &rows {

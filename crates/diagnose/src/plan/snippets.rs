@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::CpuList;
 use record::plan::{Paste, Piece, Policy, Process};
 
-use super::ground::Ground;
+use super::available_resources::AvailableResources;
 
 /// Nodes up to which the kubelet's topology manager starts without being told how many there are.
 const NODES_OF_KUBELET: usize = 8;
@@ -14,8 +14,12 @@ const NODES_OF_KUBELET: usize = 8;
 pub const TOOLS: [&str; 5] = ["numactl", "taskset", "systemd", "docker", "kubernetes"];
 
 /// Lines for every tool; none when the layout is what happens without binding.
-pub(super) fn pastes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Vec<Paste> {
-    if !binds(ground, processes) {
+pub(super) fn write_snippets(
+    available: &AvailableResources,
+    processes: &[Process],
+    reserved: &CpuList,
+) -> Vec<Paste> {
+    if !binds(available, processes) {
         return Vec::new();
     }
     [
@@ -23,7 +27,7 @@ pub(super) fn pastes(ground: &Ground, processes: &[Process], kept: &CpuList) -> 
         taskset(processes),
         systemd(processes),
         docker(processes),
-        kubernetes(ground, processes, kept),
+        kubernetes(available, processes, reserved),
     ]
     .into_iter()
     .flatten()
@@ -31,10 +35,10 @@ pub(super) fn pastes(ground: &Ground, processes: &[Process], kept: &CpuList) -> 
 }
 
 /// Whether the processes would not run so anyway.
-pub(super) fn binds(ground: &Ground, processes: &[Process]) -> bool {
+pub(super) fn binds(available: &AvailableResources, processes: &[Process]) -> bool {
     match processes {
         [] => false,
-        [one] => one.policy != Policy::Default || one.cpus != ground.cpus() || ground.narrowed,
+        [one] => one.policy != Policy::Default || one.cpus != available.cpus() || available.narrowed,
         _ => true,
     }
 }
@@ -159,9 +163,9 @@ struct Pod {
 /// The CPUs of a pod beside the `reserved` ones. Pods are alike, so that the smallest process decides what is wanted and the
 /// fullest node what there is: the kubelet chooses the CPUs itself, and not those that the plan names. `None` where a pod
 /// would get none.
-fn pod(ground: &Ground, processes: &[Process], reserved: &CpuList) -> Option<Pod> {
+fn pod(available: &AvailableResources, processes: &[Process], reserved: &CpuList) -> Option<Pod> {
     let taken = processes.iter().fold(CpuList::new(), |all, process| all.union(&process.cpus));
-    let cores = || ground.seats.iter().flat_map(|seat| &seat.cores);
+    let cores = || available.seats.iter().flat_map(|seat| &seat.cores);
     // A thread on each of its cores, whose siblings nobody uses.
     let alone = |process: &Process| {
         let own = || cores().filter(|core| core.iter().any(|cpu| process.cpus.contains(*cpu)));
@@ -169,7 +173,7 @@ fn pod(ground: &Ground, processes: &[Process], reserved: &CpuList) -> Option<Pod
             && own().all(|core| core.iter().filter(|cpu| taken.contains(**cpu)).count() == 1)
     };
     let siblings_idle = processes.iter().any(alone);
-    let per_core = ground.per_core.max(1);
+    let per_core = available.per_core.max(1);
     let smallest = processes.iter().map(|process| process.cpus.len() as u32).min()?;
     // The kubelet gives whole cores.
     let wanted =
@@ -179,7 +183,7 @@ fn pod(ground: &Ground, processes: &[Process], reserved: &CpuList) -> Option<Pod
         *sharing.entry(&process.nodes).or_default() += 1;
     }
     let room = sharing.iter().map(|(nodes, count)| {
-        let seats = ground.seats.iter().filter(|seat| nodes.contains(seat.node));
+        let seats = available.seats.iter().filter(|seat| nodes.contains(seat.node));
         let free = seats
             .flat_map(|seat| &seat.cores)
             .filter(|core| !core.iter().any(|cpu| reserved.contains(*cpu)))
@@ -191,23 +195,27 @@ fn pod(ground: &Ground, processes: &[Process], reserved: &CpuList) -> Option<Pod
 }
 
 /// The kubelet's settings and the pod's resources.
-fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<Paste> {
+fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &CpuList) -> Option<Paste> {
     if processes.iter().any(everywhere) {
         return None;
     }
-    let first: CpuList = match ground.seats.first().and_then(|seat| seat.cores.first()) {
-        Some(core) if kept.is_empty() => core.iter().copied().collect(),
-        _ => kept.clone(),
+    let first: CpuList = match available.seats.first().and_then(|seat| seat.cores.first()) {
+        Some(core) if reserved.is_empty() => core.iter().copied().collect(),
+        _ => reserved.clone(),
     };
     if first.is_empty() {
         return None;
     }
     let singles = processes.iter().all(|process| process.nodes.len() == 1);
-    let whole_cores = ground.per_core > 1;
-    let Pod { cpus, wanted, siblings_idle } = pod(ground, processes, &first)?;
-    let sharing = processes.len().div_ceil(ground.seats.len().max(1)).max(1) as u64;
-    let gib =
-        ground.seats.iter().filter_map(|seat| seat.bytes).min().map(|bytes| (bytes / 5 * 4 / sharing) >> 30);
+    let whole_cores = available.per_core > 1;
+    let Pod { cpus, wanted, siblings_idle } = pod(available, processes, &first)?;
+    let sharing = processes.len().div_ceil(available.seats.len().max(1)).max(1) as u64;
+    let gib = available
+        .seats
+        .iter()
+        .filter_map(|seat| seat.bytes)
+        .min()
+        .map(|bytes| (bytes / 5 * 4 / sharing) >> 30);
     let memory = gib.filter(|gib| *gib > 0).map_or("SIZE".to_owned(), |gib| format!("{gib}Gi"));
     let mut kubelet = vec![
         "# kubelet configuration".to_owned(),
@@ -221,7 +229,7 @@ fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<
     kubelet
         .push(format!("topologyManagerPolicy: {}", if singles { "single-numa-node" } else { "restricted" }));
     kubelet.push("topologyManagerScope: pod".to_owned());
-    let nodes = ground.seats.len();
+    let nodes = available.seats.len();
     let newer = if nodes > NODES_OF_KUBELET {
         kubelet.push("topologyManagerPolicyOptions:".to_owned());
         kubelet.push(format!("  max-allowable-numa-nodes: \"{nodes}\""));
@@ -247,7 +255,7 @@ fn kubernetes(ground: &Ground, processes: &[Process], kept: &CpuList) -> Option<
         format!("    cpu: \"{cpus}\""),
         format!("    memory: {memory}"),
     ]);
-    let threads = match (siblings_idle, cpus / ground.per_core.max(1)) {
+    let threads = match (siblings_idle, cpus / available.per_core.max(1)) {
         (true, 1) => " Run 1 thread in each, which has its core alone.".to_owned(),
         (true, cores) => format!(" Run {cores} threads in each, a core for each thread."),
         (false, _) if cpus < wanted => format!(" Run {cpus} threads in each."),

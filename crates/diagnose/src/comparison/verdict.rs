@@ -26,7 +26,7 @@ const MOST_CAUSES: usize = 3;
 const MOST_LISTED: usize = 3;
 
 /// The answer, a paragraph a result; empty where the records are the same one.
-pub fn answer(c: &Comparison) -> Vec<String> {
+pub fn state_verdict(c: &Comparison) -> Vec<String> {
     match (c.relation, c.subjects.len()) {
         (Relation::SameRecord, _) | (_, 0 | 1) => Vec::new(),
         (Relation::SameMachine, 2) => since(c),
@@ -154,7 +154,7 @@ fn judged(claims: &[Claim]) -> String {
 /// What the slower one could do about it.
 fn to_try(c: &Comparison, subject: usize) -> Option<String> {
     let mut of: Vec<&WhatIf> = c.what_if.iter().filter(|what| what.subject == subject).collect();
-    let together = of.iter().position(|what| what.setting.ends_with(super::what_if::TOGETHER));
+    let together = of.iter().position(|what| what.setting.ends_with(super::projection::TOGETHER));
     let together = together.map(|at| of.remove(at));
     let each: Vec<String> = of
         .iter()

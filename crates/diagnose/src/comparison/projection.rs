@@ -18,7 +18,7 @@ const DEVICES: &str = "memory devices";
 const BINDING: &str = "processes bound to nodes";
 
 /// Every setting of every subject that another has better, or that its own figures show to be better.
-pub fn what_ifs(
+pub fn projections(
     known: &[Known],
     names: &[String],
     baseline: usize,
@@ -103,7 +103,7 @@ fn together(
 }
 
 fn row<'a>(known: &'a Known, metric: &str, what: &str) -> Option<&'a Datum> {
-    let found = known.digest.iter().find(|(key, _)| key.metric == metric && key.what == what);
+    let found = known.rows.iter().find(|(key, _)| key.metric == metric && key.what == what);
     found.map(|(_, entry)| &entry.datum).filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
 }
 
@@ -111,7 +111,7 @@ fn proof(datum: &Datum) -> Evidence {
     Evidence { says: figure(datum.value, &datum.unit), from: datum.from.clone() }
 }
 
-fn told(says: String, from: &str) -> Evidence {
+fn cite_fact(says: String, from: &str) -> Evidence {
     Evidence { says, from: from.to_owned() }
 }
 
@@ -130,7 +130,7 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
         None => "with devices that allow it, for these do not tell".to_owned(),
     };
     let bandwidth = this
-        .digest
+        .rows
         .iter()
         .find(|(key, _)| key.metric == "memory.bandwidth" && key.what == "read, all CPUs")
         .map(|(_, entry)| &entry.datum);
@@ -147,8 +147,8 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
         at_most: true,
         says: format!("As {} has them: {allows}{follows}.", names[who]),
         evidence: vec![
-            told(format!("{now} MT/s"), "machine.memory_devices[].configured_mt_s"),
-            told(format!("{}: {best} MT/s", names[who]), "machine.memory_devices[].configured_mt_s"),
+            cite_fact(format!("{now} MT/s"), "machine.memory_devices[].configured_mt_s"),
+            cite_fact(format!("{}: {best} MT/s", names[who]), "machine.memory_devices[].configured_mt_s"),
         ],
     })
 }
@@ -202,7 +202,7 @@ fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             gain,
             at_most: false,
             says: format!("By what siblings are worth on {}; here it was not measured.", names[who]),
-            evidence: vec![told(format!("{}: {}", names[who], significant(gain)), "smt.yield")],
+            evidence: vec![cite_fact(format!("{}: {}", names[who], significant(gain)), "smt.yield")],
         });
     }
     let own = yields(this)?;
@@ -216,7 +216,7 @@ fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             gain: 1.0 / own,
             at_most: false,
             says: format!("Both siblings together do {} of what one does alone.", significant(own)),
-            evidence: vec![told(significant(own), "smt.yield")],
+            evidence: vec![cite_fact(significant(own), "smt.yield")],
         },
     )
 }
@@ -248,7 +248,7 @@ fn governor(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             figure(most, "Hz"),
             figure(clock.value, "Hz")
         ),
-        evidence: vec![proof(&clock), told(figure(most, "Hz"), "machine.processor.max_hz")],
+        evidence: vec![proof(&clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")],
     })
 }
 
@@ -268,7 +268,7 @@ fn boost(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
         gain: most / clock.value,
         at_most: true,
         says: format!("As on {}: at most the advertised {}.", names[who], figure(most, "Hz")),
-        evidence: vec![proof(&clock), told(figure(most, "Hz"), "machine.processor.max_hz")],
+        evidence: vec![proof(&clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")],
     })
 }
 

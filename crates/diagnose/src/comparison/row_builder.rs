@@ -9,7 +9,7 @@ use record::{Handover, Level, Measurement, Record, Where, metrics};
 use super::datum::{Datum, Size, key_text};
 use super::method;
 use super::nodes::Nodes;
-use super::rows::{Digest, Entry, Group, Key, Parts, put};
+use super::rows::{Divisors, Group, RowEntry, RowKey, Rows, add_row};
 use crate::scaling::POOR;
 
 /// Keys that name a place on one machine and not what was measured there.
@@ -27,20 +27,20 @@ const TOLD: &[&str] = &["read", "write", "copy", "triad"];
 const DIVIDED: &[&str] = &["read", "triad"];
 
 /// The rows of a record. `levels` are those of its latency curve.
-pub fn digest(record: &Record, levels: &[Level]) -> Digest {
+pub fn build_rows(record: &Record, levels: &[Level]) -> Rows {
     let mut builder = Builder::new(record);
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
         builder.take(m);
     }
-    let mut digest = builder.finish();
-    super::levels::rows(record, levels, &mut digest);
-    super::nodes::rows(record, &mut digest);
+    let mut rows = builder.finish();
+    super::level_rows::add_level_rows(record, levels, &mut rows);
+    super::nodes::add_node_rows(record, &mut rows);
     if record.machine.virtualization.emulated == Some(true) {
-        for entry in digest.values_mut() {
+        for entry in rows.values_mut() {
             entry.datum.unfit = Some("an emulated machine's times are no speeds".to_owned());
         }
     }
-    digest
+    rows
 }
 
 struct Builder<'a> {
@@ -58,7 +58,7 @@ struct Builder<'a> {
     /// Whether bandwidth is there as STREAM counts bytes.
     streamed: bool,
     package: Option<u64>,
-    rows: BTreeMap<Key, (Where, Vec<&'a Measurement>)>,
+    rows: BTreeMap<RowKey, (Where, Vec<&'a Measurement>)>,
 }
 
 /// The settings of the recipe that this is a run of: `exponent=999999`.
@@ -72,7 +72,7 @@ impl<'a> Builder<'a> {
     fn new(record: &'a Record) -> Self {
         let mut new = Self {
             record,
-            nodes: Nodes::of(record),
+            nodes: Nodes::from_record(record),
             most_threads: HashMap::new(),
             steps: HashMap::new(),
             settings: HashMap::new(),
@@ -213,7 +213,7 @@ impl<'a> Builder<'a> {
             what = listed(&[&what, &keys.join(", ")]);
         }
         let loosely = loosely(m);
-        let key = Key { group, metric: m.metric.to_string(), order, what, loosely };
+        let key = RowKey { group, metric: m.metric.to_string(), order, what, loosely };
         self.rows.entry(key).or_insert_with(|| (place, Vec::new())).1.push(m);
     }
 
@@ -285,9 +285,9 @@ impl<'a> Builder<'a> {
         (Group::Bandwidth, order, listed(&[op, &by, stores, counted]))
     }
 
-    fn finish(mut self) -> Digest {
+    fn finish(mut self) -> Rows {
         let caches = self.record.machine.last_level_bytes();
-        let mut digest = Digest::new();
+        let mut rows = Rows::new();
         for (key, (place, mut all)) in std::mem::take(&mut self.rows) {
             let what = match key.metric.as_str() {
                 "core.ipc" => {
@@ -313,7 +313,9 @@ impl<'a> Builder<'a> {
             };
             let first = all[0];
             let alike = all.iter().all(|m| m.place == first.place);
-            let Some(mut datum) = Datum::over(&all, if alike { "runs" } else { what }) else { continue };
+            let Some(mut datum) = Datum::from_several(&all, if alike { "runs" } else { what }) else {
+                continue;
+            };
             if alike && let Some(why) = apart(&all, &datum.unit) {
                 datum.unfit.get_or_insert(why);
             }
@@ -322,25 +324,25 @@ impl<'a> Builder<'a> {
             }
             if let Some(bytes) = first.detail.get("array_bytes").and_then(|bytes| bytes.as_u64()) {
                 let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);
-                datum.size = Size::of(bytes.saturating_mul(arrays), caches);
+                datum.size = Size::classify(bytes.saturating_mul(arrays), caches);
             }
             datum.settings = first.place.word("workload").and_then(|name| self.settings.get(name).cloned());
             let parts = parts(&key, first, self.record);
-            digest.insert(key, Entry { datum, place, parts });
+            rows.insert(key, RowEntry { datum, place, parts });
         }
-        efficiency(&mut digest);
-        self.loaded(&mut digest);
-        digest
+        efficiency(&mut rows);
+        self.loaded(&mut rows);
+        rows
     }
 
     /// Memory-level parallelism at its best, and latency under load.
-    fn loaded(&self, digest: &mut Digest) {
+    fn loaded(&self, rows: &mut Rows) {
         let best = self.record.of("load.parallelism").filter(|m| m.value().is_finite());
         if let Some(best) = best.max_by(|a, b| a.value().total_cmp(&b.value())) {
             let chains = best.place.count("chains").unwrap_or(0);
-            let mut datum = Datum::of(best);
+            let mut datum = Datum::from_measurement(best);
             datum.over = Some(format!("{chains} chains"));
-            put(digest, Group::Latency, "load.parallelism", 50, "loads in flight at most", datum);
+            add_row(rows, Group::Latency, "load.parallelism", 50, "loads in flight at most", datum);
         }
         let Some(curve) = self.record.of("memory.loaded_latency").next() else { return };
         for (order, key, what) in [
@@ -350,21 +352,21 @@ impl<'a> Builder<'a> {
             if let Some(ns) = curve.detail.get(key).and_then(|ns| ns.as_f64()) {
                 let mut datum = Datum::derived(ns, None, "ns", format!("memory.loaded_latency detail.{key}"));
                 datum.over = Some("from a curve".to_owned());
-                put(digest, Group::Latency, "memory.loaded_latency", order, what, datum);
+                add_row(rows, Group::Latency, "memory.loaded_latency", order, what, datum);
             }
         }
     }
 }
 
 /// Throughput of all CPUs over that of as many single threads.
-fn efficiency(digest: &mut Digest) {
+fn efficiency(rows: &mut Rows) {
     let mut found = Vec::new();
-    for (key, entry) in digest.iter().filter(|(key, _)| key.metric == "workload.throughput") {
+    for (key, entry) in rows.iter().filter(|(key, _)| key.metric == "workload.throughput") {
         let Some(name) = key.what.strip_suffix(", all CPUs") else { continue };
-        let one = Key { order: 0, what: format!("{name}, one thread"), ..key.clone() };
+        let one = RowKey { order: 0, what: format!("{name}, one thread"), ..key.clone() };
         // Keys of one and of all threads differ in nothing else that decides.
-        let one = digest.get(&one).or_else(|| {
-            digest.iter().find(|(k, _)| k.metric == key.metric && k.what == one.what).map(|(_, entry)| entry)
+        let one = rows.get(&one).or_else(|| {
+            rows.iter().find(|(k, _)| k.metric == key.metric && k.what == one.what).map(|(_, entry)| entry)
         });
         let (Some(one), Some(threads)) =
             (one, entry.parts.map(|parts| f64::from(parts.cpus)).filter(|n| *n > 1.0))
@@ -386,7 +388,7 @@ fn efficiency(digest: &mut Digest) {
         found.push((format!("{name}, efficiency on all CPUs"), datum));
     }
     for (what, datum) in found {
-        put(digest, Group::Workloads, "workload.throughput", 35, &what, datum);
+        add_row(rows, Group::Workloads, "workload.throughput", 35, &what, datum);
     }
 }
 
@@ -414,7 +416,7 @@ fn apart(all: &[&Measurement], unit: &str) -> Option<String> {
 }
 
 /// What a throughput of many threads may be divided by.
-fn parts(key: &Key, m: &Measurement, record: &Record) -> Option<Parts> {
+fn parts(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
     let divided = match key.metric.as_str() {
         "workload.throughput" => key.what.ends_with(", all CPUs"),
         "memory.bandwidth" => {
@@ -427,7 +429,7 @@ fn parts(key: &Key, m: &Measurement, record: &Record) -> Option<Parts> {
     let threads = u32::try_from(m.place.count("threads")?).ok().filter(|_| divided)?;
     let counts = &record.machine.counts;
     let whole = counts.cpus_online.is_none_or(|cpus| cpus == threads);
-    Some(Parts {
+    Some(Divisors {
         cpus: threads,
         cores: counts.cores.map_or(0, |cores| cores.min(threads)),
         packages: if whole { counts.packages.unwrap_or(0) } else { 0 },
@@ -486,6 +488,6 @@ fn listed(parts: &[&str]) -> String {
 }
 
 /// The direction of a row: a metric's own, but of an efficiency more is better.
-pub fn better(key: &Key) -> Option<record::Better> {
+pub fn better(key: &RowKey) -> Option<record::Better> {
     metrics::find(&key.metric).and_then(|metric| metric.better)
 }

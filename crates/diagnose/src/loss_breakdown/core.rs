@@ -3,29 +3,29 @@
 use record::Measurement;
 use record::units::figure;
 
-use super::{Grounds, Steps};
-use crate::figures::{cpus_of, cpus_text, is_at, median, middle};
+use super::{BreakdownInputs, Steps};
+use crate::figures::{cpus_of, cpus_text, has_labels, median, middle};
 
 /// From the advertised clock over limits on it, the clocks that all cores reach together, a quota and stolen time to what a
 /// program gets.
-pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
-    let scalar = |active: &str| grounds.reading.clocks("scalar", active).iter().copied();
+pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<String> {
+    let scalar = |active: &str| inputs.index.clocks("scalar", active).iter().copied();
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));
-    limit(grounds, steps, one.or(all));
+    limit(inputs, steps, one.or(all));
     if let (Some(one), Some(all)) = (one, all) {
         steps.between("all cores at work at once", None, one, all);
     }
     let clock = steps.ladder.delivered;
     let mut taken = 0.0;
     let mut words = Vec::new();
-    if let Some((_, share, _)) = grounds.found("cpu-quota") {
+    if let Some((_, share, _)) = inputs.found("cpu-quota") {
         let takes = clock * share;
         steps.take("the quota of the cgroup", Some("cpu-quota"), takes, None, false);
         taken += takes;
         words.push("a quota".to_owned());
     }
     // Gaps in which a quota stopped the thread are among those that somebody stole.
-    let stolen = |cause: &'static str| stolen(grounds, cause).unwrap_or(0.0) * clock;
+    let stolen = |cause: &'static str| stolen(inputs, cause).unwrap_or(0.0) * clock;
     let (os, below) = (stolen("os"), stolen("below"));
     let left = if os + below > 0.0 { ((os + below - taken) / (os + below)).clamp(0.0, 1.0) } else { 0.0 };
     for (cause, rule, takes) in [
@@ -36,12 +36,12 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
         steps.take(cause, Some(rule), takes, None, true);
         if steps.ladder.rungs.len() > before {
             taken += takes;
-            words.push(stolen_from(grounds));
+            words.push(stolen_from(inputs));
         }
     }
     // Where nobody looked at what spinning loops lose, the others' demand tells what a program would.
-    if cpus_of(grounds.reading.of("stolen.share")).is_empty()
-        && let Some((found, share, (least, most))) = grounds.found("other-load")
+    if cpus_of(inputs.index.figures_of("stolen.share")).is_empty()
+        && let Some((found, share, (least, most))) = inputs.found("other-load")
     {
         let takes = (clock - taken) * share;
         let interval = Some(((clock - taken) * least, (clock - taken) * most));
@@ -59,11 +59,11 @@ pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
 }
 
 /// A limit that somebody set on the clock, as far as one core alone does stay below the ceiling by it.
-fn limit(grounds: Grounds, steps: &mut Steps, alone: Option<&Measurement>) {
+fn limit(inputs: BreakdownInputs, steps: &mut Steps, alone: Option<&Measurement>) {
     let Some(alone) = alone else { return };
-    let before = &grounds.reading.record.conditions.before;
+    let before = &inputs.index.record.conditions.before;
     let upper = median(before.clocks.iter().filter_map(|setting| Some(setting.max_hz? as f64)));
-    let base = grounds.reading.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
+    let base = inputs.index.record.machine.processor.base_hz.filter(|_| before.boost == Some(false));
     let set = [
         upper.map(|hz| (hz, format!("the clock is limited to {}", figure(hz, "Hz")))),
         base.map(|hz| (hz as f64, "boost is off".to_owned())),
@@ -75,9 +75,9 @@ fn limit(grounds: Grounds, steps: &mut Steps, alone: Option<&Measurement>) {
 }
 
 /// Whose stolen time it is: where a short run looked at some CPUs only, it says which.
-fn stolen_from(grounds: Grounds) -> String {
-    let looked_at = cpus_of(grounds.reading.of("stolen.share"));
-    let all = grounds.reading.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).count();
+fn stolen_from(inputs: BreakdownInputs) -> String {
+    let looked_at = cpus_of(inputs.index.figures_of("stolen.share"));
+    let all = inputs.index.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).count();
     match cpus_text(&looked_at) {
         Some(cpus) if looked_at.len() < all => format!("time stolen from {cpus}"),
         _ => "stolen time".to_owned(),
@@ -85,11 +85,11 @@ fn stolen_from(grounds: Grounds) -> String {
 }
 
 /// The share of all CPUs' time that `cause` took: the mean over the CPUs, since each is as much of the machine.
-fn stolen(grounds: Grounds, cause: &'static str) -> Option<f64> {
-    let shares: Vec<f64> = grounds
-        .reading
-        .of("stolen.share")
-        .filter(|m| is_at(m, &[("cause", cause)]))
+fn stolen(inputs: BreakdownInputs, cause: &'static str) -> Option<f64> {
+    let shares: Vec<f64> = inputs
+        .index
+        .figures_of("stolen.share")
+        .filter(|m| has_labels(m, &[("cause", cause)]))
         .filter_map(|m| median([m.value()]))
         .collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)

@@ -26,7 +26,7 @@ pub struct Channels {
 
 impl Channels {
     /// How many there are, at which speeds: `6 populated channels at 2666 to 2933 MT/s`.
-    pub fn words(&self, (slowest, fastest): (u32, u32)) -> String {
+    pub fn describe_at(&self, (slowest, fastest): (u32, u32)) -> String {
         let speed = if slowest == fastest { format!("{slowest}") } else { format!("{slowest} to {fastest}") };
         let plural = if self.populated == 1 { "" } else { "s" };
         format!("{} populated channel{plural} at {speed} MT/s", self.populated)

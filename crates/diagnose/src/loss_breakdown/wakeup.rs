@@ -1,12 +1,12 @@
 //! Nanoseconds until a sleeping thread runs.
 
-use super::{Grounds, Steps};
+use super::{BreakdownInputs, Steps};
 use crate::resources;
 
 /// From real-time threads without idle states over idle states and ordinary scheduling to ordinary threads as the machine
 /// is, whose timer slack is the rest of what tuning gains.
-pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
-    let at = |policy: &str, setting: &str| resources::wake_up_at(grounds.reading, policy, setting);
+pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<String> {
+    let at = |policy: &str, setting: &str| resources::wake_up_at(inputs.index, policy, setting);
     let as_is = at("other", "as-is")?;
     let tuned = at("other", "tuned");
     match (at("fifo", "tuned"), at("fifo", "as-is"), tuned) {

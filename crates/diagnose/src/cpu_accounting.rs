@@ -8,7 +8,7 @@ const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
 pub const LEAST_SECONDS: f64 = 1.0;
 
 /// CPU time during a run, in seconds.
-pub struct Spent {
+pub struct CpuAccounting {
     /// How long the run took.
     pub seconds: f64,
     /// Of this process and its children.
@@ -17,9 +17,9 @@ pub struct Spent {
     pub busy: f64,
 }
 
-impl Spent {
+impl CpuAccounting {
     /// What the record tells, where it tells all of it.
-    pub fn of(record: &Record) -> Option<Self> {
+    pub fn from_record(record: &Record) -> Option<Self> {
         let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
         let mut busy = 0.0;
         for kind in BUSY {
@@ -37,8 +37,9 @@ impl Spent {
 
 /// CPUs that others used on average during a run that was long enough to tell.
 pub fn used_by_others(record: &Record) -> Option<f64> {
-    let spent = Spent::of(record).filter(|spent| spent.seconds >= LEAST_SECONDS)?;
-    Some(spent.by_others()).filter(|used| used.is_finite())
+    let accounting =
+        CpuAccounting::from_record(record).filter(|accounting| accounting.seconds >= LEAST_SECONDS)?;
+    Some(accounting.by_others()).filter(|used| used.is_finite())
 }
 
 #[cfg(test)]

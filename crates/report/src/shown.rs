@@ -1,36 +1,36 @@
-//! Which figures of a record a report has told, so that none falls through between its tables.
+//! Which figures of a record a report has shown, so that none falls through between its tables.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use record::Measurement;
 
-/// Figures that are told, or counted in a sentence that says where they stand. Each is known by where it lies, so this
+/// Figures that are shown, or counted in a sentence that says where they stand. Each is known by where it lies, so this
 /// holds for one record that stays as it is.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Told(HashSet<usize>);
+pub struct Shown(HashSet<usize>);
 
-impl Told {
-    /// This figure is told.
+impl Shown {
+    /// This figure is shown.
     pub fn add(&mut self, m: &Measurement) {
         self.0.insert(std::ptr::from_ref(m).addr());
     }
 
-    /// What that has told is told.
+    /// What that has shown is shown.
     pub fn join(&mut self, other: &Self) {
         self.0.extend(&other.0);
     }
 
-    /// Whether this figure is told.
+    /// Whether this figure is shown.
     pub fn has(&self, m: &Measurement) -> bool {
         self.0.contains(&std::ptr::from_ref(m).addr())
     }
 }
 
 /// How many they are: where they lie is another place in every run, and reads like a figure.
-impl fmt::Debug for Told {
+impl fmt::Debug for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Told({} figures)", self.0.len())
+        write!(f, "Shown({} figures)", self.0.len())
     }
 }
 
@@ -43,8 +43,8 @@ mod tests {
     #[test]
     fn what_is_printed_of_it_is_the_same_in_every_run() {
         let figures = ["core.ipc", "core.clock"].map(|name| Measurement::new(name, Where::new(), vec![1.0]));
-        let mut told = Told::default();
-        figures.iter().for_each(|m| told.add(m));
-        assert_eq!(format!("{told:?}"), "Told(2 figures)");
+        let mut shown = Shown::default();
+        figures.iter().for_each(|m| shown.add(m));
+        assert_eq!(format!("{shown:?}"), "Shown(2 figures)");
     }
 }

@@ -4,14 +4,15 @@ use record::Measurement;
 use record::diagnosis::{Finding, Severity};
 use record::units::{figure, percent};
 
-use super::theft::{self, is_a_cap, quickest, worst};
+use super::steal_time::{self, is_a_cap, quickest, worst};
 use super::{Case, Rule, finding, is_virtual, lines, of_fact};
-use crate::figures::{cpus_of, cpus_text, evidence, is_at, place, told};
+use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, locate_figure};
 use crate::resources::CORE;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
-pub const RULE: Rule = Rule { name: "stolen-below", resource: Some(CORE), missing: theft::missing, find };
+pub const RULE: Rule =
+    Rule { name: "stolen-below", resource: Some(CORE), missing: steal_time::missing, find };
 
 /// Where wake-ups were not measured: the kernel's default timer slack, which programs that sleep wait anyway.
 const SLACK_NS: f64 = 50e3;
@@ -23,7 +24,7 @@ fn find(case: &Case) -> Vec<Finding> {
 /// Who it is, and what to do about it.
 fn who(case: &Case) -> (&'static str, Vec<String>) {
     if is_virtual(case.record) {
-        ("the hypervisor", theft::host_remedy(theft::cap(case).is_some()))
+        ("the hypervisor", steal_time::host_remedy(steal_time::cap(case).is_some()))
     } else {
         let mut remedy = lines([
             "see its gaps with interrupts off, as the kernel counts them: sudo rtla hwnoise -d 30s",
@@ -40,22 +41,22 @@ fn who(case: &Case) -> (&'static str, Vec<String>) {
 }
 
 fn share(case: &Case) -> Option<Finding> {
-    let theft = worst(case, "below")?;
+    let stolen = worst(case, "below")?;
     let (who, remedy) = who(case);
-    let mut seen = theft.evidence();
+    let mut seen = stolen.evidence();
     if is_virtual(case.record) {
-        seen.extend(theft.gap.filter(|gap| is_a_cap(gap)).map(theft::as_a_cap));
+        seen.extend(stolen.gap.filter(|gap| is_a_cap(gap)).map(steal_time::as_a_cap));
         let after = case.record.conditions.after.as_ref();
         if let Some(steal) = after.and_then(|after| after.steal_share) {
             let says = format!("the hypervisor itself admits {} of steal over the run", percent(steal));
-            seen.push(told(says, "conditions.after.steal_share"));
+            seen.push(cite_fact(says, "conditions.after.steal_share"));
         }
     }
     Some(Finding {
-        place: cpus_text(&theft.cpus),
+        place: cpus_text(&stolen.cpus),
         evidence: seen,
         remedy,
-        ..finding(&RULE, theft.loss.clone(), format!("{who} takes {}", theft.says()))
+        ..finding(&RULE, stolen.loss.clone(), format!("{who} takes {}", stolen.says()))
     })
 }
 
@@ -63,12 +64,12 @@ fn share(case: &Case) -> Option<Finding> {
 fn gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
     let usual = wakeups.map_or(SLACK_NS, Measurement::value);
-    let below = case.of("stolen.gap").filter(|gap| is_at(gap, &[("cause", "below")]));
+    let below = case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[("cause", "below")]));
     // Not one stray gap of many short ones.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
     let gap = long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
-    let share = case.of("stolen.share").find(|share| share.place == gap.place)?;
+    let share = case.figures_of("stolen.share").find(|share| share.place == gap.place)?;
     let longest = figure(gap.summary.max, "ns");
     let (who, remedy) = who(case);
     // Of the whole time that it was watched for, where the record has that: half of the moments had less than the median.
@@ -76,7 +77,7 @@ fn gaps(case: &Case) -> Option<Finding> {
     let taken = percent(all.unwrap_or(share.value()));
     let mut seen = vec![
         evidence(gap, &format!("{} gaps of up to {longest}, in the median", gap.summary.n)),
-        told(format!("together {taken} of the CPU's time"), place(share)),
+        cite_fact(format!("together {taken} of the CPU's time"), locate_figure(share)),
     ];
     seen.extend(wakeups.map(|m| evidence(m, "the quickest wake-ups here take, in the median,")));
     Some(Finding {

@@ -4,7 +4,7 @@ use record::statistics::median_of_sorted;
 use record::{Level, Measurement, Record};
 
 use super::datum::{Datum, Size};
-use super::rows::{Digest, Group, put};
+use super::rows::{Group, Rows, add_row};
 
 /// Working sets of a level whose latency lies this near to the level's are its plateau.
 const ON_PLATEAU: f64 = 0.08;
@@ -12,13 +12,13 @@ const ON_PLATEAU: f64 = 0.08;
 const ENOUGH: usize = 5;
 
 /// Adds the rows of a record's latency curve, or of its single points where it has no curve.
-pub fn rows(record: &Record, levels: &[Level], digest: &mut Digest) {
+pub fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows) {
     let points: Vec<&Measurement> = record
         .of("load.latency")
         .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.place.count("bytes").is_some())
         .collect();
     if levels.is_empty() {
-        single(record, &points, digest);
+        single(record, &points, rows);
         return;
     }
     let mut from = 0;
@@ -26,11 +26,11 @@ pub fn rows(record: &Record, levels: &[Level], digest: &mut Digest) {
         let order = order as u32 * 2;
         let to = level.measured_bytes.unwrap_or(u64::MAX);
         let datum = plateau(&points, level, from, to);
-        put(digest, Group::Latency, "load.latency", order, &format!("load from {}", level.name), datum);
+        add_row(rows, Group::Latency, "load.latency", order, &format!("load from {}", level.name), datum);
         if let Some(cycles) = level.latency_cycles.filter(|_| level.name != "memory") {
             let datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {}", level.name));
-            put(
-                digest,
+            add_row(
+                rows,
                 Group::Latency,
                 "load.latency_cycles",
                 order + 1,
@@ -42,7 +42,7 @@ pub fn rows(record: &Record, levels: &[Level], digest: &mut Digest) {
             from = bytes;
         }
     }
-    walks(record, levels, &points, digest);
+    walks(record, levels, &points, rows);
 }
 
 /// A level's latency with the working sets on its plateau as samples.
@@ -57,7 +57,8 @@ fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum 
     values.sort_by(f64::total_cmp);
     let mut datum = match on.first() {
         Some(first) if on.len() >= ENOUGH => {
-            let mut datum = Datum::over(&on, "working sets").unwrap_or_else(|| Datum::of(first));
+            let mut datum =
+                Datum::from_several(&on, "working sets").unwrap_or_else(|| Datum::from_measurement(first));
             datum.value = median_of_sorted(&values);
             datum
         }
@@ -66,7 +67,7 @@ fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum 
                 let off = |m: &Measurement| (m.value() - level.latency_ns).abs();
                 off(a).total_cmp(&off(b))
             });
-            Datum::of(near.unwrap_or(first))
+            Datum::from_measurement(near.unwrap_or(first))
         }
         None => Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name)),
     };
@@ -76,7 +77,7 @@ fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum 
 }
 
 /// Memory on base pages: what page walks add.
-fn walks(record: &Record, levels: &[Level], points: &[&Measurement], digest: &mut Digest) {
+fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut Rows) {
     let caches = record.machine.last_level_bytes();
     let Some(memory) = levels.iter().find(|level| level.name == "memory") else { return };
     let from = levels.iter().filter_map(|level| level.measured_bytes).max().unwrap_or(0).max(caches);
@@ -87,17 +88,17 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], digest: &mu
         let of_page: Vec<&Measurement> =
             points.iter().filter(|m| on(page, m) && beyond(m)).copied().collect();
         let huge = points.iter().any(|m| !on(page, m) && beyond(m));
-        if huge && let Some(datum) = Datum::over(&of_page, "working sets") {
+        if huge && let Some(datum) = Datum::from_several(&of_page, "working sets") {
             let what = format!("load from {} on {page} pages", memory.name);
-            put(digest, Group::Latency, "load.latency", order, &what, datum);
+            add_row(rows, Group::Latency, "load.latency", order, &what, datum);
         }
     }
 }
 
 /// Points without a curve: each size has its row, its own node's memory; where it lies with this machine's caches decides
 /// what it may be compared with.
-fn single(record: &Record, points: &[&Measurement], digest: &mut Digest) {
-    let nodes = super::nodes::Nodes::of(record);
+fn single(record: &Record, points: &[&Measurement], rows: &mut Rows) {
+    let nodes = super::nodes::Nodes::from_record(record);
     let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.place.count("bytes")).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -111,10 +112,10 @@ fn single(record: &Record, points: &[&Measurement], digest: &mut Digest) {
             if !own {
                 all.retain(|m| nodes.is_own(m) == Some(false));
             }
-            if let Some(mut datum) = Datum::over(&all, "places") {
-                datum.size = Size::of(bytes, nodes.cache_bytes());
+            if let Some(mut datum) = Datum::from_several(&all, "places") {
+                datum.size = Size::classify(bytes, nodes.cache_bytes());
                 let what = format!("load from {}{words}", record::units::bytes(bytes));
-                put(digest, Group::Latency, "load.latency", (order * 2 + number) as u32, &what, datum);
+                add_row(rows, Group::Latency, "load.latency", (order * 2 + number) as u32, &what, datum);
             }
         }
     }

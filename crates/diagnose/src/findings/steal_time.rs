@@ -6,18 +6,20 @@ use record::units::{figure, percent};
 use record::{CpuList, Measurement};
 
 use super::{Case, inputs, lines, quota};
-use crate::figures::{RESOLUTION, cpus_of, evidence, is_at, place, share_of, spread, told, verdict};
+use crate::figures::{
+    RESOLUTION, cite_fact, cpus_of, evidence, has_labels, locate_figure, share_of, spread, verdict,
+};
 
 /// What is missing to tell whose the stolen time is.
 pub(super) fn missing(case: &Case) -> Option<&'static str> {
     inputs::stolen(case).or_else(|| {
-        let told = case.of("stolen.share").find(|m| m.place.word("cause").is_some());
+        let told = case.figures_of("stolen.share").find(|m| m.place.word("cause").is_some());
         inputs::told(told, "whose the stolen time is (/proc/interrupts)")
     })
 }
 
 /// The CPU that loses most, and all that lose.
-pub(super) struct Theft<'a> {
+pub(super) struct StealTime<'a> {
     /// The share of the CPU that loses most.
     pub worst: &'a Measurement,
     /// Its gaps.
@@ -37,7 +39,7 @@ pub(super) struct Theft<'a> {
 /// Above the median's interval a share of all the time is that of bursts.
 const OF_BURSTS: f64 = 1.5;
 
-impl Theft<'_> {
+impl StealTime<'_> {
     /// The share of all the time that the worst CPU was watched for, where that is much more than most moments show.
     fn in_all(&self) -> Option<f64> {
         let share = self.worst.detail.get("share_of_all")?.as_f64().filter(|share| share.is_finite())?;
@@ -61,14 +63,14 @@ impl Theft<'_> {
     /// The share on the worst CPU, the gaps there, and the share of all CPUs.
     pub fn evidence(&self) -> Vec<Evidence> {
         let share = percent(self.worst.value());
-        let mut seen = vec![told(format!("{share} of the worst CPU's time"), place(self.worst))];
+        let mut seen = vec![cite_fact(format!("{share} of the worst CPU's time"), locate_figure(self.worst))];
         if let Some(gap) = self.gap {
             let longest = figure(gap.summary.max, "ns");
             seen.push(evidence(gap, &format!("gaps last up to {longest}, in the median")));
         }
         if self.of_all.1 > 1 {
             let says = format!("{} on average over {} CPUs", percent(self.of_all.0), self.of_all.1);
-            seen.push(told(says, format!("stolen.share cause={}", self.cause)));
+            seen.push(cite_fact(says, format!("stolen.share cause={}", self.cause)));
         }
         seen
     }
@@ -78,16 +80,16 @@ impl Theft<'_> {
 const OF_QUOTA: f64 = 1.25;
 
 /// What other tasks and interrupts took, where that is more than a quota of this cgroup explains.
-pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<Theft<'a>> {
-    let theft = worst(case, "os")?;
+pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
+    let stolen = worst(case, "os")?;
     let by_quota =
-        quota::stopped_share(case).is_some_and(|stopped| share_of(&theft.loss) <= stopped * OF_QUOTA);
-    (!by_quota).then_some(theft)
+        quota::stopped_share(case).is_some_and(|stopped| share_of(&stolen.loss) <= stopped * OF_QUOTA);
+    (!by_quota).then_some(stolen)
 }
 
 /// The worst theft with this cause, where any CPU loses more than [`RESOLUTION`].
-pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<Theft<'a>> {
-    let of_cause = case.of("stolen.share").filter(|m| is_at(m, &[("cause", cause)]));
+pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTime<'a>> {
+    let of_cause = case.figures_of("stolen.share").filter(|m| has_labels(m, &[("cause", cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
     let losses: Vec<(&Measurement, Verdict)> = all
         .iter()
@@ -100,8 +102,8 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<Theft<'a
     let over_all = |of: fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
     let mean = over_all(Measurement::value);
     let between = (over_all(|m| spread(&m.summary).0), over_all(|m| spread(&m.summary).1));
-    let gap = case.of("stolen.gap").find(|gap| gap.place == worst.place);
-    Some(Theft { worst, gap, loss, cpus, of_all: (mean, all.len()), between, cause })
+    let gap = case.figures_of("stolen.gap").find(|gap| gap.place == worst.place);
+    Some(StealTime { worst, gap, loss, cpus, of_all: (mean, all.len()), between, cause })
 }
 
 /// Whether gaps are all about as long as each other and long: the mark of a cap that stops a virtual CPU when its
@@ -114,7 +116,8 @@ pub(super) fn is_a_cap(gap: &Measurement) -> bool {
 
 /// The gaps on the worst CPU from which time was taken from below, where they look as a cap makes them.
 pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
-    let gaps = case.of("stolen.gap").filter(|gap| is_at(gap, &[("cause", "below")]) && is_a_cap(gap));
+    let gaps =
+        case.figures_of("stolen.gap").filter(|gap| has_labels(gap, &[("cause", "below")]) && is_a_cap(gap));
     gaps.max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
@@ -122,7 +125,7 @@ pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 pub(super) fn as_a_cap(gap: &Measurement) -> Evidence {
     let says = "the gaps are alike and long, as a cap (credits, a quota of the host) makes them; neighbours take what \
                 they happen to need";
-    told(says, place(gap))
+    cite_fact(says, locate_figure(gap))
 }
 
 /// What to do about time that the host gives to others, or withholds by a cap.
@@ -144,6 +147,6 @@ pub(super) fn host_remedy(capped: bool) -> Vec<String> {
 /// The quickest wake-ups here by their median, of whatever policy and setting. What stops a CPU for longer than those take
 /// shows even in a program that does all it can.
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
-    let all = case.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true));
+    let all = case.figures_of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true));
     all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
 }

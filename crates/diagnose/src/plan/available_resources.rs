@@ -53,7 +53,7 @@ pub(super) fn in_order(cores: &[Vec<u32>], siblings: bool) -> Vec<u32> {
 
 /// All that a plan stands on.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Ground {
+pub(super) struct AvailableResources {
     /// Nodes with usable CPUs, by number.
     pub seats: Vec<Seat>,
     /// Whether the CPUs of each node are known by number.
@@ -88,7 +88,7 @@ pub(super) struct Ground {
     pub narrowed: bool,
 }
 
-impl Ground {
+impl AvailableResources {
     /// All usable CPUs.
     pub fn cpus(&self) -> CpuList {
         self.seats.iter().flat_map(|seat| seat.cores.iter().flatten().copied()).collect()
@@ -101,17 +101,21 @@ impl Ground {
 }
 
 /// Looks at a record's machine; `wanted` are the CPUs to stay on. `Err` with a sentence when there is nothing to plan on.
-pub(super) fn survey(record: &Record, costs: &Costs, wanted: Option<&CpuList>) -> Result<Ground, String> {
+pub(super) fn survey(
+    record: &Record,
+    costs: &Costs,
+    wanted: Option<&CpuList>,
+) -> Result<AvailableResources, String> {
     let machine = &record.machine;
-    let mut ground = Ground { quota: quota(machine), ..Ground::default() };
+    let mut available = AvailableResources { quota: quota(machine), ..AvailableResources::default() };
     if machine.cpus.is_empty() && machine.nodes.iter().all(|node| node.cpus.is_empty()) {
-        return by_counts(record, costs, wanted, ground);
+        return by_counts(record, costs, wanted, available);
     }
     let on_node = nodes_of_cpus(machine);
-    let usable = usable(machine, &on_node, wanted, &mut ground)?;
-    ground.cpus_known = true;
-    ground.last_level = machine.last_level();
-    memory(machine, &mut ground);
+    let usable = usable(machine, &on_node, wanted, &mut available)?;
+    available.cpus_known = true;
+    available.last_level = machine.last_level();
+    memory(machine, &mut available);
     let mut by_node: BTreeMap<u32, CpuList> = BTreeMap::new();
     for cpu in &usable {
         by_node.entry(on_node.get(&cpu).copied().unwrap_or(0)).or_default().insert(cpu);
@@ -122,7 +126,7 @@ pub(super) fn survey(record: &Record, costs: &Costs, wanted: Option<&CpuList>) -
     }
     // By all CPUs, also those that may not be used: they tell how CPUs are numbered.
     let (core_of, numbering) = numbering::cores(machine, &on_node);
-    ground.numbering = numbering;
+    available.numbering = numbering;
     let domain_of = domains(machine, &usable, &core_of);
     for (node, cpus) in by_node {
         let mut own: BTreeMap<usize, CpuList> = BTreeMap::new();
@@ -131,7 +135,7 @@ pub(super) fn survey(record: &Record, costs: &Costs, wanted: Option<&CpuList>) -
                 own.entry(*domain).or_default().insert(cpu);
             }
         }
-        ground.seats.push(Seat {
+        available.seats.push(Seat {
             node,
             cores: cores(&cpus, &core_of, &domain_of),
             count: None,
@@ -141,16 +145,16 @@ pub(super) fn survey(record: &Record, costs: &Costs, wanted: Option<&CpuList>) -
             domains: if own.len() > 1 { own.into_values().collect() } else { Vec::new() },
         });
     }
-    ground.per_core = ground
+    available.per_core = available
         .seats
         .iter()
         .flat_map(|seat| seat.cores.iter().map(Vec::len))
         .max()
         .and_then(|most| u32::try_from(most).ok())
         .unwrap_or(1);
-    settle_memory(record, costs, &mut ground);
-    ground.kinds = kinds(machine, &usable);
-    Ok(ground)
+    settle_memory(record, costs, &mut available);
+    available.kinds = kinds(machine, &usable);
+    Ok(available)
 }
 
 fn quota(machine: &Machine) -> Option<f64> {
@@ -169,16 +173,16 @@ fn usable(
     machine: &Machine,
     on_node: &BTreeMap<u32, u32>,
     wanted: Option<&CpuList>,
-    ground: &mut Ground,
+    available: &mut AvailableResources,
 ) -> Result<CpuList, String> {
     let listed: CpuList = on_node.keys().copied().collect();
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
-    ground.offline = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
+    available.offline = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     let online = if online.is_empty() { listed } else { online };
     // Records of other tools do not tell what is allowed.
     let allowed = machine.allowed_cpus();
     let mut usable = if allowed.is_empty() { online.clone() } else { allowed.intersection(&online) };
-    ground.forbidden = online.difference(&usable);
+    available.forbidden = online.difference(&usable);
     if let Some(wanted) = wanted {
         let missing = wanted.difference(&usable);
         if wanted.is_empty() {
@@ -196,10 +200,10 @@ fn usable(
     let rest = usable.difference(&isolated);
     // Whoever names isolated CPUs means them.
     if rest.is_empty() || wanted.is_some() {
-        ground.all_isolated = !isolated.is_empty();
+        available.all_isolated = !isolated.is_empty();
         return Ok(usable);
     }
-    ground.isolated = isolated;
+    available.isolated = isolated;
     Ok(rest)
 }
 
@@ -231,29 +235,29 @@ fn cores(cpus: &CpuList, core_of: &BTreeMap<u32, u32>, domain_of: &BTreeMap<u32,
 }
 
 /// Nodes whose memory may be used. Where no node is marked as allowed nothing is known of that.
-fn memory(machine: &Machine, ground: &mut Ground) {
+fn memory(machine: &Machine, available: &mut AvailableResources) {
     let any = machine.nodes.iter().any(|node| node.allowed);
     let usable = machine.nodes.iter().filter(|node| (node.allowed || !any) && node.bytes != Some(0));
-    ground.memory = usable.map(|node| node.id).filter(|id| *id < MOST_NODES).collect();
-    ground.memory.sort_unstable();
-    ground.memory.dedup();
+    available.memory = usable.map(|node| node.id).filter(|id| *id < MOST_NODES).collect();
+    available.memory.sort_unstable();
+    available.memory.dedup();
 }
 
 /// Gives each seat its memory: its own, else the nearest.
-fn settle_memory(record: &Record, costs: &Costs, ground: &mut Ground) {
+fn settle_memory(record: &Record, costs: &Costs, available: &mut AvailableResources) {
     let bytes: BTreeMap<u32, Option<u64>> =
         record.machine.nodes.iter().map(|node| (node.id, node.bytes)).collect();
-    for seat in &mut ground.seats {
-        if !ground.memory.contains(&seat.node)
-            && let Some(nearest) = costs.nearest(seat.node, &ground.memory)
+    for seat in &mut available.seats {
+        if !available.memory.contains(&seat.node)
+            && let Some(nearest) = costs.nearest(seat.node, &available.memory)
         {
-            ground.without_memory.push(seat.node);
+            available.without_memory.push(seat.node);
             seat.memory = nearest;
         }
         seat.bytes = bytes.get(&seat.memory).copied().flatten();
     }
-    let own: Vec<u32> = ground.seats.iter().map(|seat| seat.node).collect();
-    ground.memory_only = ground
+    let own: Vec<u32> = available.seats.iter().map(|seat| seat.node).collect();
+    available.memory_only = available
         .memory
         .iter()
         .filter(|node| !own.contains(node))
@@ -286,8 +290,8 @@ fn by_counts(
     record: &Record,
     costs: &Costs,
     wanted: Option<&CpuList>,
-    mut ground: Ground,
-) -> Result<Ground, String> {
+    mut available: AvailableResources,
+) -> Result<AvailableResources, String> {
     let machine = &record.machine;
     if wanted.is_some() {
         return Err("--cpus: the record does not tell the machine's CPUs".to_owned());
@@ -299,7 +303,7 @@ fn by_counts(
     } else if let Some(nodes) = counts.nodes.filter(|nodes| *nodes > 1) {
         (0..nodes.min(MOST_NODES)).collect()
     } else if counts.nodes.is_none() && counts.packages.is_some_and(|packages| packages > 1) {
-        ground.assumed = true;
+        available.assumed = true;
         (0..counts.packages.unwrap_or(1).min(MOST_NODES)).collect()
     } else if costs.nodes().len() > 1 && counts.nodes.is_none() {
         costs.nodes().into_iter().collect()
@@ -312,15 +316,15 @@ fn by_counts(
         return Err("the record tells neither the machine's CPUs nor several nodes".to_owned());
     }
     let count = u32::try_from(nodes.len()).unwrap_or(1);
-    ground.per_core = match (cpus, counts.cores) {
+    available.per_core = match (cpus, counts.cores) {
         (Some(cpus), Some(cores)) if cores > 0 && cpus % cores == 0 => cpus / cores,
         _ => 1,
     };
     let each = cpus.filter(|cpus| cpus % count == 0).map(|cpus| cpus / count);
-    ground.memory = nodes.clone();
-    ground.seats = nodes
+    available.memory = nodes.clone();
+    available.seats = nodes
         .into_iter()
         .map(|node| Seat { node, count: each, memory: node, whole: true, ..Seat::default() })
         .collect();
-    Ok(ground)
+    Ok(available)
 }

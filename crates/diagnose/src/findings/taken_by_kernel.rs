@@ -2,22 +2,22 @@
 
 use record::diagnosis::Finding;
 
-use super::{Case, Rule, finding, lines, theft};
+use super::{Case, Rule, finding, lines, steal_time};
 use crate::figures::cpus_text;
 use crate::resources::CORE;
 
 /// The share stolen by the operating system.
 ///
 /// What a quota of this cgroup explains is `cpu-quota`'s: with all CPUs at work each is stopped for 1 − quota ÷ CPUs.
-pub const RULE: Rule = Rule { name: "stolen-os", resource: Some(CORE), missing: theft::missing, find };
+pub const RULE: Rule = Rule { name: "stolen-os", resource: Some(CORE), missing: steal_time::missing, find };
 
 fn find(case: &Case) -> Vec<Finding> {
-    let Some(theft) = theft::by_others(case) else {
+    let Some(stolen) = steal_time::by_others(case) else {
         return Vec::new();
     };
     vec![Finding {
-        place: cpus_text(&theft.cpus),
-        evidence: theft.evidence(),
+        place: cpus_text(&stolen.cpus),
+        evidence: stolen.evidence(),
         remedy: lines([
             "who runs there: ps -eo psr,pcpu,comm --sort=-pcpu | head",
             "which interrupts: cat /proc/interrupts",
@@ -30,8 +30,8 @@ fn find(case: &Case) -> Vec<Finding> {
         ]),
         ..finding(
             &RULE,
-            theft.loss.clone(),
-            format!("other tasks and the kernel's interrupts take {}", theft.says()),
+            stolen.loss.clone(),
+            format!("other tasks and the kernel's interrupts take {}", stolen.says()),
         )
     }]
 }
@@ -54,15 +54,17 @@ mod tests {
 
     #[test]
     fn bursts_that_the_median_does_not_show_are_told() {
-        let with = |share: f64| {
+        let record_with = |share: f64| {
             let mut record = stolen("os", [0.02, 0.02]);
             for m in &mut record.measurements {
                 m.detail.insert("share_of_all".to_owned(), share.into());
             }
             found(&record, RULE)[0].what.clone()
         };
-        assert!(with(0.159).ends_with("2.00 % of CPU 1's time in the median, and in bursts 15.9 % in all"));
-        assert!(!with(0.02).contains("in bursts"), "{}", with(0.02));
+        assert!(
+            record_with(0.159).ends_with("2.00 % of CPU 1's time in the median, and in bursts 15.9 % in all")
+        );
+        assert!(!record_with(0.02).contains("in bursts"), "{}", record_with(0.02));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Nanoseconds that a load from memory takes.
 
-use super::{Grounds, Steps};
+use super::{BreakdownInputs, Steps};
 
 /// From the hardware's latency on huge pages of the own node over page walks and other nodes' memory to what a program
 /// gets that cares for neither.
-pub(super) fn descend(grounds: Grounds, steps: &mut Steps) -> Option<String> {
-    let (small, huge) = grounds.reading.pages()?;
+pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<String> {
+    let (small, huge) = inputs.index.pages()?;
     steps.between("page walks: ordinary pages instead of huge ones", Some("page-walk"), huge, small);
-    let numa = grounds.numa?;
+    let numa = inputs.numa?;
     let (local, remote) = (numa.local_ns?, numa.remote_ns?);
     let takes = numa.remote_share * (remote - local);
     if !(takes.is_finite() && takes > 0.0) {

@@ -12,20 +12,20 @@ use record::statistics::Verdict;
 use record::{Better, Measurement};
 
 use crate::figures::{RESOLUTION, spread};
-use crate::reading::Reading;
+use crate::record_index::RecordIndex;
 
 /// What a ladder is built from.
 #[derive(Clone, Copy, Debug)]
-pub struct Grounds<'a> {
+pub struct BreakdownInputs<'a> {
     /// The record.
-    pub reading: &'a Reading<'a>,
+    pub index: &'a RecordIndex<'a>,
     /// What was found in it.
     pub findings: &'a [Finding],
     /// What its matrices say.
     pub numa: Option<&'a Numa>,
 }
 
-impl<'a> Grounds<'a> {
+impl<'a> BreakdownInputs<'a> {
     /// The finding of a rule that says what it costs, with that share and its interval.
     fn found(&self, rule: &str) -> Option<(&'a Finding, f64, (f64, f64))> {
         let finding = self.findings.iter().find(|finding| finding.rule == rule)?;
@@ -38,15 +38,15 @@ impl<'a> Grounds<'a> {
 
 /// One ladder a resource that has a ceiling. Each resource's ceiling, delivered figure and share become the ladder's, so
 /// that both tell the same.
-pub fn ladders(grounds: Grounds, resources: &mut [Resource]) -> Vec<Ladder> {
+pub fn break_down(inputs: BreakdownInputs, resources: &mut [Resource]) -> Vec<Ladder> {
     let mut ladders = Vec::new();
     for resource in resources {
         let Some(mut steps) = Steps::from(resource) else { continue };
         let delivered_is = match resource.name.as_str() {
-            "core" => core::descend(grounds, &mut steps),
-            "memory bandwidth" => bandwidth::descend(grounds, &mut steps),
-            "memory latency" => latency::descend(grounds, &mut steps),
-            "wake-up" => wakeup::descend(grounds, &mut steps),
+            "core" => core::descend(inputs, &mut steps),
+            "memory bandwidth" => bandwidth::descend(inputs, &mut steps),
+            "memory latency" => latency::descend(inputs, &mut steps),
+            "wake-up" => wakeup::descend(inputs, &mut steps),
             _ => continue,
         };
         let ladder = steps.end(delivered_is);

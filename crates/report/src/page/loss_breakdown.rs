@@ -6,7 +6,7 @@ use record::Record;
 use record::ladder::Ladder;
 
 use super::prose;
-use crate::contents::ladder::{self, Kind, Row};
+use crate::contents::loss_breakdown::{self, Kind, Row};
 use crate::text::keep_units;
 
 /// All ladders of a record.
@@ -16,19 +16,19 @@ pub fn ladders(record: &Record) -> Markup {
         @if !ladders.is_empty() {
             figure class="ladders" {
                 figcaption { "From line speed down to what is delivered" }
-                @for found in ladders { (one(record, found)) }
+                @for found in ladders { (render_breakdown(record, found)) }
             }
         }
     }
 }
 
-fn one(record: &Record, found: &Ladder) -> Markup {
+fn render_breakdown(record: &Record, found: &Ladder) -> Markup {
     html! {
         h3 {
             (found.resource)
-            @if let Some(doubt) = ladder::doubt(record, found) { span class="quiet" { " in doubt: " (doubt) } }
+            @if let Some(doubt) = loss_breakdown::doubt(record, found) { span class="quiet" { " in doubt: " (doubt) } }
         }
-        ul class="ladder" { @for row in ladder::rows(found) { (rung(&row)) } }
+        ul class="ladder" { @for row in loss_breakdown::rows(found) { (rung(&row)) } }
     }
 }
 

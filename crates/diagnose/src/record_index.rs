@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use record::{Level, Measurement, Record};
 
-use crate::figures::place_but;
+use crate::figures::labels_without;
 
 /// Measurements by two words of their places, of which there are a few.
 type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
@@ -13,7 +13,7 @@ type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
 /// A record with its figures in order. A record may hold tens of thousands of measurements, and most of what looks at it
 /// wants a few of them.
 #[derive(Debug)]
-pub struct Reading<'a> {
+pub struct RecordIndex<'a> {
     /// The record.
     pub record: &'a Record,
     by_metric: HashMap<&'a str, Vec<&'a Measurement>>,
@@ -24,7 +24,7 @@ pub struct Reading<'a> {
     pub(crate) levels: OnceCell<Vec<Level>>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> RecordIndex<'a> {
     /// Puts a record's figures in order, in one pass over them.
     pub fn new(record: &'a Record) -> Self {
         let mut by_metric: HashMap<&str, Vec<&Measurement>> = HashMap::new();
@@ -45,7 +45,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The measurements of one metric, in the record's order.
-    pub fn of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a, '_> {
+    pub fn figures_of(&self, metric: &str) -> impl Iterator<Item = &'a Measurement> + Clone + use<'a, '_> {
         self.by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied()
     }
 
@@ -78,7 +78,7 @@ fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: &str, second:
     found
 }
 
-/// What [`Reading::pages`] tells, from load latencies.
+/// What [`RecordIndex::pages`] tells, from load latencies.
 fn same_place_on_both_pages<'a>(
     latencies: impl Iterator<Item = &'a Measurement>,
 ) -> Option<(&'a Measurement, &'a Measurement)> {
@@ -95,8 +95,10 @@ fn same_place_on_both_pages<'a>(
     }
     sizes.values().rev().find_map(|[small, huge]| {
         // By place: a size may have been measured on thousands of CPUs and nodes.
-        let huge: HashMap<String, &Measurement> = huge.iter().map(|m| (place_but(m, "page"), *m)).collect();
-        let pairs = small.iter().filter_map(|small| Some((*small, *huge.get(&place_but(small, "page"))?)));
+        let huge: HashMap<String, &Measurement> =
+            huge.iter().map(|m| (labels_without(m, "page"), *m)).collect();
+        let pairs =
+            small.iter().filter_map(|small| Some((*small, *huge.get(&labels_without(small, "page"))?)));
         // Of several the nearest memory stands for the machine.
         pairs.max_by(|a, b| b.1.value().total_cmp(&a.1.value()))
     })
@@ -118,25 +120,25 @@ mod tests {
         let mut corrected = record.measurements[0].clone();
         corrected.place = corrected.place.with("corrected", true);
         record.measurements.push(corrected);
-        let reading = Reading::new(&record);
+        let index = RecordIndex::new(&record);
         let values = |all: &[&Measurement]| all.iter().map(|m| m.value()).collect::<Vec<f64>>();
-        assert_eq!(values(reading.wakeups("fifo", "tuned")), [5e3, 5e3, 7e3, 7e3]);
-        assert_eq!(values(reading.wakeups("fifo", "as-is")), [0.0; 0]);
+        assert_eq!(values(index.wakeups("fifo", "tuned")), [5e3, 5e3, 7e3, 7e3]);
+        assert_eq!(values(index.wakeups("fifo", "as-is")), [0.0; 0]);
         assert_eq!(
-            values(&reading.of("wakeup.latency").collect::<Vec<_>>()),
+            values(&index.figures_of("wakeup.latency").collect::<Vec<_>>()),
             [5e3, 5e3, 7e3, 7e3, 9e3, 9e3, 5e3]
         );
-        assert_eq!(reading.of("core.clock").count(), 0);
+        assert_eq!(index.figures_of("core.clock").count(), 0);
     }
 
     #[test]
     fn pages_are_held_against_each_other_at_the_largest_size_that_both_have() {
         let mut record = machine(1);
         add_curve(&mut record, "2MiB", &[(4096, 1.0), (8192, 2.0), (16384, 4.0)]);
-        assert_eq!(Reading::new(&record).pages(), None);
+        assert_eq!(RecordIndex::new(&record).pages(), None);
         add_curve(&mut record, "4KiB", &[(8192, 3.0), (4096, 1.0)]);
-        let reading = Reading::new(&record);
-        let (small, huge) = reading.pages().expect("8 KiB was measured on both");
+        let index = RecordIndex::new(&record);
+        let (small, huge) = index.pages().expect("8 KiB was measured on both");
         assert_eq!((small.value(), huge.value()), (3.0, 2.0));
     }
 }
