@@ -112,7 +112,7 @@ fn check_shapes(chosen: &[Shape], records: Option<&Path>, parts: &Parts) -> Resu
 }
 
 fn check_shape(shape: &Shape, records: Option<&Path>, parts: &Parts) -> Result<Verdicts, Failure> {
-    if let Some(verdicts) = trials::of(shape, parts) {
+    if let Some(verdicts) = trials::run_trial(shape, parts) {
         return verdicts;
     }
     let outcome = boot_shape(shape, &shape.check.run, true, &Along::default(), false, parts)?;

@@ -13,7 +13,7 @@ use crate::shape::{Architecture, Shape};
 use crate::{headers, kernel, tools};
 
 /// What came of the shape's trial; `None` where linespeed is run in its machine and its record looked at.
-pub fn of(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failure>> {
+pub fn run_trial(shape: &Shape, parts: &Parts) -> Option<Result<Verdicts, Failure>> {
     let check = &shape.check;
     if let Some(sessions) = check.kills {
         return Some(kills(shape, sessions, parts));

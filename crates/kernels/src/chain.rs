@@ -19,12 +19,13 @@ pub struct Chain {
 /// Cove and later) execute a chain of adds of an immediate two or more a cycle, which makes 4 GHz look like
 /// 8. The loop counter is no part of the chain; on a core that does one instruction a cycle the loop's two are
 /// below 1 % of it.
-pub const ADD: Chain = Chain { name: "add", work: Work::of(256 + 2, 256), run: loops::add };
+pub const ADD: Chain = Chain { name: "add", work: Work::in_registers(256 + 2, 256), run: loops::add };
 
 /// 32 dependent 64-bit multiplies an iteration. Their latency is a whole number of cycles on every core
 /// ([`MULTIPLY_CYCLES`]), so this is a second reading of the clock that shares no execution unit with
 /// [`ADD`]: the two times an operation must stand in a whole-number ratio.
-pub const MULTIPLY: Chain = Chain { name: "multiply", work: Work::of(32 + 2, 32), run: loops::multiply };
+pub const MULTIPLY: Chain =
+    Chain { name: "multiply", work: Work::in_registers(32 + 2, 32), run: loops::multiply };
 
 /// Cycles that one link of [`MULTIPLY`] takes on the cores known: 3 on Intel's server and client cores since Nehalem
 /// and AMD's since Zen 2, more on older AMD and on Intel's small cores, 2 to 5 on aarch64 (measured tables of
@@ -37,15 +38,15 @@ pub const MULTIPLY_CYCLES: core::ops::RangeInclusive<u32> =
 /// 64 adds an iteration that do not wait for each other (8 chains on x86-64, 16 on aarch64): how many adds a
 /// cycle. As many chains bound what can be seen: no core of either set has that many adders.
 pub const INDEPENDENT_ADDS: Chain =
-    Chain { name: "independent-adds", work: Work::of(64 + 2, 64), run: loops::independent_adds };
+    Chain { name: "independent-adds", work: Work::in_registers(64 + 2, 64), run: loops::independent_adds };
 
 /// 64 instructions an iteration that do nothing: how many instructions a cycle a core takes in. On x86-64 the
 /// 4-byte form, because single-byte ones overfill the decoded-instruction cache of Intel cores and would show
 /// the width of the decoders.
-pub const NOPS: Chain = Chain { name: "nops", work: Work::of(64 + 2, 64), run: loops::nops };
+pub const NOPS: Chain = Chain { name: "nops", work: Work::in_registers(64 + 2, 64), run: loops::nops };
 
 /// The loop alone: what to subtract from the others.
-pub const EMPTY: Chain = Chain { name: "empty", work: Work::of(2, 0), run: loops::empty };
+pub const EMPTY: Chain = Chain { name: "empty", work: Work::in_registers(2, 0), run: loops::empty };
 
 /// Every chain.
 pub fn all() -> &'static [Chain] {

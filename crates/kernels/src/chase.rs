@@ -23,7 +23,7 @@ pub fn work(chains: usize) -> Option<Work> {
 }
 
 const WORK: [Work; MAX_CHAINS] = {
-    let mut all = [Work::of(0, 0); MAX_CHAINS];
+    let mut all = [Work::in_registers(0, 0); MAX_CHAINS];
     let mut chains = 1;
     while chains <= MAX_CHAINS {
         let loads = chains as u32 * UNROLL as u32;

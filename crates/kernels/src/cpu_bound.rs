@@ -8,7 +8,7 @@ use crate::counted::{count_down, counted_loop};
 /// One iteration is one of the source's loop `for (i = 0; i < 1u << 31; i++) asm("nop\nnop\nnop")`: three
 /// nops, in the one-byte form that a C compiler's assembler writes on x86-64, and the two instructions of the
 /// loop. A compiler makes three of those two (count, compare, branch), so its IPC may differ by as much.
-pub const CPU_BOUND: Chain = Chain { name: "cpu-bound", work: Work::of(3 + 2, 1), run: nops };
+pub const CPU_BOUND: Chain = Chain { name: "cpu-bound", work: Work::in_registers(3 + 2, 1), run: nops };
 
 /// Iterations of the published loop.
 pub const PUBLISHED_ITERATIONS: u64 = 1 << 31;

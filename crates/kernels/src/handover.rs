@@ -7,7 +7,7 @@
 //! [`swap_over`]: each side tries a compare-and-swap until it is its turn, as a spin lock is taken and as other tools
 //! measure. It takes the line for writing at every look.
 //!
-//! Which is faster is the processor's own choice. Both leave the same values on the line, so that a game may go on in the
+//! Which is faster is the processor's own choice. Both leave the same values on the line, so that a ping-pong may go on in the
 //! other way on the same line. They stand outside of the [`crate::inventory()`]: how often they look is what the hardware
 //! decides.
 
@@ -16,7 +16,7 @@ use std::arch::asm;
 /// Waits until the value at `line` is `first`, stores `first + 1`, waits for `first + 2`, and so on for
 /// `rounds` rounds; returns how many rounds were completed.
 ///
-/// Two threads make a game: one with `first` 0 and the other with `first` 1, on a line that begins as 0. The
+/// Two threads make a ping-pong: one with `first` 0 and the other with `first` 1, on a line that begins as 0. The
 /// values only grow, so no round can be mistaken for another. After `n` rounds of both the line holds `2 n`
 /// and the value has crossed over `2 n - 1` times between the two.
 ///

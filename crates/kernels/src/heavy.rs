@@ -42,19 +42,19 @@ const LOOPS: &[Heavy] = &[
     Heavy {
         name: "heavy",
         variant: Variant::Sse2,
-        work: Work::of(2 * 4 * 12 + 2, flops(4 * 12, Variant::Sse2)),
+        work: Work::in_registers(2 * 4 * 12 + 2, flops(4 * 12, Variant::Sse2)),
         run: sse2,
     },
     Heavy {
         name: "heavy",
         variant: Variant::Avx2,
-        work: Work::of(4 * 12 + 2, flops(4 * 12, Variant::Avx2)),
+        work: Work::in_registers(4 * 12 + 2, flops(4 * 12, Variant::Avx2)),
         run: avx2,
     },
     Heavy {
         name: "heavy",
         variant: Variant::Avx512,
-        work: Work::of(4 * 16 + 2, flops(4 * 16, Variant::Avx512)),
+        work: Work::in_registers(4 * 16 + 2, flops(4 * 16, Variant::Avx512)),
         run: avx512,
     },
 ];
@@ -103,7 +103,7 @@ with inout("xmm13") SWING.0 => _, inout("xmm14") SWING.1 => _, inout("xmm15") SW
 const LOOPS: &[Heavy] = &[Heavy {
     name: "heavy",
     variant: Variant::Neon,
-    work: Work::of(2 * 28 + 2, flops(2 * 28, Variant::Neon)),
+    work: Work::in_registers(2 * 28 + 2, flops(2 * 28, Variant::Neon)),
     run: neon,
 }];
 

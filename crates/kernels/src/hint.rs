@@ -7,12 +7,13 @@ use crate::counted::{count_down, counted_loop};
 /// 16 hints an iteration: PAUSE on x86-64 (about 10 cycles on Intel cores before Skylake, about 140 from it
 /// on: a spin loop tuned on one waits far too long or too short on the other), YIELD on aarch64 (a nop on
 /// most cores).
-pub const SPIN_HINT: Chain = Chain { name: "spin-hint", work: Work::of(16 + 2, 16), run: hints };
+pub const SPIN_HINT: Chain = Chain { name: "spin-hint", work: Work::in_registers(16 + 2, 16), run: hints };
 
 /// 16 ISB an iteration: what `std::hint::spin_loop` and several databases use on aarch64, where YIELD does
 /// not wait.
 #[cfg(target_arch = "aarch64")]
-pub const SPIN_HINT_ISB: Chain = Chain { name: "spin-hint-isb", work: Work::of(16 + 2, 16), run: barriers };
+pub const SPIN_HINT_ISB: Chain =
+    Chain { name: "spin-hint-isb", work: Work::in_registers(16 + 2, 16), run: barriers };
 
 /// Every hint of this instruction set.
 pub fn all() -> &'static [Chain] {

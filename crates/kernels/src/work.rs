@@ -17,7 +17,7 @@ pub struct Work {
 
 impl Work {
     /// Work that touches no memory.
-    pub(crate) const fn of(instructions: u32, operations: u32) -> Work {
+    pub(crate) const fn in_registers(instructions: u32, operations: u32) -> Work {
         Work { instructions, bytes_read: 0, bytes_written: 0, operations }
     }
 }

@@ -67,7 +67,7 @@ impl Progress for Shown {
         self.show(self.done);
     }
 
-    fn at(&mut self, share: f64) {
+    fn advance(&mut self, share: f64) {
         self.show(self.done + self.current * share.clamp(0.0, 1.0));
     }
 

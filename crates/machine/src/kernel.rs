@@ -196,7 +196,7 @@ fn distribution(root: &Root) -> Option<String> {
 /// The options of a kernel command line that matter for speed, as written, in their order. What follows `--` is
 /// for init.
 fn options(cmdline: &str) -> Vec<String> {
-    words(cmdline)
+    split_parameters(cmdline)
         .take_while(|word| *word != "--")
         .filter(|word| {
             let name = word.trim_start_matches('"').split('=').next().unwrap_or("").replace('-', "_");
@@ -208,7 +208,7 @@ fn options(cmdline: &str) -> Vec<String> {
 }
 
 /// Words separated by spaces outside double quotes, as the kernel separates them.
-fn words(cmdline: &str) -> impl Iterator<Item = &str> {
+fn split_parameters(cmdline: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     cmdline
         .split(move |c: char| {
@@ -220,7 +220,7 @@ fn words(cmdline: &str) -> impl Iterator<Item = &str> {
 
 /// The value of the last option `name=value`: the kernel takes the last.
 fn option<'a>(cmdline: &'a str, name: &str) -> Option<&'a str> {
-    words(cmdline)
+    split_parameters(cmdline)
         .take_while(|word| *word != "--")
         .filter_map(|word| word.strip_prefix(name)?.strip_prefix('='))
         .last()

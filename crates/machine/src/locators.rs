@@ -10,13 +10,13 @@
 pub struct Place {
     /// The channel, unique over the machine: `P0 CHANNEL A`, `CHANNEL 1`.
     pub channel: Option<String>,
-    /// NUMA node, or package where no node is told; both counted from 0.
+    /// NUMA node, or package where no node is location; both counted from 0.
     pub node: Option<u32>,
 }
 
 /// What one text tells.
 #[derive(Clone, Debug, Default)]
-struct Told {
+struct Location {
     package: Option<u32>,
     node: Option<u32>,
     controller: Option<u32>,
@@ -31,17 +31,18 @@ const MAX_NUMBER: u32 = 1023;
 
 /// The places of the slots whose (locator, bank locator) these are, in the same order.
 pub fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
-    let read = |text: Option<&str>| text.map(told).unwrap_or_default();
-    let locators: Vec<Told> = slots.iter().map(|(locator, _)| read(*locator)).collect();
-    let banks: Vec<Told> = slots.iter().map(|(_, bank)| read(*bank)).collect();
+    let read = |text: Option<&str>| text.map(read_locator).unwrap_or_default();
+    let locators: Vec<Location> = slots.iter().map(|(locator, _)| read(*locator)).collect();
+    let banks: Vec<Location> = slots.iter().map(|(_, bank)| read(*bank)).collect();
 
     let number =
-        |part: fn(&Told) -> Option<u32>| from_zero(all(&banks, part).or_else(|| all(&locators, part)));
-    let package = number(|told| told.package);
-    let node = number(|told| told.node);
+        |part: fn(&Location) -> Option<u32>| from_zero(all(&banks, part).or_else(|| all(&locators, part)));
+    let package = number(|location| location.package);
+    let node = number(|location| location.node);
     // The controller counts only in the text that tells the channel: elsewhere it may be another kind of number.
-    let named =
-        |texts: &[Told]| all(texts, |told| told.channel.clone().map(|channel| (told.controller, channel)));
+    let named = |texts: &[Location]| {
+        all(texts, |location| location.channel.clone().map(|channel| (location.controller, channel)))
+    };
     let channel =
         named(&banks).or_else(|| named(&locators)).or_else(|| by_letter(&locators, package.is_some()));
 
@@ -65,7 +66,7 @@ pub fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
 }
 
 /// A part that every slot tells.
-fn all<T>(texts: &[Told], part: impl Fn(&Told) -> Option<T>) -> Option<Vec<T>> {
+fn all<T>(texts: &[Location], part: impl Fn(&Location) -> Option<T>) -> Option<Vec<T>> {
     if texts.is_empty() { None } else { texts.iter().map(part).collect() }
 }
 
@@ -78,9 +79,9 @@ fn from_zero(numbers: Option<Vec<u32>>) -> Option<Vec<u32>> {
 
 /// Channels by the letters beside DIMM: where the same text names the package too, or on boards with at most two
 /// slots a letter and more than one letter, as desktops have.
-fn by_letter(locators: &[Told], with_package: bool) -> Option<Vec<(Option<u32>, String)>> {
-    let letters = all(locators, |told| told.letter.clone())?;
-    let package_beside = with_package && locators.iter().all(|told| told.package.is_some());
+fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<(Option<u32>, String)>> {
+    let letters = all(locators, |location| location.letter.clone())?;
+    let package_beside = with_package && locators.iter().all(|location| location.package.is_some());
     let several = letters.iter().any(|(letter, _)| *letter != letters[0].0);
     let two_at_most = letters.iter().all(|(_, number)| (1..=2).contains(number));
     (package_beside || (several && two_at_most))
@@ -118,9 +119,9 @@ fn tokens(text: &str) -> Vec<(Token, bool)> {
     tokens
 }
 
-fn told(text: &str) -> Told {
+fn read_locator(text: &str) -> Location {
     let tokens = tokens(text);
-    let mut told = Told::default();
+    let mut location = Location::default();
     let number = |at: usize| match tokens.get(at) {
         Some((Token::Number(number), glued)) if *number <= MAX_NUMBER => Some((*number, *glued)),
         _ => None,
@@ -133,23 +134,26 @@ fn told(text: &str) -> Told {
         let Token::Word(word) = token else { continue };
         let next = number(at + 1);
         match word.as_str() {
-            "p" => told.package = told.package.or(next.filter(|(_, glued)| *glued).map(|(number, _)| number)),
-            "cpu" | "proc" | "processor" | "socket" | "skt" => {
-                told.package = told.package.or(next.map(|(number, _)| number));
+            "p" => {
+                location.package =
+                    location.package.or(next.filter(|(_, glued)| *glued).map(|(number, _)| number))
             }
-            "node" => told.node = told.node.or(next.map(|(number, _)| number)),
+            "cpu" | "proc" | "processor" | "socket" | "skt" => {
+                location.package = location.package.or(next.map(|(number, _)| number));
+            }
+            "node" => location.node = location.node.or(next.map(|(number, _)| number)),
             "controller" | "mc" | "imc" => {
-                told.controller = told.controller.or(next.map(|(number, _)| number))
+                location.controller = location.controller.or(next.map(|(number, _)| number))
             }
             "channel" | "chan" | "chn" | "ch" => {
                 let channel = next.map(|(number, _)| number.to_string()).or_else(|| letter(at + 1));
-                told.channel = told.channel.take().or(channel);
+                location.channel = location.channel.take().or(channel);
             }
             // C0D0: channel and DIMM.
             "c" => {
                 let dimm = tokens.get(at + 2) == Some(&(Token::Word("d".to_owned()), true));
                 if let Some((number, true)) = next.filter(|_| dimm && number(at + 3).is_some()) {
-                    told.channel = told.channel.take().or(Some(number.to_string()));
+                    location.channel = location.channel.take().or(Some(number.to_string()));
                 }
             }
             "dimm" => {
@@ -159,21 +163,23 @@ fn told(text: &str) -> Told {
                     (_, _, Some((number, _)), Some(letter)) if tokens[at + 2].1 => Some((letter, number)),
                     _ => None,
                 };
-                told.letter = told.letter.take().or(beside);
+                location.letter = location.letter.take().or(beside);
             }
             _ => {
                 // ChannelA; DIMMA1.
                 if let Some(rest) = word.strip_prefix("channel").filter(|rest| is_channel_letter(rest)) {
-                    told.channel = told.channel.take().or(Some(rest.to_ascii_uppercase()));
+                    location.channel = location.channel.take().or(Some(rest.to_ascii_uppercase()));
                 } else if let Some(rest) = word.strip_prefix("dimm").filter(|rest| is_channel_letter(rest)) {
                     let beside = next.filter(|(_, glued)| *glued);
-                    told.letter =
-                        told.letter.take().or(beside.map(|(number, _)| (rest.to_ascii_uppercase(), number)));
+                    location.letter = location
+                        .letter
+                        .take()
+                        .or(beside.map(|(number, _)| (rest.to_ascii_uppercase(), number)));
                 }
             }
         }
     }
-    told
+    location
 }
 
 /// One letter up to P: 16 channels are the most that any package has.

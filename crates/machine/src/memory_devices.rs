@@ -86,7 +86,7 @@ fn from_udev(text: &str) -> Vec<MemoryDevice> {
 
 fn device(properties: &[&str]) -> MemoryDevice {
     let value = |name: &str| properties.iter().find_map(|line| assignment(line, name));
-    let string = |name: &str| value(name).and_then(system::told);
+    let string = |name: &str| value(name).and_then(system::meaningful_name);
     let number = |name: &str| value(name)?.parse::<u64>().ok().filter(|number| *number > 0);
     let small = |name: &str| number(name).and_then(|number| u32::try_from(number).ok());
     MemoryDevice {

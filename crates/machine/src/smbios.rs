@@ -132,7 +132,7 @@ fn mt_s(speed: MemorySpeed, extended: Option<MemorySpeedExtended>) -> Option<u32
 /// any encoding was allowed.
 fn string(structure: &UndefinedStruct, offset: usize) -> Option<String> {
     let index = usize::from(structure.get_field_byte(offset)?).checked_sub(1)?;
-    system::told(&String::from_utf8_lossy(structure.strings.iter().nth(index)?))
+    system::meaningful_name(&String::from_utf8_lossy(structure.strings.iter().nth(index)?))
 }
 
 fn is_central(processor: &SMBiosProcessorInformation) -> bool {

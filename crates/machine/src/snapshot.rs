@@ -32,7 +32,7 @@ pub fn read(root: &Root, policies: &Policies) -> Snapshot {
         boost_source: boost.map(|(_, file)| file),
         smt: smt(root),
         clocksource: word(&format!("{clocksource}/current_clocksource")),
-        clocksources: words(root.text(&format!("{clocksource}/available_clocksource"))),
+        clocksources: split_words(root.text(&format!("{clocksource}/available_clocksource"))),
         thp: chosen(root, &format!("{MM}/transparent_hugepage/enabled")),
         thp_defrag: chosen(root, &format!("{MM}/transparent_hugepage/defrag")),
         huge_pages: huge_pages(root),
@@ -80,7 +80,7 @@ fn chosen(root: &Root, path: &str) -> Option<String> {
     text::name(rest.split_once(']')?.0)
 }
 
-fn words(text: Option<String>) -> Vec<String> {
+fn split_words(text: Option<String>) -> Vec<String> {
     text.unwrap_or_default().split_ascii_whitespace().take(32).filter_map(text::name).collect()
 }
 

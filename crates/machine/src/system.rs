@@ -32,19 +32,21 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     // Hosts keep the folder under either path; a capture may have one only.
     let dmi = |name: &str| {
         let text = root.text(&format!("{DMI}/{name}"));
-        text.or_else(|| root.text(&format!("/sys/devices/virtual/dmi/id/{name}"))).as_deref().and_then(told)
+        text.or_else(|| root.text(&format!("/sys/devices/virtual/dmi/id/{name}")))
+            .as_deref()
+            .and_then(meaningful_name)
     };
     machine.system = System {
         vendor: dmi("sys_vendor"),
         product: dmi("product_name")
-            .or_else(|| root.text("/proc/device-tree/model").as_deref().and_then(told)),
+            .or_else(|| root.text("/proc/device-tree/model").as_deref().and_then(meaningful_name)),
         firmware: joined([dmi("bios_vendor"), dmi("bios_version"), dmi("bios_date")]),
         board: joined([dmi("board_vendor"), dmi("board_name"), None]),
     };
 }
 
 /// A name that says something.
-pub fn told(text: &str) -> Option<String> {
+pub fn meaningful_name(text: &str) -> Option<String> {
     text::name(text).filter(|name| !PLACEHOLDERS.contains(&name.to_lowercase().as_str()))
 }
 

@@ -10,7 +10,7 @@ use record::Coverage;
 
 use crate::budget::beyond_caches;
 use crate::context::{Context, Halt};
-use crate::team;
+use crate::thread_group;
 use os::Stop;
 use os::mapping::{Mapping, Page};
 use os::placement::{LEAST_SHARE, Placement};
@@ -98,7 +98,7 @@ impl Part {
     fn placement(&self, node: u32) -> Placement {
         // The two arrays of a part's own mapping; a third one carved from the cycle's was proven there.
         let own = &self.slots[self.slots.len() - 1];
-        Placement::of_range(&own.mapping, own.offset, self.bytes, node)
+        Placement::check_range(&own.mapping, own.offset, self.bytes, node)
     }
 }
 
@@ -143,7 +143,7 @@ pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays
     let share = (ARRAYS - 1) as f64 / new_arrays as f64;
     let deadline = Instant::now() + std::time::Duration::from_secs_f64(seconds.max(0.0) * share);
     let mut parts = Vec::with_capacity(cpus.len());
-    for part in team::run(&cpus, |_| Part::two_arrays(each, deadline, context.stop)) {
+    for part in thread_group::run(&cpus, |_| Part::two_arrays(each, deadline, context.stop)) {
         match part {
             Some(Ok(part)) => parts.push(part),
             Some(Err(error)) => {
@@ -188,7 +188,7 @@ pub fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Arrays, H
     }
     context.kept_cycle = None;
     let parts = &arrays.parts;
-    let slots = team::run(&cpus, |member| Part::one_array(parts[member.index].bytes, context.stop));
+    let slots = thread_group::run(&cpus, |member| Part::one_array(parts[member.index].bytes, context.stop));
     context.check()?;
     for (part, slot) in arrays.parts.iter_mut().zip(slots) {
         match slot {
@@ -214,7 +214,8 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     let mut unknown = None;
     let nodes: Vec<Option<u32>> = cpus.iter().map(|cpu| context.node_of(*cpu)).collect();
     // Each asked about by its own CPU: what asks may have to read it, and must not draw it to another node.
-    let told = team::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
+    let told =
+        thread_group::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
     for placement in told {
         match placement {
             Some(Some(Placement::Share { on_node: share, pages })) => {

@@ -54,7 +54,7 @@ impl Load {
 }
 
 /// Looks at all processes twice, with so long a sleep between.
-pub fn look(time: Duration) -> Load {
+pub fn sample_load(time: Duration) -> Load {
     let from = Instant::now();
     let (before, busy_before) = (processes(), busy_ticks());
     std::thread::sleep(time);
@@ -115,7 +115,7 @@ mod tests {
         let mut found = None;
         // Beside much other work it may not get a tick at once.
         for _ in 0..20 {
-            let load = look(Duration::from_millis(200));
+            let load = sample_load(Duration::from_millis(200));
             found = load.tasks.iter().find(|task| task.pid == pid).cloned();
             if found.is_some() {
                 assert!(load.seconds >= 0.2 && load.cpus.is_some_and(|cpus| cpus > 0.0), "{load:?}");

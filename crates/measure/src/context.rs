@@ -23,7 +23,7 @@ pub trait Progress {
     /// A measurement begins; it expects to take `seconds`.
     fn begin(&mut self, measurement: &str, seconds: f64);
     /// It has done this share of its work (0 to 1).
-    fn at(&mut self, share: f64);
+    fn advance(&mut self, share: f64);
     /// It ended.
     fn end(&mut self);
 }
@@ -34,7 +34,7 @@ pub struct Silent;
 
 impl Progress for Silent {
     fn begin(&mut self, _: &str, _: f64) {}
-    fn at(&mut self, _: f64) {}
+    fn advance(&mut self, _: f64) {}
     fn end(&mut self) {}
 }
 
@@ -117,8 +117,8 @@ impl<'a> Context<'a> {
     }
 
     /// Tells how far the measurement is.
-    pub fn at(&mut self, share: f64) {
-        self.progress.at(share);
+    pub fn advance(&mut self, share: f64) {
+        self.progress.advance(share);
     }
 
     /// Whether the measurement's time is over.

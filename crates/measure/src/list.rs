@@ -5,7 +5,7 @@ use record::{Coverage, CpuList, Machine, Snapshot};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt, Progress};
 use crate::measurements as m;
-use crate::team;
+use crate::thread_group;
 use os::Stop;
 
 /// Something that linespeed can measure.
@@ -100,7 +100,7 @@ pub fn run(
 ) -> Results {
     let mut context = Context::new(machine, snapshot, depth, cpus.clone(), stop, progress);
     let mut interrupted = None;
-    if cpus.iter().next().and_then(|cpu| team::run_on(cpu, |member| member.pinned)) == Some(false) {
+    if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
         context.coverage.push(
             Coverage::degraded(
                 "pinning",

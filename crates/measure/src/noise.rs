@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use record::statistics::{median_of_sorted, percentile_of_sorted};
 
 use crate::measurements::{stolen, wakeup};
-use crate::{team, watch};
+use crate::{thread_group, watch};
 use os::Stop;
 
 /// What one block showed. A figure that could not be had is absent.
@@ -46,7 +46,7 @@ pub fn block(cpus: &[u32], stop: &Stop) -> Block {
     let mut late = wakeup::latencies(cpus, WAKES, stop);
     late.sort_by(f64::total_cmp);
     let worked: Vec<Worked> =
-        team::run(cpus, |member| work(&member, stop)).into_iter().flatten().flatten().collect();
+        thread_group::run(cpus, |member| work(&member, stop)).into_iter().flatten().flatten().collect();
     let told = |share: fn(&stolen::Shares) -> Option<f64>| {
         let shares: Option<Vec<f64>> = taken.iter().map(share).collect();
         shares.and_then(worst)
@@ -69,7 +69,7 @@ const RUN: Duration = Duration::from_millis(8);
 
 /// The same work twice in turn, on one CPU: seconds of the two runs of each round. About a fifth of a second.
 pub fn twice(cpu: u32, stop: &Stop) -> Vec<(f64, f64)> {
-    let runs = team::run_on(cpu, |_| {
+    let runs = thread_group::run_on(cpu, |_| {
         let chain = &kernels::chain::ADD;
         let iterations = (RUN.as_secs_f64() * watch::look_at_clock() / chain.work.operations as f64) as u64;
         let time = || {
@@ -96,7 +96,7 @@ struct Worked {
 }
 
 /// The same piece of work again and again, with a look at the clock after each.
-fn work(member: &team::Member, stop: &Stop) -> Option<Worked> {
+fn work(member: &thread_group::Member, stop: &Stop) -> Option<Worked> {
     let chain = &kernels::chain::ADD;
     let hz = watch::look_at_clock();
     let iterations = (PIECE.as_secs_f64() * hz / chain.work.operations as f64) as u64;

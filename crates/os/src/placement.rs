@@ -28,14 +28,14 @@ pub enum Placement {
 
 impl Placement {
     /// Asks where the touched pages of the first `bytes` lie.
-    pub fn of(mapping: &Mapping, bytes: usize, node: u32) -> Self {
-        Self::of_range(mapping, 0, bytes, node)
+    pub fn check(mapping: &Mapping, bytes: usize, node: u32) -> Self {
+        Self::check_range(mapping, 0, bytes, node)
     }
 
     /// Asks where the touched pages of `[from, from + bytes)` lie. Where the kernel may move pages (memory that is not
     /// bound, with NUMA balancing on), the calling thread must run on a CPU of the node that they should be on: it may
     /// have to read some of them.
-    pub fn of_range(mapping: &Mapping, from: usize, bytes: usize, node: u32) -> Self {
+    pub fn check_range(mapping: &Mapping, from: usize, bytes: usize, node: u32) -> Self {
         let base = crate::mapping::base_page() as usize;
         let bytes = bytes.min(mapping.len().saturating_sub(from));
         let step = (bytes / MOST_PAGES).next_multiple_of(base).max(base);
@@ -74,7 +74,7 @@ impl Placement {
     }
 
     /// In words, for a measurement's detail.
-    pub fn words(&self, node: u32) -> String {
+    pub fn describe(&self, node: u32) -> String {
         match self {
             Placement::Share { on_node, pages } => {
                 format!(
@@ -142,14 +142,14 @@ mod tests {
     #[test]
     fn memory_that_was_not_touched_proves_nothing() {
         let mapping = Mapping::new(4 << 20, Page::Base).unwrap();
-        assert!(matches!(Placement::of(&mapping, 4 << 20, 0), Placement::Unknown(_)));
+        assert!(matches!(Placement::check(&mapping, 4 << 20, 0), Placement::Unknown(_)));
     }
 
     #[test]
     fn memory_on_another_node_is_refused() {
         let mapping = Mapping::new(4 << 20, Page::Base).unwrap();
         mapping.touch(4 << 20);
-        if let Placement::Share { on_node, .. } = Placement::of(&mapping, 4 << 20, 4000) {
+        if let Placement::Share { on_node, .. } = Placement::check(&mapping, 4 << 20, 4000) {
             assert_eq!(on_node, 0.0);
             assert!(!Placement::Share { on_node, pages: 1 }.acceptable());
         }

@@ -67,7 +67,7 @@ impl Observer {
     pub fn observe<T>(&mut self, work: impl FnOnce() -> T) -> (T, Observation) {
         self.wake();
         let cpu_from = os::current_cpu();
-        let before = self.look(cpu_from);
+        let before = self.read_counts(cpu_from);
         let clock_before = self.clock();
         let from = self.ticks.now();
         let result = work();
@@ -75,7 +75,7 @@ impl Observer {
         // Before the second look at the clock, so that what it costs is not counted among the disturbances.
         let cpu_to = os::current_cpu();
         let clock_after = self.clock();
-        let after = self.look(cpu_from);
+        let after = self.read_counts(cpu_from);
         let clock = (clock_before + clock_after) / 2.0;
         let observation = Observation {
             seconds,
@@ -112,7 +112,7 @@ impl Observer {
         (iterations * operations) as f64 / fastest
     }
 
-    fn look(&mut self, cpu: Option<u32>) -> Now {
+    fn read_counts(&mut self, cpu: Option<u32>) -> Now {
         let Some(cpu) = cpu else { return Now { switches: os::switches(), ..Now::default() } };
         if self.counts.as_ref().is_none_or(|counts| counts.cpu != cpu) {
             let (interrupts, softirqs) = (Interrupts::of_cpu(cpu), Interrupts::softirqs_of_cpu(cpu));

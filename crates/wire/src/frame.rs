@@ -41,7 +41,7 @@ impl Kind {
         Self::ALL.iter().find(|(kind, _)| *kind == self).map_or(b'?', |(_, byte)| *byte)
     }
 
-    fn of(byte: u8) -> Option<Self> {
+    fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == byte).map(|(kind, _)| *kind)
     }
 }
@@ -153,7 +153,7 @@ fn read(bytes: &[u8]) -> Read {
     }
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let length = word(9) as usize;
-    let (Some(kind), true) = (Kind::of(bytes[4]), length <= LARGEST) else { return Read::Noise };
+    let (Some(kind), true) = (Kind::from_byte(bytes[4]), length <= LARGEST) else { return Read::Noise };
     let end = HEAD + length;
     if bytes.len() < end + TAIL {
         return Read::More;

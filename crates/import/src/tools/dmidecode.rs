@@ -350,7 +350,7 @@ impl Structure {
         let told = self.get(key)?;
         let meaningless =
             told.value.starts_with('<') || matches!(told.value.as_str(), "NULL" | "NO DIMM" | "Other");
-        let value = machine::system::told(&told.value).filter(|_| !meaningless)?;
+        let value = machine::system::meaningful_name(&told.value).filter(|_| !meaningless)?;
         note(path, told, sink);
         Some(Told { value, origin: told.origin.clone() })
     }

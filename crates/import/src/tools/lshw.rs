@@ -202,7 +202,7 @@ fn field(
     sink: &mut Sink,
 ) {
     let text = || {
-        machine::system::told(value)
+        machine::system::meaningful_name(value)
             .filter(|text| !matches!(text.as_str(), "[Empty]" | "[empty]" | "NO DIMM"))
     };
     match key {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
-use measure::orders::ORDERS;
+use measure::fill_order::FILL_ORDERS;
 use measure::{MEASUREMENTS, recipes};
 
 use crate::failure::Failure;
@@ -45,7 +45,7 @@ fn fish_arguments(definition: &clap::Command) -> String {
 /// wrong than that it is not in a list.
 fn with_names(definition: clap::Command) -> clap::Command {
     let measurements = PossibleValuesParser::new(MEASUREMENTS.iter().map(|m| m.name()));
-    let placements = PossibleValuesParser::new(ORDERS.iter().map(|order| order.name()));
+    let placements = PossibleValuesParser::new(FILL_ORDERS.iter().map(|order| order.name()));
     // Names of the definition live as long as the program, which ends when they are printed.
     let known = recipes::all(recipes::own_folder().as_deref()).into_iter().map(|(name, _)| &*name.leak());
     let recipes = PossibleValuesParser::new(known);

@@ -123,7 +123,7 @@ fn show(event: Event, progress: &mut Shown, (options, seconds): (&Options, f64))
         Event::BootingGuest => verbose("the whole guest boots"),
         Event::RoundsBegin => progress.begin("overhead", seconds),
         Event::Portions(done, all) => {
-            progress.at(done as f64 / all as f64);
+            progress.advance(done as f64 / all as f64);
             if done.is_multiple_of(PORTIONS) {
                 verbose(&format!("pass {} of {} of each layer is done", done / PORTIONS, all / PORTIONS));
             }

@@ -99,7 +99,8 @@ fn measure_and_report(
     }
 
     let after = machine::snapshot_since(&root, &found.snapshot);
-    record.conditions.after = Some(Snapshot { own_ready_seconds: measure::ready::seconds(), ..after });
+    record.conditions.after =
+        Some(Snapshot { own_ready_seconds: measure::run_queue_delay::total_seconds(), ..after });
     drop(tuned);
     record.conditions.before = found.snapshot;
     record.machine = found.machine;

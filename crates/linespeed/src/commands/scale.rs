@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use machine::Root;
 use measure::Depth;
 use measure::crowd::{self, Job, Plan, Results, Run, Seen, Step, Trouble};
-use measure::orders::{ORDERS, Order};
+use measure::fill_order::{FILL_ORDERS, FillOrder};
 use measure::recipes::{self, Recipe, needs};
 use os::Stop;
 use record::{Coverage, Ended, Machine, Record};
@@ -190,11 +190,11 @@ pub(super) fn timeout(text: Option<&str>) -> Result<Option<Duration>, Failure> {
     }
 }
 
-fn placements(scale: &Scale) -> Result<Vec<Order>, Failure> {
+fn placements(scale: &Scale) -> Result<Vec<FillOrder>, Failure> {
     let mut chosen = Vec::new();
     for name in &scale.placement {
-        let Some(order) = Order::named(name) else {
-            let names: Vec<&str> = ORDERS.iter().map(|order| order.name()).collect();
+        let Some(order) = FillOrder::find(name) else {
+            let names: Vec<&str> = FILL_ORDERS.iter().map(|order| order.name()).collect();
             return Err(Failure::Usage(format!(
                 "--placement {name}: there is no such placement; there are: {}",
                 names.join(", ")
@@ -365,7 +365,7 @@ impl Seen for Watching<'_> {
         };
         self.verbose(&format!("{done} of {all}: CPUs {}: {says}", step.set()));
         if let Some(bar) = &mut self.bar {
-            measure::Progress::at(bar, done as f64 / all.max(1) as f64);
+            measure::Progress::advance(bar, done as f64 / all.max(1) as f64);
         }
     }
 }

@@ -85,7 +85,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
             job.guard.iter().for_each(|guard| guard.post());
             opened = count(pid, job.events);
         })?;
-    let had = Had::of(child.pid());
+    let had = Had::read(child.pid());
     let mut watch = Watch { sampler: sampler::Sampler::new(child.pid(), had), tell };
     child.release();
     child.started()?;

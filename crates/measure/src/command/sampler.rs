@@ -81,7 +81,7 @@ impl Sampler {
         if self.before.is_none() {
             self.before = Some(Look::now());
         }
-        self.look();
+        self.sample();
         (from.elapsed() * COST).clamp(BETWEEN, MOST_BETWEEN)
     }
 
@@ -111,7 +111,7 @@ impl Sampler {
         }
         let thread = self.threads.entry((pid, tid)).or_insert_with(|| Thread::new(pid, tid));
         let before = thread.on_cpu_ns;
-        let there = thread.look();
+        let there = thread.refresh();
         let grown = thread.on_cpu_ns - before;
         let result = there.then_some((thread.state, thread.cpu, grown));
         if thread.looks == 0 {
@@ -120,7 +120,7 @@ impl Sampler {
         result
     }
 
-    fn look(&mut self) {
+    fn sample(&mut self) {
         let mut processes = vec![self.pid];
         processes.extend(child::adopted_beside(self.pid));
         let mut waiting: Vec<(i32, i32, char)> = Vec::new();
@@ -129,7 +129,7 @@ impl Sampler {
         while at < processes.len() {
             let pid = processes[at];
             at += 1;
-            for tid in threads::of(pid) {
+            for tid in threads::list_threads(pid) {
                 if count == MOST_THREADS {
                     self.seen.too_many = true;
                     break;
@@ -159,7 +159,7 @@ impl Sampler {
         self.seen.most_threads = self.seen.most_threads.max(count);
         if active == 0 {
             self.seen.idle += 1;
-            let what = waiting.iter().map(|(pid, tid, state)| waiting::of(*pid, *tid, *state)).min();
+            let what = waiting.iter().map(|(pid, tid, state)| waiting::find_reason(*pid, *tid, *state)).min();
             *self.seen.waiting.entry(what.unwrap_or(Waiting::Unknown)).or_default() += 1;
         } else if let Some((_, cpu)) = busiest
             && self.has_clocks

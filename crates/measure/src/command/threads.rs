@@ -92,7 +92,7 @@ pub struct Had {
 
 impl Had {
     /// Of a process until now; nothing of what /proc does not show.
-    pub fn of(pid: i32) -> Self {
+    pub fn read(pid: i32) -> Self {
         let text = |name: &str| read(&format!("/proc/{pid}/{name}"));
         let (on_cpu_ns, runnable_ns, _) =
             text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
@@ -130,7 +130,7 @@ impl Thread {
     }
 
     /// Looks at it; `false` when it is gone.
-    pub fn look(&mut self) -> bool {
+    pub fn refresh(&mut self) -> bool {
         let place = format!("/proc/{}/task/{}", self.pid, self.tid);
         let Some(stat) = read(&format!("{place}/stat")).as_deref().and_then(parse_stat) else { return false };
         // Kernels without CONFIG_SCHED_INFO have ticks only.
@@ -159,7 +159,7 @@ fn numbers(text: &str) -> Vec<i32> {
 }
 
 /// The threads of a process.
-pub fn of(pid: i32) -> Vec<i32> {
+pub fn list_threads(pid: i32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
@@ -198,10 +198,10 @@ mod tests {
     #[test]
     fn this_thread_is_seen() {
         let (pid, tid) = (std::process::id() as i32, os::thread_id());
-        assert!(of(pid).contains(&tid));
+        assert!(list_threads(pid).contains(&tid));
         let mut thread = Thread::new(pid, tid);
-        assert!(thread.look() && thread.looks == 1 && !thread.name.is_empty());
-        assert!(!Thread::new(pid, i32::MAX).look());
+        assert!(thread.refresh() && thread.looks == 1 && !thread.name.is_empty());
+        assert!(!Thread::new(pid, i32::MAX).refresh());
     }
 
     proptest! {

@@ -28,10 +28,10 @@ pub struct Availability {
 /// What can be counted here; looked at once.
 pub fn availability() -> &'static Availability {
     static HERE: OnceLock<Availability> = OnceLock::new();
-    HERE.get_or_init(look)
+    HERE.get_or_init(probe_counters)
 }
 
-fn look() -> Availability {
+fn probe_counters() -> Availability {
     let here = refusal::surroundings();
     let mut opener = Opener::new(0, -1, Scope::Own, Mode::default(), here);
     for wish in hardware_wishes(HARDWARE_GROUPS) {

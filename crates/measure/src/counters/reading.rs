@@ -21,7 +21,7 @@ pub struct Count {
 
 impl Count {
     /// A count with its value scaled. `None` where there is none: it was never on a counter.
-    pub(super) fn of(
+    pub(super) fn scale(
         event: &'static str,
         raw: u64,
         enabled_ns: u64,
@@ -96,7 +96,7 @@ impl Reading {
         since.reading()
     }
 
-    /// Sum of several readings, as of the threads of a team. A thread of which an event was never counted lowers the
+    /// Sum of several readings, as of the threads of a group. A thread of which an event was never counted lowers the
     /// sum's coverage, and the sum is scaled up for it.
     pub fn sum<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Reading {
         let mut total = Tally::default();
@@ -189,7 +189,7 @@ impl Tally {
     pub(super) fn reading(self) -> Reading {
         let mut reading = Reading { rows: self.rows, ..Reading::default() };
         for row in &reading.rows {
-            match Count::of(row.event, row.raw, row.enabled, row.running, row.user_only) {
+            match Count::scale(row.event, row.raw, row.enabled, row.running, row.user_only) {
                 Some(count) => reading.counts.push(count),
                 None => reading.not_counted.push((row.event, NO_TURN.to_owned())),
             }

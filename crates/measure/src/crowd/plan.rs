@@ -2,7 +2,7 @@
 
 use record::{CpuList, Machine};
 
-use crate::orders::{self, Order};
+use crate::fill_order::{self, FillOrder};
 
 /// One step: so many CPUs, and the placements that take just these.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Step {
     /// The CPUs in the order in which they are taken.
     pub cpus: Vec<u32>,
     /// The placements whose first CPUs these are.
-    pub placements: Vec<Order>,
+    pub placements: Vec<FillOrder>,
 }
 
 impl Step {
@@ -26,7 +26,7 @@ pub struct Plan {
     /// The steps.
     pub steps: Vec<Step>,
     /// The placements that are told apart.
-    pub placements: Vec<Order>,
+    pub placements: Vec<FillOrder>,
 }
 
 impl Plan {
@@ -37,7 +37,7 @@ impl Plan {
     pub fn new(
         machine: &Machine,
         cpus: &CpuList,
-        placements: &[Order],
+        placements: &[FillOrder],
         counts: Option<&CpuList>,
     ) -> Result<Self, String> {
         if let Some(counts) = counts
@@ -51,14 +51,17 @@ impl Plan {
         if counts.is_some_and(CpuList::is_empty) {
             return Err("--steps: the list is empty; write for instance --steps 1,2,4-8".to_owned());
         }
-        let placements =
-            if placements.is_empty() { orders::distinct(machine, cpus) } else { placements.to_vec() };
+        let placements = if placements.is_empty() {
+            fill_order::distinct_orders(machine, cpus)
+        } else {
+            placements.to_vec()
+        };
         let mut steps: Vec<Step> = Vec::new();
         for order in &placements {
             let sequence = order.cpus(machine, cpus);
             let mut numbers = match counts {
                 Some(counts) => counts.iter().map(|count| count as usize).collect(),
-                None => orders::steps(*order, machine, cpus, None),
+                None => fill_order::steps(*order, machine, cpus, None),
             };
             if numbers.first() != Some(&1) && !sequence.is_empty() {
                 numbers.insert(0, 1);

@@ -339,7 +339,7 @@ fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[Taken]) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::orders::Order;
+    use crate::fill_order::FillOrder;
     use os::child::Usage;
     use record::CpuList;
     use record::machine::Cpu;
@@ -436,7 +436,7 @@ mod tests {
         let machine = machine();
         let cpus = machine.allowed_cpus();
         let new =
-            |steps: &str| Plan::new(&machine, &cpus, &[Order::CoresFirst], Some(&steps.parse().unwrap()));
+            |steps: &str| Plan::new(&machine, &cpus, &[FillOrder::CoresFirst], Some(&steps.parse().unwrap()));
         assert!(new("1,5").unwrap_err().contains("write 1 to 4"));
         assert!(new("0").unwrap_err().contains("write 1 to 4"));
         assert!(new("").unwrap_err().contains("empty"));

@@ -13,11 +13,11 @@ use beside::Taken;
 
 use crate::arrays::{self, ARRAYS, CHUNK, Part};
 use crate::budget::{Budget, Depth, beyond_caches};
+use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::repeat::judge;
-use crate::team;
-use crate::window::{self, Log};
+use crate::thread_group;
 
 /// See the module.
 pub struct Bandwidth;
@@ -173,7 +173,7 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
                     }
                     rates[index].extend(new);
                     done += 1;
-                    context.at(done as f64 / runs as f64);
+                    context.advance(done as f64 / runs as f64);
                 }
             }
             for (index, stores) in kinds.into_iter().enumerate() {
@@ -226,22 +226,28 @@ fn counted(stream: &Stream, bus: bool) -> u32 {
 /// Runs a kernel on a group for `seconds`; returns iterations a second of all threads in each slice, and whether a
 /// thread was found on another CPU.
 fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
-    let logs = team::run(&group.cpus, |member| {
+    let logs = thread_group::run(&group.cpus, |member| {
         member.wait();
         let log = walk(group, parts, stream, seconds, member);
         let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
         (log, moved)
     });
     let moved = logs.iter().flatten().any(|(_, moved)| *moved);
-    let all: Option<Vec<Log>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
-    (all.map_or_else(Vec::new, |logs| window::rates(&logs, SLICES)), moved)
+    let all: Option<Vec<WorkLog>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
+    (all.map_or_else(Vec::new, |logs| common_interval::rates(&logs, SLICES)), moved)
 }
 
-/// One thread's work until `seconds` after the team's start: iterations.
-fn walk(group: &Group, parts: &[Part], stream: &Stream, seconds: f64, member: team::Member) -> Log {
+/// One thread's work until `seconds` after the group's start: iterations.
+fn walk(
+    group: &Group,
+    parts: &[Part],
+    stream: &Stream,
+    seconds: f64,
+    member: thread_group::Member,
+) -> WorkLog {
     let per_chunk = stream.iterations(CHUNK) as f64;
     let mine: Vec<&Part> = group.parts[member.index].iter().filter_map(|index| parts.get(*index)).collect();
-    let mut log = Log::with_capacity((seconds * 2e5) as usize);
+    let mut log = WorkLog::with_capacity((seconds * 2e5) as usize);
     let end = member.start + Duration::from_secs_f64(seconds);
     let mut done = 0.0;
     let mut place = (0usize, 0usize);

@@ -11,7 +11,7 @@ use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::repeat::judge;
-use crate::team::{self, Member};
+use crate::thread_group::{self, Member};
 use crate::watch;
 
 /// See the module.
@@ -93,7 +93,7 @@ impl Measure for Clock {
         let parts = 2.0 * (1.0 + vectors.len() as f64);
         let seconds = context.depth.pick(0.6, 3.0, 16.0) / parts;
 
-        let ramp = team::run_on(lead, |_| ramp()).unwrap_or_default();
+        let ramp = thread_group::run_on(lead, |_| ramp()).unwrap_or_default();
         let mut done = 0.0;
         for (active, group) in [("one", vec![lead]), ("all", cpus)] {
             if active == "all" && group.len() < 2 {
@@ -101,7 +101,7 @@ impl Measure for Clock {
                 continue;
             }
             context.check()?;
-            let taken = team::run(&group, |member| sample(member, seconds, None));
+            let taken = thread_group::run(&group, |member| sample(member, seconds, None));
             for (cpu, taken) in group.iter().zip(taken) {
                 let Some((pinned, taken)) = taken else { continue };
                 if !pinned {
@@ -114,17 +114,17 @@ impl Measure for Clock {
                 context.push(m);
             }
             done += 1.0;
-            context.at(done / parts);
+            context.advance(done / parts);
             for vector in &vectors {
                 context.check()?;
-                let taken = team::run(&group, |member| sample(member, seconds, Some(vector)));
+                let taken = thread_group::run(&group, |member| sample(member, seconds, Some(vector)));
                 for (cpu, taken) in group.iter().zip(taken) {
                     if let Some((_, taken)) = taken {
                         context.push(summed(*cpu, active, width_word(vector), taken));
                     }
                 }
                 done += 1.0;
-                context.at(done / parts);
+                context.advance(done / parts);
             }
         }
         Ok(())

@@ -1,11 +1,12 @@
 //! Core to core: a cache line handed back and forth between two CPUs, by compare-and-swap and by loads and stores, for every
 //! pair of them, or on large machines for some of each kind of pair.
 
-pub mod game;
-pub mod kin;
+pub mod driver;
+mod mailbox;
 pub mod pages;
 pub mod pairs;
-pub mod play;
+pub mod ping_pong;
+pub mod topology_class;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -17,11 +18,12 @@ use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::measurements::numa::nodes::memory_nodes;
 use crate::repeat::judge;
-use game::{Desk, Driver, Failed, Figures, Least, Terms};
+use driver::{Driver, Failed, Figures, Least, Terms};
+use mailbox::Mailbox;
 use os::mapping::{base_page, size_word};
 use pages::Pages;
 use pairs::{Pair, Plan};
-use play::LINES;
+use ping_pong::LINES;
 
 /// See the module.
 pub struct CoreToCore;
@@ -108,7 +110,7 @@ impl Measure for CoreToCore {
         let plan = pairs::plan(context.machine, &context.cpus, most);
         let hypervisor =
             context.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
-        let desk = &Desk::default();
+        let mailbox = &Mailbox::default();
         let terms = terms(context, plan.pairs.len());
         let (inside, planned) = (&mut *context, &plan);
         // Kept until the partner has ended: were it lost, it would still look at its line.
@@ -116,11 +118,11 @@ impl Measure for CoreToCore {
         let pages = &mut pools;
         let done = std::thread::scope(|scope| {
             let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
-            let partner = thread("partner").spawn_scoped(scope, || desk.partner()).is_ok();
+            let partner = thread("partner").spawn_scoped(scope, || mailbox.run_partner()).is_ok();
             // Dropped at the end, come what may: that is what ends the partner.
-            let mut driver = Driver::new(desk, hypervisor, terms.limit);
-            let play = move || partner.then(|| play_all(inside, planned, terms, pages, &mut driver));
-            let driver = thread("driver").spawn_scoped(scope, play).ok();
+            let mut driver = Driver::new(mailbox, hypervisor, terms.limit);
+            let drive = move || partner.then(|| measure_all(inside, planned, terms, pages, &mut driver));
+            let driver = thread("driver").spawn_scoped(scope, drive).ok();
             driver.and_then(|driver| driver.join().ok().flatten())
         });
         match done {
@@ -130,7 +132,7 @@ impl Measure for CoreToCore {
     }
 }
 
-/// How long each of so many pairs is played.
+/// How long each of so many pairs is measured.
 fn terms(context: &Context, pairs: usize) -> Terms {
     let (slower, least) =
         if emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
@@ -165,7 +167,7 @@ fn homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u32>> {
     if homes.is_empty() { vec![None] } else { homes }
 }
 
-fn play_all(
+fn measure_all(
     context: &mut Context,
     plan: &Plan,
     terms: Terms,
@@ -221,7 +223,7 @@ fn play_all(
             Err(Failed::Memory(why)) => done.no_memory = Some(why),
         }
         if done.measured.is_multiple_of(64) {
-            context.at(done.measured as f64 / plan.pairs.len() as f64);
+            context.advance(done.measured as f64 / plan.pairs.len() as f64);
         }
     }
     done
@@ -252,7 +254,7 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures, t
     place = place.with(Handover::KEY, figures.handover.word());
     let proven = lies_on.is_ok();
     let mut m = Measurement::new("core_to_core.latency", place, figures.samples)
-        .with_detail("class", pair.class.words())
+        .with_detail("class", pair.class.describe())
         .with_detail("rounds_per_sample", figures.rounds * LINES as u64)
         .with_detail("lines_per_sample", LINES as u64)
         .with_detail("pages", u64::from(proven))
@@ -350,9 +352,9 @@ impl Done {
 mod tests {
     use super::*;
     use crate::context::Silent;
-    use kin::tests::made;
     use os::Stop;
     use record::Snapshot;
+    use topology_class::tests::made;
 
     /// A run on this machine. Other tests keep its CPUs busy, so a pair may have to wait for several runs to meet.
     fn live(machine: &Machine, cpus: &CpuList) -> Vec<Measurement> {
@@ -399,12 +401,20 @@ mod tests {
     fn a_pair_has_its_line_on_both_of_its_nodes_and_on_no_third() {
         let machine = made(2, 1, 4, 1, 4);
         let memory = memory_nodes(&machine);
-        let at = |from, to| homes(&machine, &Pair { from, to, class: kin::Class::Unknown }, &memory);
+        let at = |from, to| {
+            homes(&machine, &Pair { from, to, class: topology_class::TopologyClass::Unknown }, &memory)
+        };
         assert_eq!(at(0, 1), [Some(0)]);
         assert_eq!(at(0, 5), [Some(0), Some(1)]);
         let only: CpuList = [1].into_iter().collect();
-        assert_eq!(homes(&machine, &Pair { from: 0, to: 5, class: kin::Class::Unknown }, &only), [Some(1)]);
-        assert_eq!(homes(&machine, &Pair { from: 0, to: 1, class: kin::Class::Unknown }, &only), [None]);
+        assert_eq!(
+            homes(&machine, &Pair { from: 0, to: 5, class: topology_class::TopologyClass::Unknown }, &only),
+            [Some(1)]
+        );
+        assert_eq!(
+            homes(&machine, &Pair { from: 0, to: 1, class: topology_class::TopologyClass::Unknown }, &only),
+            [None]
+        );
     }
 
     #[test]

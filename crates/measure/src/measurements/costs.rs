@@ -14,7 +14,7 @@ use crate::context::{Context, Halt};
 use crate::cycle::Random;
 use crate::list::Measure;
 use crate::repeat::{Effort, judge, measurement};
-use crate::team;
+use crate::thread_group;
 use crate::watch::{Watch, Watched};
 use os::mapping::{HUGE, Mapping, Page, base_page};
 
@@ -61,18 +61,19 @@ impl Measure for Costs {
         };
         let part = Duration::from_secs_f64(context.depth.pick(0.05, 0.3, 1.2));
         let memory = context.memory_allowance();
-        let alone = team::run_on(lead, |member| single(lead, member.pinned, effort, part, memory, context));
+        let alone =
+            thread_group::run_on(lead, |member| single(lead, member.pinned, effort, part, memory, context));
         let Some((measurements, coverage)) = alone else {
             return Err(Halt::Impossible("its thread could not be started".to_owned()));
         };
         measurements.into_iter().for_each(|m| context.push(m));
         context.coverage.extend(coverage);
-        context.at(0.6);
+        context.advance(0.6);
         for to in std::iter::once(lead).chain(other) {
             context.check()?;
             context_switch(context, lead, to, effort, part);
             mutex_handover(context, lead, to, effort, part);
-            context.at(if to == lead { 0.8 } else { 1.0 });
+            context.advance(if to == lead { 0.8 } else { 1.0 });
         }
         if other.is_none() {
             context.coverage.push(Coverage::degraded("costs", "across CPUs: only one CPU may be used"));
@@ -92,7 +93,7 @@ fn other_cpu(context: &Context, lead: u32) -> Option<u32> {
 }
 
 /// A place for metrics of one CPU.
-fn at(cpu: u32) -> Where {
+fn cpu_place(cpu: u32) -> Where {
     Where::new().with("cpu", cpu)
 }
 
@@ -131,7 +132,7 @@ fn single(
             unsafe { libc::syscall(libc::SYS_getppid) };
         }
     });
-    add("cost.syscall", at(cpu), CALLS.into(), samples);
+    add("cost.syscall", cpu_place(cpu), CALLS.into(), samples);
 
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let samples = repeat(&mut || {
@@ -140,7 +141,7 @@ fn single(
             unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
         }
     });
-    let mut place = at(cpu);
+    let mut place = cpu_place(cpu);
     if let Some(source) = &context.snapshot.clocksource {
         place = place.with("clocksource", source.as_str());
     }
@@ -148,10 +149,10 @@ fn single(
 
     let (iterations, per) = (100, f64::from(hint::SPIN_HINT.work.operations) * 100.0);
     let samples = repeat(&mut || (hint::SPIN_HINT.run)(iterations));
-    add("cost.spin_hint", at(cpu), per, samples);
+    add("cost.spin_hint", cpu_place(cpu), per, samples);
 
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
-        let place = at(cpu).with("page", page.word());
+        let place = cpu_place(cpu).with("page", page.word());
         if (step * pages) as u64 > memory {
             coverage
                 .push(Coverage::skipped(format!("costs page fault {}", page.word()), "not enough memory"));
@@ -249,7 +250,7 @@ fn mispredicts(cpu: u32, effort: Effort, part: Duration, watch: &mut Watch) -> M
             mixed
         },
     );
-    measurement("cost.branch_mispredict", at(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
+    measurement("cost.branch_mispredict", cpu_place(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
         .with_detail("predicted_branch_ns", record::Summary::of(&fixed).median)
 }
 
@@ -300,7 +301,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
             }
         })
     };
-    let overhead = team::run_on(cpu, |member| {
+    let overhead = thread_group::run_on(cpu, |member| {
         let mut watch = Watch::new(member.cpu);
         let times: Vec<f64> = (0..9).map(|_| trip(&mut watch, &back.1, &back.0).ns).collect();
         record::Summary::of(&times).median / f64::from(HANDOVERS)
@@ -313,7 +314,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
                 send(&back.1, PING);
             }
         });
-        let taken = team::run_on(cpu, |member| {
+        let taken = thread_group::run_on(cpu, |member| {
             let mut watch = Watch::new(member.cpu);
             let end = Instant::now() + part;
             effort.samples(|| Instant::now() >= end, || trip(&mut watch, &there.1, &back.0))
@@ -323,7 +324,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
         taken
     });
     let Some(samples) = samples else { return };
-    let place = at(cpu).with("to_cpu", to);
+    let place = cpu_place(cpu).with("to_cpu", to);
     let mut m = measurement("cost.context_switch", place, &samples, |s| {
         (s.ns / f64::from(HANDOVERS) / 2.0 - overhead).max(0.0)
     })
@@ -381,7 +382,7 @@ fn mutex_handover(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
                 hand_over(&turn, 0);
             }
         });
-        let taken = team::run_on(cpu, |member| {
+        let taken = thread_group::run_on(cpu, |member| {
             let mut watch = Watch::new(member.cpu);
             let end = Instant::now() + part;
             effort.samples(
@@ -401,7 +402,7 @@ fn mutex_handover(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
         taken
     });
     let Some(samples) = samples else { return };
-    let place = at(cpu).with("to_cpu", to);
+    let place = cpu_place(cpu).with("to_cpu", to);
     let mut m = measurement("cost.mutex_handover", place, &samples, |s| s.ns / f64::from(HANDOVERS) / 2.0);
     drop_switch_marks(&mut m);
     judge(&mut m, 2.0 * TARGET);

@@ -13,10 +13,10 @@ use crate::budget::{Budget, Depth, beyond_caches, memory_allowance};
 use crate::context::{Context, Halt};
 use crate::cycle::{Cycle, Place};
 use crate::list::Measure;
-use crate::pace::{Pace, thinned};
 use crate::refusal::Lifted;
 use crate::repeat::{Effort, clock_range, measurement};
-use crate::team;
+use crate::thread_group;
+use crate::time_estimate::{TimeEstimate, thin};
 use crate::watch::{Watch, Watched, steal_ticks};
 use os::mapping::Page;
 use os::placement::Placement;
@@ -93,7 +93,7 @@ impl Measure for Latency {
         let node = context.node_of(lead);
         let _lifted = Lifted::of_huge_pages(context, self.name());
         let inside = &mut *context;
-        team::run_on(lead, move |member| curve(inside, lead, member.pinned, node, &sizes))
+        thread_group::run_on(lead, move |member| curve(inside, lead, member.pinned, node, &sizes))
             .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".to_owned())))
     }
 }
@@ -189,7 +189,7 @@ fn curve(
     let mut watch = Watch::new(cpu);
     let mut ended = Ok(());
     let mut reached = 0;
-    let mut paces = vec![Pace::default(); curves.len()];
+    let mut paces = vec![TimeEstimate::default(); curves.len()];
     let (mut next, mut passed_over) = (0, 0);
     'sizes: for (step, &bytes) in sizes.iter().enumerate() {
         if step < next && bytes != largest {
@@ -202,13 +202,13 @@ fn curve(
         // The curve on huge pages is everyone's first question; when the memory for both would outlast the budget, the
         // one on base pages ends earlier, and then sizes are passed over.
         let left = context.seconds_left();
-        let needs = |paces: &[Pace], curves: &[Curve], stride: usize| -> f64 {
-            let rest = || thinned(&sizes[step..], stride);
+        let needs = |paces: &[TimeEstimate], curves: &[Curve], stride: usize| -> f64 {
+            let rest = || thin(&sizes[step..], stride);
             let each = paces.iter().zip(curves);
-            each.map(|(pace, curve)| {
+            each.map(|(estimate, curve)| {
                 let settling =
                     rest().map(|bytes| warm::settling(bytes, curve.page.bytes(), depth)).sum::<f64>();
-                pace.seconds(curve.cycle.bytes(), rest()) + settling
+                estimate.seconds(curve.cycle.bytes(), rest()) + settling
             })
             .sum()
         };
@@ -234,7 +234,7 @@ fn curve(
         let stride =
             [1, 2, 4, 8].into_iter().find(|stride| needs(&paces, &curves, *stride) <= left).unwrap_or(8);
         next = step + stride;
-        for (curve, pace) in curves.iter_mut().zip(&mut paces) {
+        for (curve, estimate) in curves.iter_mut().zip(&mut paces) {
             // The pool of reserved huge pages may hold less than was wanted.
             if bytes > curve.cycle.capacity() {
                 continue;
@@ -251,20 +251,20 @@ fn curve(
                 break 'sizes;
             }
             let grown = curve.cycle.bytes() - had;
-            pace.grew(grown, from.elapsed().as_secs_f64());
+            estimate.grew(grown, from.elapsed().as_secs_f64());
             let had = curve.points.len();
             let warming = point(curve, cpu, effort, context, &mut watch);
-            pace.warmed(curve.cycle.bytes(), warming);
+            estimate.warmed(curve.cycle.bytes(), warming);
             if curve.points.len() == had {
                 break 'sizes;
             }
         }
         reached = bytes;
-        context.at((step + 1) as f64 / sizes.len() as f64);
+        context.advance((step + 1) as f64 / sizes.len() as f64);
     }
     if ended.is_ok() && reached == largest {
         let making = curves.iter().zip(&paces).filter(|(curve, _)| curve.page == Page::Base);
-        let making = making.map(|(_, pace)| pace.seconds(0, std::iter::once(largest))).next_back();
+        let making = making.map(|(_, estimate)| estimate.seconds(0, std::iter::once(largest))).next_back();
         draws::again(&mut curves, largest, (cpu, node), making.unwrap_or(0.0), context, &mut watch);
     }
     for curve in &curves {
@@ -394,8 +394,8 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
     }
     let mut proof = "not asked: the machine tells no nodes".to_owned();
     if let Some(node) = node {
-        let placement = Placement::of(curve.cycle.mapping(), curve.cycle.bytes(), node);
-        proof = placement.words(node);
+        let placement = Placement::check(curve.cycle.mapping(), curve.cycle.bytes(), node);
+        proof = placement.describe(node);
         if !placement.acceptable() {
             context.coverage.push(
                 Coverage::skipped(what, format!("refused: {proof}"))

@@ -10,14 +10,14 @@ use serde_json::json;
 
 use crate::arrays::{self, CHUNK, Part};
 use crate::budget::{Budget, Depth, beyond_caches};
+use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::measurements::bandwidth::TOUCH_SECONDS;
 use crate::measurements::parallelism::memory_cycle;
 use crate::repeat::judge;
-use crate::team;
+use crate::thread_group;
 use crate::watch::ns_since;
-use crate::window::{self, Log};
 
 /// See the module.
 pub struct LoadedLatency;
@@ -119,14 +119,14 @@ impl Measure for LoadedLatency {
                 break;
             }
             let over = AtomicBool::new(false);
-            let logs = team::run(&cpus, |member| {
+            let logs = thread_group::run(&cpus, |member| {
                 let end = member.start + Duration::from_secs_f64(seconds);
                 if member.index == 0 {
                     // The chase goes on until its window ends; loaders go on until it has.
                     let taken = chase_samples(&cycle, member.start, end);
                     over.store(true, Ordering::Relaxed);
                     let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
-                    return (Log::default(), taken, moved);
+                    return (WorkLog::default(), taken, moved);
                 }
                 let log = load(read, &parts[member.index - 1], wait, member.start, &over);
                 (log, Vec::new(), false)
@@ -136,13 +136,13 @@ impl Measure for LoadedLatency {
                 return Err(Halt::Impossible("a thread could not be started".to_owned()));
             }
             let (_, samples, moved) = all.remove(0);
-            let logs: Vec<Log> = all.into_iter().map(|(log, _, _)| log).collect();
-            let loaded = record::Summary::of(&window::rates(&logs, 6)).median;
-            match Point::of(loaded, samples, moved) {
+            let logs: Vec<WorkLog> = all.into_iter().map(|(log, _, _)| log).collect();
+            let loaded = record::Summary::of(&common_interval::rates(&logs, 6)).median;
+            match Point::new(loaded, samples, moved) {
                 Some(point) => points.push(point),
                 None => starved += 1,
             }
-            context.at((step + 1) as f64 / WAITS.len() as f64);
+            context.advance((step + 1) as f64 / WAITS.len() as f64);
         }
         if starved > 0 {
             let why = format!("others had the CPU at {starved} of {} rates, which are left out", WAITS.len());
@@ -178,8 +178,8 @@ fn chase_samples(cycle: &crate::cycle::Cycle, start: Instant, end: Instant) -> V
     samples
 }
 
-fn load(read: &stream::Stream, part: &Part, wait: Option<u64>, start: Instant, over: &AtomicBool) -> Log {
-    let mut log = Log::with_capacity(1 << 16);
+fn load(read: &stream::Stream, part: &Part, wait: Option<u64>, start: Instant, over: &AtomicBool) -> WorkLog {
+    let mut log = WorkLog::with_capacity(1 << 16);
     while Instant::now() < start {
         std::hint::spin_loop();
     }
@@ -222,7 +222,7 @@ struct Point {
 
 impl Point {
     /// `None` where the chase had no time.
-    fn of(loaded: f64, samples: Vec<f64>, moved: bool) -> Option<Self> {
+    fn new(loaded: f64, samples: Vec<f64>, moved: bool) -> Option<Self> {
         let summary = record::Summary::of(&samples);
         // The chase's own lines are traffic too.
         let bandwidth = loaded + 64.0 / summary.median * 1e9;
@@ -313,8 +313,8 @@ mod tests {
 
     #[test]
     fn a_chase_that_had_no_time_is_no_point() {
-        assert!(Point::of(1e9, Vec::new(), false).is_none());
-        let point = Point::of(1e9, vec![100.0; 9], false).unwrap();
+        assert!(Point::new(1e9, Vec::new(), false).is_none());
+        let point = Point::new(1e9, vec![100.0; 9], false).unwrap();
         assert!((point.bandwidth - 1.64e9).abs() < 1.0);
     }
 
@@ -322,7 +322,7 @@ mod tests {
     fn latency_that_falls_while_the_load_rises_was_not_the_loads() {
         let at = |bandwidth: f64, ns: f64| {
             let samples = (0..40).map(|n| ns + f64::from(n % 5) * 0.1).collect();
-            Point::of(bandwidth, samples, false).unwrap()
+            Point::new(bandwidth, samples, false).unwrap()
         };
         let (idle, noisy, loaded) = (at(1e9, 100.0), at(2e9, 170.0), at(4e9, 130.0));
         assert!(noisy.is_refuted_by(&loaded) && !loaded.is_refuted_by(&noisy));

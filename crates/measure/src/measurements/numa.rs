@@ -34,7 +34,7 @@ const FIRST_ROUND: f64 = 4.0;
 
 fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
     let threads = rows.iter().map(|row| row.cpus.len()).max().unwrap_or(0);
-    Phases::of(rows.len(), columns, threads, effort)
+    Phases::new(rows.len(), columns, threads, effort)
 }
 
 impl Measure for Numa {
@@ -70,7 +70,7 @@ impl Measure for Numa {
             return Budget { seconds: 0.0, bytes: 0 };
         }
         let (rows, columns) = (plan::rows(machine, cpus), memory_nodes(machine).len());
-        let effort = Effort::of(machine, depth);
+        let effort = Effort::new(machine, depth);
         Budget {
             seconds: phases(&rows, columns, effort).seconds(),
             bytes: effort.wanted_bytes(machine, &rows).saturating_mul(columns as u64),
@@ -83,7 +83,7 @@ impl Measure for Numa {
         }
         let rows = plan::rows(context.machine, &context.cpus);
         let nodes: Vec<u32> = memory_nodes(context.machine).iter().collect();
-        let effort = Effort::of(context.machine, context.depth);
+        let effort = Effort::new(context.machine, context.depth);
         let phases = phases(&rows, nodes.len(), effort);
         let wanted = effort.wanted_bytes(context.machine, &rows);
         let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build);
@@ -91,15 +91,15 @@ impl Measure for Numa {
         if columns.is_empty() {
             return Err(Halt::Impossible("no node's memory could be bound and filled".to_owned()));
         }
-        context.at(0.2);
+        context.advance(0.2);
         latency(context, &rows, &mut columns, phases.latency)?;
-        context.at(0.5);
+        context.advance(0.5);
         bandwidth(context, &rows, &mut columns, &phases, effort)
     }
 }
 
 /// A cell's place.
-fn at(row: &Row, column: &Column) -> Where {
+fn cell_place(row: &Row, column: &Column) -> Where {
     Where::new().with("from", row.node).with("to", column.node)
 }
 
@@ -114,7 +114,7 @@ fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> 
         .with_detail("pages", pages)
         .with_detail("page", column.page.as_str())
         .with_detail("huge_share", json!(column.huge_share))
-        .with_detail("placement", column.placement.words(column.node));
+        .with_detail("placement", column.placement.describe(column.node));
     if let Some(distance) = distances(context.machine).get(&(row.node, column.node)) {
         m = m.with_detail("distance", *distance);
     }
@@ -160,7 +160,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
     let mut missing = 0;
     for (r, row) in rows.iter().enumerate() {
         for (c, column) in columns.iter().enumerate().filter(|(c, _)| proven[*c]) {
-            let Some(m) = cells.measurement(r, c, at(row, column)) else {
+            let Some(m) = cells.measurement(r, c, cell_place(row, column)) else {
                 missing += 1;
                 continue;
             };
@@ -235,7 +235,8 @@ fn bandwidth(
             }
             threads[cell] = read.threads;
             samples[cell].extend(read.rates);
-            context.at(0.5 + 0.5 * (pass * order.len() + step + 1) as f64 / (passes * order.len()) as f64);
+            context
+                .advance(0.5 + 0.5 * (pass * order.len() + step + 1) as f64 / (passes * order.len()) as f64);
         }
     }
     let proven = prove(context, columns, true);
@@ -247,7 +248,7 @@ fn bandwidth(
         }
         told += 1;
         let list: CpuList = row.cpus.iter().copied().take(threads[cell]).collect();
-        let place = at(row, column).with("op", "read").with("threads", threads[cell]);
+        let place = cell_place(row, column).with("op", "read").with("threads", threads[cell]);
         let mut m = Measurement::new("numa.bandwidth", place, std::mem::take(&mut samples[cell]))
             .with_detail("vectors", kernel.variant.name())
             .with_detail("array_bytes", column.touched)

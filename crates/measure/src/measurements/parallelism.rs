@@ -9,7 +9,7 @@ use crate::context::{Context, Halt};
 use crate::cycle::Cycle;
 use crate::list::Measure;
 use crate::repeat::judge;
-use crate::team;
+use crate::thread_group;
 use crate::watch::{ns_since, reading_cost_ns};
 use os::mapping::Page;
 
@@ -43,7 +43,7 @@ impl Measure for Parallelism {
         let mut cycle = memory_cycle(context, lead, "parallelism")?;
         let inside = &mut *context;
         let shared = &mut cycle;
-        let ended = team::run_on(lead, move |_| rounds(inside, lead, shared))
+        let ended = thread_group::run_on(lead, move |_| rounds(inside, lead, shared))
             .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".to_owned())));
         context.kept_cycle = Some(cycle);
         ended
@@ -63,7 +63,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     let node = context.node_of(cpu);
     // Half of the budget at most: some machines hand out memory slowly.
     let until = Instant::now() + Duration::from_secs_f64(context.seconds_left() / 2.0);
-    let built = team::run_on(cpu, move |_| {
+    let built = thread_group::run_on(cpu, move |_| {
         let (mut cycle, _) =
             Cycle::new(wanted, Page::Huge, node).or_else(|_| Cycle::new(wanted, Page::Base, node))?;
         let mut bytes = 0;
@@ -124,7 +124,7 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
             ratios[index].push(single * chains as f64 / ns);
         }
         round += 1;
-        context.at((round as f64 / least as f64).min(1.0));
+        context.advance((round as f64 / least as f64).min(1.0));
     }
     for (index, &chains) in CHAINS.iter().enumerate() {
         let place = Where::new().with("cpu", cpu).with("bytes", cycle.bytes()).with("chains", chains);

@@ -11,13 +11,13 @@ use super::workloads::{arrays_bytes, chosen, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
+use crate::fill_order::{self, FillOrder};
 use crate::list::Measure;
-use crate::orders::{self, Order};
 use crate::workloads::Workload;
-use crate::workloads::crew::{Crew, Pace, Stretch};
+use crate::workloads::array_pool::{ArrayPool, Supply};
 use crate::workloads::figures::Seen;
 use crate::workloads::incidents::Incidents;
-use crate::workloads::pool::{Pool, Supply};
+use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
 
 /// See the module.
 pub struct Scaling;
@@ -48,7 +48,7 @@ const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
 #[derive(Clone, Debug, PartialEq)]
 struct Step {
     cpus: Vec<u32>,
-    orders: Vec<Order>,
+    orders: Vec<FillOrder>,
 }
 
 impl Measure for Scaling {
@@ -113,13 +113,13 @@ impl Measure for Scaling {
             let reserved = supply.reserved(context, &chosen[index..]);
             let rest: f64 = chosen[index..].iter().map(|workload| weight(*workload)).sum();
             let share = (context.seconds_left() - reserved).max(0.0) * weight(workload) / rest;
-            let pool = supply.of(context, self.name(), workload)?;
+            let pool = supply.arrays_for(context, self.name(), workload)?;
             // Passes of some tenths of a second would take minutes on every step.
             let steps = if workload.indivisible() && context.depth < Depth::Full { &few } else { &all };
-            if let Err(why) = one(context, workload, steps, &pool, share, &incidents) {
+            if let Err(why) = measure_steps(context, workload, steps, &pool, share, &incidents) {
                 context.coverage.push(Coverage::degraded(format!("scaling {}", workload.name()), why));
             }
-            context.at((index + 1) as f64 / count as f64);
+            context.advance((index + 1) as f64 / count as f64);
         }
         if !too_late.is_empty() {
             let what = format!("scaling {}", too_late.join(", "));
@@ -138,12 +138,13 @@ fn weight(workload: &dyn Workload) -> f64 {
 /// Every group of CPUs to measure, by number of CPUs; orders that take the same CPUs share it.
 fn steps(machine: &Machine, cpus: &CpuList, depth: Depth) -> Vec<Step> {
     let normal = depth <= Depth::Normal;
-    let orders = if normal { vec![Order::CoresFirst] } else { orders::distinct(machine, cpus) };
+    let orders =
+        if normal { vec![FillOrder::CoresFirst] } else { fill_order::distinct_orders(machine, cpus) };
     let most = normal.then_some(FEW_STEPS);
     let mut steps: Vec<(BTreeSet<u32>, Step)> = Vec::new();
     for order in orders {
         let sequence = order.cpus(machine, cpus);
-        for threads in orders::steps(order, machine, cpus, most) {
+        for threads in fill_order::steps(order, machine, cpus, most) {
             let group: Vec<u32> = sequence.iter().take(threads).copied().collect();
             let set: BTreeSet<u32> = group.iter().copied().collect();
             match steps.iter_mut().find(|(known, _)| *known == set) {
@@ -162,11 +163,14 @@ fn say_what_is_one(context: &mut Context) {
     if context.depth <= Depth::Normal {
         return;
     }
-    let distinct = orders::distinct(context.machine, &context.cpus);
-    let same: Vec<&str> =
-        orders::ORDERS.into_iter().filter(|order| !distinct.contains(order)).map(Order::name).collect();
+    let distinct = fill_order::distinct_orders(context.machine, &context.cpus);
+    let same: Vec<&str> = fill_order::FILL_ORDERS
+        .into_iter()
+        .filter(|order| !distinct.contains(order))
+        .map(FillOrder::name)
+        .collect();
     if !same.is_empty() {
-        let measured: Vec<&str> = distinct.into_iter().map(Order::name).collect();
+        let measured: Vec<&str> = distinct.into_iter().map(FillOrder::name).collect();
         context.coverage.push(Coverage::skipped(
             "scaling placements",
             format!("{}: no other order of CPUs here than {}", same.join(", "), measured.join(", ")),
@@ -175,11 +179,11 @@ fn say_what_is_one(context: &mut Context) {
 }
 
 /// Measures one workload at every step in about `seconds`.
-fn one(
+fn measure_steps(
     context: &mut Context,
     workload: &dyn Workload,
     steps: &[Step],
-    pool: &Option<std::sync::Arc<Pool>>,
+    pool: &Option<std::sync::Arc<ArrayPool>>,
     seconds: f64,
     incidents: &Incidents,
 ) -> Result<(), String> {
@@ -190,7 +194,7 @@ fn one(
         return Err("memory has no room for a thread".to_owned());
     }
     let cpus: Vec<u32> = cpus.into_iter().collect();
-    let crew = Crew::gather(workload, context.machine, &cpus, pool.as_ref())?;
+    let workers = WorkerPool::start(workload, context.machine, &cpus, pool.as_ref())?;
     let mut seen: Vec<Seen> = steps
         .iter()
         .map(|step| Seen::new(workload, step.cpus.clone(), walked(workload, pool, &step.cpus)))
@@ -211,14 +215,14 @@ fn one(
             }
             let left = ((visits - visit) * steps.len() - done) as f64;
             let now = Instant::now();
-            let pace = Pace {
-                stretch: Stretch::Seconds(length),
+            let budget = TimeBudget {
+                length: SliceLength::Seconds(length),
                 least: if workload.indivisible() { 1 } else { LEAST },
                 most: SLICES,
                 deadline: now + end.saturating_duration_since(now).div_f64(left),
                 counted: counters::availability().pmu.then_some(Set::Core),
             };
-            seen[*at].add(crew.visit(&steps[*at].cpus, pace, incidents, context.stop));
+            seen[*at].add(workers.run_group(&steps[*at].cpus, budget, incidents, context.stop));
         }
     }
     for (step, seen) in steps.iter().zip(seen) {

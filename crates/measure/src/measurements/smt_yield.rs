@@ -12,10 +12,10 @@ use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::repeat::judge;
 use crate::workloads::Workload;
-use crate::workloads::crew::{Crew, Pace, Slice, Stretch};
+use crate::workloads::array_pool::{ArrayPool, Supply};
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::incidents::Incidents;
-use crate::workloads::pool::{Pool, Supply};
+use crate::workloads::worker_pool::{Slice, SliceLength, TimeBudget, WorkerPool};
 
 /// See the module.
 pub struct SmtYield;
@@ -88,13 +88,13 @@ impl Measure for SmtYield {
                 context.check()?;
                 let reserved = supply.reserved(context, &chosen[index..]);
                 let share = (context.seconds_left() - reserved).max(0.0) / (parts - done) as f64;
-                let pool = supply.of(context, self.name(), workload)?;
-                if let Err(why) = one(context, workload, core, &pool, share, &incidents) {
+                let pool = supply.arrays_for(context, self.name(), workload)?;
+                if let Err(why) = measure_core(context, workload, core, &pool, share, &incidents) {
                     let what = format!("smt-yield {}", workload.name());
                     context.coverage.push(Coverage::degraded(what, why));
                 }
                 done += 1;
-                context.at(done as f64 / parts as f64);
+                context.advance(done as f64 / parts as f64);
             }
         }
         context.check()
@@ -147,11 +147,11 @@ fn no_siblings(machine: &Machine, control: Option<&str>) -> Coverage {
 }
 
 /// Measures one workload on one core in about `seconds`.
-fn one(
+fn measure_core(
     context: &mut Context,
     workload: &dyn Workload,
     core: &Core,
-    pool: &Option<std::sync::Arc<Pool>>,
+    pool: &Option<std::sync::Arc<ArrayPool>>,
     seconds: f64,
     incidents: &Incidents,
 ) -> Result<(), String> {
@@ -160,7 +160,7 @@ fn one(
     if bytes > context.memory_allowance() {
         return Err(format!("it needs {} for the siblings of a core", record::units::bytes(bytes)));
     }
-    let crew = Crew::gather(workload, context.machine, &core.cpus, pool.as_ref())?;
+    let workers = WorkerPool::start(workload, context.machine, &core.cpus, pool.as_ref())?;
     let alone = &core.cpus[..1];
     let seconds = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
     let end = Instant::now() + Duration::from_secs_f64(seconds);
@@ -173,14 +173,14 @@ fn one(
         // A B, B A: a drift falls on both alike.
         for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
             let cpus = if side == 0 { alone } else { &core.cpus };
-            let pace = Pace {
-                stretch: Stretch::Seconds(length),
+            let budget = TimeBudget {
+                length: SliceLength::Seconds(length),
                 least: 1,
                 most: 1,
                 deadline: Instant::now(),
                 counted: None,
             };
-            let visit = crew.visit(cpus, pace, incidents, context.stop);
+            let visit = workers.run_group(cpus, budget, incidents, context.stop);
             rates[side] = visit.slices.first().cloned();
             seen[side].add(visit);
         }

@@ -12,7 +12,7 @@ use crate::context::{Context, Halt};
 use crate::interrupts::Interrupts;
 use crate::list::Measure;
 use crate::repeat::judge;
-use crate::team;
+use crate::thread_group;
 use os::Stop;
 
 /// See the module.
@@ -81,8 +81,8 @@ impl Measure for Stolen {
         }
         let rate = ticks_a_ns();
         let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
-        let seen = team::run(&cpus, |member| spin(member, rate, duration, context.stop));
-        context.at(1.0);
+        let seen = thread_group::run(&cpus, |member| spin(member, rate, duration, context.stop));
+        context.advance(1.0);
         let untold = seen.iter().flatten().filter(|s| !s.causes_told).count();
         if untold > 0 {
             context.coverage.push(
@@ -118,7 +118,7 @@ fn ticks_a_ns() -> f64 {
     ticks as f64 / elapsed.as_nanos() as f64
 }
 
-fn spin(member: team::Member, rate: f64, duration: Duration, stop: &Stop) -> Seen {
+fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop) -> Seen {
     let mut seen = Seen { pinned: member.pinned, ..Seen::default() };
     let mut interrupts = Interrupts::of_cpu(member.cpu);
     let timed = Instant::now();
@@ -190,7 +190,7 @@ pub(crate) struct Shares {
 /// The shares that were taken from a thread spinning on each CPU, all at once, in so long; a CPU on which nothing ran has none.
 pub(crate) fn shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
     let rate = ticks_a_ns();
-    let seen = team::run(cpus, |member| spin(member, rate, duration, stop));
+    let seen = thread_group::run(cpus, |member| spin(member, rate, duration, stop));
     seen.into_iter().flatten().filter_map(|seen| seen.shares()).collect()
 }
 
@@ -305,7 +305,7 @@ mod tests {
     fn spinning_watches_as_long_as_asked() {
         let cpu = os::current_cpu().unwrap();
         let (rate, stop) = (ticks_a_ns(), Stop::new());
-        let seen = team::run(&[cpu], |m| spin(m, rate, Duration::from_millis(200), &stop));
+        let seen = thread_group::run(&[cpu], |m| spin(m, rate, Duration::from_millis(200), &stop));
         let seen = seen[0].clone().unwrap();
         let watched: f64 = seen.parts.iter().map(|p| p.watched_ns).sum();
         let gaps: f64 = seen.parts.iter().flat_map(|p| &p.gaps).map(|g| g.ns).sum();

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
-use crate::team;
+use crate::thread_group;
 use os::Stop;
 
 /// See the module.
@@ -134,7 +134,7 @@ impl Measure for Wakeup {
                 }
                 // Held for as long as the file is open; closing it, even by dying, ends the request.
                 let held = setting.tuned.then(|| hold_c_states(&mut dma));
-                let taken = team::run(&cpus, |member| cyclic(member, setting, cycles, context.stop));
+                let taken = thread_group::run(&cpus, |member| cyclic(member, setting, cycles, context.stop));
                 drop(held);
                 for (one, taken) in seen[index].iter_mut().zip(taken) {
                     if let Some(taken) = taken {
@@ -142,7 +142,7 @@ impl Measure for Wakeup {
                     }
                 }
                 done += 1;
-                context.at(done as f64 / (rounds * settings.len()) as f64);
+                context.advance(done as f64 / (rounds * settings.len()) as f64);
             }
         }
         said(context, &settings, &seen, &dma);
@@ -232,12 +232,12 @@ fn sleep_until(ns: i64) {
 /// Latencies of so many wake-ups on each CPU, all at once, under SCHED_OTHER and as the machine is, in ns.
 pub(crate) fn latencies(cpus: &[u32], cycles: usize, stop: &Stop) -> Vec<f64> {
     let setting = Setting { fifo: false, tuned: false };
-    let seen = team::run(cpus, |member| cyclic(member, setting, cycles, stop));
+    let seen = thread_group::run(cpus, |member| cyclic(member, setting, cycles, stop));
     seen.into_iter().flatten().flat_map(|seen| seen.latencies).collect()
 }
 
 /// One thread's cycles: sleep until the next absolute time, see how late it is.
-fn cyclic(member: team::Member, setting: Setting, cycles: usize, stop: &Stop) -> Seen {
+fn cyclic(member: thread_group::Member, setting: Setting, cycles: usize, stop: &Stop) -> Seen {
     let mut seen = Seen { thread: os::thread_id(), pinned: member.pinned, ..Seen::default() };
     if setting.fifo
         && let Err(error) = os::set_fifo(PRIORITY)
@@ -381,7 +381,7 @@ mod tests {
     fn a_thread_wakes_as_often_as_asked() {
         let cpu = os::current_cpu().unwrap();
         let stop = Stop::new();
-        let seen = team::run(&[cpu], |m| cyclic(m, Setting { fifo: false, tuned: true }, 20, &stop));
+        let seen = thread_group::run(&[cpu], |m| cyclic(m, Setting { fifo: false, tuned: true }, 20, &stop));
         let seen = seen[0].clone().unwrap();
         assert!(seen.latencies.len() as u64 + seen.missed >= 20 || !seen.latencies.is_empty());
         assert_eq!(seen.slack_refused, None);

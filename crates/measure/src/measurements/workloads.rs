@@ -10,10 +10,10 @@ use crate::budget::{Budget, Depth, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
 use crate::list::Measure;
-use crate::workloads::crew::{Crew, Pace, Stretch};
+use crate::workloads::array_pool::{ArrayPool, Supply};
 use crate::workloads::figures::Seen;
 use crate::workloads::incidents::Incidents;
-use crate::workloads::pool::{Pool, Supply};
+use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
 use crate::workloads::{self, Workload};
 
 /// See the module.
@@ -61,11 +61,11 @@ impl Measure for Workloads {
             context.check()?;
             let reserved = supply.reserved(context, &chosen[index..]);
             let share = (context.seconds_left() - reserved).max(0.0) / (count - index) as f64;
-            let pool = supply.of(context, self.name(), workload)?;
-            if let Err(why) = one(context, workload, lead, &pool, share, &incidents) {
+            let pool = supply.arrays_for(context, self.name(), workload)?;
+            if let Err(why) = measure_cpu(context, workload, lead, &pool, share, &incidents) {
                 context.coverage.push(Coverage::degraded(format!("workloads {}", workload.name()), why));
             }
-            context.at((index + 1) as f64 / count as f64);
+            context.advance((index + 1) as f64 / count as f64);
         }
         context.check()
     }
@@ -108,11 +108,11 @@ pub(crate) fn chosen(
 }
 
 /// Measures one workload on one CPU in about `seconds`.
-fn one(
+fn measure_cpu(
     context: &mut Context,
     workload: &dyn Workload,
     cpu: u32,
-    pool: &Option<std::sync::Arc<Pool>>,
+    pool: &Option<std::sync::Arc<ArrayPool>>,
     seconds: f64,
     incidents: &Incidents,
 ) -> Result<(), String> {
@@ -124,19 +124,19 @@ fn one(
         ));
     }
     let begun = Instant::now();
-    let crew = Crew::gather(workload, context.machine, &[cpu], pool.as_ref())?;
+    let workers = WorkerPool::start(workload, context.machine, &[cpu], pool.as_ref())?;
     // In the main job there is no time for whole passes.
     let by_the_pass = workload.pass().filter(|_| context.depth > Depth::Normal);
     let seconds = (seconds - begun.elapsed().as_secs_f64()).max(0.0);
-    let stretch = match by_the_pass {
-        Some(pass) => Stretch::Work(pass),
+    let length = match by_the_pass {
+        Some(pass) => SliceLength::Work(pass),
         None => {
             let most = context.depth.pick_named(0.02, 0.03, 0.1, 0.3);
-            Stretch::Seconds((seconds * 0.8 / SLICES as f64).clamp(0.004, most))
+            SliceLength::Seconds((seconds * 0.8 / SLICES as f64).clamp(0.004, most))
         }
     };
-    let pace = Pace {
-        stretch,
+    let budget = TimeBudget {
+        length,
         least: if by_the_pass.is_some() { 1 } else { 6 },
         most: if by_the_pass.is_some() { context.depth.pick(SLICES, SLICES, 30) } else { SLICES },
         deadline: Instant::now() + Duration::from_secs_f64(seconds),
@@ -144,7 +144,7 @@ fn one(
     };
     let cpus = [cpu];
     let mut seen = Seen::new(workload, cpus.to_vec(), walked(workload, pool, &cpus));
-    seen.add(crew.visit(&cpus, pace, incidents, context.stop));
+    seen.add(workers.run_group(&cpus, budget, incidents, context.stop));
     if context.stop.signal().is_some() && seen.slices.is_empty() || !seen.sound(context, "workloads") {
         return Ok(());
     }
@@ -186,7 +186,7 @@ pub(crate) fn say_what_counts(context: &mut Context, measurement: &str) {
 /// Bytes of each array that these CPUs walk in a workload that streams.
 pub(crate) fn walked(
     workload: &dyn Workload,
-    pool: &Option<std::sync::Arc<Pool>>,
+    pool: &Option<std::sync::Arc<ArrayPool>>,
     cpus: &[u32],
 ) -> Option<u64> {
     pool.as_ref().filter(|_| workload.streams()).map(|pool| pool.walked(cpus))

@@ -4,7 +4,7 @@ use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
 use serde_json::json;
 
 use super::Workload;
-use super::crew::{Slice, Visit};
+use super::worker_pool::{GroupRun, Slice};
 use crate::context::Context;
 use crate::counters::{self, Reading};
 use crate::repeat::judge;
@@ -40,7 +40,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Adds a visit.
-    pub fn add(&mut self, visit: Visit) {
+    pub fn add(&mut self, visit: GroupRun) {
         self.slices.extend(visit.slices);
         self.wrong.extend(visit.wrong);
         self.unpinned.extend(visit.unpinned);

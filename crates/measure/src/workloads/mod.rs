@@ -3,25 +3,25 @@
 
 mod aes_256_ige;
 mod arithmetic;
+pub mod array_pool;
 mod bignum_power;
 mod cpu_bound;
-pub mod crew;
 pub mod figures;
 mod flops;
 pub mod incidents;
 mod memory_bound;
 mod nop;
 mod pi;
-pub mod pool;
 mod primes;
 mod triad;
+pub mod worker_pool;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use record::Machine;
 
-use pool::Pool;
+use array_pool::ArrayPool;
 
 /// Something with a known amount of work that can be run on any number of CPUs.
 pub trait Workload: Sync {
@@ -45,13 +45,13 @@ pub trait Workload: Sync {
         Ok(())
     }
 
-    /// Memory of one thread, bytes, without the [`Pool`].
+    /// Memory of one thread, bytes, without the [`ArrayPool`].
     fn bytes(&self, machine: &Machine) -> u64 {
         let _ = machine;
         0
     }
 
-    /// Whether it walks the arrays of the [`Pool`].
+    /// Whether it walks the arrays of the [`ArrayPool`].
     fn streams(&self) -> bool {
         false
     }
@@ -71,7 +71,7 @@ pub struct Site {
     /// Its CPU, to which the thread is pinned.
     pub cpu: u32,
     /// The arrays, for a workload that streams.
-    pub pool: Option<Arc<Pool>>,
+    pub pool: Option<Arc<ArrayPool>>,
 }
 
 /// The CPUs that work together, and which of them this is.

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 use machine::Root;
 use record::{CpuList, Mark, Snapshot, Where};
 
-use super::crew::{Crew, Pace, Stretch, Visit};
 use super::figures::Seen;
 use super::incidents::Incidents;
+use super::worker_pool::{GroupRun, SliceLength, TimeBudget, WorkerPool};
 use super::*;
 use crate::arrays;
 use crate::budget::Depth;
@@ -79,16 +79,16 @@ impl Worker for Spinner {
     }
 }
 
-/// The machine that runs this, as far as a crew needs it.
+/// The machine that runs this, as far as a workers needs it.
 fn here() -> (Machine, Vec<u32>) {
     let machine = machine::inspect(&Root::live()).machine;
     let cpus: Vec<u32> = machine.allowed_cpus().iter().take(2).collect();
     (machine, cpus)
 }
 
-fn pace(seconds: f64, slices: usize) -> Pace {
-    Pace {
-        stretch: Stretch::Seconds(seconds),
+fn budget(seconds: f64, slices: usize) -> TimeBudget {
+    TimeBudget {
+        length: SliceLength::Seconds(seconds),
         least: slices,
         most: slices,
         deadline: Instant::now(),
@@ -96,11 +96,11 @@ fn pace(seconds: f64, slices: usize) -> Pace {
     }
 }
 
-fn visit(workload: &dyn Workload, seconds: f64, slices: usize, stop: &Stop) -> (Visit, Vec<u32>) {
+fn visit(workload: &dyn Workload, seconds: f64, slices: usize, stop: &Stop) -> (GroupRun, Vec<u32>) {
     let (machine, cpus) = here();
-    let crew = Crew::gather(workload, &machine, &cpus, None).unwrap();
+    let workers = WorkerPool::start(workload, &machine, &cpus, None).unwrap();
     let incidents = Incidents::new(Root::live(), cpus.len());
-    (crew.visit(&cpus, pace(seconds, slices), &incidents, stop), cpus)
+    (workers.run_group(&cpus, budget(seconds, slices), &incidents, stop), cpus)
 }
 
 fn with_context(work: impl FnOnce(&mut Context)) {
@@ -130,7 +130,7 @@ fn every_workload_that_can_run_here_computes_right() {
             let two = arrays::prepare(context, "test", 0.0).unwrap();
             let arrays = arrays::with_third(context, two).unwrap();
             let all: Vec<u32> = context.cpus.iter().collect();
-            pool = Some(Arc::new(Pool::new(context.machine, &all, &arrays)));
+            pool = Some(Arc::new(ArrayPool::new(context.machine, &all, &arrays)));
         });
         pool.unwrap()
     };
@@ -151,7 +151,7 @@ fn a_triad_that_is_wrong_in_one_element_is_noticed() {
         let two = arrays::prepare(context, "test", 0.0).unwrap();
         let arrays = arrays::with_third(context, two).unwrap();
         let cpus: Vec<u32> = context.cpus.iter().collect();
-        let pool = Arc::new(Pool::new(context.machine, &cpus, &arrays));
+        let pool = Arc::new(ArrayPool::new(context.machine, &cpus, &arrays));
         let mut worker = triad::Triad.prepare(&Site { cpu: cpus[0], pool: Some(pool.clone()) }).unwrap();
         worker.join(Group { cpus: &cpus, index: 0 });
         worker.round();
@@ -188,10 +188,10 @@ fn who_is_done_early_works_on_until_the_last_is_done() {
     }
     // The share is one round; the waiting worker has it only if the other goes on to six.
     let workload = MadeUp { waits: Some(0), ..MadeUp::default() };
-    let crew = Crew::gather(&workload, &machine, &cpus, None).unwrap();
+    let workers = WorkerPool::start(&workload, &machine, &cpus, None).unwrap();
     let incidents = Incidents::new(Root::live(), cpus.len());
-    let pace = Pace { stretch: Stretch::Work(1.0), ..pace(0.0, 1) };
-    crew.visit(&cpus, pace, &incidents, &Stop::new());
+    let budget = TimeBudget { length: SliceLength::Work(1.0), ..budget(0.0, 1) };
+    workers.run_group(&cpus, budget, &incidents, &Stop::new());
     assert!(workload.rounds.load(Ordering::Relaxed) >= 6);
 }
 
@@ -213,7 +213,7 @@ fn a_signal_ends_a_visit_in_the_middle_of_a_slice_and_keeps_what_was_whole() {
     let stop = Stop::new();
     let (machine, cpus) = here();
     let workload = MadeUp::default();
-    let crew = Crew::gather(&workload, &machine, &cpus[..1], None).unwrap();
+    let workers = WorkerPool::start(&workload, &machine, &cpus[..1], None).unwrap();
     let incidents = Incidents::new(Root::live(), 1);
     // A minute of slices, were it not for the signal.
     let visit = std::thread::scope(|scope| {
@@ -223,7 +223,7 @@ fn a_signal_ends_a_visit_in_the_middle_of_a_slice_and_keeps_what_was_whole() {
             }
             stop.ask(libc::SIGINT);
         });
-        crew.visit(&cpus[..1], pace(0.02, 3_000), &incidents, &stop)
+        workers.run_group(&cpus[..1], budget(0.02, 3_000), &incidents, &stop)
     });
     assert!(visit.slices.len() < 3_000);
     assert!(!visit.slices.is_empty(), "whole slices before the signal are lost");
@@ -250,10 +250,10 @@ fn a_wrong_result_withholds_the_figure_and_is_said_loudly() {
 fn passes_are_timed_whole() {
     let workload = MadeUp::default();
     let (machine, cpus) = here();
-    let crew = Crew::gather(&workload, &machine, &cpus[..1], None).unwrap();
+    let workers = WorkerPool::start(&workload, &machine, &cpus[..1], None).unwrap();
     let incidents = Incidents::new(Root::live(), 1);
-    let pace = Pace { stretch: Stretch::Work(30.0), ..pace(0.0, 3) };
-    let visit = crew.visit(&cpus[..1], pace, &incidents, &Stop::new());
+    let budget = TimeBudget { length: SliceLength::Work(30.0), ..budget(0.0, 3) };
+    let visit = workers.run_group(&cpus[..1], budget, &incidents, &Stop::new());
     assert_eq!(visit.slices.len(), 3);
     for slice in &visit.slices {
         // 30 rounds and not one more, over the time that they took.
@@ -265,8 +265,9 @@ fn passes_are_timed_whole() {
 fn marks_and_clock_come_with_the_figure() {
     let workload = MadeUp::default();
     let (machine, cpus) = here();
-    let crew = Crew::gather(&workload, &machine, &cpus[..1], None).unwrap();
-    let mut visit = crew.visit(&cpus[..1], pace(0.002, 2), &Incidents::new(Root::live(), 1), &Stop::new());
+    let workers = WorkerPool::start(&workload, &machine, &cpus[..1], None).unwrap();
+    let mut visit =
+        workers.run_group(&cpus[..1], budget(0.002, 2), &Incidents::new(Root::live(), 1), &Stop::new());
     let last = visit.slices.len() - 1;
     visit.slices[last].marks.insert(Mark::Throttled);
     let mut seen = Seen::new(&workload, cpus, None);
@@ -311,7 +312,7 @@ fn a_lone_thread_walks_its_nodes_arrays_and_many_share_them() {
         let arrays = arrays::prepare(&mut context, "test", 0.0).unwrap();
         let part = &arrays.parts[0];
         let four = arrays::Arrays { parts: vec![part.clone(); 4], slow: false };
-        let pool = Pool::new(&two_nodes(), &[0, 1, 2, 3], &four);
+        let pool = ArrayPool::new(&two_nodes(), &[0, 1, 2, 3], &four);
         let share = |cpus: &[u32], index| pool.share(Group { cpus, index });
         assert_eq!(share(&[0], 0), [0, 1]);
         assert_eq!((share(&[0, 1], 0), share(&[0, 1], 1)), (vec![0], vec![1]));

@@ -6,7 +6,7 @@ use kernels::Variant;
 use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
 use record::Machine;
 
-use super::pool::Pool;
+use super::array_pool::ArrayPool;
 use super::{Group, Site, Worker, Workload};
 use crate::arrays::CHUNK;
 
@@ -51,7 +51,7 @@ impl Workload for Triad {
 
 struct Walk {
     kernel: &'static Stream,
-    pool: Arc<Pool>,
+    pool: Arc<ArrayPool>,
     /// The parts that are this worker's in the present group.
     parts: Vec<usize>,
     at: usize,

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-fn words(words: &[&str]) -> Vec<OsString> {
+fn command_line(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
 fn shell(line: &str) -> Vec<OsString> {
-    words(&["sh", "-c", line])
+    command_line(&["sh", "-c", line])
 }
 
 /// Runs a shell line with both outputs captured.
@@ -63,7 +63,7 @@ fn what_forks_away_is_waited_for_and_counted() {
 fn a_gated_child_waits_and_starts_when_it_is_let() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("began");
-    let argv = words(&["touch", file.to_str().unwrap()]);
+    let argv = command_line(&["touch", file.to_str().unwrap()]);
     let mut child = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     assert!(!file.exists() && child.exit().is_none());
@@ -100,7 +100,7 @@ fn a_child_runs_where_and_with_what_it_was_told() {
 
 #[test]
 fn children_are_timed_each_for_itself() {
-    let (short, long) = (words(&["sleep", "0.05"]), words(&["sleep", "0.4"]));
+    let (short, long) = (command_line(&["sleep", "0.05"]), command_line(&["sleep", "0.4"]));
     let mut first = Child::spawn(&Spec { gate: true, ..Spec::new(&long) }).unwrap();
     let mut second = Child::spawn(&Spec { gate: true, ..Spec::new(&short) }).unwrap();
     first.release();
@@ -122,7 +122,7 @@ fn a_command_that_cannot_be_started_says_why_and_what_to_do() {
         path.to_str().unwrap().to_owned()
     };
     let refused = |argv: &[&str], gate: bool| {
-        let argv = words(argv);
+        let argv = command_line(argv);
         let spec = Spec { gate, ..Spec::new(&argv) };
         let error = match Child::spawn(&spec) {
             Err(error) => error,
@@ -155,7 +155,7 @@ fn a_command_that_cannot_be_started_says_why_and_what_to_do() {
         }
     }
     let nowhere: CpuList = [60_000].into_iter().collect();
-    let argv = words(&["true"]);
+    let argv = command_line(&["true"]);
     let error = Child::spawn(&Spec { cpus: Some(&nowhere), ..Spec::new(&argv) }).unwrap_err();
     assert!(error.to_string().contains("CPU 60000"), "{error}");
 }
@@ -167,7 +167,7 @@ fn a_file_of_shell_commands_runs_as_a_shell_would_run_it() {
     let path = folder.path().join("lines");
     std::fs::write(&path, "exit $1\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let argv = words(&[path.to_str().unwrap(), "9"]);
+    let argv = command_line(&[path.to_str().unwrap(), "9"]);
     let mut child = Child::spawn(&Spec::new(&argv)).unwrap();
     assert_eq!(child.wait(&Stop::new(), None).exit, Exit::Code(9));
 }
@@ -262,7 +262,7 @@ fn a_program_whose_first_thread_has_ended_still_runs() {
     let line = "import ctypes, platform, threading, time\n\
         threading.Thread(target=time.sleep, args=(100,)).start()\n\
         ctypes.CDLL(None).syscall(60 if platform.machine() == 'x86_64' else 93, 0)";
-    let argv = words(&["python3", "-c", line]);
+    let argv = command_line(&["python3", "-c", line]);
     let mut child = Child::spawn(&Spec { stdin: Input::Null, ..Spec::new(&argv) }).unwrap();
     let stat = format!("/proc/{}/stat", child.pid());
     let began = Instant::now();
@@ -288,7 +288,7 @@ fn a_child_that_is_dropped_is_gone() {
     let (child, pids) = stubborn();
     drop(child);
     assert!(!pids.iter().any(|pid| alive(*pid)), "left running: {pids:?}");
-    let argv = words(&["sleep", "100"]);
+    let argv = command_line(&["sleep", "100"]);
     let gated = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
     let pid = gated.pid();
     drop(gated);
@@ -307,7 +307,7 @@ fn a_signal_to_a_child_at_its_gate_is_not_ours() {
     let handler: extern "C" fn(i32) = note;
     // SAFETY: the handler stores a constant; nothing else uses this signal.
     let before = unsafe { libc::signal(libc::SIGWINCH, handler as libc::sighandler_t) };
-    let argv = words(&["true"]);
+    let argv = command_line(&["true"]);
     let mut child = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
     // SAFETY: takes numbers.
     unsafe { libc::kill(child.pid(), libc::SIGWINCH) };

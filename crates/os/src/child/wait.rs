@@ -136,7 +136,7 @@ impl Waited {
     }
 
     /// Takes the child's end when it has come.
-    fn look(&mut self, child: &Child, watcher: &mut dyn Watcher) {
+    fn take_end(&mut self, child: &Child, watcher: &mut dyn Watcher) {
         if self.exit.is_some() || exit_unreaped(child.pid).is_none() {
             return;
         }
@@ -189,7 +189,7 @@ pub fn wait_all(
         for (child, waited) in children.iter_mut().zip(&mut waited) {
             child.drain();
             if open(child) {
-                waited.look(child, watcher);
+                waited.take_end(child, watcher);
             }
         }
         let mut fds: Vec<RawFd> = Vec::new();
@@ -318,7 +318,7 @@ fn give_up(
             for at in 0..children.len() {
                 children[at].drain();
                 if children[at].ended.is_none() {
-                    waited[at].look(children[at], watcher);
+                    waited[at].take_end(children[at], watcher);
                 }
             }
             let rest = adopt(children, waited, left);

@@ -68,7 +68,7 @@ impl Machine {
         let cpu = unsafe { OwnedFd::from_raw_fd(cpu) };
         let bytes = abi::ask(device.as_fd(), abi::GET_VCPU_MMAP_SIZE, 0)
             .map_err(failed("does not tell how large a virtual CPU's page is"))?;
-        let shared = Shared::of(cpu.as_fd(), bytes as usize).map_err(failed("shares no page"))?;
+        let shared = Shared::map(cpu.as_fd(), bytes as usize).map_err(failed("shares no page"))?;
         // All signals stay away but the one, and that only while the guest runs: nothing can be missed between.
         let mut mask = SignalMask { bytes: 8, blocked: !(1 << (INTERRUPT - 1)) };
         // SAFETY: the structure is the request's.
@@ -163,7 +163,7 @@ struct Shared {
 unsafe impl Send for Shared {}
 
 impl Shared {
-    fn of(cpu: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
+    fn map(cpu: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
         if bytes < abi::run::BYTES {
             return Err(io::Error::other(format!("it has {bytes} bytes")));
         }

@@ -215,7 +215,7 @@ impl layout::Seen for Watching<'_> {
         let which = if planned { "as planned" } else { "unbound" };
         self.verbose(&format!("{done} of {all}: {which}: {}", units::figure(took.seconds, "s")));
         if let Some(bar) = &mut self.bar {
-            measure::Progress::at(bar, done as f64 / all.max(1) as f64);
+            measure::Progress::advance(bar, done as f64 / all.max(1) as f64);
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     // Nothing of a captured machine can be measured, and who wants no report wants the exit code alone.
     let seen = root.is_live() && !options.out.quiet_output;
     let stop = signals::install();
-    let load = (seen && rows.iter().any(|row| row.knob.name() == "others")).then(|| busy::look(LOOK));
+    let load = (seen && rows.iter().any(|row| row.knob.name() == "others")).then(|| busy::sample_load(LOOK));
     let noise = if seen { Noise::here(&super::prove::cpus(options), stop) } else { Noise::default() };
     let noise = noise
         .beside(load.as_ref().and_then(|load| load.cpus))

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use super::{Group, SLICES, run, walk};
 use crate::arrays::Part;
+use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
-use crate::team;
-use crate::window::{self, Log};
+use crate::thread_group;
 
 /// A thread that has less than this share of its CPU's time shares it with others.
 const ALONE: f64 = 0.97;
@@ -138,7 +138,7 @@ fn means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) 
 
 /// Whether a thread of the group has to share its CPU.
 fn shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
-    let had = team::run(&group.cpus, |member| {
+    let had = thread_group::run(&group.cpus, |member| {
         member.wait();
         timed(|| walk(group, parts, stream, LOOK, member)).1
     });
@@ -148,7 +148,7 @@ fn shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
 /// Iterations a second of all threads while nobody else gets their CPUs; `None` where they never ran together, or had
 /// to share all the same.
 fn alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
-    let logs = team::run(&group.cpus, |member| -> io::Result<Option<Log>> {
+    let logs = thread_group::run(&group.cpus, |member| -> io::Result<Option<WorkLog>> {
         // Before the start, and asleep until then: the thread that starts the others needs a CPU, too.
         let seconds = match means {
             Means::Priority => os::set_fifo(PRIORITY).map(|()| ALONE_SECONDS)?,
@@ -169,7 +169,7 @@ fn alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Re
             None => return Ok(None),
         }
     }
-    Ok(mean(&window::rates(&all, SLICES)))
+    Ok(mean(&common_interval::rates(&all, SLICES)))
 }
 
 /// What `work` returns, and the share of its time that the calling thread had a CPU.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::{CpuList, Machine};
 
 use crate::cycle::Random;
-use crate::measurements::core_to_core::kin::{Class, Kin};
+use crate::measurements::core_to_core::topology_class::{Topology, TopologyClass};
 
 /// The same pairs in each run, so that two runs of one machine compare.
 const SEED: u64 = 0xC0FE_2C0E;
@@ -22,7 +22,7 @@ pub struct Pair {
     /// The higher.
     pub to: u32,
     /// What they share.
-    pub class: Class,
+    pub class: TopologyClass,
 }
 
 /// The pairs to measure, in order.
@@ -43,12 +43,12 @@ pub fn count(cpus: usize) -> usize {
 pub fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
     let ids: Vec<u32> = cpus.iter().collect();
     let all = count(ids.len());
-    let kin = Kin::new(machine, cpus);
+    let topology = Topology::new(machine, cpus);
     let mut random = Random::new(SEED);
     if all <= most {
-        return Plan { pairs: leaders_first(every_pair(&kin, &ids)), all };
+        return Plan { pairs: leaders_first(every_pair(&topology, &ids)), all };
     }
-    let mut pools: BTreeMap<Class, Pool> = BTreeMap::new();
+    let mut pools: BTreeMap<TopologyClass, ArrayPool> = BTreeMap::new();
     let mut firsts: Vec<usize> = (0..ids.len()).collect();
     if ids.len() > MOST_FIRSTS {
         shuffle(&mut firsts, &mut random);
@@ -60,7 +60,7 @@ pub fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
         for other in others..ids.len() {
             if other != first {
                 let (from, to) = (ids[first].min(ids[other]), ids[first].max(ids[other]));
-                let pair = Pair { from, to, class: kin.class(from, to) };
+                let pair = Pair { from, to, class: topology.class(from, to) };
                 pools.entry(pair.class).or_default().offer(pair, most, &mut random);
             }
         }
@@ -88,11 +88,11 @@ pub fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
     Plan { pairs, all }
 }
 
-fn every_pair(kin: &Kin, ids: &[u32]) -> Vec<Pair> {
+fn every_pair(topology: &Topology, ids: &[u32]) -> Vec<Pair> {
     let mut pairs = Vec::with_capacity(count(ids.len()));
     for (index, &from) in ids.iter().enumerate() {
         for &to in &ids[index + 1..] {
-            pairs.push(Pair { from, to, class: kin.class(from, to) });
+            pairs.push(Pair { from, to, class: topology.class(from, to) });
         }
     }
     pairs
@@ -110,12 +110,12 @@ fn leaders_first(pairs: Vec<Pair>) -> Vec<Pair> {
 
 /// A sample of fixed size of a stream of pairs, each equally likely (Vitter's algorithm R).
 #[derive(Default)]
-struct Pool {
+struct ArrayPool {
     kept: Vec<Pair>,
     offered: usize,
 }
 
-impl Pool {
+impl ArrayPool {
     fn offer(&mut self, pair: Pair, most: usize, random: &mut Random) {
         self.offered += 1;
         if self.kept.len() < most {
@@ -138,10 +138,10 @@ fn shuffle<T>(items: &mut [T], random: &mut Random) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurements::core_to_core::kin::tests::made;
+    use crate::measurements::core_to_core::topology_class::tests::made;
     use std::collections::BTreeSet;
 
-    fn classes(plan: &Plan) -> BTreeMap<Class, usize> {
+    fn classes(plan: &Plan) -> BTreeMap<TopologyClass, usize> {
         let mut counts = BTreeMap::new();
         for pair in &plan.pairs {
             *counts.entry(pair.class).or_default() += 1;
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(unique.len(), plan.pairs.len());
         assert!(unique.iter().all(|(from, to)| from < to));
         let kinds = classes(&plan).len();
-        let early: BTreeSet<Class> = plan.pairs[..kinds].iter().map(|pair| pair.class).collect();
+        let early: BTreeSet<TopologyClass> = plan.pairs[..kinds].iter().map(|pair| pair.class).collect();
         assert_eq!(early.len(), kinds, "a run cut short would lack a class");
     }
 
@@ -170,13 +170,13 @@ mod tests {
         let sampled = plan(&machine, &cpus, 3_000);
         assert_eq!((sampled.pairs.len(), sampled.all), (3_000, 130_816));
         let counts = classes(&sampled);
-        assert_eq!(counts[&Class::Siblings], 256, "{counts:?}");
+        assert_eq!(counts[&TopologyClass::Siblings], 256, "{counts:?}");
         let others: Vec<usize> =
-            counts.iter().filter(|(c, _)| **c != Class::Siblings).map(|(_, n)| *n).collect();
+            counts.iter().filter(|(c, _)| **c != TopologyClass::Siblings).map(|(_, n)| *n).collect();
         assert!(others.iter().max().unwrap() - others.iter().min().unwrap() <= 1, "{counts:?}");
         assert_eq!(sampled.pairs, plan(&machine, &cpus, 3_000).pairs);
         // Not only the first CPUs of the machine.
-        let last = sampled.pairs.iter().filter(|p| p.class == Class::Cache).map(|p| p.to).max();
+        let last = sampled.pairs.iter().filter(|p| p.class == TopologyClass::Cache).map(|p| p.to).max();
         assert!(last.unwrap() > 400, "{last:?}");
     }
 

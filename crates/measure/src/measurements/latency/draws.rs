@@ -87,7 +87,7 @@ fn other(bytes: usize, node: Option<u32>, context: &mut Context) -> Option<Curve
     while other.cycle.bytes() < bytes && !context.out_of_time() {
         other.cycle.grow_to(bytes.min(other.cycle.bytes() + GROWTH));
     }
-    let here = |node| Placement::of(other.cycle.mapping(), bytes, node).acceptable();
+    let here = |node| Placement::check(other.cycle.mapping(), bytes, node).acceptable();
     (!context.out_of_time() && context.check().is_ok() && node.is_none_or(here)).then_some(other)
 }
 

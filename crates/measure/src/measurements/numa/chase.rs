@@ -9,7 +9,7 @@ use crate::cycle::Random;
 use crate::measurements::numa::columns::Column;
 use crate::measurements::numa::plan::{Effort, Row};
 use crate::repeat::{judge, measurement};
-use crate::team;
+use crate::thread_group;
 use crate::watch::{Watch, Watched, look_at_clock};
 
 /// Half-width of the interval beyond which a cell counts as too noisy, and at which sampling may end.
@@ -58,7 +58,7 @@ pub fn take(
         unpinned: Vec::new(),
         unfinished: false,
     };
-    let effort = Effort::of(context.machine, context.depth);
+    let effort = Effort::new(context.machine, context.depth);
     let hops = effort.hops();
     let (least, most) = effort.rounds();
     let mut random = Random::new(SEED);
@@ -76,7 +76,7 @@ pub fn take(
             }
             let (index, first) = next(&mut random, round, turn, rows.len(), columns.len());
             let row = &rows[index];
-            let done = team::run_on(row.lead, |member| {
+            let done = thread_group::run_on(row.lead, |member| {
                 member.pinned.then(|| of_row(row.lead, columns, hops, first))
             });
             match done.flatten() {
@@ -89,7 +89,7 @@ pub fn take(
                 None => {}
             }
         }
-        context.at(0.2 + 0.3 * (round + 1) as f64 / most as f64);
+        context.advance(0.2 + 0.3 * (round + 1) as f64 / most as f64);
         if round + 1 >= least && cells.settled() {
             break;
         }
@@ -107,7 +107,7 @@ fn next(random: &mut Random, round: usize, turn: usize, rows: usize, columns: us
 fn refresh(columns: &mut [Column], lines: u64) {
     for column in columns.iter_mut().filter(|column| !column.has_fresh(lines)) {
         let cpu = column.builder;
-        team::run_on(cpu, |_| column.evict());
+        thread_group::run_on(cpu, |_| column.evict());
     }
 }
 

@@ -10,7 +10,7 @@ use crate::cycle::{Cycle, LINE, Place};
 use crate::measurements::numa::nodes::distances;
 use crate::measurements::numa::plan::{MOST_CYCLE, Row};
 use crate::measurements::numa::tell::{FREE_MEMORY, Tell};
-use crate::team;
+use crate::thread_group;
 use os::Stop;
 use os::mapping::{HUGE, Page, base_page, size_word};
 use os::placement::{LEAST_SHARE, Placement};
@@ -74,7 +74,7 @@ impl Column {
 
     /// Asks again where the pages lie; the lesser share of all times counts.
     pub fn prove(&mut self) {
-        let now = Placement::of(self.cycle.mapping(), self.touched, self.node);
+        let now = Placement::check(self.cycle.mapping(), self.touched, self.node);
         let worse = match (&self.placement, &now) {
             (Placement::Share { on_node: before, .. }, Placement::Share { on_node, .. }) => on_node < before,
             (Placement::Share { .. }, _) => true,
@@ -181,7 +181,7 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
         }
         touched = end;
     }
-    let placement = Placement::of(cycle.mapping(), touched, node);
+    let placement = Placement::check(cycle.mapping(), touched, node);
     let mut column = Column {
         node,
         builder,
@@ -215,7 +215,7 @@ pub fn build(context: &mut Context, rows: &[Row], nodes: &[u32], wanted: u64, se
     for some in plans.chunks(at_once) {
         let cpus: Vec<u32> = some.iter().map(|(_, _, cpu)| *cpu).collect();
         let deadline = Instant::now() + Duration::from_secs_f64(seconds / turns as f64);
-        made.extend(team::run(&cpus, |member| {
+        made.extend(thread_group::run(&cpus, |member| {
             let (node, bytes, builder) = some[member.index];
             make(node, builder, bytes, deadline, context.stop)
         }));
@@ -278,7 +278,7 @@ pub fn withheld(column: &Column) -> Option<Coverage> {
     (on_node < LEAST_SHARE).then(|| {
         Coverage::skipped(
             format!("numa node {}", column.node),
-            format!("its cells are withheld: {}", column.placement.words(column.node)),
+            format!("its cells are withheld: {}", column.placement.describe(column.node)),
         )
         .with_remedy(FREE_MEMORY)
     })
@@ -287,7 +287,7 @@ pub fn withheld(column: &Column) -> Option<Coverage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurements::core_to_core::kin::tests::made;
+    use crate::measurements::core_to_core::topology_class::tests::made;
     use crate::measurements::numa::plan::rows;
     use proptest::prelude::*;
 

@@ -29,8 +29,8 @@ const TURN_SECONDS: f64 = 1.6e-3;
 /// Seconds a hop, for the budget: remote memory of large machines.
 const HOP_SECONDS: f64 = 300e-9;
 
-/// Seconds that starting and ending a team takes, and for each of its threads.
-const TEAM_SECONDS: (f64, f64) = (4e-3, 90e-6);
+/// Seconds that starting and ending a group takes, and for each of its threads.
+const GROUP_SECONDS: (f64, f64) = (4e-3, 90e-6);
 
 /// A node whose CPUs ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub struct Effort {
 
 impl Effort {
     /// For this machine.
-    pub fn of(machine: &Machine, depth: Depth) -> Self {
+    pub fn new(machine: &Machine, depth: Depth) -> Self {
         Self { depth, emulated: machine.virtualization.emulated == Some(true) }
     }
 
@@ -170,7 +170,7 @@ pub struct Phases {
 
 impl Phases {
     /// Of so many rows and columns, with so many threads on the row that has the most.
-    pub fn of(rows: usize, columns: usize, threads: usize, effort: Effort) -> Self {
+    pub fn new(rows: usize, columns: usize, threads: usize, effort: Effort) -> Self {
         let (depth, all) = (effort.depth, (rows * columns).max(1));
         if effort.emulated {
             let (column, latency, bandwidth) = EMULATED_SECONDS;
@@ -192,14 +192,14 @@ impl Phases {
             .max(round * least as f64)
             .min(depth.pick_named(0.3, 3.0, 8.0, 60.0));
         let (shortest, longest) = depth.pick((6e-3, 6e-3), (12e-3, 60e-3), (50e-3, 200e-3));
-        let team = TEAM_SECONDS.0 + threads as f64 * TEAM_SECONDS.1;
+        let group = GROUP_SECONDS.0 + threads as f64 * GROUP_SECONDS.1;
         let passes = effort.passes().0 as f64;
         // A quick run gives bandwidth what latency leaves.
         let quick = (0.47 - build - latency).max(0.06);
         let bandwidth =
-            (all as f64 * passes * (team + longest)).min(depth.pick_named(quick, 4.5, 16.0, 120.0));
-        let cells = ((bandwidth / passes / (team + shortest)) as usize).clamp(1, all);
-        let window = (bandwidth / passes / cells as f64 - team).clamp(shortest, longest);
+            (all as f64 * passes * (group + longest)).min(depth.pick_named(quick, 4.5, 16.0, 120.0));
+        let cells = ((bandwidth / passes / (group + shortest)) as usize).clamp(1, all);
+        let window = (bandwidth / passes / cells as f64 - group).clamp(shortest, longest);
         Self { build, latency, bandwidth, cells, window }
     }
 
@@ -237,7 +237,7 @@ pub fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u32]) -> 
 mod tests {
     use super::*;
     use crate::list::Measure;
-    use crate::measurements::core_to_core::kin::tests::made;
+    use crate::measurements::core_to_core::topology_class::tests::made;
     use crate::measurements::numa::Numa;
     use record::Snapshot;
 
@@ -312,9 +312,9 @@ mod tests {
             let seconds = Numa.budget(&machine, &cpus, depth).seconds;
             assert!(seconds <= most, "{depth:?}: {seconds} s");
         }
-        let phases = Phases::of(16, 16, 64, real(Depth::Named));
+        let phases = Phases::new(16, 16, 64, real(Depth::Named));
         assert_eq!(phases.cells, 256, "who names the measurement gets every cell");
-        assert!(Phases::of(16, 16, 64, real(Depth::Quick)).cells >= 2, "a local and a remote one");
+        assert!(Phases::new(16, 16, 64, real(Depth::Quick)).cells >= 2, "a local and a remote one");
     }
 
     #[test]
@@ -322,25 +322,25 @@ mod tests {
         let mut machine = made(2, 8, 2, 1, 16);
         machine.virtualization.emulated = Some(true);
         for depth in [Depth::Quick, Depth::Normal, Depth::Named, Depth::Full] {
-            let effort = Effort::of(&machine, depth);
-            assert_eq!(Phases::of(16, 16, 2, effort).cells, 256, "{depth:?}");
+            let effort = Effort::new(&machine, depth);
+            assert_eq!(Phases::new(16, 16, 2, effort).cells, 256, "{depth:?}");
             assert_eq!(effort.wanted_bytes(&machine, &[]), EMULATED_WANTED);
             assert!(effort.rounds().0 >= 1 && effort.passes().0 >= 1 && effort.hops() >= 1);
         }
         machine.virtualization.emulated = None;
-        assert_eq!(Effort::of(&machine, Depth::Quick), real(Depth::Quick));
+        assert_eq!(Effort::new(&machine, Depth::Quick), real(Depth::Quick));
     }
 
     #[test]
     fn two_nodes_get_every_cell_in_a_normal_run() {
-        let phases = Phases::of(2, 2, 64, real(Depth::Normal));
+        let phases = Phases::new(2, 2, 64, real(Depth::Normal));
         assert_eq!(phases.cells, 4);
         assert!(phases.seconds() < 3.5, "{phases:?}");
     }
 
     #[test]
     fn four_nodes_of_few_cpus_get_every_cell_in_a_quick_run() {
-        let phases = Phases::of(4, 4, 4, real(Depth::Quick));
+        let phases = Phases::new(4, 4, 4, real(Depth::Quick));
         assert!(phases.cells == 16 && phases.seconds() <= 0.5, "{phases:?}");
     }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use kernels::stream::{self, Op, Stores, Stream};
 
-use crate::team;
-use crate::window::{self, Log};
+use crate::common_interval::{self, WorkLog};
+use crate::thread_group;
 use os::Stop;
 use os::mapping::Mapping;
 
@@ -50,8 +50,8 @@ pub fn run(cpus: &[u32], memory: &Mapping, bytes: usize, kernel: &Stream, terms:
     let part = bytes / threads.max(1) / CHUNK * CHUNK;
     let window = Duration::from_secs_f64(terms.window);
     let (begun, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let logs = team::run(cpus, |member| {
-        let mut log = Log::with_capacity(4096);
+    let logs = thread_group::run(cpus, |member| {
+        let mut log = WorkLog::with_capacity(4096);
         let limit = member.start + terms.patience;
         let start = memory.start().wrapping_add(member.index * part);
         let (mut done, mut offset, mut counted) = (0.0, 0, false);
@@ -86,8 +86,12 @@ pub fn run(cpus: &[u32], memory: &Mapping, bytes: usize, kernel: &Stream, terms:
         (log, moved || !member.pinned)
     });
     let moved = logs.iter().flatten().any(|(_, moved)| *moved);
-    let logs: Option<Vec<Log>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
-    Read { rates: logs.map_or_else(Vec::new, |logs| window::rates(&logs, terms.slices)), threads, moved }
+    let logs: Option<Vec<WorkLog>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
+    Read {
+        rates: logs.map_or_else(Vec::new, |logs| common_interval::rates(&logs, terms.slices)),
+        threads,
+        moved,
+    }
 }
 
 #[cfg(test)]

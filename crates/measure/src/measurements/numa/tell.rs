@@ -27,7 +27,7 @@ impl Range {
     }
 
     /// `8 MiB`, or `8 MiB to 12 MiB`.
-    fn words(&self, word: impl Fn(f64) -> String) -> String {
+    fn describe(&self, word: impl Fn(f64) -> String) -> String {
         let (low, high) = (word(self.low), word(self.high));
         if low == high { low } else { format!("{low} to {high}") }
     }
@@ -78,7 +78,7 @@ impl Tell {
         for (range, what, remedy) in
             [(self.short_of_time, "time", more_time), (self.short_of_memory, "free memory", FREE_MEMORY)]
         {
-            let words = range.words(|value| bytes(value as u64));
+            let words = range.describe(|value| bytes(value as u64));
             let told = Coverage::degraded(
                 "",
                 format!(
@@ -88,7 +88,7 @@ impl Tell {
             );
             said.push((told.with_remedy(remedy), range.nodes));
         }
-        let words = self.walks.words(percent);
+        let words = self.walks.describe(percent);
         let told = Coverage::degraded(
             "",
             format!("{words} of its memory lies on huge pages: its latencies hold page walks"),

@@ -38,7 +38,7 @@ fn the_same_cpus_are_measured_once_whatever_order_leads_to_them() {
     sets.dedup();
     assert_eq!(sets.len(), count);
     // Every order begins with one CPU and ends with all.
-    for order in orders::ORDERS {
+    for order in fill_order::FILL_ORDERS {
         let threads: Vec<usize> =
             steps.iter().filter(|s| s.orders.contains(&order)).map(|s| s.cpus.len()).collect();
         assert_eq!((threads.first(), threads.last()), (Some(&1), Some(&104)), "{order:?}");
@@ -49,10 +49,10 @@ fn the_same_cpus_are_measured_once_whatever_order_leads_to_them() {
 #[test]
 fn two_siblings_are_two_threads_on_one_core_only_when_they_come_first() {
     let machine = made(8, 2, 1);
-    let two: Vec<(Vec<u32>, Vec<Order>)> =
+    let two: Vec<(Vec<u32>, Vec<FillOrder>)> =
         named(&machine).into_iter().filter(|s| s.cpus.len() == 2).map(|s| (s.cpus, s.orders)).collect();
-    let cores = (vec![0, 1], vec![Order::CoresFirst]);
-    assert_eq!(two, [cores, (vec![0, 4], vec![Order::SiblingsFirst])]);
+    let cores = (vec![0, 1], vec![FillOrder::CoresFirst]);
+    assert_eq!(two, [cores, (vec![0, 4], vec![FillOrder::SiblingsFirst])]);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn an_interrupted_run_keeps_the_steps_that_it_has() {
         context.begin("scaling", 60.0);
         let steps = steps(context.machine, &context.cpus, Depth::Named);
         let incidents = Incidents::new(Root::live(), 2);
-        one(context, &Stopping(stop.clone()), &steps, &None, 60.0, &incidents).unwrap();
+        measure_steps(context, &Stopping(stop.clone()), &steps, &None, 60.0, &incidents).unwrap();
         let threads: Vec<Option<u64>> =
             context.measurements.iter().map(|m| m.place.count("threads")).collect();
         assert_eq!(threads, [Some(1)], "the first step is kept, the second was cut short");
@@ -206,7 +206,7 @@ fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
         }
     }
     here(Depth::Named, &Stop::new(), |context| {
-        let step = |cpus: &[u32]| Step { cpus: cpus.to_vec(), orders: vec![Order::CoresFirst] };
+        let step = |cpus: &[u32]| Step { cpus: cpus.to_vec(), orders: vec![FillOrder::CoresFirst] };
         let steps = [step(&[0]), step(&[1]), step(&[0, 1])];
         // One has room and two have not, on any machine; nor has another one beside the first.
         let hungry = Hungry(context.memory_allowance() / 3 * 2);

@@ -11,7 +11,7 @@ use ::quiet::tuning_plan::Purpose;
 use diagnose::gain::Scale;
 use machine::Root;
 use measure::command::{self, Job, Run};
-use measure::opened;
+use measure::file_trace;
 use os::Stop;
 use os::child::{Exit, Guard, Process};
 use os::pin;
@@ -322,7 +322,7 @@ impl Runner<'_> {
     fn look_at_files(&mut self, seconds: f64) -> Result<(), String> {
         let all = "drops the page cache of the whole machine as root";
         let limit = Duration::from_secs_f64(FOLLOWED.0 + FOLLOWED.1 * seconds);
-        match opened::by(&self.quiet.command, limit, self.stop) {
+        match file_trace::by(&self.quiet.command, limit, self.stop) {
             Ok(files) if files.is_empty() => Err("the command opens no file of a disk".to_owned()),
             Ok(files) => {
                 self.files = files;

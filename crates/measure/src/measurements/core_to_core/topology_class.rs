@@ -9,7 +9,7 @@ use crate::measurements::numa::nodes::distances;
 /// What two CPUs share, nearest first. The numbers are the firmware's distances between their nodes, where they are
 /// on two and the firmware tells one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
+pub enum TopologyClass {
     /// A core.
     Siblings,
     /// A cluster, or a cache below the last level.
@@ -26,21 +26,21 @@ pub enum Class {
     Unknown,
 }
 
-impl Class {
+impl TopologyClass {
     /// The class in words: `siblings`, `package at distance 12`.
-    pub fn words(self) -> String {
+    pub fn describe(self) -> String {
         let at = |name: &str, distance: Option<u32>| match distance {
             Some(distance) => format!("{name} at distance {distance}"),
             None => name.to_owned(),
         };
         match self {
-            Class::Siblings => "siblings".to_owned(),
-            Class::Cluster => "cluster".to_owned(),
-            Class::Cache => "cache".to_owned(),
-            Class::Die => "die".to_owned(),
-            Class::Package(distance) => at("package", distance),
-            Class::OtherPackage(distance) => at("other package", distance),
-            Class::Unknown => "unknown".to_owned(),
+            TopologyClass::Siblings => "siblings".to_owned(),
+            TopologyClass::Cluster => "cluster".to_owned(),
+            TopologyClass::Cache => "cache".to_owned(),
+            TopologyClass::Die => "die".to_owned(),
+            TopologyClass::Package(distance) => at("package", distance),
+            TopologyClass::OtherPackage(distance) => at("other package", distance),
+            TopologyClass::Unknown => "unknown".to_owned(),
         }
     }
 }
@@ -64,12 +64,12 @@ struct Home {
 
 /// The places of all CPUs, looked up once: a matrix asks some hundred thousand times.
 #[derive(Clone, Debug)]
-pub struct Kin {
+pub struct Topology {
     homes: BTreeMap<u32, Home>,
     distances: BTreeMap<(u32, u32), u32>,
 }
 
-impl Kin {
+impl Topology {
     /// The places of `cpus`.
     pub fn new(machine: &Machine, cpus: &CpuList) -> Self {
         let home = |id: u32| {
@@ -102,16 +102,18 @@ impl Kin {
     }
 
     /// The class of a pair. Symmetric: of two distances that differ the greater counts.
-    pub fn class(&self, a: u32, b: u32) -> Class {
-        let (Some(a), Some(b)) = (self.homes.get(&a), self.homes.get(&b)) else { return Class::Unknown };
+    pub fn class(&self, a: u32, b: u32) -> TopologyClass {
+        let (Some(a), Some(b)) = (self.homes.get(&a), self.homes.get(&b)) else {
+            return TopologyClass::Unknown;
+        };
         if same(a.core, b.core) {
-            return Class::Siblings;
+            return TopologyClass::Siblings;
         }
         if same(a.cluster, b.cluster) || a.inner.iter().any(|cache| b.inner.contains(cache)) {
-            return Class::Cluster;
+            return TopologyClass::Cluster;
         }
         if same(a.last, b.last) {
-            return Class::Cache;
+            return TopologyClass::Cache;
         }
         let distance = match (a.node, b.node) {
             (Some(x), Some(y)) if x != y => {
@@ -120,10 +122,10 @@ impl Kin {
             _ => None,
         };
         match (a.package, b.package) {
-            _ if same(a.die, b.die) || same(a.part, b.part) => Class::Die,
-            (Some(x), Some(y)) if x == y => Class::Package(distance),
-            (Some(_), Some(_)) => Class::OtherPackage(distance),
-            _ => Class::Unknown,
+            _ if same(a.die, b.die) || same(a.part, b.part) => TopologyClass::Die,
+            (Some(x), Some(y)) if x == y => TopologyClass::Package(distance),
+            (Some(_), Some(_)) => TopologyClass::OtherPackage(distance),
+            _ => TopologyClass::Unknown,
         }
     }
 }
@@ -210,9 +212,9 @@ pub(crate) mod tests {
     }
 
     fn class(machine: &Machine, a: u32, b: u32) -> String {
-        let kin = Kin::new(machine, &machine.allowed_cpus());
-        assert_eq!(kin.class(a, b), kin.class(b, a));
-        kin.class(a, b).words()
+        let topology = Topology::new(machine, &machine.allowed_cpus());
+        assert_eq!(topology.class(a, b), topology.class(b, a));
+        topology.class(a, b).describe()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One side's part of a game on the lines of one sample, in either way of handing over.
+//! One side of a ping-pong on the lines of one sample, in either way of handing over.
 
 use kernels::handover::{Way, hand_over, swap_over};
 use record::Handover;
@@ -10,7 +10,7 @@ pub const PATIENCE: u64 = 200_000;
 /// Tries to compare and swap that take as long, on a line that nobody else takes.
 const PATIENCE_TO_SWAP: u64 = 20_000;
 
-/// Lines that a sample plays on one after the other, the same rounds on each. In which slice of a cache a line has its
+/// Lines that a sample uses one after the other, the same rounds on each. In which slice of a cache a line has its
 /// place is chance, and worth ±15 % on a mesh of slices: a figure of one line is that line's, not the pair's.
 pub const LINES: usize = 8;
 
@@ -22,11 +22,11 @@ pub fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
     (0..LINES).map(move |index| start.wrapping_byte_add(index * LINES_APART))
 }
 
-/// Plays one side to its end; `(rounds done, whether a wait was in vain)`. Gives up when `enough` says so.
+/// Runs one side to its end; `(rounds done, whether a wait was in vain)`. Gives up when `enough` says so.
 ///
 /// # Safety
 /// As for [`hand_over`].
-pub unsafe fn play(
+pub unsafe fn ping_pong(
     how: Handover,
     line: *mut u64,
     first: u64,
@@ -65,7 +65,7 @@ mod tests {
                 asked.get() == 3
             };
             // SAFETY: a fresh page that nobody else touches.
-            let (done, waited) = unsafe { play(how, page.cast(), 0, 100, enough) };
+            let (done, waited) = unsafe { ping_pong(how, page.cast(), 0, 100, enough) };
             let told = "one store, then three waits in vain";
             assert_eq!((done, waited, asked.get()), (1, true, 3), "{how:?}: {told}");
         }

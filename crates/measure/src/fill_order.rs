@@ -6,24 +6,24 @@ use record::{CpuList, Machine};
 
 /// An order of CPUs. All are pure functions of the inventory, so that a record can be read again by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Order {
+pub enum FillOrder {
     /// One CPU of each core, node after node and package after package; then each core's next sibling.
     CoresFirst,
     /// All siblings of a core before the next core.
     SiblingsFirst,
     /// One node is filled, cores before siblings, before the next node begins.
     NodeCompact,
-    /// Nodes in turn, packages alternating; cores before siblings.
+    /// Nodes in node_round, packages alternating; cores before siblings.
     NodeSpread,
 }
 
 /// Every order, in the order in which people read them.
-pub const ORDERS: [Order; 4] =
-    [Order::CoresFirst, Order::SiblingsFirst, Order::NodeCompact, Order::NodeSpread];
+pub const FILL_ORDERS: [FillOrder; 4] =
+    [FillOrder::CoresFirst, FillOrder::SiblingsFirst, FillOrder::NodeCompact, FillOrder::NodeSpread];
 
 /// Where a CPU stands: all that an order needs of it.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Position {
     cpu: u32,
     /// Core, unique over the machine.
     core: u64,
@@ -34,63 +34,63 @@ struct Place {
     /// Rank of its node when nodes are filled one by one.
     node: usize,
     /// Rank of its node when nodes are taken in turn.
-    turn: usize,
+    node_round: usize,
     package: u32,
 }
 
-impl Order {
+impl FillOrder {
     /// Its name in a record and on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Order::CoresFirst => "cores-first",
-            Order::SiblingsFirst => "siblings-first",
-            Order::NodeCompact => "node-compact",
-            Order::NodeSpread => "node-spread",
+            FillOrder::CoresFirst => "cores-first",
+            FillOrder::SiblingsFirst => "siblings-first",
+            FillOrder::NodeCompact => "node-compact",
+            FillOrder::NodeSpread => "node-spread",
         }
     }
 
     /// The order of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        ORDERS.into_iter().find(|order| order.name() == name)
+    pub fn find(name: &str) -> Option<Self> {
+        FILL_ORDERS.into_iter().find(|order| order.name() == name)
     }
 
     /// `cpus` in the order in which they are taken: step N uses the first N. Fast kinds of core come before slow ones.
     /// CPUs that the inventory does not know count as cores of their own on node 0.
     pub fn cpus(self, machine: &Machine, cpus: &CpuList) -> Vec<u32> {
-        self.places(machine, cpus).into_iter().map(|place| place.cpu).collect()
+        self.positions(machine, cpus).into_iter().map(|position| position.cpu).collect()
     }
 
-    fn places(self, machine: &Machine, cpus: &CpuList) -> Vec<Place> {
-        let mut places = places(machine, cpus);
+    fn positions(self, machine: &Machine, cpus: &CpuList) -> Vec<Position> {
+        let mut positions = positions(machine, cpus);
         match self {
-            Order::CoresFirst => places.sort_by_key(|p| (p.sibling, p.kind, p.node, p.core, p.cpu)),
-            Order::SiblingsFirst => places.sort_by_key(|p| (p.kind, p.node, p.core, p.sibling, p.cpu)),
-            Order::NodeCompact => places.sort_by_key(|p| (p.node, p.sibling, p.kind, p.core, p.cpu)),
-            Order::NodeSpread => {
-                // A CPU's turn: how many of the same kind and sibling rank its node has given before.
-                places.sort_by_key(|p| (p.sibling, p.kind, p.core, p.cpu));
+            FillOrder::CoresFirst => positions.sort_by_key(|p| (p.sibling, p.kind, p.node, p.core, p.cpu)),
+            FillOrder::SiblingsFirst => positions.sort_by_key(|p| (p.kind, p.node, p.core, p.sibling, p.cpu)),
+            FillOrder::NodeCompact => positions.sort_by_key(|p| (p.node, p.sibling, p.kind, p.core, p.cpu)),
+            FillOrder::NodeSpread => {
+                // A CPU's node_round: how many of the same kind and sibling rank its node has given before.
+                positions.sort_by_key(|p| (p.sibling, p.kind, p.core, p.cpu));
                 let mut given: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
-                let mut keyed: Vec<((usize, usize, usize, usize), Place)> = places
+                let mut keyed: Vec<((usize, usize, usize, usize), Position)> = positions
                     .into_iter()
                     .map(|p| {
-                        let round = given.entry((p.sibling, p.kind, p.turn)).or_insert(0);
+                        let round = given.entry((p.sibling, p.kind, p.node_round)).or_insert(0);
                         *round += 1;
-                        ((p.sibling, p.kind, *round, p.turn), p)
+                        ((p.sibling, p.kind, *round, p.node_round), p)
                     })
                     .collect();
                 keyed.sort_by_key(|(key, _)| *key);
-                return keyed.into_iter().map(|(_, place)| place).collect();
+                return keyed.into_iter().map(|(_, position)| position).collect();
             }
         }
-        places
+        positions
     }
 }
 
 /// The orders that differ here, by what their first N CPUs are; at least one unless there is no CPU. On one node without
-/// SMT all are the same and [`Order::CoresFirst`] stands for them.
-pub fn distinct(machine: &Machine, cpus: &CpuList) -> Vec<Order> {
+/// SMT all are the same and [`FillOrder::CoresFirst`] stands for them.
+pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
     let mut seen: Vec<Vec<u32>> = Vec::new();
-    ORDERS
+    FILL_ORDERS
         .into_iter()
         .filter(|order| {
             let sequence = order.cpus(machine, cpus);
@@ -104,23 +104,24 @@ pub fn distinct(machine: &Machine, cpus: &CpuList) -> Vec<Order> {
 /// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all, and where something new begins: the last with each
 /// core used once, the last on one node, in one package, of the fastest kind, a whole first core, one CPU on every node.
 /// With `most` (at least 2) only so many: the ends first, then what is new, then what fills the widest gap.
-pub fn steps(order: Order, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
-    let places = order.places(machine, cpus);
-    let all = places.len();
-    let Some(first) = places.first() else { return Vec::new() };
+pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
+    let positions = order.positions(machine, cpus);
+    let all = positions.len();
+    let Some(first) = positions.first() else { return Vec::new() };
     // The longest beginning of which this holds for all.
-    let while_all = |holds: &dyn Fn(&Place) -> bool| places.iter().take_while(|place| holds(place)).count();
+    let while_all =
+        |holds: &dyn Fn(&Position) -> bool| positions.iter().take_while(|position| holds(position)).count();
     let mut news = vec![
-        while_all(&|place| place.sibling == 0),
-        while_all(&|place| place.node == first.node),
-        while_all(&|place| place.package == first.package),
-        while_all(&|place| place.kind == first.kind),
-        while_all(&|place| place.core == first.core),
+        while_all(&|position| position.sibling == 0),
+        while_all(&|position| position.node == first.node),
+        while_all(&|position| position.package == first.package),
+        while_all(&|position| position.kind == first.kind),
+        while_all(&|position| position.core == first.core),
     ];
     // The cores of the first node, where their siblings come right after them.
-    news.push(while_all(&|place| place.node == first.node && place.sibling == 0));
-    let nodes: std::collections::BTreeSet<usize> = places.iter().map(|place| place.node).collect();
-    let spread: std::collections::BTreeSet<usize> = places[..nodes.len()].iter().map(|p| p.node).collect();
+    news.push(while_all(&|position| position.node == first.node && position.sibling == 0));
+    let nodes: std::collections::BTreeSet<usize> = positions.iter().map(|position| position.node).collect();
+    let spread: std::collections::BTreeSet<usize> = positions[..nodes.len()].iter().map(|p| p.node).collect();
     if spread.len() == nodes.len() {
         news.push(nodes.len());
     }
@@ -149,7 +150,7 @@ pub fn steps(order: Order, machine: &Machine, cpus: &CpuList, most: Option<usize
 }
 
 /// Every CPU with its ranks.
-fn places(machine: &Machine, cpus: &CpuList) -> Vec<Place> {
+fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
     // The fastest CPU of each kind tells the kind's rank: cores of one kind may differ a little in their highest clock.
     let mut kinds: BTreeMap<Option<&str>, (u32, u64)> = BTreeMap::new();
     for cpu in &machine.cpus {
@@ -195,13 +196,13 @@ fn places(machine: &Machine, cpus: &CpuList) -> Vec<Place> {
             let sibling = *next;
             *next += 1;
             let home = home(id);
-            Place {
+            Position {
                 cpu: id,
                 core,
                 kind: kind_of(cpu.and_then(|cpu| cpu.kind.as_deref())),
                 sibling,
                 node: node_rank.get(&home).copied().unwrap_or(0),
-                turn: turn_rank.get(&home).copied().unwrap_or(0),
+                node_round: turn_rank.get(&home).copied().unwrap_or(0),
                 package: home.0,
             }
         })
@@ -236,55 +237,55 @@ mod tests {
         made((0..104).map(|id| (id, id % 52, id % 52 / 26, id % 52 / 26)))
     }
 
-    fn sequence(order: Order, machine: &Machine) -> Vec<u32> {
+    fn sequence(order: FillOrder, machine: &Machine) -> Vec<u32> {
         order.cpus(machine, &machine.allowed_cpus())
     }
 
-    fn measured(order: Order, machine: &Machine, most: Option<usize>) -> Vec<usize> {
+    fn measured(order: FillOrder, machine: &Machine, most: Option<usize>) -> Vec<usize> {
         steps(order, machine, &machine.allowed_cpus(), most)
     }
 
     #[test]
     fn siblings_numbered_far_apart_are_found() {
         let machine = xeon();
-        assert_eq!(sequence(Order::CoresFirst, &machine), (0..104).collect::<Vec<_>>());
-        assert_eq!(sequence(Order::SiblingsFirst, &machine)[..4], [0, 52, 1, 53]);
-        let compact = sequence(Order::NodeCompact, &machine);
+        assert_eq!(sequence(FillOrder::CoresFirst, &machine), (0..104).collect::<Vec<_>>());
+        assert_eq!(sequence(FillOrder::SiblingsFirst, &machine)[..4], [0, 52, 1, 53]);
+        let compact = sequence(FillOrder::NodeCompact, &machine);
         assert_eq!(compact[..26], (0..26).collect::<Vec<_>>());
         assert_eq!(compact[26..52], (52..78).collect::<Vec<_>>());
-        let spread = sequence(Order::NodeSpread, &machine);
+        let spread = sequence(FillOrder::NodeSpread, &machine);
         assert_eq!(spread[..4], [0, 26, 1, 27]);
         assert_eq!(spread[52..56], [52, 78, 53, 79]);
-        assert_eq!(distinct(&machine, &machine.allowed_cpus()), ORDERS);
+        assert_eq!(distinct_orders(&machine, &machine.allowed_cpus()), FILL_ORDERS);
     }
 
     #[test]
     fn adjacent_siblings_are_not_taken_for_cores() {
         // Two cores of siblings (0,1) and (2,3): whoever takes 0,1 for two cores measures SMT and calls it scaling.
         let machine = made((0..4).map(|id| (id, id / 2, 0, 0)));
-        assert_eq!(sequence(Order::CoresFirst, &machine), [0, 2, 1, 3]);
-        assert_eq!(sequence(Order::SiblingsFirst, &machine), [0, 1, 2, 3]);
-        let orders = distinct(&machine, &machine.allowed_cpus());
-        assert_eq!(orders, [Order::CoresFirst, Order::SiblingsFirst]);
+        assert_eq!(sequence(FillOrder::CoresFirst, &machine), [0, 2, 1, 3]);
+        assert_eq!(sequence(FillOrder::SiblingsFirst, &machine), [0, 1, 2, 3]);
+        let orders = distinct_orders(&machine, &machine.allowed_cpus());
+        assert_eq!(orders, [FillOrder::CoresFirst, FillOrder::SiblingsFirst]);
     }
 
     #[test]
     fn four_siblings_a_core() {
         let machine = made((0..16).map(|id| (id, id / 4, 0, 0)));
-        assert_eq!(sequence(Order::CoresFirst, &machine)[..6], [0, 4, 8, 12, 1, 5]);
-        assert_eq!(measured(Order::SiblingsFirst, &machine, None), [1, 2, 4, 8, 16]);
-        assert_eq!(measured(Order::CoresFirst, &machine, None), [1, 2, 4, 8, 16]);
+        assert_eq!(sequence(FillOrder::CoresFirst, &machine)[..6], [0, 4, 8, 12, 1, 5]);
+        assert_eq!(measured(FillOrder::SiblingsFirst, &machine, None), [1, 2, 4, 8, 16]);
+        assert_eq!(measured(FillOrder::CoresFirst, &machine, None), [1, 2, 4, 8, 16]);
     }
 
     #[test]
     fn spreading_over_nodes_alternates_packages() {
         // Two packages of two nodes of four cores: Kunpeng 920 in small.
         let machine = made((0..16).map(|id| (id, id, id / 8, id / 4)));
-        assert_eq!(sequence(Order::NodeSpread, &machine)[..5], [0, 8, 4, 12, 1]);
-        assert_eq!(sequence(Order::NodeCompact, &machine), (0..16).collect::<Vec<_>>());
+        assert_eq!(sequence(FillOrder::NodeSpread, &machine)[..5], [0, 8, 4, 12, 1]);
+        assert_eq!(sequence(FillOrder::NodeCompact, &machine), (0..16).collect::<Vec<_>>());
         // Without SMT nothing tells cores-first, siblings-first and node-compact apart.
-        let orders = distinct(&machine, &machine.allowed_cpus());
-        assert_eq!(orders, [Order::CoresFirst, Order::NodeSpread]);
+        let orders = distinct_orders(&machine, &machine.allowed_cpus());
+        assert_eq!(orders, [FillOrder::CoresFirst, FillOrder::NodeSpread]);
     }
 
     #[test]
@@ -293,9 +294,9 @@ mod tests {
         for id in [0, 1, 7] {
             machine.nodes.push(Node { id, ..Node::default() });
         }
-        assert_eq!(sequence(Order::NodeSpread, &machine), [0, 1, 2, 3]);
-        assert_eq!(distinct(&machine, &machine.allowed_cpus()), [Order::CoresFirst]);
-        assert_eq!(measured(Order::NodeSpread, &machine, None), [1, 2, 4]);
+        assert_eq!(sequence(FillOrder::NodeSpread, &machine), [0, 1, 2, 3]);
+        assert_eq!(distinct_orders(&machine, &machine.allowed_cpus()), [FillOrder::CoresFirst]);
+        assert_eq!(measured(FillOrder::NodeSpread, &machine, None), [1, 2, 4]);
     }
 
     #[test]
@@ -307,10 +308,10 @@ mod tests {
             cpu.kind = Some(if fast { "performance" } else { "efficiency" }.to_owned());
             cpu.max_hz = Some(if fast { 5_000_000_000 + u64::from(cpu.id) } else { 3_900_000_000 });
         }
-        assert_eq!(sequence(Order::CoresFirst, &machine), [0, 2, 4, 5, 6, 7, 1, 3]);
-        assert_eq!(sequence(Order::SiblingsFirst, &machine), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(sequence(FillOrder::CoresFirst, &machine), [0, 2, 4, 5, 6, 7, 1, 3]);
+        assert_eq!(sequence(FillOrder::SiblingsFirst, &machine), [0, 1, 2, 3, 4, 5, 6, 7]);
         // All fast cores; all cores; everything.
-        assert_eq!(measured(Order::CoresFirst, &machine, None), [1, 2, 4, 6, 8]);
+        assert_eq!(measured(FillOrder::CoresFirst, &machine, None), [1, 2, 4, 6, 8]);
     }
 
     #[test]
@@ -320,27 +321,27 @@ mod tests {
             cpu.kind = Some(if cpu.id < 2 { "Cortex-A55" } else { "Cortex-A76" }.to_owned());
             cpu.capacity = Some(if cpu.id < 2 { 400 } else { 1024 });
         }
-        assert_eq!(sequence(Order::NodeCompact, &machine), [2, 3, 0, 1]);
+        assert_eq!(sequence(FillOrder::NodeCompact, &machine), [2, 3, 0, 1]);
     }
 
     #[test]
     fn steps_stand_where_something_begins() {
         let machine = xeon();
-        let cores = measured(Order::CoresFirst, &machine, None);
+        let cores = measured(FillOrder::CoresFirst, &machine, None);
         assert_eq!(cores, [1, 2, 4, 8, 16, 26, 32, 52, 64, 104]);
-        let compact = measured(Order::NodeCompact, &machine, None);
+        let compact = measured(FillOrder::NodeCompact, &machine, None);
         assert_eq!(compact, [1, 2, 4, 8, 16, 26, 32, 52, 64, 104]);
-        assert_eq!(measured(Order::SiblingsFirst, &machine, None), [1, 2, 4, 8, 16, 32, 52, 64, 104]);
-        assert!(measured(Order::NodeSpread, &machine, None).contains(&2));
+        assert_eq!(measured(FillOrder::SiblingsFirst, &machine, None), [1, 2, 4, 8, 16, 32, 52, 64, 104]);
+        assert!(measured(FillOrder::NodeSpread, &machine, None).contains(&2));
     }
 
     #[test]
     fn few_steps_keep_the_ends_and_the_news() {
         let machine = xeon();
-        assert_eq!(measured(Order::CoresFirst, &machine, Some(4)), [1, 26, 52, 104]);
-        assert_eq!(measured(Order::CoresFirst, &machine, Some(1)), [1, 104]);
+        assert_eq!(measured(FillOrder::CoresFirst, &machine, Some(4)), [1, 26, 52, 104]);
+        assert_eq!(measured(FillOrder::CoresFirst, &machine, Some(1)), [1, 104]);
         for most in 2..12 {
-            let steps = measured(Order::NodeSpread, &machine, Some(most));
+            let steps = measured(FillOrder::NodeSpread, &machine, Some(most));
             assert!(
                 steps.len() <= most && steps.first() == Some(&1) && steps.last() == Some(&104),
                 "{steps:?}"
@@ -353,20 +354,20 @@ mod tests {
         let machine = xeon();
         let cpus: CpuList = "1,53,54,70-71".parse().unwrap();
         // 54 is a core of its own here: its sibling 2 is not in use.
-        assert_eq!(Order::CoresFirst.cpus(&machine, &cpus), [1, 54, 70, 71, 53]);
-        assert_eq!(steps(Order::CoresFirst, &machine, &cpus, None), [1, 2, 4, 5]);
+        assert_eq!(FillOrder::CoresFirst.cpus(&machine, &cpus), [1, 54, 70, 71, 53]);
+        assert_eq!(steps(FillOrder::CoresFirst, &machine, &cpus, None), [1, 2, 4, 5]);
     }
 
     #[test]
     fn nothing_and_the_unknown_have_orders_too() {
         let machine = Machine::default();
-        assert!(distinct(&machine, &CpuList::new()).is_empty());
-        assert!(steps(Order::CoresFirst, &machine, &CpuList::new(), None).is_empty());
+        assert!(distinct_orders(&machine, &CpuList::new()).is_empty());
+        assert!(steps(FillOrder::CoresFirst, &machine, &CpuList::new(), None).is_empty());
         let unknown: CpuList = "3,5".parse().unwrap();
-        for order in ORDERS {
+        for order in FILL_ORDERS {
             assert_eq!(order.cpus(&machine, &unknown), [3, 5]);
-            assert_eq!(Order::named(order.name()), Some(order));
+            assert_eq!(FillOrder::find(order.name()), Some(order));
         }
-        assert_eq!(steps(Order::SiblingsFirst, &machine, &unknown, Some(9)), [1, 2]);
+        assert_eq!(steps(FillOrder::SiblingsFirst, &machine, &unknown, Some(9)), [1, 2]);
     }
 }

@@ -1,14 +1,14 @@
-//! Work counted over a window in which all threads of a team were at work.
+//! Work counted over the interval in which all threads of a group were at work.
 
 use std::time::Instant;
 
 /// What one thread had done at a series of times: ns since a common zero, and its work so far (bytes, loads).
 #[derive(Clone, Debug, Default)]
-pub struct Log {
+pub struct WorkLog {
     points: Vec<(f64, f64)>,
 }
 
-impl Log {
+impl WorkLog {
     /// An empty log with room for `points`.
     pub fn with_capacity(points: usize) -> Self {
         Self { points: Vec::with_capacity(points) }
@@ -37,8 +37,8 @@ impl Log {
     }
 }
 
-/// The window in which all logs have points, in ns; `None` when there is none.
-pub fn common(logs: &[Log]) -> Option<(f64, f64)> {
+/// The interval in which all logs have points, in ns; `None` when there is none.
+pub fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
     let from = logs.iter().map(|log| log.points.first().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let to = logs.iter().map(|log| log.points.last().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let from = from.into_iter().fold(f64::NEG_INFINITY, f64::max);
@@ -47,9 +47,9 @@ pub fn common(logs: &[Log]) -> Option<(f64, f64)> {
     (to > from && from.is_finite() && to.is_finite()).then_some((from, to))
 }
 
-/// Work a second of all logs together, in each of `slices` equal parts of their common window.
-pub fn rates(logs: &[Log], slices: usize) -> Vec<f64> {
-    let Some((from, to)) = common(logs) else { return Vec::new() };
+/// Work a second of all logs together, in each of `slices` equal parts of their common interval.
+pub fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
+    let Some((from, to)) = find_common(logs) else { return Vec::new() };
     let width = (to - from) / slices as f64;
     let at = |slice: usize| from + width * slice as f64;
     (0..slices)
@@ -62,9 +62,9 @@ pub fn rates(logs: &[Log], slices: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Work a second of each log in the common window of all; `None` when there is none.
-pub fn each(logs: &[Log]) -> Option<Vec<f64>> {
-    let (from, to) = common(logs)?;
+/// Work a second of each log in the common interval of all; `None` when there is none.
+pub fn rate_each(logs: &[WorkLog]) -> Option<Vec<f64>> {
+    let (from, to) = find_common(logs)?;
     logs.iter().map(|log| Some((log.done_by(to)? - log.done_by(from)?) / (to - from) * 1e9)).collect()
 }
 
@@ -73,8 +73,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn log(points: &[(f64, f64)]) -> Log {
-        let mut log = Log::default();
+    fn log(points: &[(f64, f64)]) -> WorkLog {
+        let mut log = WorkLog::default();
         for (ns, done) in points {
             log.note_at(*ns, *done);
         }
@@ -85,11 +85,11 @@ mod tests {
     fn only_the_time_in_which_all_worked_counts() {
         // The first works from 0 to 100 at 2 a ns, the second from 50 to 150 at 1 a ns: together 3 a ns.
         let logs = [log(&[(0.0, 0.0), (100.0, 200.0)]), log(&[(50.0, 0.0), (150.0, 100.0)])];
-        assert_eq!(common(&logs), Some((50.0, 100.0)));
+        assert_eq!(find_common(&logs), Some((50.0, 100.0)));
         for rate in rates(&logs, 5) {
             assert!((rate - 3e9).abs() < 1.0, "{rate}");
         }
-        assert_eq!(each(&logs), Some(vec![2e9, 1e9]));
+        assert_eq!(rate_each(&logs), Some(vec![2e9, 1e9]));
     }
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
         #[test]
         fn slices_add_up_to_the_whole(steps in proptest::collection::vec((1.0f64..50.0, 0.0f64..100.0), 2..40)) {
             let (mut ns, mut done) = (0.0, 0.0);
-            let mut log = Log::default();
+            let mut log = WorkLog::default();
             for (dt, dw) in steps {
                 log.note_at(ns, done);
                 ns += dt;

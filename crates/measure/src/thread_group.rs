@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::ready::AtEnd;
+use crate::run_queue_delay::NoteAtEnd;
 use os::pin::Pinned;
 
 /// Time given for threads to start and pin themselves, before the deadline: 3 ms and 60 µs a thread.
@@ -10,10 +10,10 @@ fn lead_time(threads: usize) -> Duration {
     Duration::from_micros(3_000 + 60 * threads as u64)
 }
 
-/// One member of a team.
+/// One member of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// Its place in the team, from 0.
+    /// Its place in the group, from 0.
     pub index: usize,
     /// Its CPU.
     pub cpu: u32,
@@ -24,7 +24,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Spins until the team's start. Spinning keeps the core's clock up, which sleeping would not.
+    /// Spins until the group's start. Spinning keeps the core's clock up, which sleeping would not.
     pub fn wait(&self) {
         while Instant::now() < self.start {
             std::hint::spin_loop();
@@ -46,7 +46,7 @@ pub fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Opti
                     .name(format!("linespeed/{cpu}"))
                     .stack_size(256 << 10)
                     .spawn_scoped(scope, move || {
-                        let _noted = AtEnd;
+                        let _noted = NoteAtEnd;
                         let pin = Pinned::to(cpu);
                         work(Member { index, cpu, pinned: pin.is_ok(), start })
                     })
@@ -63,7 +63,7 @@ pub fn run_on<T: Send>(cpu: u32, work: impl FnOnce(Member) -> T + Send) -> Optio
         let thread = std::thread::Builder::new()
             .name(format!("linespeed/{cpu}"))
             .spawn_scoped(scope, move || {
-                let _noted = AtEnd;
+                let _noted = NoteAtEnd;
                 let pin = Pinned::to(cpu);
                 work(Member { index: 0, cpu, pinned: pin.is_ok(), start: Instant::now() })
             })

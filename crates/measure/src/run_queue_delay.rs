@@ -7,24 +7,24 @@ static ENDED: AtomicU64 = AtomicU64::new(0);
 
 /// Takes note of what the calling thread had to wait, when this is dropped at its end.
 #[derive(Debug)]
-pub(crate) struct AtEnd;
+pub(crate) struct NoteAtEnd;
 
-impl Drop for AtEnd {
+impl Drop for NoteAtEnd {
     fn drop(&mut self) {
-        let ns = std::fs::read_to_string("/proc/thread-self/schedstat").ok().and_then(|text| waited(&text));
+        let ns = std::fs::read_to_string("/proc/thread-self/schedstat").ok().and_then(|text| delay_ns(&text));
         ENDED.fetch_add(ns.unwrap_or(0), Ordering::Relaxed);
     }
 }
 
 /// Seconds until now, of the first thread and of those that have ended; `None` where the kernel does not tell
 /// (CONFIG_SCHED_INFO). Time that the hypervisor took is none of it.
-pub fn seconds() -> Option<f64> {
-    let first = waited(&std::fs::read_to_string("/proc/self/schedstat").ok()?)?;
+pub fn total_seconds() -> Option<f64> {
+    let first = delay_ns(&std::fs::read_to_string("/proc/self/schedstat").ok()?)?;
     Some(first.saturating_add(ENDED.load(Ordering::Relaxed)) as f64 / 1e9)
 }
 
 /// The second figure of a schedstat file: ns spent waiting on a run queue (Documentation/scheduler/sched-stats.rst).
-fn waited(schedstat: &str) -> Option<u64> {
+fn delay_ns(schedstat: &str) -> Option<u64> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
@@ -34,12 +34,12 @@ mod tests {
 
     #[test]
     fn two_threads_on_one_cpu_wait_for_each_other() {
-        assert_eq!(waited("12345 678 9\n"), Some(678));
-        assert_eq!(waited("12345"), None);
-        let Some(before) = seconds() else { return };
+        assert_eq!(delay_ns("12345 678 9\n"), Some(678));
+        assert_eq!(delay_ns("12345"), None);
+        let Some(before) = total_seconds() else { return };
         let cpu = os::current_cpu().unwrap();
         // Until each has had some CPU time: then one waited while the other ran, however late they were.
-        crate::team::run(&[cpu, cpu], |member| {
+        crate::thread_group::run(&[cpu, cpu], |member| {
             member.wait();
             let enough = std::time::Duration::from_millis(30);
             let busy = || {
@@ -48,6 +48,6 @@ mod tests {
             };
             while u128::from(busy()) < enough.as_nanos() {}
         });
-        assert!(seconds().unwrap() - before > 0.01, "{} {before}", seconds().unwrap());
+        assert!(total_seconds().unwrap() - before > 0.01, "{} {before}", total_seconds().unwrap());
     }
 }

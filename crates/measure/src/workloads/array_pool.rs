@@ -15,7 +15,7 @@ use crate::context::{Context, Halt};
 
 /// Every CPU's part, touched first by that CPU.
 #[derive(Debug)]
-pub struct Pool {
+pub struct ArrayPool {
     parts: Vec<Home>,
 }
 
@@ -28,7 +28,7 @@ struct Home {
     cursor: AtomicUsize,
 }
 
-impl Pool {
+impl ArrayPool {
     /// The pool of `arrays`, whose parts are those of `cpus` in their order.
     pub fn new(machine: &Machine, cpus: &[u32], arrays: &Arrays) -> Self {
         let node = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.node);
@@ -83,7 +83,7 @@ impl Pool {
 pub struct Supply {
     seconds: f64,
     tried: bool,
-    pool: Option<Arc<Pool>>,
+    pool: Option<Arc<ArrayPool>>,
 }
 
 impl Supply {
@@ -104,12 +104,12 @@ impl Supply {
     }
 
     /// The arrays for `workload`, if it streams and they can be had; says why not in the coverage.
-    pub fn of(
+    pub fn arrays_for(
         &mut self,
         context: &mut Context,
         measurement: &str,
         workload: &dyn Workload,
-    ) -> Result<Option<Arc<Pool>>, Halt> {
+    ) -> Result<Option<Arc<ArrayPool>>, Halt> {
         if !workload.streams() {
             return Ok(None);
         }
@@ -119,7 +119,7 @@ impl Supply {
             match made {
                 Ok(arrays) => {
                     let cpus: Vec<u32> = context.cpus.iter().collect();
-                    self.pool = Some(Arc::new(Pool::new(context.machine, &cpus, &arrays)));
+                    self.pool = Some(Arc::new(ArrayPool::new(context.machine, &cpus, &arrays)));
                     context.kept_arrays = Some(arrays);
                 }
                 Err(Halt::Interrupted) => return Err(Halt::Interrupted),

@@ -1,13 +1,15 @@
-//! Two threads that play one pair of CPUs after the other: a driver, which times, and a partner, which does what a desk
-//! between them says. Both live as long as the matrix is measured, since starting threads would take a pair's time.
+//! The driver, which times the ping-pong of one pair of CPUs after the other and tells its partner by the mailbox between them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use record::{Handover, Mark};
 
-use crate::measurements::core_to_core::pages::Pages;
-use crate::measurements::core_to_core::play::{LINES, LINES_APART, PATIENCE, lines, play};
+use super::mailbox::{
+    END, LOOK_AT_CLOCK, MOVE, MOVED, Mailbox, PING_PONG_BY_CAS, PING_PONG_BY_STORE, WAITED,
+};
+use super::pages::Pages;
+use super::ping_pong::{LINES, LINES_APART, lines, ping_pong};
 use crate::watch::{look_at_clock, ns_since};
 use os::mapping::base_page;
 use os::pin::Pinned;
@@ -27,112 +29,7 @@ const CLOCK_MOVED: f64 = 0.01;
 /// A partner that does not answer for so many times a pair's limit gets no time at all: the CPU is somebody else's.
 const LOST: u32 = 12;
 
-const MOVE: u64 = 1;
-const PLAY_BY_CAS: u64 = 2;
-const PLAY_BY_STORE: u64 = 3;
-const LOOK_AT_CLOCK: u64 = 4;
-const END: u64 = 5;
-
-/// In an answer to a command to play: found on another CPU, and waited in vain. The lower bits count involuntary switches.
-const MOVED: u64 = 1 << 62;
-const WAITED: u64 = 1 << 61;
-
-/// What the driver writes. A command holds once its number is there; it stays until the partner has answered.
-#[derive(Default)]
-#[repr(align(128))]
-struct Command {
-    number: AtomicU64,
-    kind: AtomicU64,
-    line: AtomicU64,
-    first: AtomicU64,
-    rounds: AtomicU64,
-    /// The number of a command that shall be left unfinished.
-    cancelled: AtomicU64,
-}
-
-/// What the partner writes, on lines of its own.
-#[derive(Default)]
-#[repr(align(128))]
-struct Answer {
-    number: AtomicU64,
-    value: AtomicU64,
-}
-
-/// Between driver and partner.
-#[derive(Default)]
-pub struct Desk {
-    command: Command,
-    answer: Answer,
-}
-
-impl Desk {
-    /// Does what the desk says until it says that it is over. Runs on a thread of its own.
-    pub fn partner(&self) {
-        let mut pinned = None;
-        let mut cpu = u32::MAX;
-        let mut last = 0;
-        loop {
-            let number = self.next(last, pinned.is_some());
-            let command = &self.command;
-            let argument = |field: &AtomicU64| field.load(Ordering::Relaxed);
-            let value = match argument(&command.kind) {
-                MOVE => {
-                    // First out of the old pin, else dropping it later would undo the new one.
-                    drop(pinned.take());
-                    cpu = argument(&command.first) as u32;
-                    pinned = Pinned::to(cpu).ok();
-                    u64::from(pinned.is_some())
-                }
-                kind @ (PLAY_BY_CAS | PLAY_BY_STORE) => {
-                    let how = if kind == PLAY_BY_CAS { Handover::Cas } else { Handover::Store };
-                    let (start, first) = (argument(&command.line) as *mut u64, argument(&command.first));
-                    let rounds = argument(&command.rounds);
-                    let before = os::switches();
-                    let cancelled = || command.cancelled.load(Ordering::Acquire) >= number;
-                    let mut waited = false;
-                    for line in lines(start) {
-                        // SAFETY: the driver keeps the lines mapped until this command is answered or this thread has
-                        // ended, and touches them with the same function only.
-                        let (done, in_vain) = unsafe { play(how, line, first, rounds, cancelled) };
-                        waited |= in_vain;
-                        if done < rounds {
-                            break;
-                        }
-                    }
-                    let switched = match (before, os::switches()) {
-                        (Some((before, _)), Some((after, _))) => after - before,
-                        _ => 0,
-                    };
-                    let moved = os::current_cpu().is_some_and(|now| now != cpu);
-                    switched | if moved { MOVED } else { 0 } | if waited { WAITED } else { 0 }
-                }
-                LOOK_AT_CLOCK => look_at_clock().to_bits(),
-                _ => return,
-            };
-            last = number;
-            self.answer.value.store(value, Ordering::Relaxed);
-            self.answer.number.store(number, Ordering::Release);
-        }
-    }
-
-    /// Waits for a command after number `last`: spinning, which keeps the clock up; giving way now and then while not
-    /// pinned, when the driver may want the same CPU.
-    fn next(&self, last: u64, pinned: bool) -> u64 {
-        loop {
-            for _ in 0..PATIENCE {
-                let number = self.command.number.load(Ordering::Acquire);
-                if number != last {
-                    return number;
-                }
-            }
-            if !pinned {
-                std::thread::yield_now();
-            }
-        }
-    }
-}
-
-/// How long to play a pair.
+/// How long a pair is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// For a pair, all homes and both ways of handing over together.
@@ -141,11 +38,11 @@ pub struct Terms {
     pub most: usize,
     /// A pair of which one side does not run is given up after this.
     pub limit: Duration,
-    /// The least that is played.
+    /// The least that is done.
     pub least: Least,
 }
 
-/// The least that is played of a pair when both sides run.
+/// The least that is done of a pair when both sides run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Least {
     /// Samples.
@@ -160,7 +57,7 @@ pub struct Least {
 }
 
 impl Least {
-    /// On hardware: the fewest samples for an interval, and a few. So few rounds are played only where a hand-over takes
+    /// On hardware: the fewest samples for an interval, and a few. So few rounds are made only where a hand-over takes
     /// hundreds of nanoseconds, and two ways on two homes must find room in one pair's time.
     pub const REAL: Self = Self { samples: 9, rounds: 2, untimed: 2, trial: 4 };
 
@@ -201,7 +98,7 @@ pub enum Failed {
 
 /// The thread that times. The pages that it is given must live until the partner has ended.
 pub struct Driver<'a> {
-    desk: &'a Desk,
+    mailbox: &'a Mailbox,
     number: u64,
     pinned: Option<(u32, Pinned)>,
     partner_cpu: Option<u32>,
@@ -213,7 +110,7 @@ pub struct Driver<'a> {
 impl Drop for Driver<'_> {
     fn drop(&mut self) {
         // Only the kind: a partner that was lost may be about to read the rest.
-        let command = &self.desk.command;
+        let command = &self.mailbox.command;
         command.cancelled.store(u64::MAX, Ordering::Release);
         command.kind.store(END, Ordering::Relaxed);
         command.number.store(self.number + 1, Ordering::Release);
@@ -221,13 +118,13 @@ impl Drop for Driver<'_> {
 }
 
 impl<'a> Driver<'a> {
-    /// A driver for the partner at the desk, with pairs of this limit. Dropping it ends the partner.
-    pub fn new(desk: &'a Desk, hypervisor: bool, limit: Duration) -> Self {
-        Self { desk, number: 0, pinned: None, partner_cpu: None, hypervisor, lost: LOST * limit }
+    /// A driver for the partner at the mailbox, with pairs of this limit. Dropping it ends the partner.
+    pub fn new(mailbox: &'a Mailbox, hypervisor: bool, limit: Duration) -> Self {
+        Self { mailbox, number: 0, pinned: None, partner_cpu: None, hypervisor, lost: LOST * limit }
     }
 
     fn ask(&mut self, kind: u64, line: u64, first: u64, rounds: u64) {
-        let command = &self.desk.command;
+        let command = &self.mailbox.command;
         command.kind.store(kind, Ordering::Relaxed);
         command.line.store(line, Ordering::Relaxed);
         command.first.store(first, Ordering::Relaxed);
@@ -238,7 +135,7 @@ impl<'a> Driver<'a> {
 
     /// The answer to the last command.
     fn answer(&self) -> Result<u64, Failed> {
-        let answer = &self.desk.answer;
+        let answer = &self.mailbox.answer;
         let from = Instant::now();
         loop {
             for _ in 0..1_000 {
@@ -410,8 +307,8 @@ impl<'a> Driver<'a> {
     ) -> Result<Sample, Failed> {
         let before = os::switches();
         let kind = match how {
-            Handover::Cas => PLAY_BY_CAS,
-            Handover::Store => PLAY_BY_STORE,
+            Handover::Cas => PING_PONG_BY_CAS,
+            Handover::Store => PING_PONG_BY_STORE,
         };
         self.ask(kind, start as u64, 2 * done + 1, untimed + rounds);
         let out_of_time = || Instant::now() >= limit;
@@ -419,18 +316,18 @@ impl<'a> Driver<'a> {
         for line in lines(start) {
             // SAFETY: the line is aligned and lies in a mapping that outlives the partner's answer; only the two sides
             // touch it.
-            let (lead, _) = unsafe { play(how, line, 2 * done, untimed, out_of_time) };
+            let (lead, _) = unsafe { ping_pong(how, line, 2 * done, untimed, out_of_time) };
             let from = Instant::now();
             let (timed, in_vain) = if lead == untimed {
                 // SAFETY: as above.
-                unsafe { play(how, line, 2 * (done + untimed), rounds, out_of_time) }
+                unsafe { ping_pong(how, line, 2 * (done + untimed), rounds, out_of_time) }
             } else {
                 (0, true)
             };
             ns += ns_since(from);
             waited |= in_vain;
             if timed < rounds {
-                self.desk.command.cancelled.store(self.number, Ordering::Release);
+                self.mailbox.command.cancelled.store(self.number, Ordering::Release);
                 self.answer()?;
                 return Err(Failed::NoAnswer);
             }
@@ -473,12 +370,12 @@ mod tests {
 
     #[test]
     fn a_partner_that_never_comes_costs_the_pair_its_limit_and_no_more() {
-        let desk = Desk::default();
-        let mut driver = Driver::new(&desk, false, Duration::from_millis(5));
+        let mailbox = Mailbox::default();
+        let mut driver = Driver::new(&mailbox, false, Duration::from_millis(5));
         let mut pages = Pages::new(None).unwrap();
         let (page, _) = pages.fresh().unwrap();
         let limit = Instant::now() + Duration::from_millis(5);
-        // Nobody sits at the desk: neither the play nor its cancelling is answered.
+        // Nobody sits at the mailbox: neither the ping-pong nor its cancelling is answered.
         assert!(matches!(driver.sample(Handover::Cas, page.cast(), 0, (8, 50), limit), Err(Failed::Lost)));
     }
 }

@@ -5,17 +5,17 @@ const POINT_SECONDS: f64 = 0.012;
 
 /// The cost of one curve's memory, in seconds a byte, as last seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pace {
+pub struct TimeEstimate {
     grow: f64,
     warm: f64,
-    /// Growth that is not yet enough to tell a pace: bytes and seconds.
+    /// Growth that is not yet enough to estimate from: bytes and seconds.
     growing: (usize, f64),
 }
 
-/// Less growth tells of single page faults, not of a pace; a smaller set's warming likewise.
+/// Less growth tells of single page faults, not of a rate; a smaller set's warming likewise.
 const TELLING: usize = 4 << 20;
 
-impl Pace {
+impl TimeEstimate {
     /// Notes that the working set grew.
     pub fn grew(&mut self, bytes: usize, seconds: f64) {
         self.growing.0 += bytes;
@@ -46,7 +46,7 @@ impl Pace {
 }
 
 /// The sizes of `rest` that are measured when only each `stride`-th is, the last always among them.
-pub fn thinned(rest: &[usize], stride: usize) -> impl Iterator<Item = usize> + '_ {
+pub fn thin(rest: &[usize], stride: usize) -> impl Iterator<Item = usize> + '_ {
     let last = rest.len().saturating_sub(1);
     rest.iter()
         .enumerate()
@@ -60,27 +60,27 @@ mod tests {
 
     #[test]
     fn growing_counts_once_and_warming_at_each_size() {
-        let pace = Pace { grow: 2.0, warm: 1.0, ..Pace::default() };
-        let seconds = pace.seconds(100, [150, 200].into_iter());
+        let estimate = TimeEstimate { grow: 2.0, warm: 1.0, ..TimeEstimate::default() };
+        let seconds = estimate.seconds(100, [150, 200].into_iter());
         assert!((seconds - (200.0 + 350.0 + 2.0 * POINT_SECONDS)).abs() < 1e-9);
-        assert_eq!(pace.seconds(100, std::iter::empty()), 0.0);
+        assert_eq!(estimate.seconds(100, std::iter::empty()), 0.0);
     }
 
     #[test]
-    fn one_page_fault_is_no_pace() {
-        let mut pace = Pace::default();
-        pace.grew(448, 0.005);
-        pace.warmed(4096, 1.0);
-        assert_eq!(pace.seconds(0, std::iter::once(1 << 30)), POINT_SECONDS);
-        pace.grew(TELLING, 1.0);
-        assert!(pace.seconds(0, std::iter::once(1 << 30)) > 100.0);
+    fn one_page_fault_is_no_estimate() {
+        let mut estimate = TimeEstimate::default();
+        estimate.grew(448, 0.005);
+        estimate.warmed(4096, 1.0);
+        assert_eq!(estimate.seconds(0, std::iter::once(1 << 30)), POINT_SECONDS);
+        estimate.grew(TELLING, 1.0);
+        assert!(estimate.seconds(0, std::iter::once(1 << 30)) > 100.0);
     }
 
     #[test]
     fn thinning_keeps_the_largest() {
         let rest = [1, 2, 3, 4, 5, 6];
-        assert_eq!(thinned(&rest, 4).collect::<Vec<_>>(), [1, 5, 6]);
-        assert_eq!(thinned(&rest, 1).count(), 6);
-        assert_eq!(thinned(&[], 2).count(), 0);
+        assert_eq!(thin(&rest, 4).collect::<Vec<_>>(), [1, 5, 6]);
+        assert_eq!(thin(&rest, 1).count(), 6);
+        assert_eq!(thin(&[], 2).count(), 0);
     }
 }

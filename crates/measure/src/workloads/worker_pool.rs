@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 
 use record::{Machine, Mark};
 
+use super::array_pool::ArrayPool;
 use super::incidents::Incidents;
-use super::pool::Pool;
 use super::{Group, Site, Worker, Workload};
+use crate::common_interval::{self, WorkLog};
 use crate::counters::{Counters, Reading, Set, Target};
-use crate::team::{self, Member};
+use crate::thread_group::{self, Member};
 use crate::watch::look_at_clock;
-use crate::window::{self, Log};
 use os::Stop;
 
 /// When a thread has had its share of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stretch {
+pub enum SliceLength {
     /// After so many seconds.
     Seconds(f64),
     /// After this much work.
@@ -31,9 +31,9 @@ pub enum Stretch {
 
 /// How a group is visited.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct TimeBudget {
     /// A thread's share of a slice.
-    pub stretch: Stretch,
+    pub length: SliceLength,
     /// Slices, however long they take, unless somebody asks to stop.
     pub least: usize,
     /// Slices at most.
@@ -80,7 +80,7 @@ pub struct Slice {
 
 /// What a visit brought.
 #[derive(Clone, Debug, Default)]
-pub struct Visit {
+pub struct GroupRun {
     /// Its slices; those that were not whole are left out.
     pub slices: Vec<Slice>,
     /// CPUs whose results were wrong, and how.
@@ -92,7 +92,7 @@ pub struct Visit {
 }
 
 /// The workers of a workload, one a CPU.
-pub struct Crew<'a> {
+pub struct WorkerPool<'a> {
     /// What they do.
     pub workload: &'a dyn Workload,
     workers: BTreeMap<u32, Mutex<Box<dyn Worker>>>,
@@ -102,7 +102,7 @@ pub struct Crew<'a> {
 
 /// One thread's part of a slice.
 struct Part {
-    log: Log,
+    log: WorkLog,
     clock: (f64, f64),
     /// Seconds that the thread was on a CPU.
     on_cpu: f64,
@@ -135,15 +135,17 @@ impl Drop for Present<'_> {
     }
 }
 
-impl<'a> Crew<'a> {
+impl<'a> WorkerPool<'a> {
     /// Makes a worker on each of `cpus`, each on its own CPU.
-    pub fn gather(
+    pub fn start(
         workload: &'a dyn Workload,
         machine: &Machine,
         cpus: &[u32],
-        pool: Option<&Arc<Pool>>,
+        pool: Option<&Arc<ArrayPool>>,
     ) -> Result<Self, String> {
-        let made = team::run(cpus, |member| workload.prepare(&Site { cpu: member.cpu, pool: pool.cloned() }));
+        let made = thread_group::run(cpus, |member| {
+            workload.prepare(&Site { cpu: member.cpu, pool: pool.cloned() })
+        });
         let mut workers = BTreeMap::new();
         for (cpu, worker) in cpus.iter().zip(made) {
             let worker = worker.ok_or_else(|| format!("no thread could be started for CPU {cpu}"))??;
@@ -155,8 +157,14 @@ impl<'a> Crew<'a> {
     }
 
     /// Some slices on `cpus`, which must have workers.
-    pub fn visit(&self, cpus: &[u32], pace: Pace, incidents: &Incidents, stop: &Stop) -> Visit {
-        let count = || (0..pace.most).map(|_| AtomicUsize::new(0)).collect();
+    pub fn run_group(
+        &self,
+        cpus: &[u32],
+        budget: TimeBudget,
+        incidents: &Incidents,
+        stop: &Stop,
+    ) -> GroupRun {
+        let count = || (0..budget.most).map(|_| AtomicUsize::new(0)).collect();
         let shared = Shared {
             alive: AtomicUsize::new(cpus.len()),
             foremost: AtomicUsize::new(0),
@@ -168,10 +176,10 @@ impl<'a> Crew<'a> {
             let mut seen = BTreeSet::new();
             cpus.iter().filter_map(|cpu| self.cores.get(cpu)).any(|core| !seen.insert(core))
         };
-        let warm_up = matches!(pace.stretch, Stretch::Seconds(_)) && !self.workload.indivisible();
-        let plan = Plan { pace, siblings, warm_up, stop };
+        let warm_up = matches!(budget.length, SliceLength::Seconds(_)) && !self.workload.indivisible();
+        let plan = Plan { budget, siblings, warm_up, stop };
         let before = incidents.read(cpus);
-        let threads = team::run(cpus, |member| {
+        let threads = thread_group::run(cpus, |member| {
             let present = Present(&shared);
             let worker = self.workers.get(&member.cpu)?;
             // Nobody else uses this CPU's worker; one that panicked has lost only its own results.
@@ -183,7 +191,7 @@ impl<'a> Crew<'a> {
         });
         let happened = incidents.read(cpus).since(&before);
 
-        let mut visit = Visit::default();
+        let mut visit = GroupRun::default();
         let mut parts: Vec<Vec<Option<Part>>> = Vec::with_capacity(cpus.len());
         for (cpu, thread) in cpus.iter().zip(threads) {
             let Some((pinned, own, verified)) = thread.flatten() else {
@@ -201,7 +209,7 @@ impl<'a> Crew<'a> {
         if visit.lost > 0 {
             return visit;
         }
-        for slice in 0..pace.most {
+        for slice in 0..budget.most {
             let all: Option<Vec<Part>> = parts.iter_mut().map(|own| own.get_mut(slice)?.take()).collect();
             visit.slices.extend(all.and_then(|all| self.slice(cpus, all)));
         }
@@ -222,9 +230,9 @@ impl<'a> Crew<'a> {
         let done: f64 = parts.iter().map(|part| part.done).sum();
         let readings: Option<Vec<&Reading>> = parts.iter().map(|part| part.counted.as_ref()).collect();
         let counted = readings.map(Reading::sum).filter(|reading| !reading.counts.is_empty());
-        let logs: Vec<Log> = parts.into_iter().map(|part| part.log).collect();
-        let (from, to) = window::common(&logs)?;
-        let rates = window::each(&logs)?;
+        let logs: Vec<WorkLog> = parts.into_iter().map(|part| part.log).collect();
+        let (from, to) = common_interval::find_common(&logs)?;
+        let rates = common_interval::rate_each(&logs)?;
         let rate: f64 = rates.iter().sum();
         let middle = median(&rates);
         let slowest = cpus.iter().zip(&rates).min_by(|a, b| a.1.total_cmp(b.1))?;
@@ -243,7 +251,7 @@ impl<'a> Crew<'a> {
 
 /// How the threads of a visit work.
 struct Plan<'a> {
-    pace: Pace,
+    budget: TimeBudget,
     /// Whether some of them share a core.
     siblings: bool,
     /// Whether a round is done before the start.
@@ -254,11 +262,11 @@ struct Plan<'a> {
 impl Plan<'_> {
     /// All slices of one thread, by their numbers.
     fn work(&self, member: Member, worker: &mut dyn Worker, shared: &Shared) -> Vec<Option<Part>> {
-        let mut parts: Vec<Option<Part>> = (0..self.pace.most).map(|_| None).collect();
+        let mut parts: Vec<Option<Part>> = (0..self.budget.most).map(|_| None).collect();
         if self.warm_up {
             worker.round();
         }
-        let counters = self.pace.counted.map(|set| Counters::open_user(Target::ThisThread, set));
+        let counters = self.budget.counted.map(|set| Counters::open_user(Target::ThisThread, set));
         counters.iter().for_each(Counters::enable);
         let mut clock = look_at_clock();
         member.wait();
@@ -266,9 +274,9 @@ impl Plan<'_> {
         loop {
             // A thread that came late joins the others where they are.
             let number = shared.foremost.fetch_max(next, Ordering::SeqCst).max(next);
-            let over = number >= self.pace.least && Instant::now() >= self.pace.deadline;
+            let over = number >= self.budget.least && Instant::now() >= self.budget.deadline;
             let given_up = shared.given_up.load(Ordering::SeqCst);
-            if number >= self.pace.most || over || given_up || self.stop.signal().is_some() {
+            if number >= self.budget.most || over || given_up || self.stop.signal().is_some() {
                 break;
             }
             let counts = counters.as_ref().map(Counters::read);
@@ -302,12 +310,18 @@ impl Plan<'_> {
     }
 
     /// Works until this thread has had its share, and on until all have.
-    fn slice(&self, member: Member, worker: &mut dyn Worker, shared: &Shared, number: usize) -> (Log, f64) {
-        let mut log = Log::with_capacity(POINTS as usize * 2);
+    fn slice(
+        &self,
+        member: Member,
+        worker: &mut dyn Worker,
+        shared: &Shared,
+        number: usize,
+    ) -> (WorkLog, f64) {
+        let mut log = WorkLog::with_capacity(POINTS as usize * 2);
         let began = Instant::now();
-        let apart = match self.pace.stretch {
-            Stretch::Seconds(seconds) => seconds * 1e9 / POINTS,
-            Stretch::Work(_) => 1e6,
+        let apart = match self.budget.length {
+            SliceLength::Seconds(seconds) => seconds * 1e9 / POINTS,
+            SliceLength::Work(_) => 1e6,
         };
         let (mut done, mut noted) = (0.0, 0.0);
         let mut own_end: Option<Duration> = None;
@@ -319,10 +333,10 @@ impl Plan<'_> {
                 log.note(member.start, done);
                 noted = elapsed.as_nanos() as f64;
             }
-            let had_its_share = match self.pace.stretch {
-                Stretch::Seconds(seconds) => elapsed.as_secs_f64() >= seconds,
+            let had_its_share = match self.budget.length {
+                SliceLength::Seconds(seconds) => elapsed.as_secs_f64() >= seconds,
                 // Shares of a pass add up to it but for rounding.
-                Stretch::Work(work) => done >= work * (1.0 - 1e-9),
+                SliceLength::Work(work) => done >= work * (1.0 - 1e-9),
             };
             if had_its_share && own_end.is_none() {
                 own_end = Some(elapsed);
@@ -403,21 +417,21 @@ mod tests {
     use crate::workloads;
 
     fn part(rate: f64, clock: (f64, f64), on_cpu: f64) -> Part {
-        let mut log = Log::default();
+        let mut log = WorkLog::default();
         log.note_at(0.0, 0.0);
         log.note_at(1e9, rate);
         Part { log, clock, on_cpu, done: rate, counted: None, marks: BTreeSet::new() }
     }
 
-    fn crew() -> Crew<'static> {
+    fn workers() -> WorkerPool<'static> {
         let workload = workloads::find("cpu-bound").unwrap_or_else(|| unreachable!());
-        Crew { workload, workers: BTreeMap::new(), cores: BTreeMap::new() }
+        WorkerPool { workload, workers: BTreeMap::new(), cores: BTreeMap::new() }
     }
 
     #[test]
     fn the_slowest_cpu_is_named_and_rates_add_up() {
         let parts = vec![part(9.0, (3.0, 3.0), 1.0), part(3.0, (3.0, 3.0), 1.0), part(10.0, (3.0, 3.0), 1.0)];
-        let slice = crew().slice(&[4, 7, 9], parts).unwrap();
+        let slice = workers().slice(&[4, 7, 9], parts).unwrap();
         assert_eq!((slice.rate, slice.slowest), (22.0, (7, 3.0 / 9.0)));
         assert!(slice.marks.is_empty());
     }
@@ -425,7 +439,7 @@ mod tests {
     #[test]
     fn ipc_is_over_the_cycles_that_a_thread_had() {
         // Half of its second was somebody else's: 10 iterations of 5 instructions in 0.5 s × 20 Hz.
-        let slice = crew().slice(&[0], vec![part(10.0, (20.0, 20.0), 0.5)]).unwrap();
+        let slice = workers().slice(&[0], vec![part(10.0, (20.0, 20.0), 0.5)]).unwrap();
         assert_eq!(slice.ipc, Some(5.0));
     }
 
@@ -435,7 +449,7 @@ mod tests {
         let mut parts = steady(5);
         parts[2].clock = (3.0, 2.7);
         let cpus: Vec<u32> = (0..5).collect();
-        let marked = |parts| crew().slice(&cpus, parts).unwrap().marks.contains(&Mark::ClockMoved);
+        let marked = |parts| workers().slice(&cpus, parts).unwrap().marks.contains(&Mark::ClockMoved);
         assert!(marked(parts));
         assert!(!marked(steady(5)));
         // All by a little: the machine's turbo gave way.

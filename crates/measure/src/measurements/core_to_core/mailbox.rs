@@ -1,0 +1,115 @@
+//! The mailbox between the two threads of a pair of CPUs, and the partner, which does what the driver writes there. The partner
+//! lives as long as the matrix is measured, since starting threads would take a pair's time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use record::Handover;
+
+use super::ping_pong::{PATIENCE, lines, ping_pong};
+use crate::watch::look_at_clock;
+use os::pin::Pinned;
+
+pub(super) const MOVE: u64 = 1;
+pub(super) const PING_PONG_BY_CAS: u64 = 2;
+pub(super) const PING_PONG_BY_STORE: u64 = 3;
+pub(super) const LOOK_AT_CLOCK: u64 = 4;
+pub(super) const END: u64 = 5;
+
+/// In an answer to a ping-pong command: found on another CPU, and waited in vain. The lower bits count involuntary switches.
+pub(super) const MOVED: u64 = 1 << 62;
+pub(super) const WAITED: u64 = 1 << 61;
+
+/// What the driver writes. A command holds once its number is there; it stays until the partner has answered.
+#[derive(Default)]
+#[repr(align(128))]
+pub(super) struct Command {
+    pub(super) number: AtomicU64,
+    pub(super) kind: AtomicU64,
+    pub(super) line: AtomicU64,
+    pub(super) first: AtomicU64,
+    pub(super) rounds: AtomicU64,
+    /// The number of a command that shall be left unfinished.
+    pub(super) cancelled: AtomicU64,
+}
+
+/// What the partner writes, on lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+pub(super) struct Answer {
+    pub(super) number: AtomicU64,
+    pub(super) value: AtomicU64,
+}
+
+/// Between driver and partner.
+#[derive(Default)]
+pub struct Mailbox {
+    pub(super) command: Command,
+    pub(super) answer: Answer,
+}
+
+impl Mailbox {
+    /// Does what the mailbox says until it says that it is over. Runs on a thread of its own.
+    pub fn run_partner(&self) {
+        let mut pinned = None;
+        let mut cpu = u32::MAX;
+        let mut last = 0;
+        loop {
+            let number = self.next(last, pinned.is_some());
+            let command = &self.command;
+            let argument = |field: &AtomicU64| field.load(Ordering::Relaxed);
+            let value = match argument(&command.kind) {
+                MOVE => {
+                    // First out of the old pin, else dropping it later would undo the new one.
+                    drop(pinned.take());
+                    cpu = argument(&command.first) as u32;
+                    pinned = Pinned::to(cpu).ok();
+                    u64::from(pinned.is_some())
+                }
+                kind @ (PING_PONG_BY_CAS | PING_PONG_BY_STORE) => {
+                    let how = if kind == PING_PONG_BY_CAS { Handover::Cas } else { Handover::Store };
+                    let (start, first) = (argument(&command.line) as *mut u64, argument(&command.first));
+                    let rounds = argument(&command.rounds);
+                    let before = os::switches();
+                    let cancelled = || command.cancelled.load(Ordering::Acquire) >= number;
+                    let mut waited = false;
+                    for line in lines(start) {
+                        // SAFETY: the driver keeps the lines mapped until this command is answered or this thread has
+                        // ended, and touches them with the same function only.
+                        let (done, in_vain) = unsafe { ping_pong(how, line, first, rounds, cancelled) };
+                        waited |= in_vain;
+                        if done < rounds {
+                            break;
+                        }
+                    }
+                    let switched = match (before, os::switches()) {
+                        (Some((before, _)), Some((after, _))) => after - before,
+                        _ => 0,
+                    };
+                    let moved = os::current_cpu().is_some_and(|now| now != cpu);
+                    switched | if moved { MOVED } else { 0 } | if waited { WAITED } else { 0 }
+                }
+                LOOK_AT_CLOCK => look_at_clock().to_bits(),
+                _ => return,
+            };
+            last = number;
+            self.answer.value.store(value, Ordering::Relaxed);
+            self.answer.number.store(number, Ordering::Release);
+        }
+    }
+
+    /// Waits for a command after number `last`: spinning, which keeps the clock up; giving way now and then while not
+    /// pinned, when the driver may want the same CPU.
+    fn next(&self, last: u64, pinned: bool) -> u64 {
+        loop {
+            for _ in 0..PATIENCE {
+                let number = self.command.number.load(Ordering::Acquire);
+                if number != last {
+                    return number;
+                }
+            }
+            if !pinned {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
