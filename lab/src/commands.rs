@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::guest::Ended;
 use crate::options::{Boot, Check, Command, Options, Parts};
 use crate::shape::{Architecture, Shape};
-use crate::{kernel, module, program, shapes, trials};
+use crate::{headers, kernel, module, program, shapes, trials};
 
 /// Does it; returns the exit code.
 pub fn run(options: &Options) -> Result<u8, Failure> {
@@ -18,7 +18,7 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
         Command::Check(check) => self::check(check, &options.parts),
         Command::All => check_shapes(&shapes::all()?, None, &options.parts),
         Command::List => list(),
-        Command::Module { architectures } => build_modules(architectures, &options.parts),
+        Command::Module { architectures, share } => build_modules(architectures, *share, &options.parts),
         Command::Kernel { architectures } => fetch(architectures),
     }
 }
@@ -79,12 +79,25 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 fn check(check: &Check, parts: &Parts) -> Result<u8, Failure> {
-    let chosen = if check.quick {
-        shapes::all()?.into_iter().filter(|shape| shape.check.quick).collect()
-    } else {
-        check.shapes.iter().map(|name| shapes::find(name)).collect::<Result<Vec<_>, _>>()?
+    let quick = || -> Result<Vec<Shape>, Failure> {
+        Ok(shapes::all()?.into_iter().filter(|shape| shape.check.quick).collect())
+    };
+    let chosen = match check.share {
+        Some(number) => draw_two(quick()?, number),
+        None if check.quick => quick()?,
+        None => check.shapes.iter().map(|name| shapes::find(name)).collect::<Result<Vec<_>, _>>()?,
     };
     check_shapes(&chosen, check.records.as_deref(), parts)
+}
+
+/// Two different ones by a number; each pair comes up as the number grows.
+fn draw_two<T>(mut all: Vec<T>, number: usize) -> Vec<T> {
+    if all.len() <= 2 {
+        return all;
+    }
+    let first = all.remove(number % all.len());
+    let second = all.remove(number / (all.len() + 1) % all.len());
+    vec![first, second]
 }
 
 /// Checks one machine after the other; 0 when everything held.
@@ -168,12 +181,21 @@ fn chosen(names: &[String]) -> Result<Vec<Architecture>, Failure> {
     }
 }
 
-/// Builds the kernel module for each; 0 when all could be built.
-fn build_modules(names: &[String], parts: &Parts) -> Result<u8, Failure> {
-    let mut all = true;
+/// Builds the kernel module for each kernel, or for one of them; 0 when all could be built.
+fn build_modules(names: &[String], share: Option<usize>, parts: &Parts) -> Result<u8, Failure> {
+    let mut kernels = Vec::new();
     for architecture in chosen(names)? {
+        kernels.extend(headers::newest(architecture)?.into_iter().map(|release| (architecture, release)));
+    }
+    if let Some(number) = share {
+        kernels = vec![kernels.swap_remove(number % kernels.len())];
+    }
+    let mut all = true;
+    for (architecture, release) in kernels {
         let linespeed = parts.program.clone().map_or_else(|| program::find(&target(), architecture), Ok)?;
-        all &= module::build_all(architecture, &linespeed, &cache(), |line| println!("{line}"))?;
+        let odd = module::build_alone(architecture, &linespeed, &release, &cache())?;
+        all &= odd.is_none();
+        println!("{}", odd.unwrap_or_else(|| format!("ok     {release}: built without a warning")));
     }
     Ok(u8::from(!all))
 }
@@ -183,4 +205,20 @@ fn fetch(names: &[String]) -> Result<u8, Failure> {
         println!("{}", kernel::fetch(&cache(), architecture)?.display());
     }
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_of_machines_has_its_turn() {
+        let drawn = |number| draw_two(vec![0, 1, 2, 3, 4], number);
+        let mut pairs: Vec<Vec<i32>> = (0..20).map(drawn).collect();
+        assert!(pairs.iter().all(|pair| pair.len() == 2 && pair[0] != pair[1]));
+        pairs.iter_mut().for_each(|pair| pair.sort());
+        pairs.sort();
+        pairs.dedup();
+        assert_eq!(pairs.len(), 10);
+    }
 }

@@ -63,35 +63,21 @@ pub fn build(
     Err(Failure::Cannot(format!("{release}: {said}{complaint}")))
 }
 
-/// Builds it for the newest kernel of each series; one line for each, and whether all were built.
-pub fn build_all(
+/// Builds it for one kernel into a folder that goes again; what went wrong, in one line.
+pub fn build_alone(
     architecture: Architecture,
     linespeed: &Path,
+    release: &str,
     cache: &Path,
-    mut told: impl FnMut(&str),
-) -> Result<bool, Failure> {
+) -> Result<Option<String>, Failure> {
     let program = program(linespeed)?;
     let folder = tempfile::tempdir().map_err(|error| Failure::Cannot(format!("a folder: {error}")))?;
-    let mut all = true;
-    for release in headers::newest(architecture)? {
-        let file = folder.path().join(format!("linespeed-{release}.ko"));
-        match build(&program, architecture, &release, cache, &file) {
-            Ok(_) => {
-                let takes = takes_no_more(&file)?;
-                all &= takes.is_none();
-                told(&match takes {
-                    None => format!("ok     {release}: built without a warning"),
-                    Some(odd) => format!("FAILED {release}: {odd}"),
-                });
-            }
-            Err(Failure::Cannot(why)) => {
-                all = false;
-                told(&format!("FAILED {why}"));
-            }
-            Err(other) => return Err(other),
-        }
+    let file = folder.path().join(format!("linespeed-{release}.ko"));
+    match build(&program, architecture, release, cache, &file) {
+        Ok(_) => Ok(takes_no_more(&file)?.map(|odd| format!("FAILED {release}: {odd}"))),
+        Err(Failure::Cannot(why)) => Ok(Some(format!("FAILED {why}"))),
+        Err(other) => Err(other),
     }
-    Ok(all)
 }
 
 /// What is odd about a module's code: the routine must be in a section that begins a page.

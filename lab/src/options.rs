@@ -36,6 +36,9 @@ pub enum Command {
     Module {
         /// Instruction sets; both when none is named
         architectures: Vec<String>,
+        /// Only one of all these kernels, drawn by a number
+        #[arg(long, value_name = "N")]
+        share: Option<usize>,
     },
     /// Fetch the newest kernel for each instruction set, or for these (x86_64, aarch64)
     Kernel {
@@ -64,11 +67,14 @@ pub struct Boot {
 #[derive(Debug, Args)]
 pub struct Check {
     /// The machines
-    #[arg(required_unless_present = "quick", value_name = "SHAPE")]
+    #[arg(required_unless_present_any = ["quick", "share"], value_name = "SHAPE")]
     pub shapes: Vec<String>,
     /// The shapes that are marked as quick: a few minutes on two CPUs
     #[arg(long, conflicts_with = "shapes")]
     pub quick: bool,
+    /// Two of the shapes that are marked as quick, drawn by a number
+    #[arg(long, value_name = "N", conflicts_with_all = ["shapes", "quick"])]
+    pub share: Option<usize>,
     /// Keep each record in this folder, as SHAPE.json
     #[arg(long, value_name = "DIR")]
     pub records: Option<PathBuf>,

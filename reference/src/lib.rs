@@ -3,6 +3,18 @@
 //!
 //! A new machine is one new text and its line in [`MACHINES`].
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 use std::fmt;
 
 use import::{Refusal, Split, Transcript};

@@ -3,6 +3,18 @@
 //!
 //! A new rule is one new file in `findings/` and its line in [`findings::RULES`].
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 pub mod bound;
 pub mod comparison;
 mod cpu_accounting;

@@ -4,6 +4,18 @@
 //! quoting, fences, entities, progress lines gone), `session` finds prompts, host names and command lines, and the readers
 //! of [`tools`] take the lines that are theirs. A new tool is one new file in `tools/` and its line in [`tools::TOOLS`].
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 mod assemble;
 pub mod clean;
 pub mod command_line;

@@ -39,6 +39,18 @@
 //! To add a kernel: write it in the file of its family, for both instruction sets, with its `Work`; put it
 //! into that file's list; the tests then count it and, for a stream, check what it computes.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("linespeed's kernels exist for x86-64 and aarch64 only");
 

@@ -1,5 +1,6 @@
 //! Holds the long numbers against `bc`, whose work they do: each of its results by the digest of its text, and the
-//! digests against what `bc` itself prints, where it is installed.
+//! digests against what `bc` itself prints, where it is installed. `bc` takes a minute for all of it, and does so where
+//! LINESPEED_TEST_EVERYTHING is set; otherwise it computes smaller numbers.
 
 use std::process::{Command, Stdio};
 
@@ -46,29 +47,51 @@ fn bc(input: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("bc prints digits"))
 }
 
-#[test]
-fn the_power_is_bcs() {
+/// Whether `bc` is to do all of the work.
+fn everything() -> bool {
+    std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty())
+}
+
+/// The exponent and the digits of π that `bc` computes within a second.
+const SMALL: (u32, usize) = (99_999, 800);
+
+fn power(exponent: u32) -> (Vec<Limb>, usize) {
     let (limbs, scratch) = bignum::power_limbs();
     let (mut result, mut scratch) = (vec![0; limbs], vec![0; scratch]);
-    let used = bignum::power(POWER.0, POWER.1, &mut result, &mut scratch);
+    let used = bignum::power(POWER.0, exponent, &mut result, &mut scratch);
+    (result, used)
+}
+
+fn pi(digits: usize) -> (Vec<Limb>, usize) {
+    let (limbs, scratch) = bignum::pi_limbs(digits);
+    let (mut result, mut scratch) = (vec![0; limbs], vec![0; scratch]);
+    let used = bignum::pi(digits, &mut result, &mut scratch);
+    (result, used)
+}
+
+#[test]
+fn the_power_is_bcs() {
+    let (result, used) = power(POWER.1);
     assert_eq!(bignum::check(&result[..used]), bignum::POWER_CHECK);
     assert_eq!(digest(&(text(&result[..used]) + "\n")), POWER_DIGEST);
+    let exponent = if everything() { POWER.1 } else { SMALL.0 };
     // With bc's library loaded a power of whole numbers is still whole.
-    if let Some(theirs) = bc(&format!("{}^{}\n", POWER.0, POWER.1)) {
-        assert_eq!(digest(&theirs), POWER_DIGEST, "bc prints something else");
+    if let Some(theirs) = bc(&format!("{}^{exponent}\n", POWER.0)) {
+        let (result, used) = power(exponent);
+        assert_eq!(theirs, text(&result[..used]) + "\n", "bc prints something else");
     }
 }
 
 #[test]
 fn pi_is_bcs() {
-    let (limbs, scratch) = bignum::pi_limbs(PI_DIGITS);
-    let (mut result, mut scratch) = (vec![0; limbs], vec![0; scratch]);
-    let used = bignum::pi(PI_DIGITS, &mut result, &mut scratch);
+    let (result, used) = pi(PI_DIGITS);
     assert_eq!(bignum::check(&result[..used]), bignum::PI_CHECK);
-    let ours = text(&result[..used]);
-    assert_eq!(digest(&ours), PI_DIGEST);
-    if let Some(theirs) = bc(&format!("scale={PI_DIGITS}; 4*a(1)\n")) {
+    assert_eq!(digest(&text(&result[..used])), PI_DIGEST);
+    let digits = if everything() { PI_DIGITS } else { SMALL.1 };
+    if let Some(theirs) = bc(&format!("scale={digits}; 4*a(1)\n")) {
         let theirs: String = theirs.chars().filter(char::is_ascii_digit).collect();
+        let (result, used) = pi(digits);
+        let ours = text(&result[..used]);
         assert_eq!(theirs.len(), ours.len());
         assert_eq!(theirs[..theirs.len() - INEXACT], ours[..ours.len() - INEXACT]);
     }

@@ -1,5 +1,17 @@
 //! linespeed: how far a Linux machine runs below the speed of its own hardware.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 mod ceilings;
 mod commands;
 mod date;

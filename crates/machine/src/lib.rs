@@ -4,6 +4,18 @@
 //! A part is one file with a function `read(root, machine, coverage)` and its line in [`inspect`]. What a file
 //! does not tell stays `None`; what it tells wrongly becomes a note that names the file.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 pub mod caches;
 pub mod cgroups;
 pub mod clocks;

@@ -5,6 +5,18 @@
 //! pushes [`record::Measurement`]s into its [`Context`] as they are ready (so that an interrupted run keeps them)
 //! and says in the coverage what it could not do.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 pub mod arrays;
 pub mod budget;
 pub mod busy;

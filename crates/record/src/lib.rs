@@ -3,6 +3,18 @@
 //!
 //! A record is one JSON file. A figure that the machine does not tell is `None` (absent in JSON), never 0.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 pub mod comparison;
 pub mod conditions;
 pub mod coverage;

@@ -5,6 +5,18 @@
 //! What a report says stands in `contents`, once, whatever it is printed on; `terminal` and `page` only lay it
 //! out. A measurement is data, so one of a metric that this version does not know is printed too, as a table.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 mod chart;
 mod contents;
 pub mod csv;

@@ -349,8 +349,17 @@ fn record() -> impl Strategy<Value = Record> {
         )
 }
 
+/// Records of each property: a second's worth, and many more where LINESPEED_TEST_EVERYTHING is set.
+fn cases() -> u32 {
+    if std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty()) {
+        192
+    } else {
+        16
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn any_record_is_printed_within_the_width(record in record(), width in 1usize..180, color: bool) {

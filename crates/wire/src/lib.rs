@@ -1,6 +1,18 @@
 //! What a virtual machine with linespeed as its first program and its host say to each other: its first file system,
 //! orders on the kernel's command line, and frames over a serial port for everything that comes back.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
+
 mod cpio;
 mod frame;
 mod orders;

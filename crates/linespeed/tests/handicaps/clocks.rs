@@ -69,6 +69,7 @@ fn a_clock_in_a_device() {
     let trial = Trial {
         name: TEST,
         rule: "clocksource",
+        needs: &[],
         run: &|| held(&["run", "--quick", "--json"]),
         work: &|| {
             Box::new(|side| {

@@ -62,6 +62,7 @@ fn a_competitor_that_spins_on_one_cpu() {
     let trial = Trial {
         name: TEST,
         rule: "stolen-os",
+        needs: &[],
         run: &|| {
             competitor.resume();
             record_of(linespeed(["run", "--quick", "--json"]))
@@ -102,6 +103,7 @@ fn a_quota_of_half_the_machine() {
     let trial = Trial {
         name: TEST,
         rule: "cpu-quota",
+        needs: &[],
         run: &|| record_of(linespeed(["run", "--quick", "--json"]).in_group(&group)),
         work: &|| Box::new(|side| together(if side == Side::Held { &held } else { &free })),
     };
@@ -133,6 +135,7 @@ fn a_cpuset_of_one_cpu() {
     let trial = Trial {
         name: TEST,
         rule: "cpuset-smaller",
+        needs: &[],
         run: &|| record_of(linespeed(["run", "--quick", "--json"]).in_group(&group)),
         work: &|| Box::new(|side| together(if side == Side::Held { &held } else { &free })),
     };

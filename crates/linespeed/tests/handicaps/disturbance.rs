@@ -34,14 +34,9 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// Whether others were at work.
-    pub fn by_others(self) -> bool {
-        self.others > MOST_OTHERS
-    }
-
     /// Whether it proves that nothing can be decided.
     pub fn is_too_much(self) -> bool {
-        self.by_others() || self.steal > MOST_STEAL
+        self.others > MOST_OTHERS || self.steal > MOST_STEAL
     }
 }
 

@@ -15,14 +15,12 @@ use record::statistics::Verdict;
 use crate::cpus::allowed;
 use crate::disturbance::Watch;
 use crate::support::{linespeed, skipped};
-use crate::trial::{one_at_a_time, record_of, wanted};
+use crate::trial::{counted, median, one_at_a_time, record_of, wanted};
 
 /// A thread is moved so often.
 const MOVE: Duration = Duration::from_millis(10);
 /// A step's cost may differ by so much from what the routine itself shows: a point of per cent.
 const AGREEMENT: f64 = 0.01;
-/// So often it is tried before it counts as not found.
-const ATTEMPTS: usize = 5;
 /// Rounds of without, with, with, without before and after linespeed.
 const ROUNDS: usize = 4;
 const ROUND: Duration = Duration::from_millis(300);
@@ -47,11 +45,6 @@ fn shown(mut work: impl FnMut(bool) -> f64) -> Vec<f64> {
         .collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 fn step(record: &Record, what: &str) -> LayerStep {
     let overhead = record.diagnosis.overhead.as_ref().expect("layers were timed in turn");
     let found = overhead.steps.iter().find(|step| step.what.starts_with(what));
@@ -67,15 +60,13 @@ fn rate(record: &Record, bound: &str, count: &str) -> f64 {
     all.filter(user).find_map(|m| m.detail.get(count)?.as_f64()).unwrap_or(0.0)
 }
 
-/// Tries it some times: passes when a step shows what the work shows. Where others disturbed each attempt, by the kernel's
-/// account, it is not decided.
-fn agrees(test: &str, what: &str, mut attempt: impl FnMut() -> (Record, f64)) -> Record {
-    let mut told = Vec::new();
-    let mut undisturbed = false;
-    let mut last = None;
-    for _ in 0..ATTEMPTS {
+/// All trials whose conditions were met count: in the median a step must show what the work shows. The last of their
+/// records.
+fn agrees(test: &str, what: &str, mut trial: impl FnMut() -> (Record, f64)) -> Option<Record> {
+    let mut all = Vec::new();
+    let trials = counted(test, || {
         let watch = Watch::begin();
-        let (record, shown) = attempt();
+        let (record, shown) = trial();
         let disturbance = watch.seen();
         let step = step(&record, what);
         let share = match step.verdict {
@@ -89,16 +80,12 @@ fn agrees(test: &str, what: &str, mut attempt: impl FnMut() -> (Record, f64)) ->
             shown * 100.0
         );
         let _ = writeln!(std::io::stderr(), "{test}: {line}");
-        if (share - shown).abs() <= AGREEMENT {
-            return record;
-        }
-        undisturbed |= !disturbance.is_too_much();
-        told.push(line);
-        last = Some(record);
-    }
-    assert!(!undisturbed, "the step does not show what the routine shows:\n{}", told.join("\n"));
-    let _ = writeln!(std::io::stderr(), "{test}: NOT DECIDED: others disturbed each attempt");
-    last.expect("there were attempts")
+        all.push(line);
+        if disturbance.is_too_much() { Err(disturbance.to_string()) } else { Ok((share - shown, record)) }
+    })?;
+    let apart = median(trials.iter().map(|(apart, _)| *apart).collect());
+    assert!(apart.abs() <= AGREEMENT, "the step does not show what the routine shows:\n{}", all.join("\n"));
+    trials.into_iter().next_back().map(|(_, record)| record)
 }
 
 /// Moves a thread from CPU to CPU.
@@ -189,7 +176,7 @@ fn a_thread_that_is_moved_every_ten_milliseconds_shows_in_the_migration_step() {
         bind(own, &cpus);
         rate
     };
-    let record = agrees(TEST, "not bound to a CPU", || {
+    let agreed = agrees(TEST, "not bound to a CPU", || {
         let mut costs = shown(&mut work);
         let over = AtomicI32::new(0);
         let found = std::thread::scope(|scope| {
@@ -211,6 +198,7 @@ fn a_thread_that_is_moved_every_ten_milliseconds_shows_in_the_migration_step() {
         costs.extend(shown(&mut work));
         (found, median(costs))
     });
+    let Some(record) = agreed else { return };
     let (free, bound) = (
         rate(&record, "none", "migrations_per_s"),
         rate(&record, &format!("cpu {}", cpus.iter().last().unwrap()), "migrations_per_s"),

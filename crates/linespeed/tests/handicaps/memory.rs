@@ -115,6 +115,7 @@ fn a_neighbour_that_takes_memory_bandwidth() {
     let trial = Trial {
         name: TEST,
         rule: "bandwidth-shared",
+        needs: &["bandwidth taken"],
         run: &|| {
             neighbour.resume();
             // Not quick: where memory is handed out slowly, arrays would end within the caches.
@@ -165,6 +166,7 @@ fn huge_pages_refused() {
     let trial = Trial {
         name: TEST,
         rule: "huge-pages-refused",
+        needs: &[],
         run: &|| record_of(linespeed(words).without_huge_pages()),
         work: &|| {
             // What a walk costs depends on which pages are free, so a team takes what the one before gave back, as

@@ -57,6 +57,7 @@ fn a_timer_slack_of_a_millisecond() {
     let trial = Trial {
         name: TEST,
         rule: "timer-slack",
+        needs: &[],
         run: &|| record_of(slack(linespeed(["run", "--quick", "--json"]))),
         work: &|| Box::new(|side| if side == Side::Held { held.round() } else { free.round() }),
     };

@@ -9,6 +9,7 @@ mod input;
 mod inspect;
 mod limited;
 mod offline;
+mod old_records;
 mod output;
 mod overhead;
 mod plan;

@@ -78,6 +78,9 @@ fn is_still_these_tests(pid: u32) -> bool {
 #[test]
 fn a_child_that_never_becomes_its_program_is_ended() {
     use std::os::unix::process::CommandExt;
+    if !super::emulated() {
+        return super::skipped("a_child_that_never_becomes_its_program_is_ended", "there is no emulator");
+    }
     watch();
     let mut command = std::process::Command::new("true");
     // SAFETY: both calls are async-signal-safe and take numbers. Other tests wait for the ends of pipes that this child has a

@@ -1,0 +1,108 @@
+"""Sentences as data: code that decides by the words of a text, and texts that stand where only codes and figures should."""
+
+import re
+
+import rust
+
+# Asked of a text, these decide by its words.
+QUESTIONS = ("starts_with", "contains", "ends_with", "strip_prefix", "strip_suffix", "split_once", "rsplit_once", "find")
+# What holds a sentence, by its name.
+SENTENCES = ("reason", "doubt", "why", "remedy", "error", "says", "said", "told", "what", "message", "sentence", "meaning", "label")
+# Texts of other programs are read by their words, there and nowhere else.
+READS_TEXTS = ("import",)
+# These know codes and figures; words stand in templates and in errors' Display.
+WORDLESS = ("record", "machine", "os", "measure", "experiment", "overhead", "quiet", "diagnose")
+WORD = re.compile(r"""["(]?[A-Za-z][A-Za-z'’-]*[.,:;!?)"]*$""")
+
+
+def receiver(all_tokens, dot):
+    """The names before the dot at `dot`, back to where the expression begins."""
+    names, index = [], dot - 1
+    while index >= 0:
+        token = all_tokens[index]
+        if token.text in (")", "]"):
+            depth = 0
+            while index >= 0:
+                depth += (all_tokens[index].text in (")", "]")) - (all_tokens[index].text in ("(", "["))
+                if depth == 0:
+                    break
+                index -= 1
+            index -= 1
+        elif token.kind == "word":
+            names.append(token.text)
+            index -= 1
+        elif token.text in (".", "?", "::", "&", "*"):
+            index -= 1
+        else:
+            break
+    return names
+
+
+def words(literal):
+    """How many words of a language stand in a literal; paths, names with dots and figures are none."""
+    return sum(bool(WORD.match(word)) for word in literal.split())
+
+
+def is_sentence(literal):
+    """Whether a literal is words, and not a name or a path."""
+    return words(literal) >= 2
+
+
+def decisions(text):
+    """(line, what) of every decision by the words of a sentence."""
+    found = rust.product_tokens(text)
+    for index, token in enumerate(found):
+        if token.text in QUESTIONS and 0 < index < len(found) - 2 and found[index - 1].text == "." and found[index + 1].text == "(":
+            argument = found[index + 2]
+            holder = [name for name in receiver(found, index - 1) if name in SENTENCES]
+            spoken = argument.kind == "string" and is_sentence(argument.text)
+            if spoken or (holder and argument.kind in ("string", "word") and argument.text not in ("char", "|")):
+                yield token.line, f"{'.'.join(reversed(holder)) or '…'}.{token.text}({argument.text})"
+        elif token.text in ("==", "!=") and 0 < index < len(found) - 1:
+            after, before = found[index + 1], found[index - 1]
+            holder = [name for name in receiver(found, index) if name in SENTENCES]
+            for literal in (after, before):
+                if literal.kind == "string" and (is_sentence(literal.text) or (literal is after and holder and len(literal.text) > 2)):
+                    yield token.line, f"{'.'.join(reversed(holder)) or '…'} {token.text} {literal.text}"
+
+
+def display_spans(all_tokens):
+    """(first, last) of each implementation of Display, where an error's words stand."""
+    for index, token in enumerate(all_tokens):
+        if token.text != "impl":
+            continue
+        head = index
+        while head < len(all_tokens) and all_tokens[head].text not in ("{", ";"):
+            head += 1
+        if "Display" in [each.text for each in all_tokens[index:head]]:
+            yield index, rust.closing(all_tokens, head)
+
+
+def template_spans(all_tokens):
+    """(first, last) of each declared template."""
+    for index, token in enumerate(all_tokens):
+        if token.text in ("text", "texts", "reasons", "templates") and index + 2 < len(all_tokens) and all_tokens[index + 1].text == "!":
+            yield index, rust.closing(all_tokens, index + 2)
+
+
+def literals(text):
+    """(line, literal) of every text of four words or more outside templates, attributes and Display."""
+    found = rust.product_tokens(text)
+    spans = [*rust.attributes(found), *display_spans(found), *template_spans(found)]
+    for token in rust.without_spans(found, spans):
+        if token.kind == "string" and words(token.text) >= 4:
+            yield token.line, token.text
+
+
+def all_decisions():
+    """(file, line, what) of the whole product."""
+    for path in rust.sources("crates", "lab"):
+        crate = path.relative_to(rust.ROOT).parts[1]
+        if crate not in READS_TEXTS:
+            yield from ((path, line, what) for line, what in decisions(path.read_text()))
+
+
+def all_literals():
+    """(file, line, literal) of the crates without words."""
+    for path in rust.sources(*(f"crates/{crate}/src" for crate in WORDLESS)):
+        yield from ((path, line, what) for line, what in literals(path.read_text()))

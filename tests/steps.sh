@@ -1,0 +1,218 @@
+# The steps of ./test, a function each. Sourced by it, from the root of the source tree.
+# shellcheck shell=bash
+
+PACKAGES=(
+    bzip2                     # captured machines are archives
+    valgrind                  # counts the kernels' instructions
+    rustc-web                 # a compiler with an aarch64 standard library beside it
+    libstd-rust-web-dev:arm64
+    gcc-aarch64-linux-gnu     # the linker for aarch64, and its kernel module's compiler
+    make                      # builds the kernel module, with gcc; kernels' tools need libelf
+    gcc
+    libelf1
+    binutils
+    libc6-dev-arm64-cross
+    qemu-user                 # runs what was built for aarch64, and counts its instructions
+    chromium                  # opens the page
+    python3                   # drives chromium
+    qemu-system-x86           # boots machines of other shapes
+    qemu-system-arm
+    bc                        # peers of the workloads, and what the recipes run
+    openssl
+    libssl-dev                # holds our AES against OpenSSL's
+    sysbench
+    stress-ng
+    mariadb-server-core       # without a service that would start
+    mariadb-client
+    likwid
+    linux-perf                # holds stat's perf layout against perf's
+)
+
+target_dir=${CARGO_TARGET_DIR:-$PWD/target}
+# Static programs for the machine that this runs on, as .cargo/config.toml has them.
+host=$(rustc --version --verbose 2>/dev/null | sed -n 's/^host: //p')
+native=$target_dir/$host/debug
+# The folder of one compiler is of no use to another, and both would rebuild it each time.
+foreign_dir=$target_dir/foreign
+foreign=$foreign_dir/aarch64-unknown-linux-gnu/debug
+# Set where all is to run; otherwise the number draws a share.
+everything=${LINESPEED_TEST_EVERYTHING:-}
+share=${LINESPEED_TEST_SHARE:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}
+
+# Cargo with Debian's compiler, for aarch64. Clippy cannot use that one, but its own warnings are errors too.
+foreign_cargo() {
+    env RUSTC="${RUSTC_AARCH64:-/usr/bin/rustc}" RUSTDOC="${RUSTDOC_AARCH64:-/usr/bin/rustdoc}" \
+        CARGO_TARGET_DIR="$foreign_dir" \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64 \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static -D warnings" \
+        cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# Tries it again with new package lists: those that are here may be older than the newest kernel.
+with_newest_packages() {
+    "$@" || { as_root apt-get update -q && "$@"; }
+}
+
+# One of the words that follow, drawn by the commit.
+drawn() {
+    local all=("$@")
+    echo "${all[share % ${#all[@]}]}"
+}
+
+step_install() {
+    local missing=() package
+    for package in "${PACKAGES[@]}"; do
+        installed "$package" || missing+=("$package")
+    done
+    if [ ${#missing[@]} -gt 0 ]; then
+        echo "installing ${missing[*]}"
+        as_root dpkg --add-architecture arm64 &&
+            as_root apt-get update -q &&
+            as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" ||
+            return 1
+    else
+        echo "all ${#PACKAGES[@]} packages are installed"
+    fi
+    # rustup's toolchain may have been installed without them.
+    cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy
+}
+
+step_house() {
+    python3 -m unittest discover -s tests/house -p 'test_*.py' && tests/house/check
+}
+
+step_format() { cargo fmt --all --check; }
+
+# What must not panic is said in the manifest; tests may (clippy.toml).
+step_lint() { cargo clippy --workspace --all-targets -- -D warnings; }
+
+step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items; }
+
+# A CPU is taken offline in mid-run here and put back; LINESPEED_TEST_OFFLINE= ./test native leaves it alone.
+step_native() {
+    LINESPEED_TEST_OFFLINE=${LINESPEED_TEST_OFFLINE-1} cargo test --workspace --all-targets --no-fail-fast
+}
+
+step_kills() {
+    local kills=150
+    [ -z "$everything" ] || kills=1000
+    LINESPEED_TEST_KILLS=$kills cargo test -p linespeed-quiet --test kills -- --nocapture
+}
+
+# They want the machine for themselves, so no other test may run beside them.
+step_handicaps() {
+    local all one=()
+    if [ -z "$everything" ]; then
+        all=$(cargo test --quiet -p linespeed --test handicaps -- --list 2>/dev/null |
+            sed -n '/^support::/d; s/: test$//p') && [ -n "$all" ] || return 1
+        # shellcheck disable=SC2086  # a word each
+        one=(--exact "$(drawn $all)")
+        echo "this commit's share: ${one[1]}"
+    fi
+    LINESPEED_TEST_HANDICAPS=1 cargo test -p linespeed --test handicaps -- --test-threads=1 "${one[@]}"
+}
+
+# The bench's own figures, and its independent chase.
+step_bench() {
+    python3 -m unittest discover -s bench/tests &&
+        cargo test --quiet --manifest-path bench/chase/Cargo.toml --target-dir "$target_dir/chase"
+}
+
+step_counts() {
+    # Built first, because the test runs the example under valgrind.
+    cargo build -p linespeed-kernels --example count &&
+        cargo test -p linespeed-kernels --test counts &&
+        foreign_cargo build -p linespeed-kernels --example count &&
+        LINESPEED_COUNT_AARCH64=$foreign/examples/count cargo test -p linespeed-kernels --test counts -- \
+            --ignored --exact --nocapture qemu::qemu_counts_as_many_aarch64_instructions_as_are_declared
+}
+
+# The crates with code of their own for an instruction set, and those beside which a byte's order or a word's size counts.
+step_emulated() {
+    if [ -n "$everything" ]; then
+        foreign_cargo test --workspace --no-fail-fast
+        return
+    fi
+    local other
+    other=$(drawn record machine measure quiet import experiment diagnose report)
+    echo "this commit's share: $other"
+    foreign_cargo test -p linespeed-kernels -p linespeed-os -p linespeed-overhead -p "linespeed-$other" --no-fail-fast
+}
+
+step_smoke() {
+    foreign_cargo build || return 1
+    local program=$foreign/linespeed tree=$work/tree
+    file_is_static "$program" || return 1
+    mkdir -p "$tree" && tar xjf crates/machine/tests/machines/128arm-2pa2n8cluster4co.tar.bz2 -C "$tree" || return 1
+    qemu-aarch64 "$program" --version &&
+        qemu-aarch64 "$program" inspect --json >"$work/aarch64.json" &&
+        grep -q '"architecture": "aarch64"' "$work/aarch64.json" &&
+        qemu-aarch64 "$program" inspect --root "$tree" --tree >/dev/null &&
+        qemu-aarch64 "$program" run costs clock --quick --output "$work/measured.json" &&
+        qemu-aarch64 "$program" show "$work/measured.json" --html --output "$work/aarch64.html" &&
+        # A record of one architecture is read on the other.
+        cargo run --quiet -- show "$work/measured.json" >/dev/null
+}
+
+# The programs that build the kernel module and try it out, and the lab.
+module_programs() {
+    cargo build && cargo build -p linespeed-lab && cargo build -p linespeed-overhead --example kernel_module &&
+        foreign_cargo build && foreign_cargo build -p linespeed-overhead --example kernel_module
+}
+
+step_module() {
+    module_programs || return 1
+    local one=()
+    [ -n "$everything" ] || one=(--share "$share")
+    with_newest_packages "$native/lab" module "${one[@]}"
+}
+
+step_lab() {
+    module_programs && cargo build -p linespeed-quiet --example kills &&
+        cargo build -p linespeed-overhead --example guest --example full_guest &&
+        foreign_cargo build -p linespeed-overhead --example guest --example full_guest || return 1
+    with_newest_packages "$native/lab" kernel || return 1
+    if [ -n "$everything" ]; then
+        "$native/lab" all
+    else
+        "$native/lab" check --share "$share"
+    fi
+}
+
+# Whether a program needs no library and no loader.
+file_is_static() {
+    if LC_ALL=C readelf -lW "$1" | grep -Eq 'INTERP|NEEDED'; then
+        echo "$1 is not static" >&2
+        return 1
+    fi
+}
+
+step_release() {
+    cargo build --release || return 1
+    local program=$target_dir/$host/release/linespeed bytes
+    file_is_static "$program" || return 1
+    if LC_ALL=C readelf -SW "$program" | grep -Eq ' \.(symtab|debug_info) '; then
+        echo "$program is not stripped" >&2
+        return 1
+    fi
+    bytes=$(stat -c %s "$program")
+    echo "$program: static, stripped, $bytes bytes"
+    [ "$bytes" -le 12000000 ] || { echo "more than 12,000,000" >&2; return 1; }
+    # Nothing of the machine that it was built on: no variables, no home, no /usr.
+    env -i "$program" --version
+}
+
+step_page() {
+    cargo run --quiet -- --quick --quiet-output --output "$work/real.json" &&
+        cargo run --quiet -- show "$work/real.json" --html --output "$work/real.html" &&
+        tests/browser/all "$work/real.html"
+}
