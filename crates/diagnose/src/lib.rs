@@ -22,7 +22,6 @@ pub mod curve;
 mod distances;
 pub mod figures;
 pub mod findings;
-pub mod gain;
 pub mod layers;
 pub mod levels;
 pub mod loss_breakdown;

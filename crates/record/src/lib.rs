@@ -30,6 +30,7 @@ pub mod ladder;
 pub mod machine;
 pub mod measurement;
 pub mod metrics;
+pub mod paired_comparison;
 pub mod plan;
 mod schema;
 pub mod shared;

@@ -109,32 +109,32 @@ pub fn percentile_of_sorted(sorted: &[f64], share: f64) -> f64 {
 /// The 95 % interval of the median by order statistics: exact for any distribution (binomial with p = ½).
 /// `None` below 6 samples, where no pair of samples encloses the median with 95 % confidence.
 pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
-    let n = sorted.len();
-    if n < 6 {
-        return None;
-    }
-    let rank = interval_rank(n);
-    Some((sorted[rank], sorted[n - 1 - rank]))
+    let rank = interval_rank(sorted.len(), 1)?;
+    Some((sorted[rank], sorted[sorted.len() - 1 - rank]))
 }
 
-/// The largest r (from 0) such that the r-th lowest and r-th highest of n samples enclose the median with at
-/// least 95 % confidence.
-fn interval_rank(n: usize) -> usize {
-    if n > 1000 {
-        // Normal approximation of the binomial; its error is far below one rank here.
+/// The share of cases in which an interval may miss, of all that are told together.
+pub(crate) const WRONG: f64 = 0.05;
+/// From so many samples on the normal approximation of one interval's rank is off by far less than a rank.
+const MANY: usize = 1000;
+
+/// The largest r (from 0) such that the r-th lowest and r-th highest of n samples enclose the median often enough for so many
+/// intervals to hold together at 95 % (binomial with p = ½: exact for any distribution; Bonferroni); `None` where none does.
+pub(crate) fn interval_rank(n: usize, intervals: usize) -> Option<usize> {
+    if n > MANY && intervals <= 1 {
         let n = n as f64;
-        return ((n / 2.0 - 1.96 * n.sqrt() / 2.0).floor() as usize).saturating_sub(1);
+        return Some(((n / 2.0 - 1.96 * n.sqrt() / 2.0).floor() as usize).saturating_sub(1));
     }
+    let allowed = WRONG / intervals.max(1) as f64;
     let mut tail = 0.0;
-    let mut rank = 0;
-    let log_half = (0.5f64).ln();
     let mut log_choose = 0.0;
+    let mut rank = None;
     for k in 0..n / 2 {
-        tail += (log_choose + n as f64 * log_half).exp();
-        if 2.0 * tail > 0.05 {
+        tail += (log_choose - n as f64 * std::f64::consts::LN_2).exp();
+        if 2.0 * tail > allowed {
             break;
         }
-        rank = k;
+        rank = Some(k);
         log_choose += ((n - k) as f64).ln() - ((k + 1) as f64).ln();
     }
     rank
@@ -184,13 +184,13 @@ mod tests {
     fn ranks_agree_with_the_published_table() {
         // Conover, Practical Nonparametric Statistics, table of the binomial with p = ½: 2.5 % ranks from 1.
         for (n, rank_from_1) in [(6, 1), (9, 2), (12, 3), (15, 4), (20, 6), (30, 10), (50, 18), (100, 40)] {
-            assert_eq!(interval_rank(n) + 1, rank_from_1, "n = {n}");
+            assert_eq!(interval_rank(n, 1).map(|rank| rank + 1), Some(rank_from_1), "n = {n}");
         }
     }
 
     #[test]
     fn the_approximation_meets_the_exact_rank() {
-        assert!((interval_rank(1000) as i64 - interval_rank(1001) as i64).abs() <= 2);
+        assert!(interval_rank(1000, 1).unwrap().abs_diff(interval_rank(1001, 1).unwrap()) <= 2);
     }
 
     #[test]

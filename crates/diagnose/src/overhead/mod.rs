@@ -9,9 +9,9 @@ mod tests;
 
 use record::diagnosis::{Layer, Overhead};
 
-use crate::gain::Gain;
 use crate::layers::AGAIN;
 use crate::record_index::RecordIndex;
+use record::paired_comparison::PairedComparison;
 use rows::{Rows, Together};
 
 /// Steps, floor and conclusions. `None` where no layers were timed in turn; figures that others published are single
@@ -21,7 +21,7 @@ pub fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead> {
     let fastest = layers.iter().find(|layer| layer.layer != AGAIN).filter(|_| !rows.0.is_empty())?;
     let line_speed = rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == fastest.from)?.label();
     let comparisons = steps::comparisons(&rows);
-    let itself = itself(&rows, comparisons).map(Gain::as_floor);
+    let itself = itself(&rows, comparisons).map(PairedComparison::as_floor);
     let together = Together { comparisons, floor: itself.as_ref().and_then(|gain| gain.floor) };
     let floor = itself.map(|gain| gain.verdict);
     let floor_says = match &floor {
@@ -33,7 +33,7 @@ pub fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead> {
 }
 
 /// What comes out when a layer is compared with itself.
-fn itself(rows: &Rows, comparisons: usize) -> Option<Gain> {
+fn itself(rows: &Rows, comparisons: usize) -> Option<PairedComparison> {
     let again = rows.0.iter().find(|row| row.layer == AGAIN)?;
     let first = rows.find("user", again.cpu, true)?;
     Some(again.against(first, Together { comparisons, floor: None }))

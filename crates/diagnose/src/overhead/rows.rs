@@ -2,9 +2,9 @@
 
 use record::Measurement;
 
-use crate::gain::{Gain, Scale, gain};
 use crate::layers::{AGAIN, label};
 use crate::record_index::RecordIndex;
+use record::paired_comparison::{PairedComparison, Scale, compare_pairs};
 
 /// One layer.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl<'a> Row<'a> {
     }
 
     /// What this layer takes more than `other`, from the portions that both ran in turn.
-    pub fn against(&self, other: &Row, together: Together) -> Gain {
+    pub fn against(&self, other: &Row, together: Together) -> PairedComparison {
         more(self.beside(other), together)
     }
 
@@ -69,12 +69,12 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What the first of each pair takes more than the second: a share of the second, in [`Gain::less_by`] and the verdict.
-pub fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> Gain {
+/// What the first of each pair takes more than the second: a share of the second, in [`PairedComparison::less_by`] and the verdict.
+pub fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> PairedComparison {
     use record::statistics::Verdict;
     // Less by a share of what it was, from the second to the first, is more by that share with the sign turned.
     let pairs: Vec<(f64, f64)> = pairs.map(|(with, without)| (without, with)).collect();
-    let mut gain = gain(&pairs, Scale::Ratio, together.comparisons, together.floor);
+    let mut gain = compare_pairs(&pairs, Scale::Ratio, together.comparisons, together.floor);
     let turned = |(low, high): (f64, f64)| (-high, -low);
     gain.less_by = -gain.less_by;
     gain.interval = gain.interval.map(turned);

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
+use experiment::recipes;
+use measure::MEASUREMENTS;
 use measure::fill_order::FILL_ORDERS;
-use measure::{MEASUREMENTS, recipes};
 
 use crate::failure::Failure;
 use crate::{files, options, output};

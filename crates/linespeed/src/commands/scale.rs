@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use experiment::recipes::{self, Recipe, needs};
+use experiment::throughput::{self, Job, Observer, Plan, Results, Run, RunObserver, Step, Trouble};
 use machine::Root;
 use measure::Depth;
-use measure::crowd::{self, Job, Plan, Results, Run, Seen, Step, Trouble};
 use measure::fill_order::{FILL_ORDERS, FillOrder};
-use measure::recipes::{self, Recipe, needs};
 use os::Stop;
 use record::{Coverage, Ended, Machine, Record};
 use report::terminal;
@@ -53,13 +53,13 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     raise_file_limit(cpus.len() as u64 * FILES_A_COPY);
 
     let mut job = match &recipe {
-        Some(recipe) => Job::of(recipe, settings(options, scale, recipe)?),
-        None => Job::typed(&scale.command),
+        Some(recipe) => Job::from_recipe(recipe, settings(options, scale, recipe)?),
+        None => Job::from_command(&scale.command),
     };
     job.ignore_failure = scale.ignore_failure;
     let cached = recipe.as_ref().and_then(|recipe| recipe.within_caches(&job.values, &found.machine));
     let memory = [os::memory_available(), found.machine.limits.memory_available_bytes];
-    let how = crowd::Options {
+    let how = throughput::Options {
         repeats,
         timeout,
         memory: memory.into_iter().flatten().min(),
@@ -107,7 +107,7 @@ fn all(
     recipe: Option<&Recipe>,
     plan: &Plan,
     machine: &Machine,
-    mut how: crowd::Options,
+    mut how: throughput::Options,
     stop: &Stop,
     seen: &mut Watching,
 ) -> Results {
@@ -120,7 +120,7 @@ fn all(
         trouble => Results { failed: Some(trouble), ..Results::default() },
     };
     let folder = match recipe.filter(|recipe| recipe.needs_folder() || recipe.service.is_some()) {
-        Some(_) => match crowd::folder::Folder::new() {
+        Some(_) => match throughput::folder::Folder::new() {
             Ok(folder) => Some(folder),
             Err(why) => return failed(Trouble::Service(why)),
         },
@@ -138,7 +138,7 @@ fn all(
     let service = match (recipe.and_then(|recipe| recipe.service.as_ref()), &folder) {
         (Some(service), Some(folder)) => {
             seen.preparing();
-            match crowd::service::start(service, &job.values, &how.environment, folder.path(), stop) {
+            match throughput::service::start(service, &job.values, &how.environment, folder.path(), stop) {
                 Ok(service) => Some(service),
                 Err(trouble) => return failed(trouble),
             }
@@ -146,7 +146,7 @@ fn all(
         _ => None,
     };
     let mut service = service;
-    let results = crowd::measure(job, plan, machine, service.as_mut(), &how, stop, seen);
+    let results = throughput::measure(job, plan, machine, service.as_mut(), &how, stop, seen);
     if let Some(service) = &mut service {
         service.end();
     }
@@ -156,7 +156,7 @@ fn all(
 
 /// What went wrong, with what it was about and the way out.
 fn complaint(job: &Job, trouble: &Trouble) -> Failure {
-    let typed = job.name == crowd::COMMAND;
+    let typed = job.name == throughput::COMMAND;
     match trouble {
         Trouble::CannotStart(refused) if typed => return Failure::Refused(refused.clone()),
         Trouble::CannotStart(_) | Trouble::Service(_) => return Failure::Cannot(trouble.to_string()),
@@ -331,7 +331,7 @@ impl<'a> Watching<'a> {
     }
 }
 
-impl crowd::Ear for Watching<'_> {
+impl RunObserver for Watching<'_> {
     fn left(&mut self, names: &[String]) {
         if !self.options.out.quiet_output && !self.tried {
             output::complain(&format!(
@@ -343,8 +343,8 @@ impl crowd::Ear for Watching<'_> {
     }
 }
 
-impl Seen for Watching<'_> {
-    fn tried(&mut self, seconds: f64, run: &Run) {
+impl Observer for Watching<'_> {
+    fn trial_done(&mut self, seconds: f64, run: &Run) {
         self.tried = true;
         let wall = run.seconds.iter().copied().fold(0.0, f64::max);
         self.verbose(&format!(
@@ -358,7 +358,7 @@ impl Seen for Watching<'_> {
         self.bar = Some(bar);
     }
 
-    fn ran(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>) {
+    fn run_done(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>) {
         let says = match result {
             Ok(run) => format!("{} {}/s", record::units::significant(run.throughput), run.unit),
             Err(trouble) => trouble.to_string(),

@@ -90,7 +90,7 @@ fn add_way_out(error: &mut clap::Error) {
     let Some(at) = words.iter().skip(begin + 1).position(|arg| arg == word).map(|at| begin + 1 + at) else {
         return;
     };
-    let way_out = if measure::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
+    let way_out = if experiment::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
         words.insert(at, "--recipe".to_owned());
         "to run the recipe"
     } else {

@@ -1,9 +1,10 @@
 //! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, in turn.
 
 use diagnose::plan::verified;
-use measure::crowd::layout::{self, PLACES, Placed, Took};
-use measure::crowd::{Ear, Trouble};
-use measure::recipes::template::{Template, Values};
+use experiment::layouts::{self, LayoutRun, PLACEHOLDERS, PlacedCopy};
+use experiment::recipes::template::{Template, Values};
+use experiment::rounds::is_forward;
+use experiment::throughput::{RunObserver, Trouble};
 use os::child::Guard;
 use record::plan::{Plan as Layout, Policy, Process, Verification};
 use record::{CpuList, Mark, units};
@@ -23,7 +24,7 @@ const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Q
 pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Failure> {
     let timeout = timeout(plan.timeout.as_deref())?;
     let command: Vec<Template> =
-        plan.command.iter().map(|word| Template::typed_with(word, &PLACES)).collect();
+        plan.command.iter().map(|word| Template::typed_with(word, &PLACEHOLDERS)).collect();
     let (planned, mut how) = planned(&command, made)?;
     let unbound = unbound(made, &planned, options.measuring.cpus.as_ref());
     let stop = signals::install();
@@ -36,14 +37,14 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     }
     // Before any process is started, and the last to go.
     let guard = Guard::new(None);
-    let how_to_run = layout::Options {
+    let how_to_run = layouts::Options {
         rounds: plan.repeat as usize,
         timeout,
         memory: os::memory_available(),
         environment: vec![guard.variable()],
     };
     let mut watching = Watching { options, bar: None, told: false };
-    let rounds = layout::both_ways(&command, &planned, &unbound, &how_to_run, stop, &mut watching);
+    let rounds = layouts::run_layouts(&command, &planned, &unbound, &how_to_run, stop, &mut watching);
     if let Some(bar) = &watching.bar {
         bar.finish();
     }
@@ -53,7 +54,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         Some(Trouble::CannotStart(refused)) => return Err(Failure::Refused(refused.clone())),
         Some(trouble) => return Err(Failure::Cannot(trouble.to_string())),
     }
-    let seconds = |runs: &[Took]| runs.iter().map(|took| took.seconds).collect::<Vec<f64>>();
+    let seconds = |runs: &[LayoutRun]| runs.iter().map(|took| took.seconds).collect::<Vec<f64>>();
     let mut verified = Verification {
         command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         how,
@@ -62,7 +63,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         marks: marks(rounds.planned.iter().chain(&rounds.unbound)),
         ..Verification::default()
     };
-    verified::judge(&mut verified, made, layout::planned_first);
+    verified::judge(&mut verified, made, is_forward);
     let code = match rounds.interrupted {
         None => 0,
         Some(signal) => {
@@ -79,9 +80,9 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
 }
 
 /// The copies as planned, and how they are run in a sentence.
-fn planned(command: &[Template], plan: &Layout) -> Result<(Vec<Placed>, String), Failure> {
+fn planned(command: &[Template], plan: &Layout) -> Result<(Vec<PlacedCopy>, String), Failure> {
     let told = command.iter().flat_map(Template::places).next().is_some();
-    let bound = |process: &Process, cpus: &CpuList, threads: u32| Placed {
+    let bound = |process: &Process, cpus: &CpuList, threads: u32| PlacedCopy {
         // Where only memory is set, or nothing is, threads may run everywhere.
         cpus: (!cpus.is_empty() && process.policy != Policy::Interleave).then(|| cpus.clone()),
         memory: (!process.memory.is_empty())
@@ -96,7 +97,7 @@ fn planned(command: &[Template], plan: &Layout) -> Result<(Vec<Placed>, String),
                     .to_owned(),
             ));
         }
-        let all: Vec<Placed> = plan
+        let all: Vec<PlacedCopy> = plan
             .processes
             .iter()
             .map(|process| bound(process, &process.cpus, process.threads.unwrap_or(1)))
@@ -141,7 +142,7 @@ fn made_of(plan: &Layout, policy: Policy) -> bool {
 }
 
 /// The same copies unbound, on all CPUs or all that --cpus names: the same threads and numbers.
-fn unbound(plan: &Layout, planned: &[Placed], within: Option<&CpuList>) -> Vec<Placed> {
+fn unbound(plan: &Layout, planned: &[PlacedCopy], within: Option<&CpuList>) -> Vec<PlacedCopy> {
     let cpus = plan.cpus();
     let nodes = plan.processes.iter().fold(CpuList::new(), |all, process| all.union(&process.nodes));
     planned
@@ -150,7 +151,7 @@ fn unbound(plan: &Layout, planned: &[Placed], within: Option<&CpuList>) -> Vec<P
             let mut values = one.values.clone();
             values.insert("cpus".to_owned(), cpus.to_string());
             values.insert("node".to_owned(), nodes.to_string());
-            Placed { cpus: within.cloned(), memory: None, values }
+            PlacedCopy { cpus: within.cloned(), memory: None, values }
         })
         .collect()
 }
@@ -168,7 +169,7 @@ fn values(process: &Process, threads: u32, cpus: &CpuList, nodes: &CpuList) -> V
 }
 
 /// In how many runs something happened.
-fn marks<'a>(runs: impl Iterator<Item = &'a Took> + Clone) -> Vec<(Mark, u32)> {
+fn marks<'a>(runs: impl Iterator<Item = &'a LayoutRun> + Clone) -> Vec<(Mark, u32)> {
     MARKS
         .into_iter()
         .map(|mark| (mark, runs.clone().filter(|took| took.marks.contains(&mark)).count() as u32))
@@ -191,7 +192,7 @@ impl Watching<'_> {
     }
 }
 
-impl Ear for Watching<'_> {
+impl RunObserver for Watching<'_> {
     fn left(&mut self, names: &[String]) {
         if !self.options.out.quiet_output && !self.told {
             self.told = true;
@@ -203,15 +204,15 @@ impl Ear for Watching<'_> {
     }
 }
 
-impl layout::Seen for Watching<'_> {
-    fn tried(&mut self, seconds: f64) {
+impl layouts::LayoutObserver for Watching<'_> {
+    fn trial_done(&mut self, seconds: f64) {
         self.verbose(&format!("trial done; all rounds take about {}", units::figure(seconds, "s")));
         let mut bar = Shown::new(&self.options.out, seconds);
         measure::Progress::begin(&mut bar, "verify", seconds);
         self.bar = Some(bar);
     }
 
-    fn ran(&mut self, planned: bool, took: &Took, done: usize, all: usize) {
+    fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize) {
         let which = if planned { "as planned" } else { "unbound" };
         self.verbose(&format!("{done} of {all}: {which}: {}", units::figure(took.seconds, "s")));
         if let Some(bar) = &mut self.bar {

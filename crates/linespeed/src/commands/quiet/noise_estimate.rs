@@ -2,10 +2,10 @@
 
 use ::quiet::knob::KnobClass;
 use ::quiet::knobs::find;
-use diagnose::gain::{Scale, gain};
 use machine::Root;
 use measure::noise;
 use os::Stop;
+use record::paired_comparison::{Scale, compare_pairs};
 use record::statistics::Verdict;
 use record::{Measurement, Record, units};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl Measured {
 /// How far two runs of the same work differ here, on the last of the CPUs.
 pub fn floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
     let rounds = noise::twice(*cpus.last()?, stop);
-    gain(&rounds, Scale::Ratio, 1, None).as_floor().floor
+    compare_pairs(&rounds, Scale::Ratio, 1, None).as_floor().floor
 }
 
 /// What a knob can be worth here.

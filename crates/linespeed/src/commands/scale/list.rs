@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use measure::recipes::{self, Origin, needs};
+use experiment::recipes::{self, Origin, needs};
 use report::terminal;
 
 use crate::failure::Failure;

@@ -8,13 +8,13 @@ use ::quiet::knob::ProcessSetting;
 use ::quiet::knobs::{lowest_nice_value, nice_scope_limit};
 use ::quiet::process_settings::{self, process};
 use ::quiet::tuning_plan::Purpose;
-use diagnose::gain::Scale;
 use machine::Root;
 use measure::command::{self, Job, Run};
 use measure::file_trace;
 use os::Stop;
 use os::child::{Exit, Guard, Process};
 use os::pin;
+use record::paired_comparison::Scale;
 use record::{CpuList, units};
 
 use super::figure::{Figure, Unit, names};

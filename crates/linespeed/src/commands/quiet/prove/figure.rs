@@ -1,6 +1,6 @@
 //! A figure that is compared: how it is named, written and judged.
 
-use diagnose::gain::{Gain, Scale, gain};
+use record::paired_comparison::{PairedComparison, Scale, compare_pairs};
 use record::statistics::Verdict;
 use record::units;
 
@@ -61,7 +61,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     pub rounds: Vec<(f64, f64)>,
-    pub gain: Gain,
+    pub gain: PairedComparison,
 }
 
 impl Figure {
@@ -72,7 +72,7 @@ impl Figure {
         comparisons: usize,
         floor: Option<f64>,
     ) -> Option<Compared> {
-        let gain = gain(&rounds, self.scale, comparisons, floor);
+        let gain = compare_pairs(&rounds, self.scale, comparisons, floor);
         (gain.rounds > 0).then_some(Compared { rounds, gain })
     }
 
@@ -112,7 +112,7 @@ impl Figure {
     }
 
     /// How much it differs where nothing was changed.
-    pub fn floor(&self, gain: &Gain) -> String {
+    pub fn floor(&self, gain: &PairedComparison) -> String {
         match gain.floor {
             None => String::new(),
             // Beyond the double nobody cares by how much.
@@ -123,7 +123,7 @@ impl Figure {
     }
 
     /// In words what came of it.
-    pub fn result(&self, gain: &Gain) -> String {
+    pub fn result(&self, gain: &PairedComparison) -> String {
         let unit = self.points();
         match &gain.verdict {
             Verdict::Costs { share, interval: (low, high) } => {

@@ -7,12 +7,12 @@ use ::quiet::files::Tree;
 use ::quiet::knob::ProcessSetting;
 use ::quiet::tuned_session::read_boot_id;
 use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
-use diagnose::gain::Scale;
 use machine::Root;
 use measure::noise::{self, Block};
 use os::Stop;
 use os::pin;
 use record::CpuList;
+use record::paired_comparison::Scale;
 
 use super::figure::{Compared, Figure, Unit, names};
 use super::{Findings, Rounds};

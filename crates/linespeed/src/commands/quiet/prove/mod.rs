@@ -4,7 +4,7 @@ mod command;
 mod figure;
 mod knobs;
 
-use diagnose::gain::least_rounds;
+use record::paired_comparison::least_rounds;
 use record::statistics::Verdict;
 use report::plural;
 use report::terminal::{self, Proof, ProofRow};

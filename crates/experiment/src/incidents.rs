@@ -13,7 +13,7 @@ const TICKS: f64 = 3.0;
 
 /// The counts at one time.
 #[derive(Debug)]
-pub struct Incidents {
+pub(crate) struct Incidents {
     /// By CPU: ticks in which it did something, and ticks that the hypervisor took.
     ticks: BTreeMap<u32, (u64, u64)>,
     throttled: Option<u64>,
@@ -22,14 +22,20 @@ pub struct Incidents {
 
 impl Incidents {
     /// The counts now.
-    pub fn now(root: &Root) -> Self {
+    pub(crate) fn read(root: &Root) -> Self {
         let snapshot = machine::snapshot(root);
         let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
         Self { ticks: ticks(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
     }
 
     /// What happened on `cpus` from then to `after`, while the commands used `cpu_seconds` of CPU.
-    pub fn until(&self, after: &Incidents, cpus: &[u32], cpu_seconds: f64, wall: f64) -> Vec<Mark> {
+    pub(crate) fn marks_until(
+        &self,
+        after: &Incidents,
+        cpus: &[u32],
+        cpu_seconds: f64,
+        wall: f64,
+    ) -> Vec<Mark> {
         let mut marks = Vec::new();
         let (mut busy, mut stolen) = (0u64, 0u64);
         for cpu in cpus {
@@ -60,7 +66,7 @@ impl Incidents {
 
 /// CPU seconds of a process by its /proc/PID/stat: fields 14 and 15 (proc_pid_stat(5)), counted after its name, which may
 /// hold anything.
-pub(super) fn cpu_seconds(stat: &str) -> Option<f64> {
+pub(crate) fn cpu_seconds(stat: &str) -> Option<f64> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace().skip(11);
     let user: f64 = fields.next()?.parse().ok()?;
@@ -114,9 +120,9 @@ mod tests {
         let hz = ticks_a_second();
         let wall = 100.0 / hz;
         // CPU 0 did the commands' own work only.
-        assert_eq!(before.until(&before, &[0], 0.0, wall), []);
-        assert_eq!(before.until(&after, &[0], wall, wall), [Mark::Quota]);
-        let both = before.until(&after, &[0, 1], wall, wall);
+        assert_eq!(before.marks_until(&before, &[0], 0.0, wall), []);
+        assert_eq!(before.marks_until(&after, &[0], wall, wall), [Mark::Quota]);
+        let both = before.marks_until(&after, &[0, 1], wall, wall);
         assert_eq!(both, [Mark::Switched, Mark::Stolen, Mark::Quota]);
     }
 }

@@ -2,7 +2,7 @@
 
 use record::{CpuList, Machine};
 
-use crate::fill_order::{self, FillOrder};
+use measure::fill_order::{self, FillOrder};
 
 /// One step: so many CPUs, and the placements that take just these.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Plan {
     }
 
     /// The step on one CPU.
-    pub fn one(&self) -> Option<&Step> {
+    pub fn single_cpu_step(&self) -> Option<&Step> {
         self.steps.first().filter(|step| step.cpus.len() == 1)
     }
 }

@@ -1,7 +1,7 @@
 //! What turning something gained, from runs before and after in turn: round by round, with an interval that holds for as many
 //! comparisons as are made together.
 
-use record::statistics::{MAD_SCALE, Verdict, median_of_sorted};
+use crate::statistics::{MAD_SCALE, Verdict, WRONG, interval_rank, median_of_sorted};
 
 /// How two values of a round are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub enum Scale {
 
 /// What came of a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gain {
+pub struct PairedComparison {
     /// Rounds that had both values.
     pub rounds: usize,
     /// Median before.
@@ -37,7 +37,7 @@ pub struct Gain {
     pub verdict: Verdict,
 }
 
-impl Gain {
+impl PairedComparison {
     /// Whether it is less afterwards; `None` where no difference was resolved.
     pub fn is_less(&self) -> Option<bool> {
         match &self.verdict {
@@ -62,9 +62,6 @@ impl Gain {
     }
 }
 
-/// The share of whole proofs in which anything may be resolved that is not there.
-const WRONG: f64 = 0.05;
-
 /// A ratio that is worth knowing. Where not even five times as much could have been resolved, it is too noisy to tell.
 const WORTH: f64 = 0.05;
 const TOO_NOISY: f64 = 5.0;
@@ -75,13 +72,18 @@ const MOST_ROUNDS: f64 = 10_000.0;
 
 /// The least number of rounds with an interval when so many comparisons are made together.
 pub fn least_rounds(comparisons: usize) -> usize {
-    (1..64).find(|rounds| rank(*rounds, comparisons).is_some()).unwrap_or(64)
+    (1..64).find(|rounds| interval_rank(*rounds, comparisons).is_some()).unwrap_or(64)
 }
 
 /// Compares rounds of (before, after). Values that are not finite are left out, and those of a ratio that are not above 0.
 /// `comparisons` are made together, all figures counted, so that each may be wrong in so much fewer cases (Bonferroni).
-/// `floor` is how much a state differs from itself ([`Gain::as_floor`]): no smaller difference is resolved.
-pub fn gain(rounds: &[(f64, f64)], scale: Scale, comparisons: usize, floor: Option<f64>) -> Gain {
+/// `floor` is how much a state differs from itself ([`PairedComparison::as_floor`]): no smaller difference is resolved.
+pub fn compare_pairs(
+    rounds: &[(f64, f64)],
+    scale: Scale,
+    comparisons: usize,
+    floor: Option<f64>,
+) -> PairedComparison {
     let usable = |value: f64| value.is_finite() && (scale != Scale::Ratio || value > 0.0);
     let pairs: Vec<(f64, f64)> =
         rounds.iter().copied().filter(|(before, after)| usable(*before) && usable(*after)).collect();
@@ -102,7 +104,7 @@ pub fn gain(rounds: &[(f64, f64)], scale: Scale, comparisons: usize, floor: Opti
         Scale::Ratio => 1.0 - (-effect).exp(),
         Scale::Difference { .. } | Scale::Count => effect,
     };
-    let interval = rank(effects.len(), comparisons)
+    let interval = interval_rank(effects.len(), comparisons)
         .map(|rank| (told(effects[rank]), told(effects[effects.len() - 1 - rank])));
     let before = middle(pairs.iter().map(|pair| pair.0).collect());
     let worth = match scale {
@@ -129,7 +131,7 @@ pub fn gain(rounds: &[(f64, f64)], scale: Scale, comparisons: usize, floor: Opti
             }
         }
     };
-    Gain {
+    PairedComparison {
         rounds: pairs.len(),
         before,
         after: middle(pairs.iter().map(|pair| pair.1).collect()),
@@ -162,24 +164,6 @@ fn normal_quantile(tail: f64) -> f64 {
         / (1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t)
 }
 
-/// The largest r (from 0) such that the r-th lowest and r-th highest of n enclose the median often enough (binomial with
-/// p = ½: exact, whatever the values' distribution); `None` where none does.
-fn rank(n: usize, comparisons: usize) -> Option<usize> {
-    let allowed = WRONG / comparisons.max(1) as f64;
-    let mut tail = 0.0;
-    let mut log_choose = 0.0;
-    let mut found = None;
-    for k in 0..n / 2 {
-        tail += (log_choose - n as f64 * std::f64::consts::LN_2).exp();
-        if 2.0 * tail > allowed {
-            break;
-        }
-        found = Some(k);
-        log_choose += ((n - k) as f64).ln() - ((k + 1) as f64).ln();
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -192,13 +176,16 @@ mod tests {
     fn more_comparisons_take_more_rounds() {
         // 2 · 2^-n ≤ 0.05 ÷ m.
         assert_eq!((least_rounds(1), least_rounds(4), least_rounds(36)), (6, 8, 11));
-        assert_eq!((rank(6, 1), rank(5, 1), rank(14, 9)), (Some(0), None, Some(1)));
+        assert_eq!(
+            (interval_rank(6, 1), interval_rank(5, 1), interval_rank(14, 9)),
+            (Some(0), None, Some(1))
+        );
     }
 
     #[test]
     fn what_became_less_is_told_as_a_share_of_what_it_was() {
         let rounds: Vec<(f64, f64)> = (0..8).map(|n| (100.0 + f64::from(n), 40.0)).collect();
-        let gain = gain(&rounds, Scale::Ratio, 4, Some(0.1));
+        let gain = compare_pairs(&rounds, Scale::Ratio, 4, Some(0.1));
         assert_eq!(gain.is_less(), Some(true));
         assert!((gain.less_by - 0.614).abs() < 0.01, "{gain:?}");
         assert!(matches!(gain.verdict, Verdict::Costs { .. }));
@@ -207,14 +194,14 @@ mod tests {
     #[test]
     fn shares_that_are_zero_are_compared_by_their_difference() {
         let rounds: Vec<(f64, f64)> = (0..10).map(|n| (0.01 * f64::from(n % 3), 0.0)).collect();
-        let gain = gain(&rounds, SHARE, 1, None);
+        let gain = compare_pairs(&rounds, SHARE, 1, None);
         assert_eq!((gain.rounds, gain.after), (10, 0.0));
         assert_eq!(gain.is_less(), None, "some rounds show no difference: {gain:?}");
     }
 
     #[test]
     fn too_few_rounds_say_how_many_more_would_do() {
-        let gain = gain(&[(2.0, 1.0); 5], Scale::Ratio, 1, None);
+        let gain = compare_pairs(&[(2.0, 1.0); 5], Scale::Ratio, 1, None);
         assert_eq!((gain.interval, gain.is_less()), (None, None));
         assert_eq!(gain.verdict, Verdict::TooNoisy { rounds_needed: Some(1) });
     }
@@ -222,19 +209,19 @@ mod tests {
     #[test]
     fn a_difference_inside_the_floor_is_not_resolved() {
         let rounds = [(1.0, 0.9); 8];
-        assert_eq!(gain(&rounds, Scale::Ratio, 1, None).is_less(), Some(true));
-        let within = gain(&rounds, Scale::Ratio, 1, Some(0.15));
+        assert_eq!(compare_pairs(&rounds, Scale::Ratio, 1, None).is_less(), Some(true));
+        let within = compare_pairs(&rounds, Scale::Ratio, 1, Some(0.15));
         assert!(matches!(within.verdict, Verdict::NotResolved { smaller_than } if smaller_than < 0.11));
         assert_eq!((within.floor, within.is_less()), (Some(0.15), None));
-        assert_eq!(gain(&rounds, Scale::Ratio, 1, Some(0.05)).is_less(), Some(true));
+        assert_eq!(compare_pairs(&rounds, Scale::Ratio, 1, Some(0.05)).is_less(), Some(true));
     }
 
     #[test]
     fn a_state_compared_with_itself_is_the_floor_whatever_chance_made_of_it() {
-        let same = gain(&[(1.0, 0.9); 8], Scale::Ratio, 1, None).as_floor();
+        let same = compare_pairs(&[(1.0, 0.9); 8], Scale::Ratio, 1, None).as_floor();
         assert!(matches!(same.verdict, Verdict::NotResolved { .. }), "{same:?}");
         assert!((same.floor.unwrap() - 0.1).abs() < 1e-9);
-        let few = gain(&[(1.0, 0.9); 3], Scale::Ratio, 1, None).as_floor();
+        let few = compare_pairs(&[(1.0, 0.9); 3], Scale::Ratio, 1, None).as_floor();
         assert_eq!(few.floor, None);
     }
 
@@ -243,7 +230,7 @@ mod tests {
         let wild = |n: u32| {
             (0..n).map(|n| if n.is_multiple_of(2) { (0.0, 0.3) } else { (0.28, 0.0) }).collect::<Vec<_>>()
         };
-        let verdict = |rounds: &[(f64, f64)], scale| gain(rounds, scale, 1, None).verdict;
+        let verdict = |rounds: &[(f64, f64)], scale| compare_pairs(rounds, scale, 1, None).verdict;
         // 43 points scatter, and 1 is worth knowing: nobody waits for that many.
         assert_eq!(verdict(&wild(12), SHARE), Verdict::TooNoisy { rounds_needed: None });
         let switches: Vec<(f64, f64)> =
@@ -308,7 +295,7 @@ mod tests {
                         (before, if cause == 0 { after } else { after * (1.0 - effect) })
                     })
                     .collect();
-                let gain = gain(&pairs, scale, comparisons, *floor);
+                let gain = compare_pairs(&pairs, scale, comparisons, *floor);
                 if cause == 0 {
                     *floor = gain.as_floor().floor;
                 } else {
@@ -338,7 +325,7 @@ mod tests {
                     (0..comparisons).any(|_| {
                         let mut draw = || (chance.time(&mut drift), chance.time(&mut drift));
                         let pairs: Vec<(f64, f64)> = (0..rounds).map(|_| draw()).collect();
-                        gain(&pairs, Scale::Ratio, comparisons, None).is_less().is_some()
+                        compare_pairs(&pairs, Scale::Ratio, comparisons, None).is_less().is_some()
                     })
                 })
                 .count();
@@ -361,7 +348,7 @@ mod tests {
             scale in prop_oneof![Just(Scale::Ratio), Just(SHARE), Just(Scale::Count)],
             floor in proptest::option::of(0.0f64..1.0),
         ) {
-            let gain = gain(&rounds, scale, comparisons, floor);
+            let gain = compare_pairs(&rounds, scale, comparisons, floor);
             if let Some((low, high)) = gain.interval {
                 prop_assert!(low <= gain.less_by && gain.less_by <= high, "{gain:?}");
             }

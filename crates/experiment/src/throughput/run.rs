@@ -8,16 +8,16 @@ use machine::Root;
 use record::{CpuList, Mark};
 
 use super::Job;
-use super::incidents::Incidents;
 use super::service::Running;
-use crate::counters::{Counters, Set, Target};
+use crate::incidents::Incidents;
 use crate::recipes::score::{self, Kind, MOST_OUTPUT, Scored, Unusable};
 use crate::recipes::template::{Values, fill_all};
+use measure::counters::{Counters, Set, Target};
 use os::Stop;
 use os::child::{Child, Ended, Exit, Input, Output, Process, SpawnError, Spec, Usage, Watcher, wait_all};
 
 /// What is kept of the output of a command that has no score: its last words, should it fail.
-pub(super) const LAST_WORDS: usize = 8 << 10;
+pub(crate) const LAST_WORDS: usize = 8 << 10;
 
 /// Characters of output that a complaint shows.
 const SHOWN: usize = 600;
@@ -134,7 +134,7 @@ impl Trouble {
 }
 
 /// The end of a sentence about a program that has ended: its last words, or that it had none.
-pub(super) fn last(words: &str) -> String {
+pub(crate) fn last(words: &str) -> String {
     match words {
         "" => " and said nothing".to_owned(),
         words => format!("; its last words: {words}"),
@@ -142,14 +142,14 @@ pub(super) fn last(words: &str) -> String {
 }
 
 /// Hears what goes on during a run.
-pub trait Ear {
+pub trait RunObserver {
     /// The command has ended and left these behind; they are waited for.
     fn left(&mut self, names: &[String]);
 }
 
-pub(super) struct Listening<'a>(pub(super) &'a mut dyn Ear);
+pub(crate) struct ForwardToObserver<'a>(pub(crate) &'a mut dyn RunObserver);
 
-impl Watcher for Listening<'_> {
+impl Watcher for ForwardToObserver<'_> {
     fn tick(&mut self) -> Duration {
         Duration::from_secs(3600)
     }
@@ -160,7 +160,7 @@ impl Watcher for Listening<'_> {
 }
 
 /// Names of processes, each once, a few.
-pub(super) fn names(processes: &[Process]) -> Vec<String> {
+pub(crate) fn names(processes: &[Process]) -> Vec<String> {
     let mut names: Vec<String> = processes.iter().map(|process| process.name.clone()).collect();
     names.sort();
     names.dedup();
@@ -169,7 +169,7 @@ pub(super) fn names(processes: &[Process]) -> Vec<String> {
 }
 
 /// The last characters of a program's output on one line.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let count = line.chars().count();
     match count.checked_sub(SHOWN) {
@@ -179,7 +179,7 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// How a child's end reads: `exited with code 2`. `None` for a success.
-pub(super) fn how_it_failed(exit: Exit) -> Option<String> {
+pub(crate) fn how_it_failed(exit: Exit) -> Option<String> {
     match exit {
         Exit::Code(0) => None,
         Exit::Code(code) => Some(format!("exited with code {code}")),
@@ -200,7 +200,7 @@ pub fn run(
     environment: &[(OsString, OsString)],
     timeout: Option<Duration>,
     stop: &Stop,
-    ear: &mut dyn Ear,
+    observer: &mut dyn RunObserver,
 ) -> Result<Run, Trouble> {
     let set: CpuList = cpus.iter().copied().collect();
     let mut values = job.values.clone();
@@ -220,13 +220,13 @@ pub fn run(
     let counters: Vec<Counters> = started.iter().map(|child| counting(child.pid())).collect();
     let root = Root::live();
     let service_before = service.as_ref().map_or(0.0, |service| service.cpu_seconds());
-    let before = Incidents::now(&root);
+    let before = Incidents::read(&root);
     for child in &mut started {
         child.release();
     }
     let mut waited: Vec<&mut Child> = started.iter_mut().collect();
-    let ended = wait_all(&mut waited, stop, timeout, &mut Listening(ear));
-    let after = Incidents::now(&root);
+    let ended = wait_all(&mut waited, stop, timeout, &mut ForwardToObserver(observer));
+    let after = Incidents::read(&root);
 
     if let Some(signal) = stop.signal() {
         return Err(Trouble::Stopped(signal));
@@ -271,7 +271,7 @@ pub fn run(
         imbalance: fastest / slowest,
         usage,
         ipc: ipc(&counters),
-        marks: before.until(&after, cpus, used, wall),
+        marks: before.marks_until(&after, cpus, used, wall),
         left: names(&ended.iter().flat_map(|ended| ended.left.clone()).collect::<Vec<_>>()),
         seconds: walls,
         failed,
@@ -333,7 +333,7 @@ fn ipc(counters: &[Counters]) -> Result<f64, String> {
 }
 
 /// How the first copy that failed did; `None` when none has.
-pub(super) fn failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed> {
+pub(crate) fn failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed> {
     let failures: Vec<(usize, String)> =
         ended.iter().enumerate().filter_map(|(at, ended)| Some((at, how_it_failed(ended.exit)?))).collect();
     let (at, how) = failures.first()?;

@@ -1,26 +1,28 @@
 //! The same copies of a command in two layouts, in turn: bound as somebody planned, and unbound.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use machine::Root;
 use record::{CpuList, Mark};
 
-use super::incidents::Incidents;
-use super::run::{Ear, LAST_WORDS, Listening, Trouble, failure, names};
+use crate::incidents::Incidents;
 use crate::recipes::template::{Template, Values, fill_all};
+use crate::rounds::run_rounds;
+use crate::throughput::run::{ForwardToObserver, LAST_WORDS, RunObserver, Trouble, failure, names};
 use os::Stop;
 use os::child::{Child, Exit, Input, Memory, Output, Spec, Usage, wait_all};
 
 /// Names that have a value in a command: they differ from copy to copy.
-pub const PLACES: [&str; 4] = ["threads", "process", "cpus", "node"];
+pub const PLACEHOLDERS: [&str; 4] = ["threads", "process", "cpus", "node"];
 
 /// Share of the free memory that copies may take together.
 const MEMORY_SHARE: f64 = 0.9;
 
 /// One copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedCopy {
     /// The CPUs that it is bound to; `None` for ours.
     pub cpus: Option<CpuList>,
     /// The nodes of its memory, and whether in turn; `None` for the kernel's own way.
@@ -44,7 +46,7 @@ pub struct Options {
 
 /// One run of all copies.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Took {
+pub struct LayoutRun {
     /// Seconds until the last copy had ended.
     pub seconds: f64,
     /// What they used.
@@ -59,9 +61,9 @@ pub struct Took {
 #[derive(Debug, Default)]
 pub struct Rounds {
     /// As planned, by round.
-    pub planned: Vec<Took>,
+    pub planned: Vec<LayoutRun>,
     /// Unbound, by round.
-    pub unbound: Vec<Took>,
+    pub unbound: Vec<LayoutRun>,
     /// The signal that ended it early.
     pub interrupted: Option<i32>,
     /// What ended it early otherwise.
@@ -69,80 +71,88 @@ pub struct Rounds {
 }
 
 /// Hears how far it is.
-pub trait Seen: Ear {
+pub trait LayoutObserver: RunObserver {
     /// The trial of all copies is over; all rounds may take so many seconds more.
-    fn tried(&mut self, seconds: f64);
+    fn trial_done(&mut self, seconds: f64);
     /// A run is over: which of the layouts, how long it took, `done` of `all`.
-    fn ran(&mut self, planned: bool, took: &Took, done: usize, all: usize);
-}
-
-/// Whether the planned layout comes first in a round: in turn, so that what drifts favours neither.
-pub fn planned_first(round: usize) -> bool {
-    round.is_multiple_of(2)
+    fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize);
 }
 
 /// Runs both layouts in rounds, after a trial of one copy and one of all unbound, which do not count: the first loads
 /// files into memory and tells what a copy takes.
-pub fn both_ways(
+pub fn run_layouts(
     command: &[Template],
-    planned: &[Placed],
-    unbound: &[Placed],
+    planned: &[PlacedCopy],
+    unbound: &[PlacedCopy],
     options: &Options,
     stop: &Stop,
-    seen: &mut dyn Seen,
+    observer: &mut dyn LayoutObserver,
 ) -> Rounds {
     let mut rounds = Rounds::default();
-    let mut run = |copies: &[Placed], seen: &mut dyn Seen| {
-        struct Through<'a>(&'a mut dyn Seen);
-        impl Ear for Through<'_> {
-            fn left(&mut self, names: &[String]) {
-                self.0.left(names);
-            }
-        }
-        match once(command, copies, options, stop, &mut Through(seen)) {
-            Ok(took) => Some(took),
-            Err(Trouble::Stopped(signal)) => {
-                rounds.interrupted = Some(signal);
-                None
-            }
-            Err(trouble) => {
-                rounds.failed = Some(trouble);
-                None
-            }
-        }
-    };
-    let (mut kept_planned, mut kept_unbound) = (Vec::new(), Vec::new());
-    'rounds: {
-        let Some(one) = run(&unbound[..unbound.len().min(1)], seen) else { break 'rounds };
-        if let Some(trouble) = too_much_memory(&one, unbound.len(), options.memory) {
-            rounds.failed = Some(trouble);
-            break 'rounds;
-        }
-        let Some(trial) = run(unbound, seen) else { break 'rounds };
-        let all = options.rounds * 2;
-        seen.tried(trial.seconds * all as f64);
-        for round in 0..options.rounds {
-            let mut took = [None, None];
-            for turn in 0..2 {
-                let is_planned = planned_first(round) == (turn == 0);
-                let copies = if is_planned { planned } else { unbound };
-                let Some(one) = run(copies, seen) else { break 'rounds };
-                seen.ran(is_planned, &one, round * 2 + turn + 1, all);
-                took[usize::from(!is_planned)] = Some(one);
-            }
-            // Only whole rounds count.
-            if let [Some(planned), Some(unbound)] = took {
-                kept_planned.push(planned);
-                kept_unbound.push(unbound);
-            }
-        }
+    let ended = measure_layouts(command, planned, unbound, options, stop, observer, &mut rounds);
+    match ended {
+        None => {}
+        Some(Trouble::Stopped(signal)) => rounds.interrupted = Some(signal),
+        Some(trouble) => rounds.failed = Some(trouble),
     }
-    (rounds.planned, rounds.unbound) = (kept_planned, kept_unbound);
     rounds
 }
 
+/// What ended it early.
+fn measure_layouts(
+    command: &[Template],
+    planned: &[PlacedCopy],
+    unbound: &[PlacedCopy],
+    options: &Options,
+    stop: &Stop,
+    observer: &mut dyn LayoutObserver,
+    rounds: &mut Rounds,
+) -> Option<Trouble> {
+    let run = |copies: &[PlacedCopy], observer: &mut dyn LayoutObserver| {
+        run_copies(command, copies, options, stop, &mut Through(observer))
+    };
+    let one = match run(&unbound[..unbound.len().min(1)], observer) {
+        Ok(one) => one,
+        Err(trouble) => return Some(trouble),
+    };
+    if let Some(trouble) = too_much_memory(&one, unbound.len(), options.memory) {
+        return Some(trouble);
+    }
+    let trial = match run(unbound, observer) {
+        Ok(trial) => trial,
+        Err(trouble) => return Some(trouble),
+    };
+    let layouts = [planned, unbound];
+    let all = options.rounds * layouts.len();
+    observer.trial_done(trial.seconds * all as f64);
+    let mut done = 0;
+    let results =
+        run_rounds(layouts.len(), options.rounds, |turn| match run(layouts[turn.alternative], observer) {
+            Ok(one) => {
+                done += 1;
+                observer.run_done(turn.alternative == 0, &one, done, all);
+                ControlFlow::Continue(one)
+            }
+            Err(trouble) => ControlFlow::Break(trouble),
+        });
+    for mut round in results.whole {
+        rounds.unbound.extend(round.pop());
+        rounds.planned.extend(round.pop());
+    }
+    results.ended
+}
+
+/// Hears of one run only.
+struct Through<'a>(&'a mut dyn LayoutObserver);
+
+impl RunObserver for Through<'_> {
+    fn left(&mut self, names: &[String]) {
+        self.0.left(names);
+    }
+}
+
 /// Whether all copies would need more memory than there is, by what one took.
-fn too_much_memory(one: &Took, copies: usize, free: Option<u64>) -> Option<Trouble> {
+fn too_much_memory(one: &LayoutRun, copies: usize, free: Option<u64>) -> Option<Trouble> {
     let needed = one.usage.max_rss_bytes.saturating_mul(copies as u64);
     let free = free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE)?;
     let bytes = record::units::bytes;
@@ -155,13 +165,13 @@ fn too_much_memory(one: &Took, copies: usize, free: Option<u64>) -> Option<Troub
 }
 
 /// Runs all copies once, started together.
-fn once(
+fn run_copies(
     command: &[Template],
-    copies: &[Placed],
+    copies: &[PlacedCopy],
     options: &Options,
     stop: &Stop,
-    ear: &mut dyn Ear,
-) -> Result<Took, Trouble> {
+    observer: &mut dyn RunObserver,
+) -> Result<LayoutRun, Trouble> {
     let mut started = Vec::with_capacity(copies.len());
     for copy in copies {
         if let Some(signal) = stop.signal() {
@@ -184,11 +194,11 @@ fn once(
         started.push(Child::spawn(&spec).map_err(Trouble::CannotStart)?);
     }
     let root = Root::live();
-    let before = Incidents::now(&root);
+    let before = Incidents::read(&root);
     started.iter_mut().for_each(Child::release);
     let mut waited: Vec<&mut Child> = started.iter_mut().collect();
-    let ended = wait_all(&mut waited, stop, options.timeout, &mut Listening(ear));
-    let after = Incidents::now(&root);
+    let ended = wait_all(&mut waited, stop, options.timeout, &mut ForwardToObserver(observer));
+    let after = Incidents::read(&root);
     if let Some(signal) = stop.signal() {
         return Err(Trouble::Stopped(signal));
     }
@@ -211,10 +221,10 @@ fn once(
     let seconds = ended.iter().map(|ended| ended.wall.as_secs_f64()).fold(1e-9, f64::max);
     let cpus = os::pin::allowed().unwrap_or_default();
     let cpus: Vec<u32> = cpus.iter().collect();
-    Ok(Took {
+    Ok(LayoutRun {
         seconds,
         usage,
-        marks: before.until(&after, &cpus, usage.user + usage.system, seconds),
+        marks: before.marks_until(&after, &cpus, usage.user + usage.system, seconds),
         left: names(&ended.iter().flat_map(|ended| ended.left.clone()).collect::<Vec<_>>()),
     })
 }
@@ -226,23 +236,23 @@ mod tests {
 
     struct Quiet(Vec<bool>);
 
-    impl Ear for Quiet {
+    impl RunObserver for Quiet {
         fn left(&mut self, _: &[String]) {}
     }
 
-    impl Seen for Quiet {
-        fn tried(&mut self, _: f64) {}
-        fn ran(&mut self, planned: bool, _: &Took, _: usize, _: usize) {
+    impl LayoutObserver for Quiet {
+        fn trial_done(&mut self, _: f64) {}
+        fn run_done(&mut self, planned: bool, _: &LayoutRun, _: usize, _: usize) {
             self.0.push(planned);
         }
     }
 
     fn command(words: &[&str]) -> Vec<Template> {
-        words.iter().map(|word| Template::typed_with(OsStr::new(word), &PLACES)).collect()
+        words.iter().map(|word| Template::typed_with(OsStr::new(word), &PLACEHOLDERS)).collect()
     }
 
-    fn copies(count: usize, cpus: Option<&CpuList>) -> Vec<Placed> {
-        let copy = |number: usize| Placed {
+    fn copies(count: usize, cpus: Option<&CpuList>) -> Vec<PlacedCopy> {
+        let copy = |number: usize| PlacedCopy {
             cpus: cpus.cloned(),
             memory: None,
             values: [("process".to_owned(), number.to_string())].into(),
@@ -257,7 +267,7 @@ mod tests {
         let mut quiet = Quiet(Vec::new());
         let here = os::pin::allowed().unwrap();
         let options = Options { rounds: 3, ..Options::default() };
-        let rounds = both_ways(
+        let rounds = run_layouts(
             &command(&["sh", "-c", &line]),
             &copies(2, Some(&here)),
             &copies(2, None),
@@ -275,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_fails_ends_it_and_its_last_words_are_kept() {
-        let rounds = both_ways(
+        let rounds = run_layouts(
             &command(&["sh", "-c", "echo no such table >&2; exit 3"]),
             &copies(2, None),
             &copies(2, None),
@@ -291,7 +301,7 @@ mod tests {
     #[test]
     fn copies_that_memory_cannot_hold_are_not_started() {
         let usage = Usage { max_rss_bytes: 1 << 30, ..Usage::default() };
-        let one = Took { seconds: 1.0, usage, marks: Vec::new(), left: Vec::new() };
+        let one = LayoutRun { seconds: 1.0, usage, marks: Vec::new(), left: Vec::new() };
         assert!(too_much_memory(&one, 4, Some(3 << 30)).is_some());
         assert_eq!(too_much_memory(&one, 1, Some(1 << 20)), None);
         assert_eq!(too_much_memory(&one, 4, None), None);
@@ -306,7 +316,7 @@ mod tests {
         }
         let mut bound = copies(1, None);
         bound[0].memory = Some((here, false));
-        let rounds = both_ways(
+        let rounds = run_layouts(
             &command(&["sh", "-c", "grep -q bind:0 /proc/self/numa_maps"]),
             &bound,
             &bound,

@@ -9,7 +9,7 @@ use record::{Coverage, Machine};
 use super::needs::Need;
 use super::score::Score;
 use super::template::{Template, Values};
-use crate::budget;
+use measure::budget;
 
 /// Where a recipe comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

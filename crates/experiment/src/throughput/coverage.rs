@@ -2,13 +2,13 @@
 
 use record::{Coverage, Measurement};
 
-use super::rounds::Taken;
+use super::rounds::StepRuns;
 use super::run::{Failed, Run};
 use super::{Job, Plan, Step};
-use crate::counters;
+use measure::counters;
 
 /// What to say of a figure outside its metric's physical bounds, which is withheld: a program may print anything.
-pub fn implausible(measurement: &Measurement) -> Option<Coverage> {
+pub(crate) fn implausible(measurement: &Measurement) -> Option<Coverage> {
     let (least, most) = record::metrics::find(&measurement.metric)?.plausible;
     let value = measurement.value();
     (!(least..=most).contains(&value)).then(|| {
@@ -19,7 +19,7 @@ pub fn implausible(measurement: &Measurement) -> Option<Coverage> {
 }
 
 /// Why there is no IPC, in one line.
-pub fn without_ipc(trial: &Run) -> Option<Coverage> {
+pub(crate) fn without_ipc(trial: &Run) -> Option<Coverage> {
     let why = trial.ipc.as_ref().err()?;
     let availability = counters::availability();
     let reason = availability.reason.as_ref().filter(|_| !availability.pmu).unwrap_or(why);
@@ -31,7 +31,7 @@ pub fn without_ipc(trial: &Run) -> Option<Coverage> {
 }
 
 /// What to say of a command that forks away.
-pub fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
+pub(crate) fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason =
@@ -41,14 +41,14 @@ pub fn left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
 }
 
 /// `4 CPUs, cores-first`.
-pub fn called(step: &Step) -> String {
+pub(crate) fn called(step: &Step) -> String {
     let placements: Vec<&str> = step.placements.iter().map(|order| order.name()).collect();
     let cpus = record::units::cpus(step.cpus.len() as u32);
     format!("{cpus}, {}", placements.join(" and "))
 }
 
 /// What to say of a step that has fewer runs than it should.
-pub fn lost(step: &Step, taken: &Taken) -> Option<Coverage> {
+pub(crate) fn lost(step: &Step, taken: &StepRuns) -> Option<Coverage> {
     let trouble = taken.trouble.as_ref()?;
     let runs = taken.good().count();
     let what = format!("scale: {}", called(step));
@@ -64,10 +64,10 @@ pub fn lost(step: &Step, taken: &Taken) -> Option<Coverage> {
 }
 
 /// What to say of a signal that ended it: how far it had come. `runs` of `all` were over.
-pub fn interrupted(
+pub(crate) fn interrupted(
     signal: i32,
     plan: &Plan,
-    taken: &[Taken],
+    taken: &[StepRuns],
     runs: usize,
     all: usize,
     repeats: usize,
@@ -93,8 +93,8 @@ pub fn interrupted(
 }
 
 /// What to say of runs that failed and count all the same.
-pub fn failures_that_count(job: &Job, taken: &[Taken]) -> Option<Coverage> {
-    let runs = || taken.iter().flat_map(Taken::good);
+pub(crate) fn failures_that_count(job: &Job, taken: &[StepRuns]) -> Option<Coverage> {
+    let runs = || taken.iter().flat_map(StepRuns::good);
     let failed: Vec<&Failed> = runs().filter_map(|run| run.failed.as_ref()).collect();
     let first = failed.first()?;
     let all = runs().count();

@@ -162,7 +162,7 @@ impl Running {
     /// CPU seconds that it has used so far.
     pub fn cpu_seconds(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.pid())).unwrap_or_default();
-        super::incidents::cpu_seconds(&stat).unwrap_or(0.0)
+        crate::incidents::cpu_seconds(&stat).unwrap_or(0.0)
     }
 
     /// The end of what it printed.

@@ -5,9 +5,9 @@ use super::*;
 use crate::recipes::{self, Origin};
 use os::Stop;
 
-struct Deaf;
+struct Silent;
 
-impl Ear for Deaf {
+impl RunObserver for Silent {
     fn left(&mut self, _: &[String]) {}
 }
 
@@ -19,11 +19,11 @@ fn cpus() -> Vec<u32> {
 
 fn shell(line: &str) -> Job {
     let command: Vec<OsString> = ["sh", "-c", line].map(OsString::from).into();
-    Job::typed(&command)
+    Job::from_command(&command)
 }
 
 fn once(job: &Job, cpus: &[u32]) -> Result<Run, Trouble> {
-    run(job, cpus, None, &[], Some(Duration::from_secs(60)), &Stop::new(), &mut Deaf)
+    run(job, cpus, None, &[], Some(Duration::from_secs(60)), &Stop::new(), &mut Silent)
 }
 
 /// A job as a recipe of this text says.
@@ -31,7 +31,7 @@ fn recipe(text: &str) -> Job {
     let recipe =
         recipes::text_of(&format!("name = \"x\"\nwhat = \"x\"\n{text}"), "x", Origin::BuiltIn).unwrap();
     let values = recipe.values(false, &[]).unwrap();
-    Job::of(&recipe, values)
+    Job::from_recipe(&recipe, values)
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn each_copy_has_a_cpu_of_its_own_and_one_command_has_them_all() {
     let file = folder.path().join("seen");
     let line = format!("grep Cpus_allowed_list /proc/self/status >> {}", file.display());
     let cpus = cpus();
-    let seen = || {
+    let observer = || {
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
         let mut lists: Vec<String> =
@@ -52,11 +52,11 @@ fn each_copy_has_a_cpu_of_its_own_and_one_command_has_them_all() {
     assert_eq!(copies.seconds.len(), cpus.len());
     let mut each: Vec<String> = cpus.iter().map(u32::to_string).collect();
     each.sort();
-    assert_eq!(seen(), each);
+    assert_eq!(observer(), each);
     let together = once(&shell(&format!("{line} # {{threads}}")), &cpus).unwrap();
     assert_eq!(together.seconds.len(), 1);
     let all: record::CpuList = cpus.iter().copied().collect();
-    assert_eq!(seen(), [all.to_string()]);
+    assert_eq!(observer(), [all.to_string()]);
 }
 
 #[test]
@@ -120,11 +120,11 @@ fn output_that_does_not_parse_is_shown_and_bounded() {
 fn what_takes_too_long_is_ended_and_so_is_what_we_are_asked_to_stop() {
     let cpus = cpus();
     let short = Some(Duration::from_millis(100));
-    let late = run(&shell("exec sleep 1000"), &cpus, None, &[], short, &Stop::new(), &mut Deaf);
+    let late = run(&shell("exec sleep 1000"), &cpus, None, &[], short, &Stop::new(), &mut Silent);
     assert_eq!(late, Err(Trouble::TimedOut(0.1)));
     let stop = Stop::new();
     stop.ask(libc::SIGINT);
-    let stopped = run(&shell("exec sleep 1000"), &cpus, None, &[], None, &stop, &mut Deaf);
+    let stopped = run(&shell("exec sleep 1000"), &cpus, None, &[], None, &stop, &mut Silent);
     assert_eq!(stopped, Err(Trouble::Stopped(libc::SIGINT)));
 }
 

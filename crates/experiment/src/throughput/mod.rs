@@ -1,21 +1,19 @@
 //! Commands on many CPUs: copies of one pinned to a CPU each and started together, or one that is told how many CPUs it
 //! has; over the steps and placements of a plan, in interleaved rounds.
 
+mod coverage;
 mod fixed_time;
 pub mod folder;
-mod incidents;
-pub mod layout;
 pub mod plan;
 mod rounds;
-mod run;
+pub(crate) mod run;
 pub mod service;
-mod told;
 
 use std::ffi::OsString;
 
 pub use plan::{Plan, Step};
-pub use rounds::{Options, Results, Seen, measure};
-pub use run::{Ear, Failed, Run, Trouble, run};
+pub use rounds::{Observer, Options, Results, measure};
+pub use run::{Failed, Run, RunObserver, Trouble, run};
 
 use crate::recipes::Recipe;
 use crate::recipes::score::Score;
@@ -52,7 +50,7 @@ pub struct Job {
 impl Job {
     /// A command as a person typed it: one run of it is one unit of work. With `{threads}` in it, it is run once on all CPUs
     /// of a step; otherwise once for each CPU.
-    pub fn typed(command: &[OsString]) -> Self {
+    pub fn from_command(command: &[OsString]) -> Self {
         let command: Vec<Template> = command.iter().map(|argument| Template::typed(argument)).collect();
         let copies = !command.iter().flat_map(Template::places).any(|name| name == "threads");
         Self {
@@ -70,7 +68,7 @@ impl Job {
     }
 
     /// The command as people read it: filled in, but for the places that each step and copy fills in itself.
-    pub fn words(&self) -> Vec<String> {
+    pub fn command_line(&self) -> Vec<String> {
         let mut values = self.values.clone();
         for name in ["threads", "cpus"] {
             values.insert(name.to_owned(), format!("{{{name}}}"));
@@ -80,7 +78,7 @@ impl Job {
     }
 
     /// What a recipe says, with its settings' values.
-    pub fn of(recipe: &Recipe, values: Values) -> Self {
+    pub fn from_recipe(recipe: &Recipe, values: Values) -> Self {
         Self {
             name: recipe.name.clone(),
             command: recipe.command.clone(),

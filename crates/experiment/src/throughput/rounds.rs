@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use record::{Coverage, Machine, Mark, Measurement, SampleMark, Where};
 
+use super::coverage::{self, implausible, left_behind, lost, without_ipc};
 use super::fixed_time::{self, FixedTime};
-use super::run::{Ear, Failed, Run, Trouble, run};
+use super::run::{Failed, Run, RunObserver, Trouble, run};
 use super::service::Running;
-use super::told::{self, implausible, left_behind, lost, without_ipc};
 use super::{Job, Plan, Step};
+use crate::rounds::{Turn, turns};
 use os::Stop;
 
 /// A trial that lasted this long counts as the first sample of one CPU: what a first run loads into memory is of no weight
@@ -36,11 +37,11 @@ pub struct Options {
 }
 
 /// Hears how far it is.
-pub trait Seen: Ear {
+pub trait Observer: RunObserver {
     /// The trial is over; all runs may take so many seconds more.
-    fn tried(&mut self, seconds: f64, run: &Run);
+    fn trial_done(&mut self, seconds: f64, run: &Run);
     /// A run is over; `done` of `all`.
-    fn ran(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>);
+    fn run_done(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>);
 }
 
 /// What came out.
@@ -58,16 +59,16 @@ pub struct Results {
 
 /// The runs of one step.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct StepRuns {
     /// By round; `None` where there is none.
     pub runs: Vec<Option<Run>>,
     /// Why there are no more.
     pub trouble: Option<Trouble>,
 }
 
-impl Taken {
+impl StepRuns {
     /// Those that count.
-    pub fn good(&self) -> impl Iterator<Item = &Run> {
+    pub(crate) fn good(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().flatten()
     }
 }
@@ -80,21 +81,21 @@ pub fn measure(
     mut service: Option<&mut Running>,
     options: &Options,
     stop: &Stop,
-    seen: &mut dyn Seen,
+    observer: &mut dyn Observer,
 ) -> Results {
     let mut results = Results::default();
-    let Some(one) = plan.one() else {
+    let Some(one) = plan.single_cpu_step() else {
         results.coverage.push(Coverage::impossible("scale", "there is no CPU to run it on"));
         return results;
     };
-    let mut taken: Vec<Taken> = plan.steps.iter().map(|_| Taken::default()).collect();
-    let trial = once(job, &one.cpus, &mut service, options, stop, seen);
+    let mut taken: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();
+    let trial = once(job, &one.cpus, &mut service, options, stop, observer);
     let trial = match trial {
         Ok(trial) => trial,
         Err(Trouble::Stopped(signal)) => {
             let all = plan.steps.len() * options.repeats.max(1);
             results.interrupted = Some(signal);
-            results.coverage.push(told::interrupted(signal, plan, &taken, 0, all, options.repeats));
+            results.coverage.push(coverage::interrupted(signal, plan, &taken, 0, all, options.repeats));
             return results;
         }
         Err(trouble) => {
@@ -109,24 +110,32 @@ pub fn measure(
     }
     let wall = trial.seconds.iter().copied().fold(0.0, f64::max);
     let repeats = options.repeats.max(1);
-    let order = order(plan.steps.len(), repeats);
-    seen.tried(wall * order.len() as f64, &trial);
-    let skip = (wall >= LONG_TRIAL).then_some((0, 0));
+    let order = turns(plan.steps.len(), repeats);
+    observer.trial_done(wall * order.len() as f64, &trial);
+    let skip = (wall >= LONG_TRIAL).then_some(Turn { round: 0, alternative: 0 });
     if skip.is_some() {
         taken[0].runs.push(Some(trial));
     }
-    for (done, (round, at)) in order.iter().copied().enumerate() {
-        if skip == Some((round, at)) || taken[at].trouble.is_some() {
+    for (done, turn) in order.clone().enumerate() {
+        let at = turn.alternative;
+        if skip == Some(turn) || taken[at].trouble.is_some() {
             continue;
         }
-        let result = once(job, &plan.steps[at].cpus, &mut service, options, stop, seen);
-        seen.ran(&plan.steps[at], done + 1, order.len(), &result);
-        taken[at].runs.resize_with(round, || None);
+        let result = once(job, &plan.steps[at].cpus, &mut service, options, stop, observer);
+        observer.run_done(&plan.steps[at], done + 1, order.len(), &result);
+        taken[at].runs.resize_with(turn.round, || None);
         match result {
             Ok(run) => taken[at].runs.push(Some(run)),
             Err(Trouble::Stopped(signal)) => {
                 results.interrupted = Some(signal);
-                results.coverage.push(told::interrupted(signal, plan, &taken, done, order.len(), repeats));
+                results.coverage.push(coverage::interrupted(
+                    signal,
+                    plan,
+                    &taken,
+                    done,
+                    order.len(),
+                    repeats,
+                ));
                 break;
             }
             Err(trouble @ Trouble::Service(_)) => {
@@ -140,9 +149,9 @@ pub fn measure(
     if let Some(failed) = without_work(job, &mut taken) {
         results.failed = results.failed.or(Some(Trouble::AllFailed(failed)));
     }
-    results.coverage.extend(told::failures_that_count(job, &taken));
+    results.coverage.extend(coverage::failures_that_count(job, &taken));
     let fixed = fixed_time::found(job, plan, &taken);
-    results.coverage.extend(fixed.as_ref().map(FixedTime::told));
+    results.coverage.extend(fixed.as_ref().map(FixedTime::to_coverage));
     let mut all = Vec::new();
     for (step, taken) in plan.steps.iter().zip(&taken) {
         all.extend(measurements(job, step, taken));
@@ -170,7 +179,7 @@ pub fn measure(
 
 /// Takes the runs out of steps in which every run failed: where failures count and no score proves that work was done,
 /// they are no work. The failure, where no step is left.
-fn without_work(job: &Job, taken: &mut [Taken]) -> Option<Failed> {
+fn without_work(job: &Job, taken: &mut [StepRuns]) -> Option<Failed> {
     if !job.ignore_failure || !job.scores.is_empty() {
         return None;
     }
@@ -194,24 +203,23 @@ fn once(
     service: &mut Option<&mut Running>,
     options: &Options,
     stop: &Stop,
-    seen: &mut dyn Seen,
+    observer: &mut dyn Observer,
 ) -> Result<Run, Trouble> {
-    struct Through<'a>(&'a mut dyn Seen);
-    impl Ear for Through<'_> {
+    struct Through<'a>(&'a mut dyn Observer);
+    impl RunObserver for Through<'_> {
         fn left(&mut self, names: &[String]) {
             self.0.left(names);
         }
     }
-    run(job, cpus, service.as_deref_mut(), &options.environment, options.timeout, stop, &mut Through(seen))
-}
-
-/// Round and step of each run: forwards and backwards in turn, so that what drifts does not favour one end.
-fn order(steps: usize, repeats: usize) -> Vec<(usize, usize)> {
-    let round = |round: usize| {
-        let at = move |at: usize| if round.is_multiple_of(2) { at } else { steps - 1 - at };
-        (0..steps).map(move |step| (round, at(step)))
-    };
-    (0..repeats).flat_map(round).collect()
+    run(
+        job,
+        cpus,
+        service.as_deref_mut(),
+        &options.environment,
+        options.timeout,
+        stop,
+        &mut Through(observer),
+    )
 }
 
 /// Whether a step's copies would need more memory than there is, by what one copy took.
@@ -232,7 +240,7 @@ fn too_much_memory(job: &Job, step: &Step, trial: &Run, free: Option<u64>) -> Op
 }
 
 /// Everything of one step, for each of its placements.
-fn measurements(job: &Job, step: &Step, taken: &Taken) -> Vec<Measurement> {
+fn measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
     let runs: Vec<&Run> = taken.good().collect();
     let Some(first) = runs.first() else { return Vec::new() };
     let mut all = Vec::new();
@@ -249,7 +257,7 @@ fn measurements(job: &Job, step: &Step, taken: &Taken) -> Vec<Measurement> {
             runs.iter().map(|run| run.throughput).collect(),
         )
         .with_detail("work", first.unit.as_str())
-        .with_detail("command", job.words())
+        .with_detail("command", job.command_line())
         .with_detail("cpus", step.set().to_string())
         .with_detail("how", how);
         // Of a recipe: with other settings it is other work.
@@ -316,9 +324,9 @@ fn judge(measurement: &mut Measurement) {
 }
 
 /// All siblings of the first core over one of them, round by round.
-fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[Taken]) -> Option<Measurement> {
+fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns]) -> Option<Measurement> {
     let core_of = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.core);
-    let core = core_of(*plan.one()?.cpus.first()?)?;
+    let core = core_of(*plan.single_cpu_step()?.cpus.first()?)?;
     let siblings: Vec<u32> =
         machine.cpus.iter().filter(|c| c.core == Some(core) && c.online).map(|c| c.id).collect();
     if siblings.len() < 2 {
@@ -339,7 +347,7 @@ fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[Taken]) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fill_order::FillOrder;
+    use measure::fill_order::FillOrder;
     use os::child::Usage;
     use record::CpuList;
     use record::machine::Cpu;
@@ -360,7 +368,7 @@ mod tests {
     }
 
     fn job() -> Job {
-        Job::typed(&["x".into()])
+        Job::from_command(&["x".into()])
     }
 
     fn run_of(throughput: f64) -> Run {
@@ -377,14 +385,8 @@ mod tests {
         }
     }
 
-    fn taken(rates: &[f64]) -> Taken {
-        Taken { runs: rates.iter().map(|rate| Some(run_of(*rate))).collect(), trouble: None }
-    }
-
-    #[test]
-    fn rounds_go_forwards_and_backwards_in_turn() {
-        let order: Vec<usize> = order(3, 4).into_iter().map(|(_, step)| step).collect();
-        assert_eq!(order, [0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0]);
+    fn taken(rates: &[f64]) -> StepRuns {
+        StepRuns { runs: rates.iter().map(|rate| Some(run_of(*rate))).collect(), trouble: None }
     }
 
     #[test]
@@ -406,7 +408,7 @@ mod tests {
     #[test]
     fn siblings_are_held_against_one_of_them_round_by_round() {
         let plan = plan();
-        let mut all: Vec<Taken> = plan.steps.iter().map(|_| Taken::default()).collect();
+        let mut all: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();
         let pair = plan.steps.iter().position(|step| step.set().to_string() == "0-1").unwrap();
         all[0] = taken(&[10.0, 20.0, 10.0]);
         all[pair] = taken(&[13.0, 26.0]);
@@ -427,7 +429,7 @@ mod tests {
         assert_eq!(told, "4 copies need 400 MiB (100 MiB each), and 300 MiB are free");
         assert_eq!(too_much_memory(&job(), four, &run_of(1.0), Some(1 << 30)), None);
         assert_eq!(too_much_memory(&job(), &plan.steps[0], &run_of(1.0), Some(1)), None);
-        let one = Job::typed(&["x".into(), "{threads}".into()]);
+        let one = Job::from_command(&["x".into(), "{threads}".into()]);
         assert_eq!(too_much_memory(&one, four, &run_of(1.0), Some(1)), None);
     }
 
@@ -462,7 +464,7 @@ mod tests {
         let mut some = [taken(&[1.0, 1.0]), failing(&[2.0])];
         some[0].runs[1].as_mut().unwrap().failed = Some(failed);
         assert_eq!(without_work(&ignoring, &mut some), None);
-        let says = told::failures_that_count(&ignoring, &some).unwrap().reason.unwrap();
+        let says = coverage::failures_that_count(&ignoring, &some).unwrap().reason.unwrap();
         assert!(says.contains("1 of 2 runs failed") && says.contains("exited with code 1"), "{says}");
         let step = lost(&plan().steps[1], &some[1]).unwrap();
         assert!(step.reason.unwrap().contains("every run failed"));
@@ -471,8 +473,9 @@ mod tests {
     #[test]
     fn an_interruption_says_how_far_it_had_come() {
         let plan = plan();
-        let mut all: Vec<Taken> = plan.steps.iter().map(|_| Taken::default()).collect();
-        let says = |taken: &[Taken], runs| told::interrupted(2, &plan, taken, runs, 8, 2).reason.unwrap();
+        let mut all: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();
+        let says =
+            |taken: &[StepRuns], runs| coverage::interrupted(2, &plan, taken, runs, 8, 2).reason.unwrap();
         assert!(says(&all, 0).contains("signal 2 before the first run was over"));
         all[0] = taken(&[1.0, 1.0]);
         all[1] = taken(&[1.0]);

@@ -2,7 +2,7 @@
 
 use record::{Coverage, Measurement};
 
-use super::rounds::Taken;
+use super::rounds::StepRuns;
 use super::run::Run;
 use super::{Job, Plan};
 
@@ -19,7 +19,7 @@ const BUSIER: f64 = 1.2;
 
 /// The time of a run is the same at each step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FixedTime {
+pub(crate) struct FixedTime {
     /// The least time of a run at the first step, seconds.
     seconds: f64,
     /// CPUs at the first and the last step, and how many of them a run kept busy.
@@ -31,7 +31,7 @@ pub struct FixedTime {
 
 /// Looks for it in the runs of all steps; `None` where times differ, where there are not two steps, and where time is not
 /// the score.
-pub fn found(job: &Job, plan: &Plan, taken: &[Taken]) -> Option<FixedTime> {
+pub(crate) fn found(job: &Job, plan: &Plan, taken: &[StepRuns]) -> Option<FixedTime> {
     if job.copies || !job.scores.is_empty() {
         return None;
     }
@@ -66,7 +66,7 @@ pub fn found(job: &Job, plan: &Plan, taken: &[Taken]) -> Option<FixedTime> {
 impl FixedTime {
     /// Whether it does more with more CPUs, or more in one run than in another of the same length, so that it must stop by
     /// the clock. Otherwise it may also be a program that does not use them.
-    pub fn is_sure(&self) -> bool {
+    pub(crate) fn is_sure(&self) -> bool {
         self.is_busier() || self.used.1 > self.used.0 * OTHER_WORK
     }
 
@@ -75,7 +75,7 @@ impl FixedTime {
     }
 
     /// The hint, with the way out.
-    pub fn told(&self) -> Coverage {
+    pub(crate) fn to_coverage(&self) -> Coverage {
         let figure = record::units::significant;
         let took = record::units::figure(self.seconds, "s");
         let busy = if self.is_sure() && !self.is_busier() {
@@ -112,7 +112,7 @@ impl FixedTime {
     }
 
     /// Says so at a figure that leans on time.
-    pub fn mark(&self, measurement: &mut Measurement) {
+    pub(crate) fn mark(&self, measurement: &mut Measurement) {
         if measurement.metric != "workload.throughput" {
             return;
         }
@@ -158,14 +158,14 @@ mod tests {
                 left: Vec::new(),
                 failed: None,
             };
-            Taken { runs: vec![Some(run)], trouble: None }
+            StepRuns { runs: vec![Some(run)], trouble: None }
         });
-        found(&Job::typed(&words), &plan, &taken)
+        found(&Job::from_command(&words), &plan, &taken)
     }
 
     #[test]
     fn a_program_that_stops_by_the_clock_is_known_by_the_cpus_that_it_keeps_busy() {
-        let told = |found: Option<FixedTime>| found.map(|fixed| fixed.told().reason.unwrap());
+        let told = |found: Option<FixedTime>| found.map(|fixed| fixed.to_coverage().reason.unwrap());
         let threads = ["x", "{threads}"];
         let sure = of(&threads, [(2.0, 2.0), (2.01, 3.9)]);
         let says = told(sure.clone()).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     fn on_a_busy_machine_it_is_known_by_runs_of_one_length_that_did_different_work() {
         // Others left it less at two CPUs than at one.
         let busy = of(&["x", "{threads}"], [(6.06, 5.1), (6.08, 3.9)]).unwrap();
-        let says = busy.told().reason.unwrap();
+        let says = busy.to_coverage().reason.unwrap();
         assert!(
             busy.is_sure() && says.contains("one run used 3.90 s of CPU time and another 5.10 s"),
             "{says}"
