@@ -11,6 +11,9 @@ use record::{Level, Measurement, Record, Where};
 use crate::curve::{Curve, Edge, Plateau};
 use crate::record_index::RecordIndex;
 
+/// The name of the last level.
+pub const MEMORY: &str = "memory";
+
 /// From this share of the advertised size on a cache is as advertised: sets, ways and the program's own stack and page
 /// tables account for the rest.
 const AS_ADVERTISED: f64 = 0.8;
@@ -363,7 +366,7 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
         format!("working sets of {} to {}", bytes(plateau.flat.0), bytes(plateau.flat.1))
     };
     Named {
-        name: "memory".to_owned(),
+        name: MEMORY.to_owned(),
         latency: plateau.latency,
         flat: plateau.flat,
         left_at: None,

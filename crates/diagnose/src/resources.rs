@@ -7,6 +7,7 @@ use record::units::{bytes, figure, parse_bytes};
 use record::{Level, Measurement, Record};
 
 use crate::figures::{RESOLUTION, cpus_of, cpus_text, has_labels, median, middle};
+use crate::levels;
 use crate::memory_channels;
 use crate::record_index::RecordIndex;
 
@@ -114,7 +115,7 @@ pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let past = |caches: u64| walk.past(caches);
     let told = beyond_advertised(record, walk);
     let found = match levels {
-        [.., last, memory] if memory.name == "memory" => last.measured_bytes,
+        [.., last, memory] if memory.name == levels::MEMORY => last.measured_bytes,
         _ => None,
     };
     found.map_or(told, |found| {

@@ -211,6 +211,13 @@ pub struct Refusal {
     pub subjects: Vec<usize>,
     /// One of them, by its place.
     pub example: String,
+    /// Whether they are refused because they were counted over the whole system.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub system_wide: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What explains that one subject's result differs from the baseline's.
@@ -232,9 +239,22 @@ pub struct Explanation {
     /// What the causes leave, as a factor on the speed like theirs; absent where they do not add up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<f64>,
+    /// Where the one with more cores does no more than the other: of which work that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_back: Option<HeldBack>,
     /// What else one might think of, and whether these figures carry it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
+}
+
+/// Work of which more cores do no more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct HeldBack {
+    /// The work.
+    pub work: String,
+    /// Who does no more than whom, in a sentence, without its causes.
+    pub says: String,
 }
 
 /// One cause and its effect on the result.
@@ -312,6 +332,9 @@ pub struct WhatIf {
     pub gain: f64,
     /// Whether the gain is an upper bound.
     pub at_most: bool,
+    /// Whether this is several settings together, each of which is told by itself, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub together: bool,
     /// What follows, one or two sentences.
     pub says: String,
     /// The figures behind it.

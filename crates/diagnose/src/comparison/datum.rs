@@ -3,7 +3,7 @@
 use record::statistics::{Summary, median_of_sorted};
 use record::{Key, Measurement};
 
-use super::method;
+use super::method::{self, Unfit};
 use crate::figures::locate_figure;
 
 /// Samples up to which a comparison draws from them; of more the interval is kept instead.
@@ -35,7 +35,7 @@ pub struct Datum {
     /// Unit.
     pub unit: String,
     /// Why it is comparable with nothing.
-    pub unfit: Option<String>,
+    pub unfit: Option<Unfit>,
     /// The settings of the recipe that it is a run of: with others it is other work.
     pub settings: Option<String>,
     /// Working set relative to the last-level caches, where that decides what was measured.
@@ -139,11 +139,11 @@ impl Datum {
         let doubtful = all.iter().filter(|m| m.doubt.is_some()).count();
         datum.doubt = (doubtful * 2 > all.len()).then(|| format!("{doubtful} of {} are in doubt", all.len()));
         if let Some(other) = all.iter().find(|m| m.method != first.method) {
-            datum.unfit = Some(format!(
+            datum.unfit = Some(Unfit::Because(format!(
                 "measured in two ways in one record ({} and {})",
                 method::describe_method(first.method.as_deref()),
                 method::describe_method(other.method.as_deref())
-            ));
+            )));
         }
         Some(datum)
     }

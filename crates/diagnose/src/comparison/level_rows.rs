@@ -4,7 +4,8 @@ use record::statistics::median_of_sorted;
 use record::{Level, Measurement, Record};
 
 use super::datum::{Datum, Size};
-use super::rows::{Group, Rows, add_row};
+use super::rows::{Derived, Group, RowKind, Rows, add_derived, add_row};
+use crate::levels::MEMORY;
 
 /// Working sets of a level whose latency lies this near to the level's are its plateau.
 const ON_PLATEAU: f64 = 0.08;
@@ -26,8 +27,11 @@ pub fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows) {
         let order = order as u32 * 2;
         let to = level.measured_bytes.unwrap_or(u64::MAX);
         let datum = plateau(&points, level, from, to);
-        add_row(rows, Group::Latency, "load.latency", order, &format!("load from {}", level.name), datum);
-        if let Some(cycles) = level.latency_cycles.filter(|_| level.name != "memory") {
+        let kind = if level.name == MEMORY { RowKind::Memory } else { RowKind::Other };
+        let row =
+            Derived { group: Group::Latency, metric: "load.latency", order, kind, subject: &level.name };
+        add_derived(rows, &row, &format!("load from {}", level.name), datum);
+        if let Some(cycles) = level.latency_cycles.filter(|_| level.name != MEMORY) {
             let datum = Datum::derived(cycles, None, "cycles", format!("diagnosis.levels {}", level.name));
             add_row(
                 rows,
@@ -79,7 +83,7 @@ fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum 
 /// Memory on base pages: what page walks add.
 fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut Rows) {
     let caches = record.machine.last_level_bytes();
-    let Some(memory) = levels.iter().find(|level| level.name == "memory") else { return };
+    let Some(memory) = levels.iter().find(|level| level.name == MEMORY) else { return };
     let from = levels.iter().filter_map(|level| level.measured_bytes).max().unwrap_or(0).max(caches);
     for (order, page) in [(40, "4KiB"), (41, "64KiB")] {
         let on = |page: &str, m: &Measurement| m.place.word("page") == Some(page);
@@ -90,7 +94,10 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
         let huge = points.iter().any(|m| !on(page, m) && beyond(m));
         if huge && let Some(datum) = Datum::from_several(&of_page, "working sets") {
             let what = format!("load from {} on {page} pages", memory.name);
-            add_row(rows, Group::Latency, "load.latency", order, &what, datum);
+            let kind = if page == "4KiB" { RowKind::MemoryOnBasePages } else { RowKind::Other };
+            let row =
+                Derived { group: Group::Latency, metric: "load.latency", order, kind, subject: &memory.name };
+            add_derived(rows, &row, &what, datum);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which ways of measuring give the same figure, and which figures are comparable with none.
 
+use std::fmt;
+
 use record::Measurement;
 
 /// Tools whose figure is by its definition the one that linespeed measures under the same name. Matched on the
@@ -45,13 +47,41 @@ pub fn describe_method(method: Option<&str>) -> String {
     method.map_or("linespeed's own way".to_owned(), str::to_owned)
 }
 
+/// Whether a figure was counted over the whole system and not of one program.
+pub fn is_system_wide(m: &Measurement) -> bool {
+    m.place.word("scope").is_some_and(|scope| scope.starts_with("system"))
+}
+
 /// Why a figure is comparable with no other.
-pub fn unfit(m: &Measurement) -> Option<String> {
-    let whole = m.place.word("scope").is_some_and(|scope| scope.starts_with("system"));
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unfit {
+    /// It was counted over the whole system and not of the program.
+    SystemWide,
+    /// An emulator's times.
+    Emulated,
+    /// How many threads made it is not told.
+    ThreadsNotTold,
+    /// Something else, in words.
+    Because(String),
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unfit::SystemWide => {
+                "counted over the whole system (-a): what else ran, and every idle CPU, is in it, so it is not the program's"
+            }
+            Unfit::Emulated => "an emulated machine's times are no speeds",
+            Unfit::ThreadsNotTold => "how many threads made it is not told",
+            Unfit::Because(words) => words,
+        })
+    }
+}
+
+/// Why a figure is comparable with no other, as far as one figure alone tells.
+pub fn unfit(m: &Measurement) -> Option<Unfit> {
     let of_program = m.place.get("workload").is_some() || m.metric == "core.ipc";
-    (whole && of_program).then(|| {
-        "counted over the whole system (-a): what else ran, and every idle CPU, is in it, so it is not the program's".to_owned()
-    })
+    (is_system_wide(m) && of_program).then_some(Unfit::SystemWide)
 }
 
 /// Whether a tool takes every CPU of the machine by itself, so that its figures need not name threads.
@@ -81,7 +111,7 @@ mod tests {
             let place = Where::new().with("workload", "7^999999").with("source", "pmu").with("scope", scope);
             unfit(&Measurement::new("core.ipc", place, vec![0.92]))
         };
-        assert!(ipc("system").is_some_and(|why| why.contains("whole system")));
+        assert_eq!(ipc("system"), Some(Unfit::SystemWide));
         assert_eq!(ipc("process"), None);
     }
 }

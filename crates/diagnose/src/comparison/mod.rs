@@ -82,7 +82,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         relation,
         answer: Vec::new(),
         differences: facts::differences(&facts),
-        rows,
+        rows: rows.into_iter().map(|row| row.row).collect(),
         figures,
         refused,
         explanations,

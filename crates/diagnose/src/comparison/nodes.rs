@@ -6,12 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use record::{CpuList, Measurement, Record};
 
 use super::datum::{Datum, Size};
-use super::rows::{Group, Rows, add_row};
+use super::rows::{Derived, Group, RowKind, Rows, add_derived, add_row};
 
-/// How rows end that are of other nodes' memory.
-pub const OTHER_NODES: &str = ", other nodes";
-/// How rows end that are of other packages' memory.
-pub const OTHER_PACKAGES: &str = ", other packages";
 /// Memory that takes this much longer than the own node's is told.
 const WORTH_TELLING: f64 = 1.1;
 
@@ -126,9 +122,22 @@ pub fn describe_nodes(record: &Record, who: &str) -> Vec<String> {
     reaches(record).iter().find_map(said).into_iter().collect()
 }
 
+/// What was timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timed {
+    /// Loads from node to node.
+    Matrix,
+    /// Loads of a large working set.
+    Loads,
+    /// An element of a loop of lmbench: its number in [`OPS`], the number of those where it is not told.
+    Stream(usize),
+}
+
 /// Latency of a record's memory by where it lies.
 #[derive(Clone, Debug)]
 pub struct Reach {
+    /// What was timed.
+    pub timed: Timed,
     /// What was timed, in words: `load latency`, `lmbench copy`.
     pub what: String,
     /// Unit of the figures.
@@ -179,6 +188,7 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
     if let Some(datum) = Datum::from_several(&own, "nodes") {
         let told = crate::numa::numa(&crate::RecordIndex::new(record));
         all.push(Reach {
+            timed: Timed::Matrix,
             what: "load latency".to_owned(),
             unit: "ns".to_owned(),
             own: datum,
@@ -200,20 +210,21 @@ pub fn reaches(record: &Record) -> Vec<Reach> {
         .filter(|m| m.place.count("bytes") == large && m.place.get("node").is_some())
         .collect();
     if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
-        let single = reach(&nodes, &points, format!("load latency, {}", record::units::bytes(bytes)));
+        let single =
+            reach(&nodes, &points, Timed::Loads, format!("load latency, {}", record::units::bytes(bytes)));
         all.extend(single.map(|mut reach| {
             reach.own.size = Size::classify(bytes, nodes.cache_bytes());
             reach
         }));
     }
-    for op in OPS {
+    for (number, op) in OPS.iter().enumerate() {
         let of_op: Vec<&Measurement> =
             usable(record, "stream.ns_per_element").filter(|m| m.place.word("op") == Some(*op)).collect();
-        all.extend(reach(&nodes, &of_op, format!("lmbench {op}, an element")));
+        all.extend(reach(&nodes, &of_op, Timed::Stream(number), format!("lmbench {op}, an element")));
     }
     let plain: Vec<&Measurement> =
         usable(record, "stream.ns_per_element").filter(|m| m.place.get("op").is_none()).collect();
-    all.extend(reach(&nodes, &plain, "lmbench stream, an element".to_owned()));
+    all.extend(reach(&nodes, &plain, Timed::Stream(OPS.len()), "lmbench stream, an element".to_owned()));
     all
 }
 
@@ -247,7 +258,7 @@ fn usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = 
     record.of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
 }
 
-fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
+fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Option<Reach> {
     let mut own: Vec<&Measurement> = Vec::new();
     let mut other: Vec<&Measurement> = Vec::new();
     let mut guessed = false;
@@ -278,6 +289,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], what: String) -> Option<Reach> {
     let own = Datum::from_several(&own, "places")?;
     let unit = own.unit.clone();
     Some(Reach {
+        timed,
         what,
         unit,
         own,
@@ -295,14 +307,11 @@ pub fn add_node_rows(record: &Record, rows: &mut Rows) {
     for reach in reaches(record) {
         let what = &reach.what;
         // A row has the same place in every record, whatever else that has.
-        let (metric, order) = match what.as_str() {
-            "load latency" => ("numa.latency", 0),
+        let (metric, order) = match reach.timed {
+            Timed::Matrix => ("numa.latency", 0),
             // A curve's own level says it already.
-            what if what.starts_with("load latency") => continue,
-            what => {
-                let op = OPS.iter().position(|op| what.starts_with(&format!("lmbench {op},")));
-                ("stream.ns_per_element", (op.unwrap_or(OPS.len()) as u32 + 1) * 10)
-            }
+            Timed::Loads => continue,
+            Timed::Stream(op) => ("stream.ns_per_element", (op as u32 + 1) * 10),
         };
         let ignoring = reach.other.as_ref().map(|other| {
             let mut datum = Datum::derived(reach.average(), None, &reach.unit, reach.own.from.clone());
@@ -310,15 +319,19 @@ pub fn add_node_rows(record: &Record, rows: &mut Rows) {
             datum.method = reach.own.method.clone().or_else(|| other.method.clone());
             datum
         });
-        add_row(rows, Group::Numa, metric, order, &format!("{what}, own node"), reach.own);
+        let mut add = |order, kind, whose: &str, datum| {
+            let row = Derived { group: Group::Numa, metric, order, kind, subject: what };
+            add_derived(rows, &row, &format!("{what}, {whose}"), datum);
+        };
+        add(order, RowKind::Other, "own node", reach.own);
         if let Some(other) = reach.other {
-            add_row(rows, Group::Numa, metric, order + 1, &format!("{what}{OTHER_NODES}"), other);
+            add(order + 1, RowKind::OtherNodes, "other nodes", other);
         }
         if let Some(far) = reach.far {
-            add_row(rows, Group::Numa, metric, order + 2, &format!("{what}{OTHER_PACKAGES}"), far);
+            add(order + 2, RowKind::OtherPackages, "other packages", far);
         }
         if let Some(ignoring) = ignoring {
-            add_row(rows, Group::Numa, metric, order + 3, &format!("{what}, ignoring nodes"), ignoring);
+            add(order + 3, RowKind::IgnoringNodes, "ignoring nodes", ignoring);
         }
     }
     let cells = |same: bool| -> Vec<&Measurement> {

@@ -1,11 +1,13 @@
 //! Many records in the order of their results, who lies far from the others, and which facts fall in the same order.
 
 use record::Better;
-use record::comparison::{Order, Rank, Row};
+use record::comparison::{Order, Rank};
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
 use super::Known;
 use super::explain::best_clock;
+use super::rows::RowKind;
+use super::table::TableRow;
 
 /// Records from which there is an order to speak of.
 const LEAST: usize = 3;
@@ -19,25 +21,27 @@ const WORTH: f64 = 0.05;
 const MOST_PAIRS: usize = 64;
 
 /// The orders of the rows that are results, and of those in which somebody lies far from the others.
-pub fn orders(rows: &[Row], known: &[Known], names: &[String]) -> Vec<Order> {
+pub fn orders(rows: &[TableRow], known: &[Known], names: &[String]) -> Vec<Order> {
     if known.len() < LEAST {
         return Vec::new();
     }
-    rows.iter().filter(|row| row.per.is_none()).filter_map(|row| order(row, known, names)).collect()
+    rows.iter().filter(|row| row.row.per.is_none()).filter_map(|row| order(row, known, names)).collect()
 }
 
-fn is_result(row: &Row) -> bool {
+fn is_result(TableRow { kind, row, .. }: &TableRow) -> bool {
+    let is = |label: &str, word: &str| row.place.word(label) == Some(word);
     match row.metric.as_str() {
-        "workload.throughput" | "workload.time" => !row.what.contains("efficiency"),
-        "wakeup.average" | "wakeup.latency" => !row.what.contains("tuned") && !row.what.contains("fifo"),
-        "load.latency" => row.what == "load from memory",
-        "stream.ns_per_element" | "numa.latency" => row.what.ends_with("ignoring nodes"),
-        "memory.bandwidth" => row.what.starts_with("read, all CPUs"),
+        "workload.throughput" | "workload.time" => *kind != RowKind::Efficiency,
+        "wakeup.average" | "wakeup.latency" => !is("setting", "tuned") && !is("policy", "fifo"),
+        "load.latency" => *kind == RowKind::Memory,
+        "stream.ns_per_element" | "numa.latency" => *kind == RowKind::IgnoringNodes,
+        "memory.bandwidth" => *kind == RowKind::AllCpus && is("op", "read"),
         _ => false,
     }
 }
 
-fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
+fn order(of: &TableRow, known: &[Known], names: &[String]) -> Option<Order> {
+    let row = &of.row;
     let better = row.better?;
     let mut ranks: Vec<Rank> = row
         .cells
@@ -65,10 +69,10 @@ fn order(row: &Row, known: &[Known], names: &[String]) -> Option<Order> {
     if better == Better::Higher {
         ranks.reverse();
     }
-    if !is_result(row) && !ranks.iter().any(|rank| rank.outlier) {
+    if !is_result(of) && !ranks.iter().any(|rank| rank.outlier) {
         return None;
     }
-    let says = if is_result(row) { agreement(row, &ranks, known, names) } else { String::new() };
+    let says = if is_result(of) { agreement(of, &ranks, known, names) } else { String::new() };
     // Rows of other groups say themselves what they are about.
     let result =
         if row.group == "wake-up" { format!("{}, {}", row.group, row.what) } else { row.what.clone() };
@@ -82,7 +86,7 @@ const LOAD: &str = "load average";
 type Fact = (&'static str, fn(&Known) -> Option<f64>);
 
 /// Which facts fall in the order of the result: for each how many pairs agree, and who contradicts.
-fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> String {
+fn agreement(of: &TableRow, ranks: &[Rank], known: &[Known], names: &[String]) -> String {
     if ranks.len() > MOST_PAIRS {
         return String::new();
     }
@@ -100,7 +104,7 @@ fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> St
     ];
     let mut said = Vec::new();
     // One thread has no use for the other CPUs.
-    let alone = row.metric == "workload.time" || row.what.ends_with("one thread");
+    let alone = of.row.metric == "workload.time" || of.kind == RowKind::OneThread;
     for (name, fact) in facts.into_iter().filter(|(name, _)| !(alone && *name == "CPUs")) {
         let values: Vec<Option<f64>> = ranks.iter().map(|rank| fact(&known[rank.subject])).collect();
         let (mut alike, mut against, mut level, mut first) = (0usize, 0usize, 0usize, None);
@@ -129,11 +133,11 @@ fn agreement(row: &Row, ranks: &[Rank], known: &[Known], names: &[String]) -> St
                 said.push(format!("{name}: {way} in this order{level}"));
             }
             Some((fast, slow)) => {
-                let of = |at: usize| names.get(ranks[at].subject).map_or("", String::as_str);
+                let who = |at: usize| names.get(ranks[at].subject).map_or("", String::as_str);
                 said.push(format!(
                     "{name}: {against} of {all} pairs contradict, {} being faster than {} with {}",
-                    of(fast),
-                    of(slow),
+                    who(fast),
+                    who(slow),
                     if name == LOAD { "more" } else { "less" }
                 ));
             }

@@ -7,13 +7,14 @@ use record::units::{figure, percent, significant};
 
 use super::Known;
 use super::datum::Datum;
-use super::explain::{HELD_BACK, acts_on, device_speed, running};
+use super::explain::{acts_on, device_speed, running};
 use super::nodes::reaches;
+use super::rows::{RowKind, find_row, find_wakeups};
 
 /// Gains below this are not worth telling.
 const WORTH: f64 = 1.02;
 /// How the setting is called that is several at once.
-pub const TOGETHER: &str = ", all together";
+const TOGETHER: &str = ", all together";
 const DEVICES: &str = "memory devices";
 const BINDING: &str = "processes bound to nodes";
 
@@ -45,7 +46,7 @@ pub fn projections(
             of.into_iter().flatten().filter(|what| what.gain.is_finite() && what.gain >= WORTH).collect();
         of.iter_mut().for_each(|what| what.subject = subject);
         of.sort_by(|a, b| b.gain.total_cmp(&a.gain));
-        let held = explanations.iter().filter(|e| e.result.ends_with(HELD_BACK));
+        let held = explanations.iter().filter(|e| e.held_back.is_some());
         let other = |e: &Explanation| if e.subject == subject { baseline } else { e.subject };
         let whole = held
             .filter(|e| e.subject == subject || baseline == subject)
@@ -89,9 +90,10 @@ fn together(
         setting: format!("{}{TOGETHER}", if has(DEVICES) { format!("{DEVICES} and {BINDING}") } else { BINDING.to_owned() }),
         now: "as it is".to_owned(),
         then: format!("memory as {who} has it"),
-        acts_on: held.result.trim_end_matches(HELD_BACK).to_owned(),
+        acts_on: held.held_back.as_ref().map_or_else(|| held.result.clone(), |held| held.work.clone()),
         gain: high,
         at_most: true,
+        together: true,
         says: format!(
             "With all that expect {} to {} times what it does now, if it waits for memory: each core then does what one of \
              {who} does, or more by its clock and its memory.",
@@ -102,9 +104,9 @@ fn together(
     })
 }
 
-fn row<'a>(known: &'a Known, metric: &str, what: &str) -> Option<&'a Datum> {
-    let found = known.rows.iter().find(|(key, _)| key.metric == metric && key.what == what);
-    found.map(|(_, entry)| &entry.datum).filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
+/// A figure that may be held against others.
+fn usable(datum: Option<&Datum>) -> Option<&Datum> {
+    datum.filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
 }
 
 fn proof(datum: &Datum) -> Evidence {
@@ -132,7 +134,11 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
     let bandwidth = this
         .rows
         .iter()
-        .find(|(key, _)| key.metric == "memory.bandwidth" && key.what == "read, all CPUs")
+        .find(|(key, entry)| {
+            let is = |label: &str, word: &str| entry.place.word(label) == Some(word);
+            let of_all = key.metric == "memory.bandwidth" && key.kind == RowKind::AllCpus;
+            of_all && is("op", "read") && !is("bytes_counted", "bus")
+        })
         .map(|(_, entry)| &entry.datum);
     let follows = bandwidth.map_or(String::new(), |now| {
         format!("; at most {} instead of {}", figure(now.value * gain, "B/s"), figure(now.value, "B/s"))
@@ -145,6 +151,7 @@ fn devices(this: &Known, (best, who): (u32, usize), names: &[String]) -> Option<
         acts_on: "memory bandwidth".to_owned(),
         gain,
         at_most: true,
+        together: false,
         says: format!("As {} has them: {allows}{follows}.", names[who]),
         evidence: vec![
             cite_fact(format!("{now} MT/s"), "machine.memory_devices[].configured_mt_s"),
@@ -167,6 +174,7 @@ fn binding(this: &Known) -> Option<WhatIf> {
         acts_on: acts_on(&reach).to_owned(),
         gain: reach.ignoring(),
         at_most: true,
+        together: false,
         says: format!(
             "{} processes, one a node: {} instead of {} ({}).",
             reach.nodes,
@@ -201,6 +209,7 @@ fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             acts_on: "throughput of all CPUs".to_owned(),
             gain,
             at_most: false,
+            together: false,
             says: format!("By what siblings are worth on {}; here it was not measured.", names[who]),
             evidence: vec![cite_fact(format!("{}: {}", names[who], significant(gain)), "smt.yield")],
         });
@@ -215,6 +224,7 @@ fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
             acts_on: "throughput of all CPUs".to_owned(),
             gain: 1.0 / own,
             at_most: false,
+            together: false,
             says: format!("Both siblings together do {} of what one does alone.", significant(own)),
             evidence: vec![cite_fact(significant(own), "smt.yield")],
         },
@@ -223,7 +233,7 @@ fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
 
 /// The clock of one core, and the highest that the processor advertises.
 fn clocks(this: &Known) -> Option<(Datum, f64)> {
-    let clock = row(this, "core.clock", "clock, one core")?.clone();
+    let clock = usable(find_row(&this.rows, "core.clock", RowKind::ClockOfOne))?.clone();
     let most = this.record.machine.processor.max_hz? as f64;
     Some((clock, most))
 }
@@ -242,6 +252,7 @@ fn governor(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
         acts_on: "core clock".to_owned(),
         gain: most / clock.value,
         at_most: true,
+        together: false,
         says: format!(
             "As on {}: at most the advertised {} instead of {}.",
             names[who],
@@ -267,6 +278,7 @@ fn boost(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
         acts_on: "core clock".to_owned(),
         gain: most / clock.value,
         at_most: true,
+        together: false,
         says: format!("As on {}: at most the advertised {}.", names[who], figure(most, "Hz")),
         evidence: vec![proof(&clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")],
     })
@@ -280,8 +292,8 @@ fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf>
         is(other).filter(|thp| thp == "always" || thp == "madvise").map(|thp| (i, thp))
     })?;
     let (small, huge) = (
-        row(this, "load.latency", "load from memory on 4KiB pages")?,
-        row(this, "load.latency", "load from memory")?,
+        usable(find_row(&this.rows, "load.latency", RowKind::MemoryOnBasePages))?,
+        usable(find_row(&this.rows, "load.latency", RowKind::Memory))?,
     );
     Some(WhatIf {
         subject: 0,
@@ -291,6 +303,7 @@ fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf>
         acts_on: "memory latency".to_owned(),
         gain: small.value / huge.value,
         at_most: true,
+        together: false,
         says: format!(
             "As on {}, for large working sets: {} instead of {}, from its own measurements.",
             names[who],
@@ -303,7 +316,8 @@ fn huge_pages(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf>
 
 /// Idle states and timer slack held off, as measured here.
 fn wakeup(this: &Known) -> Option<WhatIf> {
-    let (now, then) = (row(this, "wakeup.latency", "median")?, row(this, "wakeup.latency", "median, tuned")?);
+    let median = |setting| usable(find_wakeups(&this.rows, "wakeup.latency", "other", setting));
+    let (now, then) = (median("as-is")?, median("tuned")?);
     if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
         return None;
     }
@@ -315,6 +329,7 @@ fn wakeup(this: &Known) -> Option<WhatIf> {
         acts_on: "wake-up".to_owned(),
         gain: now.value / then.value,
         at_most: false,
+        together: false,
         says: format!(
             "{} instead of {}, from its own measurements.",
             figure(then.value, "ns"),
@@ -328,7 +343,7 @@ fn wakeup(this: &Known) -> Option<WhatIf> {
 fn clock_source(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
     let is = |known: &Known| known.record.conditions.before.clocksource.clone();
     let now = is(this)?;
-    let mine = row(this, "cost.clock_read", "clock read")?;
+    let mine = usable(find_row(&this.rows, "cost.clock_read", RowKind::Other))?;
     let (who, then, theirs) = known
         .iter()
         .enumerate()
@@ -336,7 +351,7 @@ fn clock_source(this: &Known, known: &[Known], names: &[String]) -> Option<WhatI
             let then = is(other).filter(|source| *source != now)?;
             // Only what this machine has can be set.
             this.record.conditions.before.clocksources.contains(&then).then_some(())?;
-            Some((i, then, row(other, "cost.clock_read", "clock read")?))
+            Some((i, then, usable(find_row(&other.rows, "cost.clock_read", RowKind::Other))?))
         })
         .min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     Some(WhatIf {
@@ -347,6 +362,7 @@ fn clock_source(this: &Known, known: &[Known], names: &[String]) -> Option<WhatI
         acts_on: "reading the clock".to_owned(),
         gain: mine.value / theirs.value,
         at_most: false,
+        together: false,
         says: format!(
             "By what it costs on {}: {} instead of {}.",
             names[who],

@@ -7,9 +7,9 @@ use record::units::percent;
 use record::{Handover, Level, Measurement, Record, Where, metrics};
 
 use super::datum::{Datum, Size, key_text};
-use super::method;
+use super::method::{self, Unfit};
 use super::nodes::Nodes;
-use super::rows::{Divisors, Group, RowEntry, RowKey, Rows, add_row};
+use super::rows::{Derived, Divisors, Group, RowEntry, RowKey, RowKind, Rows, add_derived, add_row};
 use crate::scaling::POOR;
 
 /// Keys that name a place on one machine and not what was measured there.
@@ -37,7 +37,7 @@ pub fn build_rows(record: &Record, levels: &[Level]) -> Rows {
     super::nodes::add_node_rows(record, &mut rows);
     if record.machine.virtualization.emulated == Some(true) {
         for entry in rows.values_mut() {
-            entry.datum.unfit = Some("an emulated machine's times are no speeds".to_owned());
+            entry.datum.unfit = Some(Unfit::Emulated);
         }
     }
     rows
@@ -131,6 +131,8 @@ impl<'a> Builder<'a> {
             "memory.loaded_latency" | "load.parallelism" => return,
             _ => {}
         }
+        let mut kind = RowKind::Other;
+        let mut subject = String::new();
         let (group, order, mut what) = match metric {
             "core.clock" => {
                 let active = match m.place.word("active") {
@@ -139,6 +141,9 @@ impl<'a> Builder<'a> {
                     _ => "",
                 };
                 let vector = m.place.word("vector").unwrap_or("scalar");
+                if active == "one core" && vector == "scalar" {
+                    kind = RowKind::ClockOfOne;
+                }
                 let vector = if vector == "scalar" { String::new() } else { format!("{vector}-bit vectors") };
                 (Group::Core, u32::from(active == "all cores"), listed(&["clock", active, &vector]))
             }
@@ -148,6 +153,7 @@ impl<'a> Builder<'a> {
             }
             "workload.throughput" | "workload.time" => {
                 let Some(row) = self.workload(m) else { return };
+                (kind, subject) = (self.threads_kind(m), work_name(m));
                 row
             }
             "smt.yield" => {
@@ -163,6 +169,7 @@ impl<'a> Builder<'a> {
                 if !told || self.streamed && m.place.word("bytes_counted") == Some("bus") {
                     return;
                 }
+                kind = self.bandwidth_kind(m);
                 self.bandwidth(m)
             }
             "core_to_core.latency" => {
@@ -213,7 +220,7 @@ impl<'a> Builder<'a> {
             what = listed(&[&what, &keys.join(", ")]);
         }
         let loosely = loosely(m);
-        let key = RowKey { group, metric: m.metric.to_string(), order, what, loosely };
+        let key = RowKey { group, metric: m.metric.to_string(), order, what, loosely, kind, subject };
         self.rows.entry(key).or_insert_with(|| (place, Vec::new())).1.push(m);
     }
 
@@ -233,46 +240,58 @@ impl<'a> Builder<'a> {
         {
             return None;
         }
-        let told = threads(m);
-        let most = self.most_threads.get(workload).copied().unwrap_or(1);
+        let time = if m.metric == "workload.time" { "time of " } else { "" };
+        let name = format!("{time}{}", work_name(m));
+        Some(match (self.threads_kind(m), threads(m)) {
+            (RowKind::OneThread, _) => (Group::Workloads, 0, format!("{name}, one thread")),
+            (RowKind::AllCpus, _) => (Group::Workloads, 30, format!("{name}, all CPUs")),
+            // How long a command takes is the command's own doing, whatever its threads.
+            (_, None) if m.metric == "workload.time" => (Group::Workloads, 0, name),
+            (_, None) => (Group::Workloads, 20, format!("{name}, {NOT_TOLD}")),
+            (_, Some(threads)) => {
+                // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
+                self.steps.get(workload).filter(|steps| steps.len() <= FEW_STEPS)?;
+                let placement = m.place.word("placement").unwrap_or("");
+                let name = format!("{name}, {threads} threads");
+                let order = 1 + u32::try_from(threads.min(9999)).unwrap_or(0);
+                (Group::Workloads, order, listed(&[&name, placement]))
+            }
+        })
+    }
+
+    /// Whether a figure of a workload is of one thread or of all CPUs.
+    fn threads_kind(&self, m: &Measurement) -> RowKind {
+        let most =
+            m.place.word("workload").and_then(|name| self.most_threads.get(name)).copied().unwrap_or(1);
         let counts = &self.record.machine.counts;
         let all = counts.cpus_allowed.or(counts.cpus_online).map(u64::from);
-        let time = if m.metric == "workload.time" { "time of " } else { "" };
-        let size = m
-            .place
-            .count("bytes")
-            .map_or(String::new(), |bytes| format!(" ({})", record::units::bytes(bytes)));
-        let name = format!("{time}{workload}{size}");
-        let Some(threads) = told else {
-            // How long a command takes is the command's own doing, whatever its threads.
-            return Some(match m.metric.as_str() {
-                "workload.time" => (Group::Workloads, 0, name),
-                _ => (Group::Workloads, 20, format!("{name}, {NOT_TOLD}")),
-            });
-        };
-        if threads == 1 {
-            return Some((Group::Workloads, 0, format!("{name}, one thread")));
+        match threads(m) {
+            None if m.metric == "workload.time" => RowKind::Other,
+            None => RowKind::ThreadsNotTold,
+            Some(1) => RowKind::OneThread,
+            Some(threads) if threads == most && all.is_none_or(|all| threads >= all) => RowKind::AllCpus,
+            Some(_) => RowKind::Other,
         }
-        if threads == most && all.is_none_or(|all| threads >= all) {
-            return Some((Group::Workloads, 30, format!("{name}, all CPUs")));
+    }
+
+    /// The same of a bandwidth.
+    fn bandwidth_kind(&self, m: &Measurement) -> RowKind {
+        match threads(m) {
+            None => RowKind::ThreadsNotTold,
+            Some(threads) if threads == self.most_bandwidth && threads > 1 => RowKind::AllCpus,
+            Some(1) => RowKind::OneThread,
+            Some(_) => RowKind::Other,
         }
-        // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
-        let few = self.steps.get(workload).is_some_and(|steps| steps.len() <= FEW_STEPS);
-        few.then(|| {
-            let placement = m.place.word("placement").unwrap_or("");
-            let name = format!("{name}, {threads} threads");
-            (Group::Workloads, 1 + u32::try_from(threads.min(9999)).unwrap_or(0), listed(&[&name, placement]))
-        })
     }
 
     fn bandwidth(&self, m: &Measurement) -> (Group, u32, String) {
         let op = m.place.word("op").unwrap_or("operation not told");
-        let (order, by) = match threads(m) {
-            Some(threads) if threads == self.most_bandwidth && threads > 1 => (2, "all CPUs".to_owned()),
-            Some(1) => (0, "one thread".to_owned()),
-            Some(threads) if Some(threads) == self.package => (1, "one package".to_owned()),
-            Some(threads) => (3, format!("{threads} threads")),
-            None => (4, NOT_TOLD.to_owned()),
+        let (order, by) = match (self.bandwidth_kind(m), threads(m)) {
+            (RowKind::AllCpus, _) => (2, "all CPUs".to_owned()),
+            (RowKind::OneThread, _) => (0, "one thread".to_owned()),
+            (_, Some(threads)) if Some(threads) == self.package => (1, "one package".to_owned()),
+            (_, Some(threads)) => (3, format!("{threads} threads")),
+            (_, None) => (4, NOT_TOLD.to_owned()),
         };
         let stores = match m.place.word("stores") {
             Some("streaming") => "streaming stores",
@@ -293,7 +312,7 @@ impl<'a> Builder<'a> {
                 "core.ipc" => {
                     // The program's own counts before those of the whole system, declared ones before counted ones.
                     let rank = |m: &&Measurement| {
-                        let scope = m.place.word("scope").is_some_and(|scope| scope.starts_with("system"));
+                        let scope = method::is_system_wide(m);
                         (scope, m.place.word("source") == Some("pmu"))
                     };
                     let best = all.iter().map(rank).min();
@@ -317,10 +336,10 @@ impl<'a> Builder<'a> {
                 continue;
             };
             if alike && let Some(why) = apart(&all, &datum.unit) {
-                datum.unfit.get_or_insert(why);
+                datum.unfit.get_or_insert(Unfit::Because(why));
             }
-            if key.what.contains(NOT_TOLD) && !method::takes_all(first) {
-                datum.unfit.get_or_insert("how many threads made it is not told".to_owned());
+            if key.kind == RowKind::ThreadsNotTold && !method::takes_all(first) {
+                datum.unfit.get_or_insert(Unfit::ThreadsNotTold);
             }
             if let Some(bytes) = first.detail.get("array_bytes").and_then(|bytes| bytes.as_u64()) {
                 let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);
@@ -361,13 +380,12 @@ impl<'a> Builder<'a> {
 /// Throughput of all CPUs over that of as many single threads.
 fn efficiency(rows: &mut Rows) {
     let mut found = Vec::new();
-    for (key, entry) in rows.iter().filter(|(key, _)| key.metric == "workload.throughput") {
-        let Some(name) = key.what.strip_suffix(", all CPUs") else { continue };
-        let one = RowKey { order: 0, what: format!("{name}, one thread"), ..key.clone() };
-        // Keys of one and of all threads differ in nothing else that decides.
-        let one = rows.get(&one).or_else(|| {
-            rows.iter().find(|(k, _)| k.metric == key.metric && k.what == one.what).map(|(_, entry)| entry)
-        });
+    for (key, entry) in rows.iter().filter(|(key, _)| is_of_all(key)) {
+        let name = key.subject.as_str();
+        let of_one = |other: &RowKey| {
+            other.kind == RowKind::OneThread && other.metric == key.metric && other.subject == name
+        };
+        let one = rows.iter().find(|(other, _)| of_one(other)).map(|(_, entry)| entry);
         let (Some(one), Some(threads)) =
             (one, entry.parts.map(|parts| f64::from(parts.cpus)).filter(|n| *n > 1.0))
         else {
@@ -383,12 +401,28 @@ fn efficiency(rows: &mut Rows) {
         if value > 1.0 + POOR {
             let why =
                 format!("{} of what so many threads can do: one of the two was disturbed", percent(value));
-            datum.unfit.get_or_insert(why);
+            datum.unfit.get_or_insert(Unfit::Because(why));
         }
-        found.push((format!("{name}, efficiency on all CPUs"), datum));
+        found.push((name.to_owned(), datum));
     }
-    for (what, datum) in found {
-        add_row(rows, Group::Workloads, "workload.throughput", 35, &what, datum);
+    for (name, datum) in found {
+        let (group, metric, kind) = (Group::Workloads, "workload.throughput", RowKind::Efficiency);
+        let row = Derived { group, metric, order: 35, kind, subject: &name };
+        add_derived(rows, &row, &format!("{name}, efficiency on all CPUs"), datum);
+    }
+}
+
+/// Whether a row is the throughput of all CPUs.
+fn is_of_all(key: &RowKey) -> bool {
+    key.metric == "workload.throughput" && key.kind == RowKind::AllCpus
+}
+
+/// A workload with its size: `memory-bound (64 MiB)`.
+fn work_name(m: &Measurement) -> String {
+    let workload = m.place.word("workload").unwrap_or("");
+    match m.place.count("bytes") {
+        Some(bytes) => format!("{workload} ({})", record::units::bytes(bytes)),
+        None => workload.to_owned(),
     }
 }
 
@@ -418,9 +452,9 @@ fn apart(all: &[&Measurement], unit: &str) -> Option<String> {
 /// What a throughput of many threads may be divided by.
 fn parts(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
     let divided = match key.metric.as_str() {
-        "workload.throughput" => key.what.ends_with(", all CPUs"),
+        "workload.throughput" => key.kind == RowKind::AllCpus,
         "memory.bandwidth" => {
-            key.what.contains("all CPUs")
+            key.kind == RowKind::AllCpus
                 && m.place.word("op").is_some_and(|op| DIVIDED.contains(&op))
                 && m.place.word("bytes_counted") != Some("bus")
         }

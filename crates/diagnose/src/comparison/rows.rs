@@ -49,6 +49,34 @@ impl Group {
     }
 }
 
+/// What a row is of, as far as something is decided by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowKind {
+    /// Nothing is decided by it.
+    #[default]
+    Other,
+    /// The clock of one core with plain work.
+    ClockOfOne,
+    /// What one thread does.
+    OneThread,
+    /// What all CPUs do together.
+    AllCpus,
+    /// What a number of threads does that the record does not tell.
+    ThreadsNotTold,
+    /// What all CPUs do together over what one thread does.
+    Efficiency,
+    /// A load from memory.
+    Memory,
+    /// A load from memory on pages of 4 KiB.
+    MemoryOnBasePages,
+    /// Memory of other nodes.
+    OtherNodes,
+    /// Memory of other packages.
+    OtherPackages,
+    /// Memory as a program sees it that ignores nodes.
+    IgnoringNodes,
+}
+
 /// Which row a figure belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowKey {
@@ -62,6 +90,10 @@ pub struct RowKey {
     pub what: String,
     /// What would have to be alike for two rows to be the same one; rows alike in this alone are refused with a reason.
     pub loosely: String,
+    /// What it is of.
+    pub kind: RowKind,
+    /// The thing itself, without how many threads or which nodes: a workload with its size, a loop.
+    pub subject: String,
 }
 
 /// A row of one record.
@@ -89,16 +121,60 @@ pub struct Divisors {
 /// The rows of one record.
 pub type Rows = BTreeMap<RowKey, RowEntry>;
 
-/// Adds a row that follows from others.
+/// A row that follows from others: where it stands and what it is.
+pub struct Derived<'a> {
+    /// Group.
+    pub group: Group,
+    /// The metric.
+    pub metric: &'a str,
+    /// Order within the metric.
+    pub order: u32,
+    /// What it is of.
+    pub kind: RowKind,
+    /// The thing itself.
+    pub subject: &'a str,
+}
+
+/// Adds a row of which nothing is decided.
 pub fn add_row(rows: &mut Rows, group: Group, metric: &str, order: u32, what: &str, datum: Datum) {
+    add_derived(rows, &Derived { group, metric, order, kind: RowKind::Other, subject: "" }, what, datum);
+}
+
+/// Adds a row that follows from others; `what` names it for people.
+pub fn add_derived(rows: &mut Rows, row: &Derived, what: &str, datum: Datum) {
     if datum.is_some() {
         let key = RowKey {
-            group,
-            metric: metric.to_owned(),
-            order,
+            group: row.group,
+            metric: row.metric.to_owned(),
+            order: row.order,
             what: what.to_owned(),
             loosely: what.to_owned(),
+            kind: row.kind,
+            subject: row.subject.to_owned(),
         };
         rows.insert(key, RowEntry { datum, place: Where::new(), parts: None });
+    }
+}
+
+/// The first row of a metric that is of this kind.
+pub fn find_row<'a>(rows: &'a Rows, metric: &str, kind: RowKind) -> Option<&'a Datum> {
+    rows.iter().find(|(key, _)| key.metric == metric && key.kind == kind).map(|(_, entry)| &entry.datum)
+}
+
+/// The row of wake-ups of a metric with this policy and setting.
+pub fn find_wakeups<'a>(rows: &'a Rows, metric: &str, policy: &str, setting: &str) -> Option<&'a Datum> {
+    let is = |entry: &RowEntry| entry.policy() == policy && entry.setting() == setting;
+    rows.iter().find(|(key, entry)| key.metric == metric && is(entry)).map(|(_, entry)| &entry.datum)
+}
+
+impl RowEntry {
+    /// Of wake-ups: the scheduling policy; where it is not told, the ordinary one.
+    pub fn policy(&self) -> &str {
+        self.place.word("policy").unwrap_or("other")
+    }
+
+    /// Of wake-ups: the setting; where it is not told, as the machine is.
+    pub fn setting(&self) -> &str {
+        self.place.word("setting").unwrap_or("as-is")
     }
 }

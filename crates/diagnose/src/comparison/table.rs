@@ -7,16 +7,15 @@ use record::{Better, Handover};
 
 use super::Known;
 use super::datum::Datum;
-use super::method;
-use super::nodes::{OTHER_NODES, OTHER_PACKAGES};
+use super::method::{self, Unfit};
 use super::ratio;
 use super::row_builder::better;
-use super::rows::{RowEntry, RowKey};
+use super::rows::{RowEntry, RowKey, RowKind};
 
 /// Why one figure cannot be held against another; `None` where it can.
 pub(super) fn refusal(this: &Datum, base: &Datum) -> Option<String> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
-        return Some(why.clone());
+        return Some(why.to_string());
     }
     if this.unit != base.unit {
         return Some(format!("other units: {} against {}", unit(&base.unit), unit(&this.unit)));
@@ -49,6 +48,14 @@ fn unit(unit: &str) -> &str {
 struct Refused(BTreeMap<String, Refusal>);
 
 impl Refused {
+    fn add_unfit(&mut self, why: &Unfit, metric: &str, example: &str, subjects: &[usize]) {
+        let words = why.to_string();
+        self.add(&words, metric, example, subjects);
+        if let Some(entry) = self.0.get_mut(&words) {
+            entry.system_wide = *why == Unfit::SystemWide;
+        }
+    }
+
     fn add(&mut self, why: &str, metric: &str, example: &str, subjects: &[usize]) {
         let entry = self.0.entry(why.to_owned()).or_insert_with(|| Refusal {
             why: why.to_owned(),
@@ -56,6 +63,7 @@ impl Refused {
             figures: 0,
             subjects: Vec::new(),
             example: example.to_owned(),
+            system_wide: false,
         });
         entry.figures += 1;
         if !entry.metrics.iter().any(|known| known == metric) {
@@ -69,8 +77,18 @@ impl Refused {
     }
 }
 
+/// A row with what it is of.
+pub struct TableRow {
+    /// What it is of.
+    pub kind: RowKind,
+    /// The thing itself.
+    pub subject: String,
+    /// The figures.
+    pub row: Row,
+}
+
 /// The rows that at least two subjects have, and what is refused.
-pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
+pub fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refusal>) {
     let mut all: BTreeMap<&RowKey, Vec<Option<&RowEntry>>> = BTreeMap::new();
     // Rows that only one record has, by what they have in common with others.
     for (index, side) in known.iter().enumerate() {
@@ -89,7 +107,7 @@ pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
             if known.len() > 1
                 && let Some(why) = &entry.datum.unfit
             {
-                refused.add(why, &key.metric, &entry.datum.from, &[first]);
+                refused.add_unfit(why, &key.metric, &entry.datum.from, &[first]);
             }
             continue;
         }
@@ -97,15 +115,20 @@ pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
         if cells.iter().filter(|cell| cell.value.is_some()).count() < 2 {
             continue;
         }
-        let row = |per, cells| Row {
-            group: key.group.word().to_owned(),
-            what: key.what.clone(),
-            metric: key.metric.clone(),
-            unit: entry.datum.unit.clone(),
-            better: better(key).or_else(|| key.what.contains("efficiency").then_some(Better::Higher)),
-            place: entry.place.clone(),
-            per,
-            cells,
+        let efficiency = key.kind == RowKind::Efficiency;
+        let row = |per, cells| TableRow {
+            kind: key.kind,
+            subject: key.subject.clone(),
+            row: Row {
+                group: key.group.word().to_owned(),
+                what: key.what.clone(),
+                metric: key.metric.clone(),
+                unit: entry.datum.unit.clone(),
+                better: better(key).or_else(|| efficiency.then_some(Better::Higher)),
+                place: entry.place.clone(),
+                per,
+                cells,
+            },
         };
         rows.push(row(None, cells));
         for per in [Per::Core, Per::Cpu, Per::Package] {
@@ -122,17 +145,16 @@ pub fn rows(known: &[Known], baseline: usize) -> (Vec<Row>, Vec<Refusal>) {
 }
 
 /// Where each node is a package, other packages' memory is other nodes' memory.
-fn once(rows: &mut Vec<Row>) {
+fn once(rows: &mut Vec<TableRow>) {
     let values = |row: &Row| -> Vec<Option<f64>> { row.cells.iter().map(|cell| cell.value).collect() };
-    let nodes: HashMap<String, Vec<Option<f64>>> = rows
+    let nodes: HashMap<(String, String), Vec<Option<f64>>> = rows
         .iter()
-        .filter_map(|row| {
-            Some((format!("{} {}", row.metric, row.what.strip_suffix(OTHER_NODES)?), values(row)))
-        })
+        .filter(|row| row.kind == RowKind::OtherNodes)
+        .map(|row| ((row.row.metric.clone(), row.subject.clone()), values(&row.row)))
         .collect();
     rows.retain(|row| {
-        let key = row.what.strip_suffix(OTHER_PACKAGES).map(|what| format!("{} {what}", row.metric));
-        key.and_then(|key| nodes.get(&key)).is_none_or(|of_nodes| *of_nodes != values(row))
+        let of_nodes = nodes.get(&(row.row.metric.clone(), row.subject.clone()));
+        row.kind != RowKind::OtherPackages || of_nodes.is_none_or(|of_nodes| *of_nodes != values(&row.row))
     });
 }
 
@@ -190,9 +212,8 @@ fn cells(
             };
             if index == baseline {
                 if let Some(why) = &this.unfit {
-                    cell = Cell { doubt: Some(why.clone()), ..Cell::default() };
-                    let others: Vec<usize> = vec![index];
-                    refused.add(why, &key.metric, &this.from, &others);
+                    cell = Cell { doubt: Some(why.to_string()), ..Cell::default() };
+                    refused.add_unfit(why, &key.metric, &this.from, &[index]);
                 }
                 return cell;
             }
@@ -200,7 +221,10 @@ fn cells(
             if let Some(why) = refusal(&this, base) {
                 let of =
                     if this.unfit.is_some() || base.unfit.is_none() { vec![index] } else { vec![baseline] };
-                refused.add(&why, &key.metric, &this.from, &of);
+                match this.unfit.as_ref().or(base.unfit.as_ref()) {
+                    Some(unfit) => refused.add_unfit(unfit, &key.metric, &this.from, &of),
+                    None => refused.add(&why, &key.metric, &this.from, &of),
+                }
                 return Cell { doubt: Some(why), ..Cell::default() };
             }
             let compared = ratio::compare(&this, base, direction);
@@ -275,6 +299,8 @@ pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
             order: 0,
             what: String::new(),
             loosely: String::new(),
+            kind: RowKind::Other,
+            subject: String::new(),
         };
         let made: Vec<Option<RowEntry>> = entries
             .iter()
@@ -283,7 +309,7 @@ pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
                 m.map(|m| {
                     let mut datum = Datum::from_measurement(m);
                     if emulated[index] {
-                        datum.unfit = Some("an emulated machine's times are no speeds".to_owned());
+                        datum.unfit = Some(Unfit::Emulated);
                     }
                     RowEntry { datum, place: m.place.clone(), parts: None }
                 })

@@ -8,7 +8,7 @@ use record::comparison::{
 use record::statistics::Verdict;
 use record::units::{figure, significant};
 
-use super::explain::{HELD_BACK, words};
+use super::explain::words;
 use super::facts::OTHER_WORK;
 
 /// Results that are told of two machines.
@@ -59,7 +59,7 @@ fn capital(text: &str) -> String {
 
 /// Two machines: the greatest difference, the greatest the other way round, and what programs see that wait for memory.
 fn pair(c: &Comparison) -> Vec<String> {
-    let held = c.explanations.iter().find(|e| e.result.ends_with(HELD_BACK));
+    let held = c.explanations.iter().find(|e| e.held_back.is_some());
     let mut told: Vec<&Explanation> = held.into_iter().collect();
     let memory = |e: &&Explanation| !e.adds_up;
     if held.is_none() {
@@ -88,7 +88,7 @@ fn pair(c: &Comparison) -> Vec<String> {
 /// Which of the two is the one to be helped: the slower one, or the one whose cores do no more.
 fn slower(c: &Comparison, e: &Explanation) -> usize {
     let more_cores = e.causes.iter().any(|cause| cause.despite && cause.factor > 1.0);
-    let this = if e.result.ends_with(HELD_BACK) { more_cores } else { e.speed <= 1.0 };
+    let this = if e.held_back.is_some() { more_cores } else { e.speed <= 1.0 };
     if this { e.subject } else { c.baseline }
 }
 
@@ -97,10 +97,10 @@ fn result(c: &Comparison, e: &Explanation) -> String {
     let (this, base) = (name(c, e.subject), name(c, c.baseline));
     let (fast, slow, times) =
         if e.speed >= 1.0 { (this, base, e.speed) } else { (base, this, 1.0 / e.speed) };
-    let held = e.result.ends_with(HELD_BACK);
-    let mut said = match e.result.strip_suffix(HELD_BACK) {
-        Some(what) => {
-            format!("{}: {}; it is held back", capital(what), words::before(e).trim_end_matches('.'))
+    let held = e.held_back.is_some();
+    let mut said = match &e.held_back {
+        Some(held) => {
+            format!("{}: {}; it is held back", capital(&held.work), held.says.trim_end_matches('.'))
         }
         // Alike in the whole and not in its parts.
         None if e.speed.ln().abs() < ALIKE && !e.adds_up => return e.says.clone() + &judged(&e.claims),
@@ -154,7 +154,7 @@ fn judged(claims: &[Claim]) -> String {
 /// What the slower one could do about it.
 fn to_try(c: &Comparison, subject: usize) -> Option<String> {
     let mut of: Vec<&WhatIf> = c.what_if.iter().filter(|what| what.subject == subject).collect();
-    let together = of.iter().position(|what| what.setting.ends_with(super::projection::TOGETHER));
+    let together = of.iter().position(|what| what.together);
     let together = together.map(|at| of.remove(at));
     let each: Vec<String> = of
         .iter()
@@ -313,7 +313,7 @@ fn many(c: &Comparison) -> Vec<String> {
             Support::NotSupported.words()
         ));
     }
-    if let Some(refused) = c.refused.iter().find(|refusal| refusal.why.contains("whole system")) {
+    if let Some(refused) = c.refused.iter().find(|refusal| refusal.system_wide) {
         let of: Vec<String> = refused.subjects.iter().map(|subject| name(c, *subject).to_owned()).collect();
         said.push(format!(
             "Refused: {} of {}: {}.",

@@ -7,6 +7,7 @@ use record::{Better, Level, Measurement, State};
 use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::{Case, Rule, by_model, costs, finding, huge_pages, inputs, is_virtual};
 use crate::figures::{cite_fact, evidence, has_labels, loss, severity, verdict};
+use crate::levels;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Transparent huge pages refused to this process, with what that costs as measured, where the measurement could take the
@@ -85,7 +86,7 @@ fn refused(case: &Case) -> Option<Evidence> {
 /// The last cache before memory.
 fn last_cache(levels: &[Level]) -> Option<&Level> {
     match levels {
-        [.., last, memory] if memory.name == "memory" => Some(last),
+        [.., last, memory] if memory.name == levels::MEMORY => Some(last),
         _ => None,
     }
 }

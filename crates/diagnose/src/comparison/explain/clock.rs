@@ -9,6 +9,7 @@ use record::{Measurement, Record};
 use super::{Maker, Pair, comparable, evidence};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
+use crate::comparison::method::is_system_wide;
 use crate::comparison::ratio::is_told_from_1;
 
 /// Shares of the advertised clock between which cycles over time are taken for a clock: below, the program waited; from
@@ -74,7 +75,7 @@ pub fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum
         .of("counter.count")
         .filter(|m: &&Measurement| m.place.word("workload") == Some(workload))
         .filter(|m| m.place.word("event").is_some_and(|event| events.contains(&event)))
-        .find(|m| !m.place.word("scope").is_some_and(|scope| scope.starts_with("system")))
+        .find(|m| !is_system_wide(m))
         .map(Datum::from_measurement)
         .filter(|datum| datum.value > 0.0)
 }

@@ -6,7 +6,7 @@ use record::units::{figure, percent, significant};
 use record::{Better, Machine, Record};
 
 use super::{Maker, Pair, cite_fact, clock, comparable, differs, evidence, resolved, sort, standing, words};
-use crate::comparison::nodes::{Reach, reaches};
+use crate::comparison::nodes::{Reach, Timed, reaches};
 use crate::memory_channels::is_flash;
 
 /// What the own node's part of latency is called.
@@ -46,6 +46,7 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
         adds_up: false,
         causes,
         unexplained: None,
+        held_back: None,
         claims: Vec::new(),
     };
     told.says.push_str(&words::factors(&told));
@@ -73,6 +74,7 @@ fn bound_or_not(pair: &Pair, latency: &Cause, own: f64) -> Explanation {
         adds_up: false,
         causes,
         unexplained: None,
+        held_back: None,
         claims: Vec::new(),
     }
 }
@@ -83,7 +85,7 @@ pub fn acts_on(reach: &Reach) -> &'static str {
 }
 
 fn is_latency(reach: &Reach) -> bool {
-    reach.what.starts_with("load latency")
+    !matches!(reach.timed, Timed::Stream(_))
 }
 
 /// Latency over all nodes' memory, as a program sees it that ignores nodes.

@@ -19,7 +19,6 @@ use super::datum::Datum;
 pub(super) use claims::{NEIGHBOURS, load};
 pub(super) use clock::best as best_clock;
 pub(super) use memory::{acts_on, device_speed, running};
-pub(super) use whole::HELD_BACK;
 pub(super) use work::scaling_words;
 
 /// Factors nearer to 1 than this are no cause.
@@ -69,7 +68,7 @@ pub(super) fn explanations(
                 back.iter().find(same).cloned().map_or(e, turned)
             })
             .collect();
-        let held = |e: &Explanation| e.result.ends_with(HELD_BACK);
+        let held = |e: &Explanation| e.held_back.is_some();
         told.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
         all.extend(told);
     }
@@ -90,7 +89,7 @@ fn of_pair(pair: &Pair) -> Vec<Explanation> {
 fn told_as_it_stands(e: &Explanation) -> bool {
     let faster = e.causes.first().map_or(e.speed >= 1.0, |first| (first.factor > 1.0) != first.despite);
     // What makes the one with more cores slow stands first.
-    faster != e.result.ends_with(HELD_BACK)
+    faster != e.held_back.is_some()
 }
 
 /// An explanation that was made from the baseline's side, as data of the subject against it.
@@ -164,6 +163,7 @@ pub(super) fn adding_up(
         adds_up: true,
         causes,
         unexplained: Some(unexplained),
+        held_back: None,
         claims,
     };
     told.says.push_str(&words::factors(&told));

@@ -8,26 +8,26 @@ use super::{Maker, Pair, adding_up, claims, comparable, differs, evidence, resol
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::ratio::of_medians_is_told_from_1;
+use crate::comparison::rows::{RowEntry, RowKey, find_wakeups};
 
-/// Kinds of figures in the order in which they are preferred, with what their rows begin with.
-const KINDS: &[(&str, &str)] = &[("wakeup.latency", "median"), ("wakeup.average", "average")];
+/// Metrics in the order in which they are preferred.
+const METRICS: &[&str] = &["wakeup.latency", "wakeup.average"];
 
 /// A kind of wake-up latency that both have, as it is and not tuned: ordinary tasks before real-time ones.
-fn shared(pair: &Pair) -> Option<(&'static str, String)> {
-    KINDS.iter().find_map(|(metric, kind)| {
-        let rows = pair.base.rows.keys().filter(|key| key.metric == *metric && key.what.starts_with(kind));
-        let untuned = rows.filter(|key| !key.what.contains("tuned"));
-        let both = untuned.filter(|key| row(pair.this, metric, &key.what).is_some());
-        let best = both.min_by_key(|key| (key.what.contains("fifo"), key.what.len()))?;
-        Some((*metric, best.what.clone()))
+fn shared<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
+    METRICS.iter().find_map(|metric| {
+        let rows =
+            pair.base.rows.iter().filter(|(key, entry)| key.metric == *metric && entry.setting() != "tuned");
+        let both = rows.filter(|(key, _)| usable(pair.this, key).is_some());
+        both.min_by_key(|(key, entry)| (entry.policy() == "fifo", key.what.len()))
     })
 }
 
 /// The first kind of wake-up latency that both have, explained.
-pub fn explanation(pair: &Pair) -> Option<Explanation> {
-    let (metric, what) = shared(pair)?;
-    let tuned = format!("{what}, tuned");
-    let (base, this) = (row(pair.base, metric, &what)?, row(pair.this, metric, &what)?);
+pub fn explanation<'a>(pair: &Pair<'a>) -> Option<Explanation> {
+    let (key, entry) = shared(pair)?;
+    let what = &key.what;
+    let (base, this) = (usable(pair.base, key)?, usable(pair.this, key)?);
     if !comparable(this, base) || !resolved(this, base, Better::Lower) {
         return None;
     }
@@ -35,7 +35,12 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
     if !differs(speed) {
         return None;
     }
-    let held_off = row(pair.base, metric, &tuned).zip(row(pair.this, metric, &tuned));
+    let tuned = |known: &'a Known| {
+        let of = find_wakeups(&known.rows, &key.metric, entry.policy(), "tuned")
+            .filter(|_| entry.setting() == "as-is");
+        of.filter(|datum| datum.unfit.is_none())
+    };
+    let held_off = tuned(pair.base).zip(tuned(pair.this));
     let idle = held_off.filter(|(base, this)| comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
         // What holding them off takes away is what they cost.
         let (cost, base_cost) = (this.value / this_tuned.value, base.value / base_tuned.value);
@@ -74,7 +79,6 @@ pub fn explanation(pair: &Pair) -> Option<Explanation> {
     Some(adding_up(pair, &result, speed, said + ".", vec![idle], judged))
 }
 
-fn row<'a>(known: &'a Known, metric: &str, what: &str) -> Option<&'a Datum> {
-    let found = known.rows.iter().find(|(key, _)| key.metric == metric && key.what == what);
-    found.map(|(_, entry)| &entry.datum).filter(|datum| datum.unfit.is_none())
+fn usable<'a>(known: &'a Known, key: &RowKey) -> Option<&'a Datum> {
+    known.rows.get(key).map(|entry| &entry.datum).filter(|datum| datum.unfit.is_none())
 }

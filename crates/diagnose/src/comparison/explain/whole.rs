@@ -1,15 +1,13 @@
 //! Results of whole machines of which no single thread was measured: cores and clock are what one sees of such a machine,
 //! memory is what holds it back.
 
-use record::comparison::{Cause, Explanation};
+use record::comparison::{Cause, Explanation, HeldBack};
 use record::units::{figure, significant};
 
 use super::{Maker, Pair, cite_fact, comparable, differs, memory, sort, standing};
 use crate::comparison::datum::Datum;
-use crate::comparison::rows::Group;
+use crate::comparison::rows::{Group, RowKey, RowKind};
 
-/// How the result of an explanation ends that tells why more cores do no more.
-pub const HELD_BACK: &str = ", no more with more cores";
 /// From this ratio on more cores ought to do more.
 const MORE: f64 = 1.2;
 /// Results that differ by less than this are alike.
@@ -18,21 +16,19 @@ const ALIKE: f64 = 0.05;
 /// Explanations of results of all CPUs without those of one thread.
 pub fn explanations(pair: &Pair) -> Vec<Explanation> {
     let rows = pair.base.rows.iter().filter(|(key, _)| {
-        key.group == Group::Workloads
-            && key.metric == "workload.throughput"
-            && key.what.ends_with(", all CPUs")
+        key.group == Group::Workloads && key.metric == "workload.throughput" && key.kind == RowKind::AllCpus
     });
     let mut all = Vec::new();
     for (key, base) in rows {
         let Some(this) = pair.this.rows.get(key) else { continue };
         let alone = |rows: &crate::comparison::rows::Rows| {
-            let one = key.what.replace(", all CPUs", ", one thread");
-            rows.keys().any(|other| other.metric == key.metric && other.what == one)
+            let one = |other: &RowKey| other.kind == RowKind::OneThread && other.subject == key.subject;
+            rows.keys().any(|other| other.metric == key.metric && one(other))
         };
         if alone(&pair.base.rows) && alone(&pair.this.rows) || !comparable(&this.datum, &base.datum) {
             continue;
         }
-        all.extend(explanation(pair, key.what.trim_end_matches(", all CPUs"), &this.datum, &base.datum));
+        all.extend(explanation(pair, &key.subject, &this.datum, &base.datum));
     }
     all
 }
@@ -78,8 +74,10 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
         figure(this.value, &this.unit),
         figure(base.value, &base.unit)
     );
+    let held_back = HeldBack { work: name.to_owned(), says: says.clone() };
     says.push_str(&super::words::held_back(&causes));
-    Some(build_explanation(pair, format!("{name}{HELD_BACK}"), speed, says, causes))
+    let result = format!("{name}, no more with more cores");
+    Some(Explanation { held_back: Some(held_back), ..build_explanation(pair, result, speed, says, causes) })
 }
 
 fn build_explanation(
@@ -98,6 +96,7 @@ fn build_explanation(
         adds_up: false,
         causes,
         unexplained: None,
+        held_back: None,
         claims: Vec::new(),
     }
 }

@@ -99,15 +99,6 @@ pub fn held_back(causes: &[Cause]) -> String {
     in_turn(causes, |cause| format!("{} ({}×)", cause.name, significant(cause.factor)))
 }
 
-/// What an explanation of more cores that do no more says before its causes.
-pub fn before(e: &Explanation) -> &str {
-    let turned: Vec<Cause> =
-        e.causes.iter().map(|cause| Cause { factor: 1.0 / cause.factor, ..cause.clone() }).collect();
-    let end =
-        [held_back(&e.causes), held_back(&turned)].into_iter().find(|words| e.says.ends_with(words.as_str()));
-    end.map_or(e.says.as_str(), |words| &e.says[..e.says.len() - words.len()])
-}
-
 /// What the causes make of a result, each with its factor.
 pub fn factors(e: &Explanation) -> String {
     let say = |cause: &Cause| format!("{} ({}×)", cause.name, significant(towards_faster(e, cause.factor)));

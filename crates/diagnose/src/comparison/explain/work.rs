@@ -18,6 +18,8 @@ use crate::comparison::rows::{Group, RowKey};
 /// A workload's figures in one record.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
+    /// The workload's name, as in the labels of its figures.
+    workload: String,
     /// Of one thread, as a throughput, or the time that one thread takes.
     one: Option<Datum>,
     timed: bool,
@@ -45,30 +47,31 @@ pub fn explanations(pair: &Pair) -> Vec<Explanation> {
 fn works(known: &Known) -> BTreeMap<String, Work> {
     let mut works: BTreeMap<String, Work> = BTreeMap::new();
     for (key, entry) in known.rows.iter().filter(|(key, _)| key.group == Group::Workloads) {
-        let Some((name, timed)) = named(key) else { continue };
-        let work = works.entry(name.to_owned()).or_default();
+        let Some(timed) = is_of_one(key) else { continue };
+        let work = works.entry(key.subject.clone()).or_default();
+        if let Some(workload) = entry.place.word("workload") {
+            work.workload = workload.to_owned();
+        }
         if key.metric == "workload.time" && work.one.is_none() || key.metric == "workload.throughput" {
             work.one = Some(entry.datum.clone());
             work.timed = timed;
         }
     }
     let record = known.record;
-    for (name, work) in &mut works {
-        let workload = name.split(" (").next().unwrap_or(name);
-        work.fill(record, known, workload);
+    for work in works.values_mut() {
+        let workload = std::mem::take(&mut work.workload);
+        work.fill(record, known, &workload);
+        work.workload = workload;
     }
     works
 }
 
-/// The workload's name of a row of one thread, and whether it is a time.
-fn named(key: &RowKey) -> Option<(&str, bool)> {
-    if key.order != 0 {
-        return None;
-    }
-    let name = key.what.strip_suffix(", one thread").unwrap_or(&key.what);
+/// Whether a row is of one thread (or of a command, whose threads are its own doing), and then whether it is a time.
+fn is_of_one(key: &RowKey) -> Option<bool> {
     match key.metric.as_str() {
-        "workload.throughput" => Some((name, false)),
-        "workload.time" => Some((name.strip_prefix("time of ")?, true)),
+        _ if key.order != 0 => None,
+        "workload.throughput" => Some(false),
+        "workload.time" => Some(true),
         _ => None,
     }
 }

@@ -46,15 +46,12 @@ pub fn explanations(c: &Comparison) -> Option<Block> {
     Some(block)
 }
 
-/// How the result of an explanation ends that tells why more cores do no more.
-const HELD_BACK: &str = "no more with more cores";
-
 /// Whether an explanation is told from the baseline's side: that of the faster one, or of the more cores that do no more.
 fn from_baseline(explanation: &Explanation) -> bool {
     let first = explanation.causes.first();
     let slower = first.is_some_and(|first| (first.factor > 1.0) == first.despite);
     // What makes the one with more cores slow stands first.
-    slower != explanation.result.ends_with(HELD_BACK)
+    slower != explanation.held_back.is_some()
 }
 
 /// The causes: each with its effect in the direction in which the sentence tells the result, how that is known, and the
