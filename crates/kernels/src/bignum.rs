@@ -6,21 +6,14 @@
 //! it, not as long as `bc` takes. Nearly all of it is multiplying words into two words, and carrying.
 
 mod divide;
+mod limb;
 mod multiply;
 mod pi;
 
+pub use limb::{BASE, LIMB_DIGITS, Limb};
 pub use pi::{PI_CHECK, PI_DIGITS, pi, pi_limbs};
 
 use multiply::{multiply, scratch_limbs};
-
-/// 18 decimal digits.
-pub type Limb = u64;
-
-/// What a limb counts to: 10¹⁸, because 340 products of two limbs then fit a sum of 128 bits.
-pub const BASE: Limb = 1_000_000_000_000_000_000;
-
-/// Decimal digits of a limb.
-pub const LIMB_DIGITS: usize = 18;
 
 /// Base and exponent of the power that people time: `echo "7^999999" | bc`.
 pub const POWER: (u32, u32) = (7, 999_999);

@@ -21,7 +21,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
         .collect();
     if machine.cpus.is_empty() && root.is_live() {
         // A sandbox that hides sysfs and procfs still lets a thread ask where it may run.
-        let own = crate::limits::affinity().unwrap_or_default();
+        let own = crate::affinity::read_affinity().unwrap_or_default();
         machine.cpus =
             own.iter().map(|id| Cpu { id, online: true, allowed: true, ..Cpu::default() }).collect();
         if !machine.cpus.is_empty() {

@@ -16,6 +16,7 @@
     )
 )]
 
+mod affinity;
 pub mod caches;
 pub mod cgroups;
 pub mod clocks;

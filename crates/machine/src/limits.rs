@@ -3,6 +3,7 @@
 
 use record::{Coverage, CpuList, Machine};
 
+use crate::affinity::read_affinity;
 use crate::cgroups::{Cgroups, Version};
 use crate::cpus::online_of;
 use crate::root::Root;
@@ -23,7 +24,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let limits = &mut machine.limits;
 
     let listed = |key: &str| field(&status, key).and_then(|text| text.parse::<CpuList>().ok());
-    let affinity = if root.is_live() { affinity() } else { None };
+    let affinity = if root.is_live() { read_affinity() } else { None };
     // The kernel lists CPUs that are possible, online or not.
     let affinity = affinity.or_else(|| listed("Cpus_allowed_list")).map(|list| list.intersection(&online));
     limits.affinity = affinity.filter(|list| !list.is_empty()).unwrap_or_default();
@@ -91,25 +92,6 @@ fn allow(machine: &mut Machine) {
     for node in &mut machine.nodes {
         node.allowed = within(&limits.memory_nodes, node.id);
     }
-}
-
-/// The affinity mask of this thread. `None` where a sandbox denies the question.
-pub(crate) fn affinity() -> Option<CpuList> {
-    // One bit for every CPU number that a list may hold: the kernel refuses a mask that is shorter than its own.
-    let mut mask = [0u64; (record::cpu_list::MAX_CPU as usize + 1) / 64];
-    // SAFETY: the pointer and the size are those of `mask`, which is plain data, large and aligned enough for the
-    // array of words that the call fills; the call keeps nothing.
-    let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) };
-    if result != 0 {
-        return None;
-    }
-    let bits = (0u32..).step_by(64).zip(mask);
-    Some(
-        bits.flat_map(|(base, word)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| base + bit)
-        })
-        .collect(),
-    )
 }
 
 /// The list in the first file that holds one, from the process's own group upwards.
@@ -261,7 +243,7 @@ mod tests {
     #[test]
     fn this_process_runs_somewhere() {
         // A sandbox may deny the call; where it answers, the answer holds a CPU.
-        assert!(affinity().is_none_or(|cpus| !cpus.is_empty()));
+        assert!(read_affinity().is_none_or(|cpus| !cpus.is_empty()));
     }
 
     proptest! {

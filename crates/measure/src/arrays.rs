@@ -1,19 +1,11 @@
 //! The arrays that bandwidth kernels work on: each CPU's part of three arrays, first touched by its own thread.
-//!
-//! Memory is made once in a run and handed on. Some machines hand it out slowly: a virtual machine whose host backs
-//! memory only when it is touched was seen to take 3 s a GiB, a hundred times a bandwidth figure's own time.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use record::Coverage;
-
-use crate::budget::beyond_caches;
-use crate::context::{Context, Halt};
-use crate::thread_group;
 use os::Stop;
 use os::mapping::{Mapping, Page};
-use os::placement::{LEAST_SHARE, Placement};
+use os::placement::Placement;
 
 /// Bytes of each array that a kernel is given at once: some 100 µs of work, so that slices of milliseconds are made
 /// of many, and the cost of a call is nothing beside it.
@@ -24,21 +16,21 @@ pub const ARRAYS: usize = 3;
 
 /// Distance between the starts of arrays modulo 4 KiB, so that the streams of a kernel do not fall into the same
 /// cache sets and no load looks like an earlier store's.
-const SKEW: usize = 2048 - 64;
+pub(crate) const SKEW: usize = 2048 - 64;
 
 /// Room for the skews behind the arrays of a mapping.
 const ROOM: usize = 64 << 10;
 
 #[derive(Clone, Debug)]
-struct Slot {
-    mapping: Arc<Mapping>,
-    offset: usize,
+pub(crate) struct Slot {
+    pub(crate) mapping: Arc<Mapping>,
+    pub(crate) offset: usize,
 }
 
 /// One CPU's part.
 #[derive(Clone, Debug)]
 pub struct Part {
-    slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot>,
     /// Bytes of each array in it, a multiple of [`CHUNK`].
     pub bytes: usize,
 }
@@ -54,7 +46,7 @@ impl Part {
 
     /// Maps two arrays and touches them chunk by chunk in turn until `deadline` or a signal; what was touched by then is
     /// the part's size, a chunk at least.
-    fn two_arrays(bytes: usize, deadline: Instant, stop: &Stop) -> std::io::Result<Self> {
+    pub(crate) fn two_arrays(bytes: usize, deadline: Instant, stop: &Stop) -> std::io::Result<Self> {
         let bytes = (bytes / CHUNK).max(1) * CHUNK;
         let mapping = Arc::new(Mapping::new(2 * bytes + ROOM, Page::Any)?);
         let second = Slot { mapping: mapping.clone(), offset: bytes + SKEW / 64 * 64 };
@@ -71,7 +63,7 @@ impl Part {
     }
 
     /// Maps one array and touches it; after a signal only what is mapped is there, which nobody may use.
-    fn one_array(bytes: usize, stop: &Stop) -> std::io::Result<Slot> {
+    pub(crate) fn one_array(bytes: usize, stop: &Stop) -> std::io::Result<Slot> {
         let mapping = Arc::new(Mapping::new(bytes + ROOM, Page::Any)?);
         let part = Self { slots: vec![Slot { mapping: mapping.clone(), offset: 0 }], bytes };
         part.fill_all(stop);
@@ -89,20 +81,20 @@ impl Part {
 
     /// Writes the first array, or as much of it as there is time for before a signal: making memory takes seconds where a
     /// hypervisor hands it out slowly.
-    fn fill_all(&self, stop: &Stop) {
+    pub(crate) fn fill_all(&self, stop: &Stop) {
         let chunks = (0..self.bytes).step_by(CHUNK);
         chunks.take_while(|_| stop.signal().is_none()).for_each(|offset| self.fill(0, offset));
     }
 
     /// Where the part's pages lie.
-    fn placement(&self, node: u32) -> Placement {
+    pub(crate) fn placement(&self, node: u32) -> Placement {
         // The two arrays of a part's own mapping; a third one carved from the cycle's was proven there.
         let own = &self.slots[self.slots.len() - 1];
         Placement::check_range(&own.mapping, own.offset, self.bytes, node)
     }
 }
 
-/// The parts of all CPUs, with two arrays each (enough to read from) or, after [`with_third`], three.
+/// The parts of all CPUs, with two arrays each (enough to read from) or, after [`crate::array_setup::with_third`], three.
 #[derive(Clone, Debug)]
 pub struct Arrays {
     /// In the order of the context's CPUs.
@@ -115,215 +107,5 @@ impl Arrays {
     /// Bytes of each array over all parts.
     pub fn bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes as u64).sum()
-    }
-}
-
-/// Makes two arrays for each CPU, each at least four times the caches where memory and `seconds` allow.
-pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays, Halt> {
-    if let Some(arrays) = context.kept_arrays.take() {
-        return Ok(arrays);
-    }
-    let cpus: Vec<u32> = context.cpus.iter().collect();
-    if cpus.is_empty() {
-        return Err(Halt::Impossible("no CPU may be used".to_owned()));
-    }
-    // The third array comes from the latency measurement's memory where that can be.
-    let new_arrays = if hands_on(context) { ARRAYS - 1 } else { ARRAYS } as u64;
-    let wanted = beyond_caches(context.machine);
-    let allowed = wanted.min(context.memory_allowance() / new_arrays);
-    let each = usize::try_from(allowed / cpus.len() as u64).unwrap_or(usize::MAX);
-    if each < CHUNK {
-        return Err(Halt::Impossible(format!(
-            "memory allows arrays of {}, less than {} for each of {} CPUs",
-            record::units::bytes(allowed),
-            record::units::bytes(CHUNK as u64),
-            cpus.len()
-        )));
-    }
-    let share = (ARRAYS - 1) as f64 / new_arrays as f64;
-    let deadline = Instant::now() + std::time::Duration::from_secs_f64(seconds.max(0.0) * share);
-    let mut parts = Vec::with_capacity(cpus.len());
-    for part in thread_group::run(&cpus, |_| Part::two_arrays(each, deadline, context.stop)) {
-        match part {
-            Some(Ok(part)) => parts.push(part),
-            Some(Err(error)) => {
-                return Err(Halt::Impossible(format!("the arrays could not be mapped: {error}")));
-            }
-            None => return Err(Halt::Impossible("a thread could not be started".to_owned())),
-        }
-    }
-    context.check()?;
-    // All parts alike, so that all threads walk the same distance.
-    let least = parts.iter().map(|part| part.bytes).min().unwrap_or(CHUNK);
-    parts.iter_mut().for_each(|part| part.bytes = least);
-    check_placement(context, what, &cpus, &parts)?;
-    let mut arrays = Arrays { parts, slow: false };
-    arrays.slow = (arrays.bytes() as f64) < 0.97 * allowed as f64;
-    Ok(arrays)
-}
-
-/// Adds the third array: from the memory of the kept cycle on a machine of one node, else touched afresh by its CPU.
-pub fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Arrays, Halt> {
-    if arrays.parts.first().is_some_and(|part| part.slots.len() == ARRAYS) {
-        return Ok(arrays);
-    }
-    let cpus: Vec<u32> = context.cpus.iter().collect();
-    let carved = if hands_on(context) { context.kept_cycle.take() } else { None };
-    if let Some(cycle) = carved {
-        let (mapping, touched) = cycle.into_mapping();
-        let mapping = Arc::new(mapping);
-        let room = (touched / cpus.len()).saturating_sub(CHUNK) / CHUNK * CHUNK;
-        let bytes = arrays.parts.iter().map(|part| part.bytes).min().unwrap_or(0).min(room);
-        if bytes >= CHUNK {
-            arrays.slow |= arrays.parts.iter().any(|part| part.bytes > bytes + 2 * CHUNK);
-            for (index, part) in arrays.parts.iter_mut().enumerate() {
-                part.bytes = bytes;
-                let offset = index * (bytes + SKEW / 64 * 64) + SKEW / 64 * 32;
-                part.slots.insert(0, Slot { mapping: mapping.clone(), offset: offset / 64 * 64 });
-                part.fill_all(context.stop);
-            }
-            context.check()?;
-            return Ok(arrays);
-        }
-    }
-    context.kept_cycle = None;
-    let parts = &arrays.parts;
-    let slots = thread_group::run(&cpus, |member| Part::one_array(parts[member.index].bytes, context.stop));
-    context.check()?;
-    for (part, slot) in arrays.parts.iter_mut().zip(slots) {
-        match slot {
-            Some(Ok(slot)) => part.slots.insert(0, slot),
-            _ => return Err(Halt::Impossible("the third array could not be mapped".to_owned())),
-        }
-    }
-    Ok(arrays)
-}
-
-/// Whether the latency measurement's memory can serve as an array: with more nodes, each CPU needs its own node's.
-fn hands_on(context: &Context) -> bool {
-    context.machine.nodes.len() <= 1
-        && context.kept_cycle.as_ref().is_some_and(|cycle| cycle.bytes() > 4 * CHUNK)
-}
-
-/// Refuses when less than 99 % of the pages lie on their thread's node.
-fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Part]) -> Result<(), Halt> {
-    if context.machine.nodes.len() < 2 {
-        return Ok(());
-    }
-    let (mut on_node, mut asked) = (0.0, 0usize);
-    let mut unknown = None;
-    let nodes: Vec<Option<u32>> = cpus.iter().map(|cpu| context.node_of(*cpu)).collect();
-    // Each asked about by its own CPU: what asks may have to read it, and must not draw it to another node.
-    let told =
-        thread_group::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
-    for placement in told {
-        match placement {
-            Some(Some(Placement::Share { on_node: share, pages })) => {
-                on_node += share * pages as f64;
-                asked += pages;
-            }
-            Some(Some(Placement::Unknown(why))) => unknown = Some(why),
-            // A CPU of no known node.
-            Some(None) => {}
-            None => unknown = Some("a thread could not be started".to_owned()),
-        }
-    }
-    if let Some(why) = unknown {
-        context.coverage.push(Coverage::degraded(what, format!("placement is not verified: {why}")));
-    }
-    if asked > 0 && on_node / (asked as f64) < LEAST_SHARE {
-        return Err(Halt::Impossible(format!(
-            "only {} of the pages lie on the node of the CPU that touched them first; is a memory policy set, or a \
-             node full?",
-            record::units::percent(on_node / asked as f64)
-        )));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::budget::Depth;
-    use crate::context::Silent;
-    use crate::cycle::Cycle;
-    use record::{CpuList, Machine, Snapshot};
-
-    /// Checks that no two arrays of any part share a byte, and that each begins on a line.
-    fn apart(arrays: &Arrays) {
-        let mut ranges: Vec<(usize, usize)> = Vec::new();
-        for part in &arrays.parts {
-            for index in 0..part.slots.len() {
-                let from = part.array(index, 0) as usize;
-                let to = part.array(index, part.bytes - CHUNK) as usize + CHUNK;
-                assert_eq!((from % 64, to - from), (0, part.bytes));
-                let mapping = &part.slots[index].mapping;
-                assert!(to <= mapping.start() as usize + mapping.len());
-                ranges.push((from, to));
-            }
-        }
-        ranges.sort_unstable();
-        assert!(ranges.windows(2).all(|w| w[0].1 <= w[1].0), "{ranges:?}");
-    }
-
-    fn with_context(work: impl FnOnce(&mut Context)) {
-        let cpu = os::current_cpu().unwrap();
-        let mut machine = Machine::default();
-        machine.cpus.push(record::machine::Cpu {
-            id: cpu,
-            online: true,
-            allowed: true,
-            ..Default::default()
-        });
-        let (snapshot, stop, mut silent) = (Snapshot::default(), Stop::new(), Silent);
-        let cpus: CpuList = [cpu].into_iter().collect();
-        work(&mut Context::new(&machine, &snapshot, Depth::Quick, cpus, &stop, &mut silent));
-    }
-
-    #[test]
-    fn arrays_do_not_overlap_made_afresh() {
-        with_context(|context| {
-            let arrays = prepare(context, "bandwidth", 60.0).unwrap();
-            let arrays = with_third(context, arrays).unwrap();
-            assert_eq!(arrays.bytes(), 64 << 20);
-            apart(&arrays);
-        });
-    }
-
-    #[test]
-    fn a_signal_ends_the_making_of_the_third_array() {
-        let stop = Stop::new();
-        stop.ask(2);
-        // Nothing was touched: a page that was would not be zero.
-        let slot = Part::one_array(4 * CHUNK, &stop).unwrap();
-        // SAFETY: the first word of the mapping, which nobody else has.
-        assert_eq!(unsafe { slot.mapping.start().cast::<u64>().read() }, 0);
-        with_context(|context| {
-            let arrays = prepare(context, "bandwidth", 60.0).unwrap();
-            context.stop.ask(2);
-            assert_eq!(with_third(context, arrays).err(), Some(Halt::Interrupted));
-        });
-    }
-
-    #[test]
-    fn arrays_do_not_overlap_carved_from_the_cycle() {
-        with_context(|context| {
-            let (mut cycle, _) = Cycle::new(16 << 20, Page::Base, None).unwrap();
-            cycle.grow_to(16 << 20);
-            context.kept_cycle = Some(cycle);
-            let arrays = prepare(context, "bandwidth", 60.0).unwrap();
-            let arrays = with_third(context, arrays).unwrap();
-            assert!(arrays.bytes() > 8 << 20 && arrays.bytes() < 16 << 20);
-            apart(&arrays);
-        });
-    }
-
-    #[test]
-    fn memory_that_comes_too_slowly_gives_smaller_arrays() {
-        with_context(|context| {
-            let arrays = prepare(context, "bandwidth", 0.0).unwrap();
-            assert_eq!(arrays.bytes(), CHUNK as u64);
-            assert!(arrays.slow);
-        });
     }
 }

@@ -17,6 +17,7 @@
     )
 )]
 
+pub mod array_setup;
 pub mod arrays;
 pub mod budget;
 pub mod busy;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Handover, Measurement, Record};
 
-use super::{Verdicts, placed};
+use super::verdicts::{Verdicts, check_placed};
 use crate::shape::Shape;
 
 /// A pair and the node on which its line lay.
@@ -30,7 +30,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
             });
         }
         if let (Some(home), true) = (home, shape.nodes.len() > 1) {
-            placed(cell, &format!("line of CPUs {} and {}", pair.0, pair.1), home, verdicts);
+            check_placed(cell, &format!("line of CPUs {} and {}", pair.0, pair.1), home, verdicts);
         }
     }
     let both: BTreeSet<&str> = Handover::ALL.map(Handover::word).into();

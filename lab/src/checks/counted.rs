@@ -3,7 +3,7 @@
 
 use record::Record;
 
-use super::Verdicts;
+use super::verdicts::Verdicts;
 
 /// Workloads whose instructions are declared and which run nothing else.
 const EXACT: [&str; 3] = ["primes", "cpu-bound", "nop"];

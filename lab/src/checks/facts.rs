@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::Verdicts;
+use super::verdicts::Verdicts;
 
 /// Looks each place up.
 pub fn check(expect: &toml::Table, json: &[u8], verdicts: &mut Verdicts) {

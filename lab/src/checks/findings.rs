@@ -4,7 +4,7 @@
 use record::Record;
 use record::statistics::Verdict;
 
-use super::Verdicts;
+use super::verdicts::Verdicts;
 use crate::shape::Check;
 
 /// Holds the record's findings against what the shape says of them.

@@ -2,7 +2,7 @@
 
 use record::{CpuList, Record};
 
-use super::Verdicts;
+use super::verdicts::Verdicts;
 use crate::shape::Shape;
 
 /// Holds the inventory against the shape.

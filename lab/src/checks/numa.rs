@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Measurement, Record};
 
-use super::{Verdicts, placed};
+use super::verdicts::{Verdicts, check_placed};
 use crate::shape::Shape;
 
 /// Holds both matrices against the shape's nodes: rows are those with CPUs online, columns those with memory.
@@ -38,7 +38,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         let twice = cells.values().filter(|of_place| of_place.len() > 1).count();
         verdicts.equal(&format!("cells of {metric} told twice"), 0, twice);
         for ((from, to), cell) in cells.iter().filter_map(|(at, all)| Some((at, all.first()?))) {
-            placed(cell, &format!("{metric} from {from}"), *to, verdicts);
+            check_placed(cell, &format!("{metric} from {from}"), *to, verdicts);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{CpuList, Record, State};
 
-use super::Verdicts;
+use super::verdicts::Verdicts;
 use crate::shape::Shape;
 
 /// Holds the figures against the shape's cores.

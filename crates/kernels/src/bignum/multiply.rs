@@ -1,7 +1,7 @@
 //! Products of long numbers: schoolbook for short ones, Karatsuba's above.
 
 use super::divide::Divider;
-use super::{BASE, Limb};
+use super::limb::{BASE, Limb};
 
 /// From this many limbs of the shorter number on, three half products are cheaper than four. 16 and 56
 /// were slower where it was tried, 24 and 40 alike; the columns of the schoolbook product have room for 340 limbs.

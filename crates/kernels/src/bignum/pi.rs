@@ -1,8 +1,9 @@
 //! π as `bc`'s library computes `4*a(1)`: the arctangent's series at 9/46, and three times that at 1/5.
 
 use super::divide::Divider;
+use super::limb::{BASE, LIMB_DIGITS, Limb};
 use super::multiply::{add, multiply, scratch_limbs, subtract};
-use super::{BASE, LIMB_DIGITS, Limb, significant};
+use super::significant;
 
 /// The digits that people time: `scale=5000; 4*a(1)`.
 pub const PI_DIGITS: usize = 5_000;

@@ -2,7 +2,7 @@
 
 use std::arch::asm;
 
-use super::{CONSTANT, Op, Stores, Stream, stream};
+use super::declared::{CONSTANT, Op, Stores, Stream, declare};
 use crate::Variant;
 
 /// Loops of one vector width: each operation but reading has both kinds of stores.
@@ -288,23 +288,23 @@ neon_stores! { neon_streaming "stnp" }
 macro_rules! list {
     ($variant:ident $read:ident $regular:ident $streaming:ident) => {
         [
-            stream(Op::Read, Stores::Regular, Variant::$variant, $read),
-            stream(Op::Write, Stores::Regular, Variant::$variant, $regular::write),
-            stream(Op::Write, Stores::Streaming, Variant::$variant, $streaming::write),
-            stream(Op::Copy, Stores::Regular, Variant::$variant, $regular::copy),
-            stream(Op::Copy, Stores::Streaming, Variant::$variant, $streaming::copy),
-            stream(Op::Scale, Stores::Regular, Variant::$variant, $regular::scale),
-            stream(Op::Scale, Stores::Streaming, Variant::$variant, $streaming::scale),
-            stream(Op::Add, Stores::Regular, Variant::$variant, $regular::add),
-            stream(Op::Add, Stores::Streaming, Variant::$variant, $streaming::add),
-            stream(Op::Triad, Stores::Regular, Variant::$variant, $regular::triad),
-            stream(Op::Triad, Stores::Streaming, Variant::$variant, $streaming::triad),
-            stream(Op::Read3Write1, Stores::Regular, Variant::$variant, $regular::read3write1),
-            stream(Op::Read3Write1, Stores::Streaming, Variant::$variant, $streaming::read3write1),
-            stream(Op::Read2Write1, Stores::Regular, Variant::$variant, $regular::read2write1),
-            stream(Op::Read2Write1, Stores::Streaming, Variant::$variant, $streaming::read2write1),
-            stream(Op::Read1Write1, Stores::Regular, Variant::$variant, $regular::read1write1),
-            stream(Op::Read1Write1, Stores::Streaming, Variant::$variant, $streaming::read1write1),
+            declare(Op::Read, Stores::Regular, Variant::$variant, $read),
+            declare(Op::Write, Stores::Regular, Variant::$variant, $regular::write),
+            declare(Op::Write, Stores::Streaming, Variant::$variant, $streaming::write),
+            declare(Op::Copy, Stores::Regular, Variant::$variant, $regular::copy),
+            declare(Op::Copy, Stores::Streaming, Variant::$variant, $streaming::copy),
+            declare(Op::Scale, Stores::Regular, Variant::$variant, $regular::scale),
+            declare(Op::Scale, Stores::Streaming, Variant::$variant, $streaming::scale),
+            declare(Op::Add, Stores::Regular, Variant::$variant, $regular::add),
+            declare(Op::Add, Stores::Streaming, Variant::$variant, $streaming::add),
+            declare(Op::Triad, Stores::Regular, Variant::$variant, $regular::triad),
+            declare(Op::Triad, Stores::Streaming, Variant::$variant, $streaming::triad),
+            declare(Op::Read3Write1, Stores::Regular, Variant::$variant, $regular::read3write1),
+            declare(Op::Read3Write1, Stores::Streaming, Variant::$variant, $streaming::read3write1),
+            declare(Op::Read2Write1, Stores::Regular, Variant::$variant, $regular::read2write1),
+            declare(Op::Read2Write1, Stores::Streaming, Variant::$variant, $streaming::read2write1),
+            declare(Op::Read1Write1, Stores::Regular, Variant::$variant, $regular::read1write1),
+            declare(Op::Read1Write1, Stores::Streaming, Variant::$variant, $streaming::read1write1),
         ]
     };
 }

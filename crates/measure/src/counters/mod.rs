@@ -6,43 +6,29 @@
 mod attr;
 mod events;
 mod group;
+mod pinned;
 mod pmu;
 mod probe;
 mod reading;
 mod records;
 mod refusal;
 mod top_down;
+mod wishes;
 
 use std::sync::{Mutex, PoisonError};
 
-use machine::Root;
-
 use attr::Mode;
-use group::{Group, Opener, Wish};
+use group::{Group, Opener};
 use reading::Tally;
 use refusal::Scope;
+use wishes::{group_wishes, named_events};
 
 pub use events::{EVENTS, Event, Kind, find};
 pub use probe::{Availability, availability};
 pub use reading::{Count, Reading};
 pub use records::measurements;
 pub use top_down::{TopDown, top_down};
-
-/// Which events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Set {
-    /// Cycles and instructions, in one group.
-    Core,
-    /// The kernel's own: time, switches, migrations, faults.
-    Software,
-    /// Of them those that the kernel's accounts of a process do not hold, or hold from before its program began: each event
-    /// that nobody counts yet costs the kernel a change of its own code, twice.
-    Unaccounted,
-    /// Every event of [`EVENTS`], and top-down where the CPU gives it. Groups take turns on the counters.
-    Full,
-    /// Cycles, instructions and the events of top-down level 1.
-    TopDown,
-}
+pub use wishes::Set;
 
 /// Whose events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,17 +85,17 @@ impl Counters {
         let mut opener = Opener::new(pid, cpu, scope, wanted, refusal::surroundings());
         // 0 and below name no process, but would count the caller or everything.
         if matches!(target, Target::Process { pid: ..=0, .. }) {
-            for wish in wishes(set) {
+            for wish in group_wishes(set) {
                 for (event, _) in wish.events {
                     opener.refuse(event, "there is no such process".to_owned());
                 }
             }
         } else {
-            wishes(set).iter().for_each(|wish| opener.open(wish));
+            group_wishes(set).iter().for_each(|wish| opener.open(wish));
         }
         // One kind of core may count what another does not, and none what has no number there.
         let open = |event: &str| opener.groups.iter().any(|group| group.has(event));
-        let missing = names(set).filter(|event| !open(event)).collect::<Vec<_>>();
+        let missing = named_events(set).filter(|event| !open(event)).collect::<Vec<_>>();
         for event in missing {
             opener.refuse(event, refusal::NOT_COUNTED.to_owned());
         }
@@ -163,52 +149,6 @@ impl Counters {
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
-}
-
-/// The events of a set that have a name on every machine.
-fn names(set: Set) -> impl Iterator<Item = &'static str> {
-    let software: &[&'static str] = match set {
-        Set::Software | Set::Full => events::SOFTWARE_GROUP,
-        Set::Unaccounted => events::UNACCOUNTED_GROUP,
-        Set::Core | Set::TopDown => &[],
-    };
-    let hardware: &[&[&'static str]] = match set {
-        Set::Software | Set::Unaccounted => &[],
-        Set::Core | Set::TopDown => &[events::CORE_GROUP],
-        Set::Full => events::HARDWARE_GROUPS,
-    };
-    software.iter().chain(hardware.iter().copied().flatten()).copied()
-}
-
-/// The groups of a set on this machine, the most wanted first.
-fn wishes(set: Set) -> Vec<Wish> {
-    let mut wishes = Vec::new();
-    match set {
-        Set::Software | Set::Full => wishes.push(Wish::plain(events::SOFTWARE_GROUP)),
-        Set::Unaccounted => wishes.push(Wish::plain(events::UNACCOUNTED_GROUP)),
-        Set::Core | Set::TopDown => {}
-    }
-    wishes.extend(match set {
-        Set::Software | Set::Unaccounted => Vec::new(),
-        Set::Core | Set::TopDown => hardware_wishes(&[events::CORE_GROUP]),
-        Set::Full => hardware_wishes(events::HARDWARE_GROUPS),
-    });
-    if matches!(set, Set::TopDown | Set::Full) {
-        wishes.extend(top_down::plan().into_iter().flat_map(|plan| plan.groups.iter().map(Wish::from)));
-    }
-    wishes
-}
-
-/// These groups for each kind of core of this machine; cycles and instructions stay on the PMU where they can.
-fn hardware_wishes(groups: &[&[&str]]) -> Vec<Wish> {
-    let units = refusal::surroundings().units.as_deref().unwrap_or_default();
-    if units.len() < 2 {
-        let pinned = |names: &[&str]| names == events::CORE_GROUP && probe::may_pin();
-        return groups.iter().map(|names| Wish { pinned: pinned(names), ..Wish::plain(names) }).collect();
-    }
-    let root = Root::live();
-    let on_units = groups.iter().flat_map(|names| units.iter().map(move |unit| (names, unit)));
-    on_units.map(|(names, unit)| Wish::on_unit(names, unit, |name| unit.event(&root, name).ok())).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! What counters show: counts with the share of time that they were counted for, and the arithmetic on them.
 
-use super::top_down::{self, TopDown};
-
 /// How often an event happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count {
@@ -120,11 +118,6 @@ impl Reading {
     pub fn ratio(&self, part: &str, whole: &str) -> Option<f64> {
         let whole = self.get(whole)?.value;
         (whole > 0.0).then_some(self.get(part)?.value / whole)
-    }
-
-    /// Where this machine's issue slots went, if the top-down events were counted.
-    pub fn top_down(&self) -> Option<TopDown> {
-        top_down::top_down(self)
     }
 }
 

@@ -207,6 +207,13 @@ fn pairs(events: &[Planned]) -> Vec<Vec<Planned>> {
     events.chunks(2).map(<[Planned]>::to_vec).collect()
 }
 
+impl Reading {
+    /// Where this machine's issue slots went, if the top-down events were counted.
+    pub fn top_down(&self) -> Option<TopDown> {
+        top_down(self)
+    }
+}
+
 /// Where the slots went, of a reading of this machine's counters; `None` where the events were not all counted or what
 /// they say cannot be.
 pub fn top_down(reading: &Reading) -> Option<TopDown> {

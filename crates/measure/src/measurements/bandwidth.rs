@@ -3,21 +3,20 @@
 //! which all of them worked. Where others run on the CPUs, what they take of it.
 
 mod beside;
-
-use std::time::{Duration, Instant};
+mod walk;
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
 
 use beside::Taken;
+use walk::{Group, run};
 
-use crate::arrays::{self, ARRAYS, CHUNK, Part};
+use crate::array_setup;
+use crate::arrays::{ARRAYS, Part};
 use crate::budget::{Budget, Depth, beyond_caches};
-use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::repeat::judge;
-use crate::thread_group;
 
 /// See the module.
 pub struct Bandwidth;
@@ -27,17 +26,6 @@ const TARGET: f64 = 0.05;
 
 /// Seconds that making the arrays may take in a normal run.
 pub(crate) const TOUCH_SECONDS: f64 = 7.0;
-
-/// Slices of a run: each is a sample.
-const SLICES: usize = 6;
-
-/// Which CPUs work, and in whose parts.
-struct Group {
-    cpus: Vec<u32>,
-    /// For each CPU, the parts (by index) that it walks.
-    parts: Vec<Vec<usize>>,
-    node: Option<u32>,
-}
 
 impl Measure for Bandwidth {
     fn name(&self) -> &'static str {
@@ -81,8 +69,8 @@ impl Measure for Bandwidth {
         let cpus: Vec<u32> = context.cpus.iter().collect();
         let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
         let ready =
-            arrays::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
-        let ready = arrays::with_third(context, ready)?;
+            array_setup::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
+        let ready = array_setup::with_third(context, ready)?;
         if ready.slow {
             context.coverage.push(
                 Coverage::degraded(
@@ -221,52 +209,6 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
 /// Bytes of an iteration as STREAM counts them, or as the bus carries them.
 fn counted(stream: &Stream, bus: bool) -> u32 {
     if bus { stream.bus_bytes() } else { stream.work.bytes_read + stream.work.bytes_written }
-}
-
-/// Runs a kernel on a group for `seconds`; returns iterations a second of all threads in each slice, and whether a
-/// thread was found on another CPU.
-fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
-    let logs = thread_group::run(&group.cpus, |member| {
-        member.wait();
-        let log = walk(group, parts, stream, seconds, member);
-        let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
-        (log, moved)
-    });
-    let moved = logs.iter().flatten().any(|(_, moved)| *moved);
-    let all: Option<Vec<WorkLog>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
-    (all.map_or_else(Vec::new, |logs| common_interval::rates(&logs, SLICES)), moved)
-}
-
-/// One thread's work until `seconds` after the group's start: iterations.
-fn walk(
-    group: &Group,
-    parts: &[Part],
-    stream: &Stream,
-    seconds: f64,
-    member: thread_group::Member,
-) -> WorkLog {
-    let per_chunk = stream.iterations(CHUNK) as f64;
-    let mine: Vec<&Part> = group.parts[member.index].iter().filter_map(|index| parts.get(*index)).collect();
-    let mut log = WorkLog::with_capacity((seconds * 2e5) as usize);
-    let end = member.start + Duration::from_secs_f64(seconds);
-    let mut done = 0.0;
-    let mut place = (0usize, 0usize);
-    log.note(member.start, 0.0);
-    while Instant::now() < end {
-        let Some(part) = mine.get(place.0) else { break };
-        // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, used by this thread
-        // alone.
-        unsafe {
-            (stream.run)(part.array(0, place.1), part.array(1, place.1), part.array(2, place.1), CHUNK)
-        };
-        done += per_chunk;
-        log.note(member.start, done);
-        place.1 += CHUNK;
-        if place.1 >= part.bytes {
-            place = ((place.0 + 1) % mine.len(), 0);
-        }
-    }
-    log
 }
 
 /// Bytes of each array that one iteration covers: all arrays advance alike.

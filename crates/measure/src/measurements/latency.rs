@@ -1,13 +1,16 @@
 //! Load latency against working set: a dependent chase round one random cycle, on huge pages and on base pages,
 //! interleaved size by size. The difference between the two curves is the page walk.
 
+mod curve;
 mod draws;
 mod warm;
 
 use std::time::Instant;
 
-use record::{Coverage, CpuList, Machine, Mark, Measurement, Where};
+use record::{Coverage, CpuList, Machine, Measurement, Where};
 use serde_json::json;
+
+use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};
 
 use crate::budget::{Budget, Depth, beyond_caches, memory_allowance};
 use crate::context::{Context, Halt};
@@ -17,7 +20,7 @@ use crate::refusal::Lifted;
 use crate::repeat::{Effort, clock_range, measurement};
 use crate::thread_group;
 use crate::time_estimate::{TimeEstimate, thin};
-use crate::watch::{Watch, Watched, steal_ticks};
+use crate::watch::Watch;
 use os::mapping::Page;
 use os::placement::Placement;
 
@@ -27,21 +30,12 @@ pub struct Latency;
 /// The smallest working set: one base page, in every L1.
 const SMALLEST: usize = 4096;
 
-/// Half-width of the interval beyond which a point counts as too noisy.
-const TARGET: f64 = 0.03;
-
 /// The curve on base pages goes on up to this size at least: beyond the caches and the reach of the TLB of nearly all
 /// machines.
 const ENOUGH_FOR_BASE: usize = 640 << 20;
 
 /// A clock that ranged wider during the curve makes times in the core's caches incomparable from run to run.
 pub(crate) const CLOCK_RANGE: f64 = 0.01;
-
-/// A set grows by this much between looks at the time.
-const GROWTH: usize = 16 << 20;
-
-/// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
-const SAMPLE_NS: f64 = 300_000.0;
 
 /// A point of fewer samples is none.
 const LEAST_SAMPLES: usize = 3;
@@ -111,22 +105,6 @@ pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
     sizes.push(largest / crate::cycle::LINE * crate::cycle::LINE);
     sizes.dedup();
     sizes
-}
-
-/// One kind of page's curve while it is taken.
-struct Curve {
-    page: Page,
-    cycle: Cycle,
-    at: Place,
-    points: Vec<Point>,
-}
-
-struct Point {
-    bytes: usize,
-    hops: u64,
-    samples: Vec<Watched>,
-    /// Where the samples of each set of pages end.
-    draws: Vec<usize>,
 }
 
 fn open(context: &mut Context, page: Page, largest: usize, node: Option<u32>) -> Option<Curve> {
@@ -326,50 +304,13 @@ fn point(curve: &mut Curve, cpu: u32, effort: Effort, context: &mut Context, wat
         .next_multiple_of(kernels::chase::UNROLL)
         .max(1_024);
     curve.at = at;
-    let samples = sampled(curve, cpu, hops, effort, context, watch);
+    let samples = sample(curve, cpu, hops, effort, context, watch);
     // Where time ended a point at once, one disturbed sample would be its figure.
     if samples.len() >= LEAST_SAMPLES {
         let draws = vec![samples.len()];
         curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples, draws });
     }
     warmed
-}
-
-/// Samples of so many hops each, of a set that is warm.
-fn sampled(
-    curve: &mut Curve,
-    cpu: u32,
-    hops: u64,
-    effort: Effort,
-    context: &mut Context,
-    watch: &mut Watch,
-) -> Vec<Watched> {
-    let stolen = steal_before(context, cpu);
-    let mut at = curve.at;
-    let mut samples =
-        effort.samples(|| context.out_of_time(), || watch.sample(|| at = curve.cycle.chase(at, hops)));
-    curve.at = at;
-    if let (Some(before), Some(after)) = (stolen, steal_before(context, cpu))
-        && after > before
-    {
-        mark_stolen(&mut samples);
-    }
-    let clocks: Vec<f64> = samples.iter().map(|sample| sample.clock_hz).collect();
-    context.clocks_seen.push(record::Summary::of(&clocks).median);
-    samples
-}
-
-/// Reading /proc/stat takes milliseconds on hundreds of CPUs: there the run's own conditions tell the steal.
-fn steal_before(context: &Context, cpu: u32) -> Option<u64> {
-    (context.machine.cpus.len() <= 64).then(|| steal_ticks(cpu)).flatten()
-}
-
-/// The kernel counts stolen time by 10 ms ticks, so it cannot name the sample: those well above the median are taken.
-fn mark_stolen(samples: &mut [Watched]) {
-    let median = record::Summary::of(&samples.iter().map(|s| s.ns).collect::<Vec<_>>()).median;
-    for sample in samples.iter_mut().filter(|sample| sample.ns > 1.1 * median) {
-        sample.marks.push(Mark::Stolen);
-    }
 }
 
 /// Turns a finished curve into measurements after checking its pages and its placement; returns the cycle when others
@@ -465,15 +406,5 @@ mod tests {
     fn a_tiny_allowance_still_gives_sizes() {
         assert_eq!(sizes(8192, 2).last(), Some(&8192));
         assert_eq!(sizes(4096, 8), [4096]);
-    }
-
-    #[test]
-    fn stolen_ticks_mark_the_slow_samples_alone() {
-        let mut samples: Vec<Watched> = [10.0, 10.0, 10.0, 30.0]
-            .iter()
-            .map(|ns| Watched { ns: *ns, clock_hz: 1e9, marks: vec![] })
-            .collect();
-        mark_stolen(&mut samples);
-        assert_eq!(samples.iter().filter(|s| s.marks.contains(&Mark::Stolen)).count(), 1);
     }
 }

@@ -8,7 +8,8 @@ use kernels::stream::{self, Op, Stores};
 use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
 use serde_json::json;
 
-use crate::arrays::{self, CHUNK, Part};
+use crate::array_setup;
+use crate::arrays::{CHUNK, Part};
 use crate::budget::{Budget, Depth, beyond_caches};
 use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};
@@ -81,7 +82,7 @@ impl Measure for LoadedLatency {
         }
         let cycle = memory_cycle(context, lead, "loaded-latency")?;
         let ready =
-            arrays::prepare(context, self.name(), context.depth.pick(0.4, TOUCH_SECONDS - 1.0, 60.0))?;
+            array_setup::prepare(context, self.name(), context.depth.pick(0.4, TOUCH_SECONDS - 1.0, 60.0))?;
         let read_from = ready.bytes() * 2 * loaders.len() as u64 / context.cpus.len() as u64;
         if read_from < context.machine.last_level_bytes() {
             context.coverage.push(

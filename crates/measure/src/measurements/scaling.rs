@@ -14,7 +14,8 @@ use crate::counters::{self, Set};
 use crate::fill_order::{self, FillOrder};
 use crate::list::Measure;
 use crate::workloads::Workload;
-use crate::workloads::array_pool::{ArrayPool, Supply};
+use crate::workloads::array_pool::ArrayPool;
+use crate::workloads::array_supply::ArraySupply;
 use crate::workloads::figures::Seen;
 use crate::workloads::incidents::Incidents;
 use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
@@ -78,7 +79,7 @@ impl Measure for Scaling {
             Depth::Named => (8.0 + 2.0 * all).min(46.0),
             Depth::Full => (10.0 + 6.0 * all).min(240.0),
         };
-        let seconds = seconds + Supply::seconds(depth);
+        let seconds = seconds + ArraySupply::seconds(depth);
         Budget { seconds, bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) } }
     }
 
@@ -96,7 +97,7 @@ impl Measure for Scaling {
         say_what_counts(context, self.name());
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
         let latest = Instant::now() + Duration::from_secs_f64(context.seconds_left() + OVERTIME);
-        let mut supply = Supply::new(context);
+        let mut supply = ArraySupply::new(context);
         let all = steps(context.machine, &context.cpus, context.depth);
         let few = steps(context.machine, &context.cpus, Depth::Normal);
         say_what_is_one(context);

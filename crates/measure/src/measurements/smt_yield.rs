@@ -12,7 +12,8 @@ use crate::context::{Context, Halt};
 use crate::list::Measure;
 use crate::repeat::judge;
 use crate::workloads::Workload;
-use crate::workloads::array_pool::{ArrayPool, Supply};
+use crate::workloads::array_pool::ArrayPool;
+use crate::workloads::array_supply::ArraySupply;
 use crate::workloads::figures::{Seen, TARGET};
 use crate::workloads::incidents::Incidents;
 use crate::workloads::worker_pool::{Slice, SliceLength, TimeBudget, WorkerPool};
@@ -60,7 +61,7 @@ impl Measure for SmtYield {
         let few = sample(&cores, None, depth).len() as f64;
         Budget {
             seconds: depth.pick_named(0.0, 1.2, 2.0 + 4.0 * few, 4.0 + 12.0 * few)
-                + if depth > Depth::Normal { Supply::seconds(depth) } else { 0.0 },
+                + if depth > Depth::Normal { ArraySupply::seconds(depth) } else { 0.0 },
             bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) },
         }
     }
@@ -80,7 +81,7 @@ impl Measure for SmtYield {
         let normal = context.depth == Depth::Normal;
         let chosen = chosen(context, self.name(), |workload| !normal || NORMAL.contains(&workload.name()))?;
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
-        let mut supply = Supply::new(context);
+        let mut supply = ArraySupply::new(context);
         let parts = cores.len() * chosen.len();
         let mut done = 0;
         for core in &cores {

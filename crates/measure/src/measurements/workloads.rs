@@ -10,7 +10,8 @@ use crate::budget::{Budget, Depth, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::counters::{self, Set};
 use crate::list::Measure;
-use crate::workloads::array_pool::{ArrayPool, Supply};
+use crate::workloads::array_pool::ArrayPool;
+use crate::workloads::array_supply::ArraySupply;
 use crate::workloads::figures::Seen;
 use crate::workloads::incidents::Incidents;
 use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
@@ -39,7 +40,7 @@ impl Measure for Workloads {
 
     fn budget(&self, machine: &Machine, _: &CpuList, depth: Depth) -> Budget {
         Budget {
-            seconds: depth.pick_named(0.2, 1.1, 14.0, 40.0) + Supply::seconds(depth),
+            seconds: depth.pick_named(0.2, 1.1, 14.0, 40.0) + ArraySupply::seconds(depth),
             bytes: if depth == Depth::Quick { 0 } else { arrays_bytes(machine) },
         }
     }
@@ -55,7 +56,7 @@ impl Measure for Workloads {
         let chosen = chosen(context, self.name(), here)?;
         say_what_counts(context, self.name());
         let incidents = Incidents::new(Root::live(), context.machine.cpus.len());
-        let mut supply = Supply::new(context);
+        let mut supply = ArraySupply::new(context);
         let count = chosen.len();
         for (index, &workload) in chosen.iter().enumerate() {
             context.check()?;

@@ -4,7 +4,7 @@
 use kernels::aes_ige::{BLOCK, Key, encrypt};
 use record::Machine;
 
-use super::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, iterations_a_round};
 
 /// See the module.
 pub struct Aes256Ige;

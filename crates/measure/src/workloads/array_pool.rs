@@ -3,15 +3,12 @@
 //! A thread alone on its node walks the parts of all CPUs of that node, since its own part would fit in the caches of
 //! a large machine.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use record::{Coverage, Machine};
+use record::Machine;
 
-use super::{Group, Workload};
-use crate::arrays::{self, Arrays, CHUNK, Part};
-use crate::budget::Depth;
-use crate::context::{Context, Halt};
+use super::group::Group;
+use crate::arrays::{Arrays, CHUNK, Part};
 
 /// Every CPU's part, touched first by that CPU.
 #[derive(Debug)]
@@ -75,60 +72,5 @@ impl ArrayPool {
         let last = next + CHUNK > home.part.bytes;
         home.cursor.store(if last { 0 } else { next }, Ordering::Relaxed);
         (at, last)
-    }
-}
-
-/// Makes the pool when the first workload asks for it: that may take longer than all others do.
-#[derive(Debug)]
-pub struct Supply {
-    seconds: f64,
-    tried: bool,
-    pool: Option<Arc<ArrayPool>>,
-}
-
-impl Supply {
-    /// Seconds that making the arrays may take. In the main job an earlier measurement has made them.
-    pub fn seconds(depth: Depth) -> f64 {
-        depth.pick_named(0.0, 0.3, 12.0, 60.0)
-    }
-
-    /// Nothing made yet.
-    pub fn new(context: &Context) -> Self {
-        Self { seconds: Self::seconds(context.depth), tried: false, pool: None }
-    }
-
-    /// Seconds to leave aside while any of these workloads still needs arrays that are not there.
-    pub fn reserved(&self, context: &Context, rest: &[&dyn Workload]) -> f64 {
-        let needed = !self.tried && rest.iter().any(|workload| workload.streams());
-        if needed && context.kept_arrays.is_none() { self.seconds } else { 0.0 }
-    }
-
-    /// The arrays for `workload`, if it streams and they can be had; says why not in the coverage.
-    pub fn arrays_for(
-        &mut self,
-        context: &mut Context,
-        measurement: &str,
-        workload: &dyn Workload,
-    ) -> Result<Option<Arc<ArrayPool>>, Halt> {
-        if !workload.streams() {
-            return Ok(None);
-        }
-        if !self.tried {
-            let made = arrays::prepare(context, measurement, self.seconds)
-                .and_then(|two| arrays::with_third(context, two));
-            match made {
-                Ok(arrays) => {
-                    let cpus: Vec<u32> = context.cpus.iter().collect();
-                    self.pool = Some(Arc::new(ArrayPool::new(context.machine, &cpus, &arrays)));
-                    context.kept_arrays = Some(arrays);
-                }
-                Err(Halt::Interrupted) => return Err(Halt::Interrupted),
-                Err(Halt::Impossible(why)) => {
-                    context.coverage.push(Coverage::degraded(format!("{measurement} arrays"), why));
-                }
-            }
-            self.tried = true;
-        }
-        Ok(self.pool.clone())
     }
 }

@@ -3,7 +3,7 @@
 use kernels::bignum::{Limb, POWER, POWER_CHECK, check, power, power_limbs};
 use record::Machine;
 
-use super::{Site, Worker, Workload};
+use super::workload::{Site, Worker, Workload};
 
 /// See the module.
 pub struct BignumPower;

@@ -6,7 +6,7 @@ use kernels::heavy::{self, Heavy};
 use record::Machine;
 
 use super::arithmetic;
-use super::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, iterations_a_round};
 
 /// The loop of one vector width.
 pub struct Flops {

@@ -3,7 +3,7 @@
 use kernels::flush::{WORK, available, reload};
 use record::Machine;
 
-use super::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, iterations_a_round};
 
 /// See the module.
 pub struct MemoryBound;

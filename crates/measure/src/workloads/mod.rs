@@ -4,10 +4,12 @@
 mod aes_256_ige;
 mod arithmetic;
 pub mod array_pool;
+pub mod array_supply;
 mod bignum_power;
 mod cpu_bound;
 pub mod figures;
 mod flops;
+mod group;
 pub mod incidents;
 mod memory_bound;
 mod nop;
@@ -15,88 +17,10 @@ mod pi;
 mod primes;
 mod triad;
 pub mod worker_pool;
+mod workload;
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use record::Machine;
-
-use array_pool::ArrayPool;
-
-/// Something with a known amount of work that can be run on any number of CPUs.
-pub trait Workload: Sync {
-    /// The name in a record: `primes`.
-    fn name(&self) -> &'static str;
-
-    /// What one unit of work is, in words: "byte enciphered". Throughput is these a second.
-    fn work(&self) -> &'static str;
-
-    /// Instructions of one unit of work as the kernel declares them; `None` where a compiler chose them.
-    fn instructions(&self) -> Option<f64>;
-
-    /// Units of work of its natural pass, of which people tell the time; `None` where there is none.
-    fn pass(&self) -> Option<f64> {
-        None
-    }
-
-    /// Whether it can run here; the error says why not.
-    fn usable(&self, machine: &Machine) -> Result<(), String> {
-        let _ = machine;
-        Ok(())
-    }
-
-    /// Memory of one thread, bytes, without the [`ArrayPool`].
-    fn bytes(&self, machine: &Machine) -> u64 {
-        let _ = machine;
-        0
-    }
-
-    /// Whether it walks the arrays of the [`ArrayPool`].
-    fn streams(&self) -> bool {
-        false
-    }
-
-    /// Whether its round is a whole pass, which may take a second and cannot be cut short.
-    fn indivisible(&self) -> bool {
-        false
-    }
-
-    /// Makes what a thread needs. It is called on that thread, pinned, so that its memory lies on its node.
-    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, String>;
-}
-
-/// Where a worker will work.
-#[derive(Clone, Debug)]
-pub struct Site {
-    /// Its CPU, to which the thread is pinned.
-    pub cpu: u32,
-    /// The arrays, for a workload that streams.
-    pub pool: Option<Arc<ArrayPool>>,
-}
-
-/// The CPUs that work together, and which of them this is.
-#[derive(Clone, Copy, Debug)]
-pub struct Group<'a> {
-    /// All of them.
-    pub cpus: &'a [u32],
-    /// This one's place among them.
-    pub index: usize,
-}
-
-/// One thread's share of a workload.
-pub trait Worker: Send {
-    /// Takes its place in a group, before the timed window. The group may be another each time.
-    fn join(&mut self, group: Group) {
-        let _ = group;
-    }
-
-    /// Does a short portion of work, well below 1 ms where the work can be split, and returns how much it did.
-    fn round(&mut self) -> f64;
-
-    /// Checks what was computed so far by its known result, outside the timed window. An error means that this
-    /// machine computes wrongly.
-    fn verify(&mut self) -> Result<(), String>;
-}
+pub use group::Group;
+pub use workload::{Site, Worker, Workload};
 
 /// Every workload, in the order in which people read them. Not each is usable on each machine.
 pub fn all() -> Vec<&'static dyn Workload> {
@@ -117,26 +41,6 @@ pub fn all() -> Vec<&'static dyn Workload> {
 /// The workload of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
     all().into_iter().find(|workload| workload.name() == name)
-}
-
-/// How long a round of a loop should take: long beside what stands between two rounds (reading the clock, 25 ns, and
-/// some hundred instructions), short beside a slice.
-const ROUND_SECONDS: f64 = 500e-6;
-
-/// The number of iterations of `run` that make a round, by trials.
-fn iterations_a_round(mut run: impl FnMut(u64)) -> u64 {
-    let mut time = |n: u64| {
-        let from = Instant::now();
-        run(n);
-        from.elapsed().as_secs_f64()
-    };
-    let mut n = 16;
-    while time(n) < ROUND_SECONDS / 10.0 && n < 1 << 32 {
-        n *= 4;
-    }
-    // The least of three: an interruption in a single trial would make rounds of next to nothing.
-    let least = (0..3).map(|_| time(n)).fold(f64::INFINITY, f64::min);
-    ((n as f64 * ROUND_SECONDS / least.max(1e-9)) as u64).max(1)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use kernels::chain::NOPS;
 
-use super::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, iterations_a_round};
 
 /// See the module.
 pub struct Nop;

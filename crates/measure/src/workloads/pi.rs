@@ -3,7 +3,7 @@
 use kernels::bignum::{Limb, PI_CHECK, PI_DIGITS, check, pi, pi_limbs};
 use record::Machine;
 
-use super::{Site, Worker, Workload};
+use super::workload::{Site, Worker, Workload};
 
 /// See the module.
 pub struct Pi;

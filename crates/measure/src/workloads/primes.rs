@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use kernels::primes::{KNOWN, LIMIT, count, instructions};
 
-use super::{Site, Worker, Workload};
+use super::workload::{Site, Worker, Workload};
 
 /// See the module.
 pub struct Primes;

@@ -1,16 +1,18 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{CpuList, Mark, Snapshot, Where};
+use record::{CpuList, Machine, Mark, Snapshot, Where};
 
 use super::figures::Seen;
 use super::incidents::Incidents;
 use super::worker_pool::{GroupRun, SliceLength, TimeBudget, WorkerPool};
 use super::*;
-use crate::arrays;
 use crate::budget::Depth;
 use crate::context::{Context, Silent};
+use crate::workloads::array_pool::ArrayPool;
+use crate::{array_setup, arrays};
 use os::Stop;
 
 /// A workload whose rounds are short spins, with what a test wants to go wrong.
@@ -127,8 +129,8 @@ fn every_workload_that_can_run_here_computes_right() {
     let pool = {
         let mut pool = None;
         with_context(|context| {
-            let two = arrays::prepare(context, "test", 0.0).unwrap();
-            let arrays = arrays::with_third(context, two).unwrap();
+            let two = array_setup::prepare(context, "test", 0.0).unwrap();
+            let arrays = array_setup::with_third(context, two).unwrap();
             let all: Vec<u32> = context.cpus.iter().collect();
             pool = Some(Arc::new(ArrayPool::new(context.machine, &all, &arrays)));
         });
@@ -148,8 +150,8 @@ fn every_workload_that_can_run_here_computes_right() {
 #[test]
 fn a_triad_that_is_wrong_in_one_element_is_noticed() {
     with_context(|context| {
-        let two = arrays::prepare(context, "test", 0.0).unwrap();
-        let arrays = arrays::with_third(context, two).unwrap();
+        let two = array_setup::prepare(context, "test", 0.0).unwrap();
+        let arrays = array_setup::with_third(context, two).unwrap();
         let cpus: Vec<u32> = context.cpus.iter().collect();
         let pool = Arc::new(ArrayPool::new(context.machine, &cpus, &arrays));
         let mut worker = triad::Triad.prepare(&Site { cpu: cpus[0], pool: Some(pool.clone()) }).unwrap();
@@ -309,7 +311,7 @@ fn a_lone_thread_walks_its_nodes_arrays_and_many_share_them() {
         let (stop, mut silent) = (Stop::new(), Silent);
         let one: CpuList = [cpu].into_iter().collect();
         let mut context = Context::new(&machine, &snapshot, Depth::Quick, one, &stop, &mut silent);
-        let arrays = arrays::prepare(&mut context, "test", 0.0).unwrap();
+        let arrays = array_setup::prepare(&mut context, "test", 0.0).unwrap();
         let part = &arrays.parts[0];
         let four = arrays::Arrays { parts: vec![part.clone(); 4], slow: false };
         let pool = ArrayPool::new(&two_nodes(), &[0, 1, 2, 3], &four);

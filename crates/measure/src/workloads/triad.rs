@@ -7,7 +7,8 @@ use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
 use record::Machine;
 
 use super::array_pool::ArrayPool;
-use super::{Group, Site, Worker, Workload};
+use super::group::Group;
+use super::workload::{Site, Worker, Workload};
 use crate::arrays::CHUNK;
 
 /// See the module.

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use record::{Machine, Mark};
 
 use super::array_pool::ArrayPool;
+use super::group::Group;
 use super::incidents::Incidents;
-use super::{Group, Site, Worker, Workload};
+use super::workload::{Site, Worker, Workload};
 use crate::common_interval::{self, WorkLog};
 use crate::counters::{Counters, Reading, Set, Target};
 use crate::thread_group::{self, Member};

@@ -12,7 +12,7 @@ use kernels::stream::{self, Op, Stores, Stream};
 use record::{Coverage, Summary};
 use serde_json::{Value, json};
 
-use super::{Group, SLICES, run, walk};
+use super::walk::{Group, SLICES, run, walk};
 use crate::arrays::Part;
 use crate::common_interval::{self, WorkLog};
 use crate::context::{Context, Halt};

@@ -48,7 +48,7 @@ pub fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
     if all <= most {
         return Plan { pairs: leaders_first(every_pair(&topology, &ids)), all };
     }
-    let mut pools: BTreeMap<TopologyClass, ArrayPool> = BTreeMap::new();
+    let mut pools: BTreeMap<TopologyClass, Reservoir> = BTreeMap::new();
     let mut firsts: Vec<usize> = (0..ids.len()).collect();
     if ids.len() > MOST_FIRSTS {
         shuffle(&mut firsts, &mut random);
@@ -110,12 +110,12 @@ fn leaders_first(pairs: Vec<Pair>) -> Vec<Pair> {
 
 /// A sample of fixed size of a stream of pairs, each equally likely (Vitter's algorithm R).
 #[derive(Default)]
-struct ArrayPool {
+struct Reservoir {
     kept: Vec<Pair>,
     offered: usize,
 }
 
-impl ArrayPool {
+impl Reservoir {
     fn offer(&mut self, pair: Pair, most: usize, random: &mut Random) {
         self.offered += 1;
         if self.kept.len() < most {

@@ -12,7 +12,8 @@ use std::ops::Range;
 
 use record::{Measurement, SampleMark, Summary, Where};
 
-use super::{Curve, GROWTH, Point, SAMPLE_NS, TARGET, sampled, warm};
+use super::curve::{Curve, GROWTH, Point, SAMPLE_NS, TARGET, sample};
+use super::warm;
 use crate::context::Context;
 use crate::cycle::{Cycle, Place};
 use crate::repeat::{Effort, judge};
@@ -104,7 +105,7 @@ fn visited(
     curve.at = warm::settle(&curve.cycle, curve.at, curve.page.bytes(), context.depth, out_of_time);
     let effort = Effort { least: many, most: many, target: 0.0 };
     watch.refresh();
-    sampled(curve, cpu, hops, effort, context, watch)
+    sample(curve, cpu, hops, effort, context, watch)
 }
 
 /// What makes a figure of the point doubtful, by the samples of each set of pages: that sets differ is no noise, and the

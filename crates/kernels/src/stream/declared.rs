@@ -1,0 +1,220 @@
+//! What a loop over arrays is: its operation, its stores, its declared work.
+
+use std::fmt;
+
+use crate::{Variant, Work};
+
+/// What a loop does with its arrays; the words are STREAM's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Op {
+    /// Loads `a`.
+    Read,
+    /// dst = [`CONSTANT`]
+    Write,
+    /// dst = a
+    Copy,
+    /// dst = [`CONSTANT`] · a
+    Scale,
+    /// dst = a + b
+    Add,
+    /// dst = a + [`CONSTANT`] · b
+    Triad,
+    /// In dst: of each 4 lines loads 3 and sets the last to [`CONSTANT`].
+    Read3Write1,
+    /// In dst: of each 3 lines loads 2 and sets the last to [`CONSTANT`].
+    Read2Write1,
+    /// In dst: of each 2 lines loads the first and sets the last to [`CONSTANT`].
+    Read1Write1,
+}
+
+/// The scalar of scale and triad, and the value that write and the mixes store.
+pub const CONSTANT: f64 = 3.0;
+
+impl Op {
+    pub(super) const ALL: [Op; 9] = [
+        Op::Read,
+        Op::Write,
+        Op::Copy,
+        Op::Scale,
+        Op::Add,
+        Op::Triad,
+        Op::Read3Write1,
+        Op::Read2Write1,
+        Op::Read1Write1,
+    ];
+
+    /// All of them.
+    pub const fn all() -> &'static [Op] {
+        &Op::ALL
+    }
+
+    /// Its name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Copy => "copy",
+            Op::Scale => "scale",
+            Op::Add => "add",
+            Op::Triad => "triad",
+            Op::Read3Write1 => "read3write1",
+            Op::Read2Write1 => "read2write1",
+            Op::Read1Write1 => "read1write1",
+        }
+    }
+
+    /// How many arrays it works on. [`Op::Read`] has only `a`; the others with one array have only `dst`.
+    pub const fn arrays(self) -> u8 {
+        match self {
+            Op::Read | Op::Write | Op::Read3Write1 | Op::Read2Write1 | Op::Read1Write1 => 1,
+            Op::Copy | Op::Scale => 2,
+            Op::Add | Op::Triad => 3,
+        }
+    }
+
+    /// Bytes of each array that one iteration covers: whole lines, and whole groups of lines of a mix.
+    pub const fn block(self) -> usize {
+        if matches!(self, Op::Read2Write1) { 6 * 64 } else { 4 * 64 }
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How a loop stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stores {
+    /// Into the cache; a line that is not there is read first.
+    Regular,
+    /// Past the caches: MOVNTPS, closed by one SFENCE after the loop, on x86-64; STNP, which is a hint, on
+    /// aarch64.
+    Streaming,
+}
+
+impl Stores {
+    /// Both.
+    pub const fn all() -> &'static [Stores] {
+        &[Stores::Regular, Stores::Streaming]
+    }
+
+    /// Its name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stores::Regular => "regular",
+            Stores::Streaming => "streaming",
+        }
+    }
+}
+
+impl fmt::Display for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A loop over arrays.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    /// What it does.
+    pub op: Op,
+    /// How it stores; [`Stores::Regular`] for [`Op::Read`], which does not.
+    pub stores: Stores,
+    /// The vectors that it needs.
+    pub variant: Variant,
+    /// What one iteration is, which covers [`Op::block`] bytes of each array; `operations` are flops.
+    pub work: Work,
+    /// How many arrays: see [`Op::arrays`].
+    pub arrays: u8,
+    /// Runs over the first `bytes` of each array, rounded down to whole blocks ([`Op::block`]; multiples of
+    /// 1024 are whole for every operation but [`Op::Read2Write1`], multiples of 3072 for that too). Arrays
+    /// that the operation does not have are not looked at and may be null.
+    ///
+    /// # Safety
+    /// `variant.usable()` must be true. The arrays that the operation has must be aligned to 64 bytes and
+    /// valid for `bytes` (dst for writes too), and dst must not overlap the others.
+    pub run: unsafe fn(dst: *mut f64, a: *const f64, b: *const f64, bytes: usize),
+}
+
+impl Stream {
+    /// How many iterations a run over `bytes` of each array has.
+    pub const fn iterations(&self, bytes: usize) -> u64 {
+        (bytes / self.op.block()) as u64
+    }
+
+    /// Bytes that the program loads and stores in one iteration, as STREAM counts them.
+    pub const fn stream_bytes(&self) -> u32 {
+        self.work.bytes_read + self.work.bytes_written
+    }
+
+    /// Bytes that cross the memory bus in one iteration when no array is cached: no operation stores to a
+    /// line that it has read, so with regular stores each written line is read once more (write-allocate);
+    /// with streaming stores none is.
+    pub const fn bus_bytes(&self) -> u32 {
+        let allocated = match self.stores {
+            Stores::Regular => self.work.bytes_written,
+            Stores::Streaming => 0,
+        };
+        self.stream_bytes() + allocated
+    }
+}
+
+/// The declaration of the loops, which `loops` lists.
+pub(super) const fn declare(
+    op: Op,
+    stores: Stores,
+    variant: Variant,
+    run: unsafe fn(*mut f64, *const f64, *const f64, usize),
+) -> Stream {
+    let neon = matches!(variant, Variant::Neon);
+    // A step is one vector, or on aarch64 the pair of vectors that LDP and STP move.
+    let step = if neon { 32 } else { variant.bits() / 8 };
+    let block = op.block() as u32;
+    let per_step = match op {
+        Op::Read | Op::Write | Op::Read3Write1 | Op::Read2Write1 | Op::Read1Write1 => 1,
+        Op::Copy => 2,
+        // Load, multiply, store; or a pair loaded, two multiplied, a pair stored.
+        Op::Scale => {
+            if neon {
+                4
+            } else {
+                3
+            }
+        }
+        // x86-64 takes the second array from memory in the add.
+        Op::Add => {
+            if neon {
+                5
+            } else {
+                3
+            }
+        }
+        // Without a fused multiply-add one more.
+        Op::Triad => {
+            if neon {
+                5
+            } else if matches!(variant, Variant::Sse2) {
+                4
+            } else {
+                3
+            }
+        }
+    };
+    let (bytes_read, bytes_written, flops) = match op {
+        Op::Read => (block, 0, 0),
+        Op::Write => (0, block, 0),
+        Op::Copy => (block, block, 0),
+        Op::Scale => (block, block, block / 8),
+        Op::Add => (2 * block, block, block / 8),
+        Op::Triad => (2 * block, block, block / 8 * 2),
+        Op::Read3Write1 => (block / 4 * 3, block / 4, 0),
+        Op::Read2Write1 => (block / 3 * 2, block / 3, 0),
+        Op::Read1Write1 => (block / 2, block / 2, 0),
+    };
+    // Each array's pointer steps forward once, and the loop has its two.
+    let instructions = block / step * per_step + op.arrays() as u32 + 2;
+    let work = Work { instructions, bytes_read, bytes_written, operations: flops };
+    Stream { op, stores, variant, work, arrays: op.arrays(), run }
+}

@@ -1,0 +1,66 @@
+//! Threads of a group that walk their parts of the arrays.
+
+use std::time::{Duration, Instant};
+
+use kernels::stream::Stream;
+
+use crate::arrays::{CHUNK, Part};
+use crate::common_interval::{self, WorkLog};
+use crate::thread_group;
+
+/// Slices of a run: each is a sample.
+pub(super) const SLICES: usize = 6;
+
+/// Which CPUs work, and in whose parts.
+pub(super) struct Group {
+    pub(super) cpus: Vec<u32>,
+    /// For each CPU, the parts (by index) that it walks.
+    pub(super) parts: Vec<Vec<usize>>,
+    pub(super) node: Option<u32>,
+}
+
+/// Runs a kernel on a group for `seconds`; returns iterations a second of all threads in each slice, and whether a
+/// thread was found on another CPU.
+pub(super) fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
+    let logs = thread_group::run(&group.cpus, |member| {
+        member.wait();
+        let log = walk(group, parts, stream, seconds, member);
+        let moved = os::current_cpu().is_some_and(|cpu| cpu != member.cpu);
+        (log, moved)
+    });
+    let moved = logs.iter().flatten().any(|(_, moved)| *moved);
+    let all: Option<Vec<WorkLog>> = logs.into_iter().map(|log| log.map(|(log, _)| log)).collect();
+    (all.map_or_else(Vec::new, |logs| common_interval::rates(&logs, SLICES)), moved)
+}
+
+/// One thread's work until `seconds` after the group's start: iterations.
+pub(super) fn walk(
+    group: &Group,
+    parts: &[Part],
+    stream: &Stream,
+    seconds: f64,
+    member: thread_group::Member,
+) -> WorkLog {
+    let per_chunk = stream.iterations(CHUNK) as f64;
+    let mine: Vec<&Part> = group.parts[member.index].iter().filter_map(|index| parts.get(*index)).collect();
+    let mut log = WorkLog::with_capacity((seconds * 2e5) as usize);
+    let end = member.start + Duration::from_secs_f64(seconds);
+    let mut done = 0.0;
+    let mut place = (0usize, 0usize);
+    log.note(member.start, 0.0);
+    while Instant::now() < end {
+        let Some(part) = mine.get(place.0) else { break };
+        // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, used by this thread
+        // alone.
+        unsafe {
+            (stream.run)(part.array(0, place.1), part.array(1, place.1), part.array(2, place.1), CHUNK)
+        };
+        done += per_chunk;
+        log.note(member.start, done);
+        place.1 += CHUNK;
+        if place.1 >= part.bytes {
+            place = ((place.0 + 1) % mine.len(), 0);
+        }
+    }
+    log
+}

@@ -1,0 +1,86 @@
+//! A curve of load latency while it is taken, and the samples of its points.
+
+use record::Mark;
+
+use crate::context::Context;
+use crate::cycle::{Cycle, Place};
+use crate::repeat::Effort;
+use crate::watch::{Watch, Watched, steal_ticks};
+use os::mapping::Page;
+
+/// Half-width of the interval beyond which a point counts as too noisy.
+pub(super) const TARGET: f64 = 0.03;
+
+/// A set grows by this much between looks at the time.
+pub(super) const GROWTH: usize = 16 << 20;
+
+/// A sample lasts this long: 30 times a look at the clock, a quarter of the shortest timer tick.
+pub(super) const SAMPLE_NS: f64 = 300_000.0;
+
+/// One kind of page's curve while it is taken.
+pub(super) struct Curve {
+    pub(super) page: Page,
+    pub(super) cycle: Cycle,
+    pub(super) at: Place,
+    pub(super) points: Vec<Point>,
+}
+
+pub(super) struct Point {
+    pub(super) bytes: usize,
+    pub(super) hops: u64,
+    pub(super) samples: Vec<Watched>,
+    /// Where the samples of each set of pages end.
+    pub(super) draws: Vec<usize>,
+}
+
+/// Samples of so many hops each, of a set that is warm.
+pub(super) fn sample(
+    curve: &mut Curve,
+    cpu: u32,
+    hops: u64,
+    effort: Effort,
+    context: &mut Context,
+    watch: &mut Watch,
+) -> Vec<Watched> {
+    let stolen = steal_before(context, cpu);
+    let mut at = curve.at;
+    let mut samples =
+        effort.samples(|| context.out_of_time(), || watch.sample(|| at = curve.cycle.chase(at, hops)));
+    curve.at = at;
+    if let (Some(before), Some(after)) = (stolen, steal_before(context, cpu))
+        && after > before
+    {
+        mark_stolen(&mut samples);
+    }
+    let clocks: Vec<f64> = samples.iter().map(|sample| sample.clock_hz).collect();
+    context.clocks_seen.push(record::Summary::of(&clocks).median);
+    samples
+}
+
+/// Reading /proc/stat takes milliseconds on hundreds of CPUs: there the run's own conditions tell the steal.
+fn steal_before(context: &Context, cpu: u32) -> Option<u64> {
+    (context.machine.cpus.len() <= 64).then(|| steal_ticks(cpu)).flatten()
+}
+
+/// The kernel counts stolen time by 10 ms ticks, so it cannot name the sample: those well above the median are taken.
+fn mark_stolen(samples: &mut [Watched]) {
+    let median = record::Summary::of(&samples.iter().map(|s| s.ns).collect::<Vec<_>>()).median;
+    for sample in samples.iter_mut().filter(|sample| sample.ns > 1.1 * median) {
+        sample.marks.push(Mark::Stolen);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stolen_ticks_mark_the_slow_samples_alone() {
+        let mut samples: Vec<Watched> = [10.0, 10.0, 10.0, 30.0]
+            .iter()
+            .map(|ns| Watched { ns: *ns, clock_hz: 1e9, marks: vec![] })
+            .collect();
+        mark_stolen(&mut samples);
+        assert_eq!(samples.iter().filter(|s| s.marks.contains(&Mark::Stolen)).count(), 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! What was looked at in a record, and whether it is as it should be.
+
+use record::{Measurement, Record};
+
+/// The share of a figure's pages that must lie where it says.
+const PLACED: f64 = 0.99;
+
+/// Whether something is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Held,
+    Not,
+    /// Cells are missing, and the record says that time ended or that the CPUs did not run at the same time: a busy
+    /// host, not a fault.
+    Unsure,
+}
+
+/// What was looked at, and whether it is as it should be.
+#[derive(Debug, Default)]
+pub struct Verdicts {
+    all: Vec<(Verdict, String)>,
+}
+
+/// How a record says that cells are missing because their CPUs were somebody else's.
+const BUSY: [&str; 4] =
+    ["time ended", "ran at the same time", "run at the same time", "were measured, those"];
+/// Most things that did not hold which are told one by one.
+const MOST_LINES: usize = 20;
+
+impl Verdicts {
+    /// Nothing could be looked at.
+    pub fn of_failure(why: &str) -> Self {
+        Self { all: vec![(Verdict::Not, why.to_owned())] }
+    }
+
+    /// Everything was put back after every kill, or not, in the words of the program that killed.
+    pub fn of_kills(back: bool, printed: &str) -> Self {
+        Self { all: vec![(if back { Verdict::Held } else { Verdict::Not }, printed.to_owned())] }
+    }
+
+    /// All that a trial of its own looked at held, or not, in its last words.
+    pub fn of_trial(held: bool, said: &str) -> Self {
+        Self { all: vec![(if held { Verdict::Held } else { Verdict::Not }, said.to_owned())] }
+    }
+
+    /// `what` must hold; `found` says what is there instead.
+    pub(super) fn hold(&mut self, held: bool, what: impl Into<String>, found: impl FnOnce() -> String) {
+        let what = what.into();
+        if held {
+            self.all.push((Verdict::Held, what));
+        } else {
+            self.all.push((Verdict::Not, format!("{what}: found {}", found())));
+        }
+    }
+
+    /// None of the cells of `measurement` may be missing, unless the record says that the host was too busy.
+    pub(super) fn complete(&mut self, record: &Record, measurement: &str, what: String, missing: &[String]) {
+        let busy = record.coverage.iter().find_map(|entry| {
+            let reason = entry.reason.as_deref().filter(|_| entry.what.starts_with(measurement))?;
+            BUSY.iter().any(|words| reason.contains(words)).then_some(reason)
+        });
+        match busy.filter(|_| !missing.is_empty()) {
+            Some(reason) => {
+                self.all.push((Verdict::Unsure, format!("{what}: {} missing: {reason}", missing.len())))
+            }
+            None => self.hold(missing.is_empty(), what, || {
+                format!("{} missing: {}", missing.len(), missing[..missing.len().min(8)].join(", "))
+            }),
+        }
+    }
+
+    /// `found` must equal `expected`.
+    pub(super) fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: T, found: T) {
+        self.hold(expected == found, format!("{what} is {expected:?}"), || format!("{found:?}"));
+    }
+
+    /// Whether nothing was found wrong, and there was something to look at.
+    pub fn held(&self) -> bool {
+        !self.all.is_empty() && self.all.iter().all(|(verdict, _)| *verdict != Verdict::Not)
+    }
+
+    /// Whether something could not be told because the host was too busy.
+    pub fn unsure(&self) -> bool {
+        self.all.iter().any(|(verdict, _)| *verdict == Verdict::Unsure)
+    }
+
+    /// How many held.
+    pub fn count_held(&self) -> usize {
+        self.all.iter().filter(|(verdict, _)| *verdict == Verdict::Held).count()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// What did not hold, and what did where that is asked for.
+    pub fn lines(&self, verbose: bool) -> Vec<String> {
+        let told = |(verdict, what): &(Verdict, String)| match verdict {
+            Verdict::Held => verbose.then(|| format!("held: {what}")),
+            Verdict::Not => Some(format!("not: {what}")),
+            Verdict::Unsure => Some(format!("too busy to tell: {what}")),
+        };
+        let mut lines: Vec<String> = self.all.iter().filter_map(told).collect();
+        if !verbose && lines.len() > MOST_LINES {
+            let more = lines.len() - MOST_LINES;
+            lines.truncate(MOST_LINES);
+            lines.push(format!("and {more} more"));
+        }
+        lines
+    }
+}
+
+/// Holds what a figure says of its memory: that pages were asked about, and that they lay on `node`.
+pub(super) fn check_placed(figure: &Measurement, what: &str, node: u64, verdicts: &mut Verdicts) {
+    let number = |key: &str| figure.detail.get(key).and_then(serde_json::Value::as_f64);
+    let (on_node, pages) = (number("on_node"), number("pages"));
+    verdicts.hold(
+        on_node.is_some_and(|share| share >= PLACED) && pages.is_some_and(|pages| pages >= 1.0),
+        format!("{what}: its pages lay on node {node}"),
+        || format!("share {on_node:?} of {pages:?} pages"),
+    );
+}
