@@ -4,7 +4,7 @@
 use record::diagnosis::{Evidence, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
 use record::units::figure;
-use record::{Better, CpuList, Key, Measurement, Shared, metrics};
+use record::{Better, CpuList, Key, Measurement, metrics};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
@@ -96,7 +96,7 @@ pub fn has_labels(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
 
 /// Whether two places differ in `key` alone (or not at all).
 pub fn differ_only_in(a: &Measurement, b: &Measurement, key: &str) -> bool {
-    fn without<'a>(m: &'a Measurement, key: &str) -> impl Iterator<Item = (&'a Shared, &'a Key)> {
+    fn without<'a>(m: &'a Measurement, key: &str) -> impl Iterator<Item = (&'a String, &'a Key)> {
         m.place.0.iter().filter(move |(name, _)| *name != key)
     }
     a.metric == b.metric && without(a, key).eq(without(b, key))

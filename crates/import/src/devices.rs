@@ -1,6 +1,5 @@
 //! Memory devices that several outputs tell of: dmidecode and lshw list the same slots, and one text may have either twice.
 
-use record::Shared;
 use record::import::{Contradiction, Origin};
 use record::machine::MemoryDevice;
 
@@ -50,7 +49,7 @@ pub fn merge(draft: &mut Draft, before: Before) {
         list[at] = joined(std::mem::take(&mut list[at]), device);
         if let Some(says) = says {
             let prefix = |index: usize| format!("{PATH}{index}].");
-            let of = |told: &[(Shared, Origin)], prefix: &str| {
+            let of = |told: &[(String, Origin)], prefix: &str| {
                 told.iter().find(|(path, _)| path.starts_with(prefix)).map(|(_, origin)| origin.clone())
             };
             let (old, new) = draft.told.split_at(before.told.min(draft.told.len()));

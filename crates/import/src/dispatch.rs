@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use record::Shared;
 use record::import::{NotUnderstood, Origin, Output, Text};
 
 use crate::assemble::{Imported, assemble};
@@ -63,7 +62,7 @@ pub struct Transcript {
     parts: Parts,
     tools: &'static [&'static dyn Tool],
     texts: Vec<Text>,
-    text: Shared,
+    text: String,
     /// Boxed: it is taken and put back for each line.
     open: Option<Box<Open>>,
     command: Option<Command>,
@@ -87,7 +86,7 @@ impl Transcript {
             parts: Parts::new(split),
             tools,
             texts: Vec::new(),
-            text: Shared::default(),
+            text: String::new(),
             open: None,
             command: None,
             used: Used::default(),
@@ -101,7 +100,7 @@ impl Transcript {
 
     /// Reads one text to its end. `name` is how origins call it.
     pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
-        self.text = Shared::copied(name);
+        self.text = name.to_owned();
         self.parts.text(name);
         self.command = None;
         self.command_goes_on = false;
@@ -144,7 +143,7 @@ impl Transcript {
         let taken = sink.taken;
         devices::merge(&mut part.draft, before);
         part.outputs.push(Output {
-            tool: Shared::known("dmidecode --dump-bin"),
+            tool: "dmidecode --dump-bin".to_owned(),
             version: None,
             command: None,
             text: self.text.clone(),
@@ -303,7 +302,7 @@ impl Transcript {
         }
         let (text, goes_on) = continued(command);
         self.command_goes_on = goes_on;
-        self.command = Some(Command { text: Shared::copied(text), line: number });
+        self.command = Some(Command { text: text.to_owned(), line: number });
     }
 
     fn go_on(&mut self, text: &str) {
@@ -401,7 +400,7 @@ impl Transcript {
                 .clone()
                 .filter(|_| self.used.of_part.get(&part).is_none_or(|tools| tools & 1 << at == 0));
             let output = Output {
-                tool: Shared::known(tool.name()),
+                tool: tool.name().to_owned(),
                 version: None,
                 command: fresh.as_ref().map(|command| command.text.clone()),
                 text: self.text.clone(),
@@ -514,14 +513,14 @@ fn fill(source: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-fn count(lines: &mut NotUnderstood, text: &Shared, line: Line) {
+fn count(lines: &mut NotUnderstood, text: &str, line: Line) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
         lines.examples.push(Origin {
-            tool: Shared::default(),
-            text: text.clone(),
+            tool: String::new(),
+            text: text.to_owned(),
             line: line.number,
-            says: Shared::copied(said(line.text)),
+            says: said(line.text).to_owned(),
         });
     }
 }

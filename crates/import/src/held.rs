@@ -1,7 +1,5 @@
 //! A line that is kept until the output is over.
 
-use record::Shared;
-
 use crate::sink::said;
 use crate::tools::Line;
 
@@ -9,21 +7,16 @@ use crate::tools::Line;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     number: u64,
-    text: Shared,
+    text: String,
 }
 
 impl From<Line<'_>> for Held {
     fn from(line: Line) -> Self {
-        Self { number: line.number, text: Shared::copied(said(line.text)) }
+        Self { number: line.number, text: said(line.text).to_owned() }
     }
 }
 
 impl Held {
-    /// Its number and what of it is quoted.
-    pub fn parts(&self) -> (u64, &Shared) {
-        (self.number, &self.text)
-    }
-
     /// It, for an origin.
     pub fn line(&self) -> Line<'_> {
         Line { number: self.number, text: &self.text }

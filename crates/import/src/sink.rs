@@ -1,10 +1,9 @@
 //! Where readers put what they learn about one machine.
 
 use record::import::{Contradiction, Origin, Withheld};
-use record::{Machine, Measurement, Shared, Snapshot};
+use record::{Machine, Measurement, Snapshot};
 
 use crate::facts::Facts;
-use crate::held::Held;
 use crate::tools::Line;
 
 /// What the outputs of one machine have told so far, before it becomes a record.
@@ -14,7 +13,7 @@ pub struct Draft {
     /// together at the end.
     pub machine: Machine,
     /// Inventory paths and where they came from, in the order in which they were told.
-    pub told: Vec<(Shared, Origin)>,
+    pub told: Vec<(String, Origin)>,
     /// Figures, each with its origin.
     pub measurements: Vec<Measurement>,
     /// Figures that cannot be true.
@@ -65,9 +64,7 @@ pub struct Sink<'a> {
     /// The tool's name.
     pub tool: &'static str,
     /// The text's name.
-    pub text: &'a Shared,
-    /// The line that the last origin is of: the next one is often of the same.
-    last: (u64, Shared),
+    pub text: &'a str,
     /// Figures and facts taken from this output so far.
     pub taken: u32,
 }
@@ -86,8 +83,8 @@ pub fn said(line: &str) -> &str {
 
 impl<'a> Sink<'a> {
     /// A sink for an output of `tool` in the text called `text`.
-    pub fn new(draft: &'a mut Draft, tool: &'static str, text: &'a Shared) -> Self {
-        Self { draft, tool, text, last: (0, Shared::default()), taken: 0 }
+    pub fn new(draft: &'a mut Draft, tool: &'static str, text: &'a str) -> Self {
+        Self { draft, tool, text, taken: 0 }
     }
 
     /// The tool's version, as its output tells.
@@ -95,23 +92,13 @@ impl<'a> Sink<'a> {
         self.draft.version = Some(said(version).to_owned());
     }
 
-    /// The next figures are of a line that was held: no other copy of it is made.
-    pub fn about(&mut self, held: &Held) {
-        let (number, text) = held.parts();
-        self.last = (number, text.clone());
-    }
-
     /// The origin of what `line` says.
-    pub fn origin(&mut self, line: Line) -> Origin {
-        let says = said(line.text);
-        if self.last.0 != line.number || self.last.1 != says {
-            self.last = (line.number, Shared::copied(says));
-        }
+    pub fn origin(&self, line: Line) -> Origin {
         Origin {
-            tool: Shared::known(self.tool),
-            text: self.text.clone(),
+            tool: self.tool.to_owned(),
+            text: self.text.to_owned(),
             line: line.number,
-            says: self.last.1.clone(),
+            says: said(line.text).to_owned(),
         }
     }
 
@@ -138,7 +125,7 @@ impl<'a> Sink<'a> {
 
     /// Notes that `line` told the part of the inventory at `path` (`machine.processor.model_name`); the value itself goes
     /// into `draft.machine`.
-    pub fn told(&mut self, path: impl Into<Shared>, line: Line) {
+    pub fn told(&mut self, path: impl Into<String>, line: Line) {
         let origin = self.origin(line);
         self.draft.told.push((path.into(), origin));
         self.taken += 1;

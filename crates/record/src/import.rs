@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Shared;
-
 /// The line of a tool's output that a figure was read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Origin {
     /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
-    pub tool: Shared,
+    pub tool: String,
     /// The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
-    pub text: Shared,
+    pub text: String,
     /// Line in that text, from 1.
     pub line: u64,
     /// The line as it stands there, without colours and quoting, cut at 200 characters.
-    pub says: Shared,
+    pub says: String,
 }
 
 /// What a record was made of that no linespeed measured.
@@ -33,7 +31,7 @@ pub struct Import {
     /// The outputs that were recognised in them, in order.
     pub outputs: Vec<Output>,
     /// Where each part of the inventory came from, by its path: `machine.counts.packages`.
-    pub inventory: BTreeMap<Shared, Origin>,
+    pub inventory: BTreeMap<String, Origin>,
     /// Figures that are kept as text only, because they cannot be true.
     pub withheld: Vec<Withheld>,
     /// What the texts say in two ways.
@@ -59,15 +57,15 @@ pub struct Text {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Output {
     /// The tool.
-    pub tool: Shared,
+    pub tool: String,
     /// Its version, where the output tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The command line above it, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<Shared>,
+    pub command: Option<String>,
     /// The text that it stands in.
-    pub text: Shared,
+    pub text: String,
     /// Its first and last line there, from 1.
     pub lines: (u64, u64),
     /// Figures and inventory facts that were taken from it.

@@ -1,13 +1,10 @@
 //! Values as JSON text: indented down to where figures stand, with a newline at the end, and nothing in it that a terminal
 //! would act on.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
-use serde_json::ser::{CompactFormatter, Formatter};
-
-/// How much is kept before it is handed on, in bytes.
-const PIECE: usize = 1 << 16;
+use serde_json::ser::Formatter;
 
 /// A value as a text.
 pub(crate) fn text(value: &impl Serialize) -> String {
@@ -20,87 +17,53 @@ pub(crate) fn text(value: &impl Serialize) -> String {
     }
 }
 
-/// Writes a value to `out`, in pieces of some size.
+/// Writes a value to `out`.
 pub(crate) fn write(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    let mut safe = Safe { piece: vec![0; PIECE], filled: 0, out };
+    let mut safe = Safe(BufWriter::new(out));
     let mut serializer = serde_json::Serializer::with_formatter(&mut safe, Indented::default());
     value.serialize(&mut serializer)?;
     safe.write_all(b"\n")?;
-    safe.hand_on()
+    safe.flush()
 }
 
 /// Puts escapes for what a terminal would act on: JSON may hold DEL, C1 controls and bidirectional overrides as they are.
-/// They occur in strings only, where an escape means the same.
-struct Safe<'a> {
-    /// Of [`PIECE`] bytes, of which the first `filled` are to be handed on: whole characters, since the serializer never
-    /// writes a part of one.
-    piece: Vec<u8>,
-    filled: usize,
-    out: &'a mut dyn Write,
-}
+/// They occur in strings only, where an escape means the same. Whole characters come in, since the serializer never writes a
+/// part of one.
+struct Safe<W: Write>(W);
 
-impl Safe<'_> {
-    fn hand_on(&mut self) -> io::Result<()> {
-        let filled = std::mem::take(&mut self.filled);
-        escaped(&self.piece[..filled], self.out)
-    }
-
-    /// What finds no room.
-    #[cold]
-    fn no_room_for(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.hand_on()?;
-        match self.piece.get_mut(..bytes.len()) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.filled = bytes.len();
-                Ok(())
-            }
-            None => escaped(bytes, self.out),
-        }
-    }
-}
-
-/// Writes whole characters to `out`, with escapes for what a terminal would act on.
-fn escaped(characters: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    let mut done = 0;
-    // The first bytes of all those characters; others begin with them, too.
-    for at in memchr::memchr3_iter(0x7f, 0xc2, 0xe2, characters) {
-        let (code, length) = match characters[at..] {
-            [0x7f, ..] => (0x7f, 1),
-            [0xc2, second @ 0x80..=0x9f, ..] => (u32::from(second), 2),
-            [0xe2, 0x80, third @ (0x8e | 0x8f | 0xaa..=0xae), ..] | [0xe2, 0x81, third @ 0xa6..=0xa9, ..] => {
-                (0x2000 | u32::from(characters[at + 1] & 0x3f) << 6 | u32::from(third & 0x3f), 3)
-            }
-            _ => continue,
-        };
-        out.write_all(&characters[done..at])?;
-        write!(out, "\\u{code:04x}")?;
-        done = at + length;
-    }
-    out.write_all(&characters[done..])
-}
-
-impl Write for Safe<'_> {
+impl<W: Write> Write for Safe<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes)?;
+        let mut done = 0;
+        let mut at = 0;
+        while at < bytes.len() {
+            let Some((code, length)) = control(&bytes[at..]) else {
+                at += 1;
+                continue;
+            };
+            self.0.write_all(&bytes[done..at])?;
+            write!(self.0, "\\u{code:04x}")?;
+            at += length;
+            done = at;
+        }
+        self.0.write_all(&bytes[done..])?;
         Ok(bytes.len())
     }
 
-    // The serializer writes brackets, names and quotes one by one.
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self.piece.get_mut(self.filled..self.filled + bytes.len()) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.filled += bytes.len();
-                Ok(())
-            }
-            None => self.no_room_for(bytes),
-        }
-    }
-
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.0.flush()
+    }
+}
+
+/// The code of the character that these bytes begin with, where a terminal would act on it, and its length in bytes.
+fn control(bytes: &[u8]) -> Option<(u32, usize)> {
+    match bytes {
+        [0x7f, ..] => Some((0x7f, 1)),
+        [0xc2, second @ 0x80..=0x9f, ..] => Some((u32::from(*second), 2)),
+        [0xe2, second @ 0x80, third @ (0x8e | 0x8f | 0xaa..=0xae), ..]
+        | [0xe2, second @ 0x81, third @ 0xa6..=0xa9, ..] => {
+            Some((0x2000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f), 3))
+        }
+        _ => None,
     }
 }
 
@@ -108,26 +71,23 @@ impl Write for Safe<'_> {
 /// summary, samples, a CPU, a finding stand on one line: half of the text would be blanks otherwise.
 const LINES: usize = 3;
 
-/// Indented by two blanks a level, a line in one go, down to [`LINES`]; what is deeper stands on the line that it is in.
+/// Indented by two blanks a level, down to [`LINES`]; what is deeper stands on the line that it is in.
 #[derive(Default)]
 struct Indented {
     depth: usize,
     /// Whether the innermost list or object has something in it.
     filled: bool,
-    /// The last number and its text: a summary of one sample says the same number four times, and its sample once more.
-    number: (u64, Vec<u8>),
 }
-
-/// What stands between two lines: the end of the one and the indentation of the other.
-const BETWEEN: &[u8; 2 + 2 * LINES] = b",\n      ";
 
 impl Indented {
     fn next<W: Write + ?Sized>(&self, out: &mut W, comma: bool) -> io::Result<()> {
-        match (self.depth <= LINES, comma) {
-            (true, _) => out.write_all(&BETWEEN[usize::from(!comma)..2 + 2 * self.depth]),
-            (false, true) => out.write_all(b", "),
-            (false, false) => Ok(()),
+        if comma {
+            out.write_all(b",")?;
         }
+        if self.depth <= LINES {
+            return write!(out, "\n{:1$}", "", 2 * self.depth);
+        }
+        if comma { out.write_all(b" ") } else { Ok(()) }
     }
 
     fn begin<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
@@ -147,16 +107,6 @@ impl Indented {
 }
 
 impl Formatter for Indented {
-    fn write_f64<W: Write + ?Sized>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
-        let (bits, text) = &mut self.number;
-        if text.is_empty() || *bits != value.to_bits() {
-            *bits = value.to_bits();
-            text.clear();
-            CompactFormatter.write_f64(text, value)?;
-        }
-        out.write_all(text)
-    }
-
     fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
         self.begin(out, b"[")
     }
@@ -281,7 +231,7 @@ mod tests {
     fn deep_values_and_long_texts_are_written_whole() {
         let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(bare(&text(&deep)), serde_json::to_string(&deep).unwrap());
-        let long = json!(["海\u{9b}".repeat(PIECE), "x".repeat(3 * PIECE)]);
+        let long = json!(["海\u{9b}".repeat(1 << 16), "x".repeat(3 << 16)]);
         assert_eq!(serde_json::from_str::<Value>(&text(&long)).unwrap(), long);
     }
 

@@ -1,14 +1,13 @@
 //! One metric at one place: what was measured, where, the samples and their summary.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::entries::Entries;
 use crate::import::Origin;
 use crate::metrics::{self, Better};
-use crate::shared::Shared;
 use crate::statistics::Summary;
 
 /// A value of a place: a number, a word or a switch.
@@ -23,7 +22,7 @@ pub enum Key {
     /// `share_of_peak: 0.5`.
     Number(f64),
     /// `op: "triad"`.
-    Word(Shared),
+    Word(String),
 }
 
 impl fmt::Display for Key {
@@ -64,16 +63,11 @@ impl From<f64> for Key {
 }
 impl From<&str> for Key {
     fn from(value: &str) -> Self {
-        Key::Word(Shared::copied(value))
+        Key::Word(value.to_owned())
     }
 }
 impl From<String> for Key {
     fn from(value: String) -> Self {
-        Key::Word(value.into())
-    }
-}
-impl From<Shared> for Key {
-    fn from(value: Shared) -> Self {
         Key::Word(value)
     }
 }
@@ -83,7 +77,7 @@ impl From<Shared> for Key {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct Where(pub Entries<Key>);
+pub struct Where(pub BTreeMap<String, Key>);
 
 impl Where {
     /// Nowhere in particular.
@@ -93,11 +87,7 @@ impl Where {
 
     /// Adds a key.
     pub fn with(mut self, key: &'static str, value: impl Into<Key>) -> Self {
-        // Most places have two or three, and each list would grow on the way.
-        if self.0.is_empty() {
-            self.0.reserve(3);
-        }
-        self.0.insert(key, value.into());
+        self.0.insert(key.to_owned(), value.into());
         self
     }
 
@@ -196,9 +186,9 @@ fn seven_digits(value: f64) -> f64 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// The metric's name; one name means one definition for ever.
-    pub metric: Shared,
+    pub metric: String,
     /// Unit of every value in it.
-    pub unit: Shared,
+    pub unit: String,
     /// Which direction is better; absent where neither is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
@@ -220,8 +210,8 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
     /// How it was measured, for the curious: kernel, variant, placement proof, counts.
-    #[serde(default, skip_serializing_if = "Entries::is_empty")]
-    pub detail: Entries<Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub detail: BTreeMap<String, Value>,
     /// How another tool measured it, so far as that decides what it may be compared with: `lmbench lat_mem_rd -t`,
     /// `Intel MLC`, `STREAM`, `cyclictest`. Absent for linespeed's own methods. Figures of two methods are not
     /// comparable unless the metric's definition is the same for both.
@@ -239,8 +229,8 @@ impl Measurement {
         let samples: Vec<f64> = samples.into_iter().map(seven_digits).collect();
         debug_assert!(definition.is_some(), "{metric} is not in the list of metrics");
         Self {
-            metric: Shared::known(metric),
-            unit: Shared::known(definition.map_or("", |m| m.unit)),
+            metric: metric.to_owned(),
+            unit: definition.map_or("", |m| m.unit).to_owned(),
             better: definition.and_then(|m| m.better),
             place,
             summary: Summary::of(&samples),
@@ -248,7 +238,7 @@ impl Measurement {
             marks: Vec::new(),
             distribution: Vec::new(),
             doubt: None,
-            detail: Entries::new(),
+            detail: BTreeMap::new(),
             method: None,
             origin: None,
         }
@@ -265,11 +255,7 @@ impl Measurement {
 
     /// Adds a line of detail.
     pub fn with_detail(mut self, key: &'static str, value: impl Into<Value>) -> Self {
-        // Many have no other.
-        if self.detail.is_empty() {
-            self.detail.reserve(1);
-        }
-        self.detail.insert(key, value.into());
+        self.detail.insert(key.to_owned(), value.into());
         self
     }
 

@@ -95,7 +95,7 @@ fn a_machine_on_which_a_layer_differs_from_itself_tells_nothing() {
     let mut record = users(1.06, 90.0, 1.0, 250.0);
     let again = &mut record.measurements[2].detail;
     let noisy: Vec<f64> = (0..64).map(|n| 1e7 * if n % 2 == 0 { 0.96 } else { 1.05 }).collect();
-    again.insert("portions", json!(noisy));
+    again.insert("portions".to_owned(), json!(noisy));
     let claims = overhead(&record).unwrap().claims;
     assert_eq!(claims[1].answer, Answer::CannotTell);
     assert!(
@@ -220,8 +220,8 @@ fn single_figures_have_no_steps() {
 fn damaged_portions_are_no_panic() {
     for portions in [json!([]), json!("x"), json!([null, "x"]), json!([0, -1, 1e308])] {
         let mut record = users(1.0, 1.0, 1.0, 1.0);
-        record.measurements[0].detail.insert("portions", portions);
-        record.measurements[1].detail.insert("interrupts_per_s", json!("many"));
+        record.measurements[0].detail.insert("portions".to_owned(), portions);
+        record.measurements[1].detail.insert("interrupts_per_s".to_owned(), json!("many"));
         let _ = overhead(&record);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use record::Shared;
 use record::machine::MemoryDevice;
 
 use super::{Command, Fit, Line, Reader, Tool};
@@ -463,7 +462,7 @@ pub(super) fn possible_speed(mt_s: f64) -> bool {
 }
 
 fn note<T>(path: &str, told: &Told<T>, sink: &mut Sink) {
-    sink.draft.told.push((Shared::copied(path), told.origin.clone()));
+    sink.draft.told.push((path.to_owned(), told.origin.clone()));
     sink.taken += 1;
 }
 

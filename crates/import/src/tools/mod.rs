@@ -16,8 +16,6 @@ mod sysbench;
 mod testing;
 mod time;
 
-use record::Shared;
-
 use crate::sink::Sink;
 
 /// A line of a cleaned text.
@@ -33,7 +31,7 @@ pub struct Line<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// As it stands, without the prompt: `numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M`.
-    pub text: Shared,
+    pub text: String,
     /// Its line.
     pub line: u64,
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Measurement, Shared, Where};
+use record::{Measurement, Where};
 
 use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
@@ -183,7 +183,7 @@ impl Tool for OpensslSpeed {
 
 /// A rate that a row printed.
 struct Rate {
-    name: Shared,
+    name: String,
     bytes: Option<u64>,
     /// What is done, where it is not bytes.
     work: Option<&'static str>,
@@ -260,7 +260,7 @@ impl SpeedReader {
 
     fn take_row(&mut self, name: &str, rates: &[f64], told: &[u64], line: Line) {
         let (sizes, assumed) = self.sizes_of(rates.len(), told);
-        let (name, held) = (Shared::copied(name), Held::from(line));
+        let (name, held) = (name.to_owned(), Held::from(line));
         for (value, bytes) in rates.iter().zip(sizes) {
             self.rates.push(Rate {
                 name: name.clone(),
@@ -323,7 +323,7 @@ impl SpeedReader {
     }
 
     fn take_keys(&mut self, name: &str, columns: &[String], rates: &[f64], line: Line) {
-        let (name, held) = (Shared::copied(name), Held::from(line));
+        let (name, held) = (name.to_owned(), Held::from(line));
         for (column, value) in columns.iter().zip(rates) {
             let work = match column.as_str() {
                 "sign" | "signs" => "signatures",
@@ -491,18 +491,9 @@ impl Reader for SpeedReader {
     fn end(&mut self, sink: &mut Sink) {
         self.sum_children();
         let threads = self.threads();
-        // Those of a row have one.
-        let mut last: Option<(&Shared, Option<&str>, Shared)> = None;
         for rate in &self.rates {
-            let of = (&rate.name, rate.work);
-            let workload = match last.take().filter(|(name, work, _)| (*name, *work) == of) {
-                Some((.., workload)) => workload,
-                None => match rate.work {
-                    Some(work) => format!("{} {work}", self.workload(&rate.name)).into(),
-                    None => self.workload(&rate.name).into(),
-                },
-            };
-            last = Some((of.0, of.1, workload.clone()));
+            let name = self.workload(&rate.name);
+            let workload = rate.work.map_or(name.clone(), |work| format!("{name} {work}"));
             let mut place = Where::new().with("workload", workload);
             if let Some(bytes) = rate.bytes {
                 place = place.with("bytes", bytes);
@@ -521,7 +512,6 @@ impl Reader for SpeedReader {
             if threads.is_none() {
                 m.doubt = Some("how many processes ran is not told".to_owned());
             }
-            sink.about(&rate.line);
             sink.figure(m, rate.line.line());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Key, Measurement, Record, Shared, units};
+use record::{Key, Measurement, Record, units};
 
 use super::figures::{brief_remarks, key};
 use crate::table::Table;
@@ -90,7 +90,7 @@ fn slots(record: &Record, most: usize) -> Table {
         ["workload", "#threads", "placement", "#retiring", "#bad speculation", "#front end", "#back end"];
     let mut table = Table::new("Issue slots (top-down)", Some("counter.share"), &heads);
     let mut places: Vec<Place> = Vec::new();
-    let mut cells: BTreeMap<(Place, Shared), &Measurement> = BTreeMap::new();
+    let mut cells: BTreeMap<(Place, String), &Measurement> = BTreeMap::new();
     let mut known: BTreeSet<Place> = BTreeSet::new();
     for m in record.of("counter.share").filter(|m| m.summary.n > 0) {
         let Some(Key::Word(category)) = m.place.get("category") else { continue };
@@ -110,7 +110,7 @@ fn slots(record: &Record, most: usize) -> Table {
     for here in places {
         let mut row: Vec<String> = here.iter().take(3).map(|(_, value)| value.clone()).collect();
         for category in CATEGORIES {
-            let m = cells.get(&(here.clone(), Shared::known(category)));
+            let m = cells.get(&(here.clone(), category.to_owned()));
             for remark in m.into_iter().flat_map(|m| brief_remarks(m)) {
                 table.note_row(&remark);
             }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use record::Record;
 use record::import::{Import, Origin, Output};
-use record::{Record, Shared};
 
 use crate::table::Table;
 use crate::text::plural;
@@ -80,8 +80,5 @@ fn source(record: &Record, output: &Output) -> String {
     };
     let of = record.measurements.iter().filter(|m| m.origin.as_ref().is_some_and(within));
     let published = of.filter_map(|m| m.detail.get("published_in")?.as_str()).next();
-    published
-        .map(str::to_owned)
-        .or_else(|| output.command.as_ref().map(Shared::to_string))
-        .unwrap_or_default()
+    published.map(str::to_owned).or_else(|| output.command.clone()).unwrap_or_default()
 }

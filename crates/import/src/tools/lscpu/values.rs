@@ -1,6 +1,6 @@
 //! The values behind lscpu's labels.
 
-use record::{CpuList, Shared};
+use record::CpuList;
 
 use super::Label;
 use super::labels::{DISABLED, ENABLED, Key};
@@ -161,12 +161,12 @@ struct Read<'a, 'b, 'c> {
 }
 
 impl Read<'_, '_, '_> {
-    fn told<T>(&mut self, path: impl Into<Shared>, value: T) -> Told<T> {
+    fn told<T>(&mut self, path: impl Into<String>, value: T) -> Told<T> {
         self.sink.told(path, self.line);
         Told { value, origin: self.sink.origin(self.line) }
     }
 
-    fn text(&mut self, path: impl Into<Shared>) -> Option<Told<String>> {
+    fn text(&mut self, path: impl Into<String>) -> Option<Told<String>> {
         let text = machine::text::clean_to(self.value, 1000);
         (!text.is_empty()).then(|| self.told(path, text))
     }
@@ -195,7 +195,7 @@ impl Read<'_, '_, '_> {
         Some(self.told(path, id))
     }
 
-    fn list(&mut self, path: impl Into<Shared>) -> Option<Told<CpuList>> {
+    fn list(&mut self, path: impl Into<String>) -> Option<Told<CpuList>> {
         let path = path.into();
         let list = match self.value.strip_prefix("0x") {
             Some(mask) => mask_list(mask),
@@ -238,14 +238,7 @@ impl Read<'_, '_, '_> {
     /// and how many they are.
     fn cache(&mut self, name: &str) -> Option<Told<CacheFact>> {
         let (level, kind) = facts::cache_name(name)?;
-        // What nearly all caches are called.
-        let path = match name {
-            "L1d" => Shared::known("machine.caches.L1d"),
-            "L1i" => Shared::known("machine.caches.L1i"),
-            "L2" => Shared::known("machine.caches.L2"),
-            "L3" => Shared::known("machine.caches.L3"),
-            _ => format!("machine.caches.{name}").into(),
-        };
+        let path = format!("machine.caches.{name}");
         let bare = || {
             let (bytes, rest) = facts::number(self.value)?;
             (rest.starts_with('(') && (1.0..2f64.powi(60)).contains(&bytes)).then_some((bytes as u64, true))

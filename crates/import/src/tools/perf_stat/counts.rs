@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use record::metrics::USUAL_EVENTS;
-use record::{Measurement, Shared, Where};
+use record::{Measurement, Where};
 
 use super::text::{Counter, Part};
 use crate::held::Held;
@@ -28,18 +28,13 @@ const MOST_INTERVALS: usize = 100_000;
 /// Events, CPUs and threads that are kept of one output: a record holds no more.
 const MOST_SLOTS: usize = crate::refusal::MOST_ENTRIES + 1;
 
-/// Slots that are looked through one by one.
-const FEW: usize = 24;
-
 /// What an event counts and in which mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Event {
-    /// Of its name, compared first: most events are told apart by it.
-    mark: u64,
     /// `cpu_core` of `cpu_core/cycles/`; empty where there is one kind of core.
-    unit: Shared,
+    unit: String,
     /// The name that records use.
-    name: Shared,
+    name: String,
     /// `u` of `cycles:u`; only what selects a mode.
     mode: String,
 }
@@ -68,7 +63,7 @@ struct Slot {
 pub struct Counts {
     /// In the order in which they were first told.
     slots: Vec<Slot>,
-    /// The places of all of them, where they are more than [`FEW`].
+    /// Their places.
     places: HashMap<(Part, Event), usize>,
     /// The counter of the last line, for the line below it.
     last: Option<usize>,
@@ -78,7 +73,7 @@ pub struct Counts {
 #[derive(Debug, Default)]
 pub struct Run {
     /// The command as runs of it are compared.
-    pub workload: Option<Shared>,
+    pub workload: Option<String>,
     /// Whether the whole machine was counted.
     pub system: bool,
     /// Whether nothing tells if it was the whole machine or one process.
@@ -108,27 +103,19 @@ impl Event {
         let same = SAME.iter().find(|(other, _)| *other == name);
         let known =
             same.map(|(_, known)| *known).or_else(|| USUAL_EVENTS.into_iter().find(|usual| *usual == name));
-        let name = known.map_or_else(|| Shared::copied(name), Shared::known);
+        let name = known.unwrap_or(name).to_owned();
         let selects: String = mode.chars().filter(|c| "ukhHG".contains(*c)).collect();
         let one_kind = matches!(unit, "" | "cpu" | "armv8_pmuv3" | "armv8_pmuv3_0");
         let known = one_kind || matches!(unit, "cpu_core" | "cpu_atom");
         if !known {
-            return Self::default().named(Shared::copied(text));
+            return Self { name: text.to_owned(), ..Self::default() };
         }
-        let unit = if one_kind { Shared::default() } else { Shared::copied(unit) };
-        Self { unit, mode: selects, ..Self::default() }.named(name)
-    }
-
-    /// The same of another name.
-    fn named(self, name: Shared) -> Self {
-        // Its length and its last bytes: many begin alike.
-        let mark =
-            name.bytes().rev().take(8).fold(name.len() as u64, |mark, b| mark.rotate_left(8) ^ u64::from(b));
-        Self { mark, name, ..self }
+        let unit = if one_kind { String::new() } else { unit.to_owned() };
+        Self { unit, name, mode: selects }
     }
 
     /// The name without its mode.
-    fn plain(&self) -> Shared {
+    fn plain(&self) -> String {
         if self.unit.is_empty() { self.name.clone() } else { format!("{}/{}/", self.unit, self.name).into() }
     }
 }
@@ -182,17 +169,7 @@ impl Counts {
             if at >= MOST_SLOTS {
                 return;
             }
-            if at == FEW {
-                let of = |slot: &Slot| (slot.part.clone(), slot.event.clone());
-                self.places = self.slots.iter().map(of).zip(0..).collect();
-            }
-            if at >= FEW {
-                self.places.insert(key.clone(), at);
-            }
-            if at == 0 {
-                // What most outputs have.
-                self.slots.reserve(FEW);
-            }
+            self.places.insert(key.clone(), at);
             let (part, event) = key;
             self.slots.push(Slot {
                 line: Held::from(line),
@@ -227,10 +204,7 @@ impl Counts {
 
     /// The place of an event of a part of the machine.
     fn find(&self, key: &(Part, Event)) -> Option<usize> {
-        if self.slots.len() > FEW {
-            return self.places.get(key).copied();
-        }
-        self.slots.iter().position(|slot| slot.event == key.1 && slot.part == key.0)
+        self.places.get(key).copied()
     }
 
     /// Takes the line below a counter's.
@@ -250,11 +224,10 @@ impl Counts {
         }
         for slot in &self.slots {
             let several = moded && modes.get(&slot.of()).is_some_and(|modes| *modes > 1);
-            sink.about(&slot.line);
             sink.figure(slot.count(several, run), slot.line.line());
         }
         for instructions in self.slots.iter().filter(|slot| slot.event.name == "instructions") {
-            let event = instructions.event.clone().named(Shared::known("cycles"));
+            let event = Event { name: "cycles".to_owned(), ..instructions.event.clone() };
             if let Some(cycles) = self.find(&(instructions.part.clone(), event)) {
                 ipc(instructions, &self.slots[cycles], run, sink);
             }
@@ -300,8 +273,7 @@ impl Slot {
 
     fn place(&self, run: &Run) -> Where {
         let scope = if run.system { "system" } else { "process" };
-        let mut place =
-            if run.unknown { Where::new() } else { Where::new().with("scope", Shared::known(scope)) };
+        let mut place = if run.unknown { Where::new() } else { Where::new().with("scope", scope) };
         if let Some(workload) = &run.workload {
             place = place.with("workload", workload.clone());
         }
@@ -375,7 +347,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     } else {
         vec![value]
     };
-    let mut place = instructions.place(run).with("source", Shared::known("pmu"));
+    let mut place = instructions.place(run).with("source", "pmu");
     if matches!(instructions.part, Part::Thread(_)) {
         // A thread is no place of this metric; its counts stand.
         return;

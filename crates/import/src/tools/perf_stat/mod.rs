@@ -8,7 +8,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use record::{Measurement, Shared, Where};
+use record::{Measurement, Where};
 
 use self::counts::{Counts, Run};
 use self::text::Counter;
@@ -122,7 +122,7 @@ impl PerfReader {
             .filter(|line| line.perf.is_some());
         let mut run = Run::default();
         if let Some(line) = &line {
-            run.workload = Some(&line.name).filter(|name| !name.is_empty()).map(|name| Shared::copied(name));
+            run.workload = Some(&line.name).filter(|name| !name.is_empty()).cloned();
             if let Some(perf) = &line.perf {
                 run.system = perf.system;
                 run.attached = perf.attached.clone();
@@ -164,7 +164,7 @@ impl PerfReader {
                 None => {
                     let name = crate::command_line::name(target);
                     let named = Some(name).filter(|name| !name.is_empty());
-                    self.run.workload = named.map(Shared::from).or(self.run.workload.take());
+                    self.run.workload = named.or(self.run.workload.take());
                 }
             },
         }
@@ -217,7 +217,7 @@ impl PerfReader {
             self.run.unknown = system.is_none();
         }
         if let Some(attached) = &self.run.attached {
-            self.run.workload = Some(Shared::copied(attached));
+            self.run.workload = Some(attached.clone());
         }
         let window =
             self.run.workload.as_deref().is_some_and(|name| name == "sleep" || name.starts_with("sleep "));
@@ -279,7 +279,7 @@ impl Reader for PerfReader {
             }
             for (state, told) in [("user", &self.user), ("system", &self.system)] {
                 let Some(told) = told else { continue };
-                let place = place.clone().with("state", Shared::known(state));
+                let place = place.clone().with("state", state);
                 let m = Measurement::exact("workload.cpu_time", place, vec![told.seconds]);
                 sink.figure(with(m, told, self.run.runs), told.line.line());
             }
