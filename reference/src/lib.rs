@@ -17,7 +17,7 @@
 
 use std::fmt;
 
-use import::{Refusal, Split, Transcript};
+use import::{Error, Importer, Split};
 use record::Record;
 
 /// What begins the name of a reference machine where a record's file may stand, too.
@@ -94,7 +94,7 @@ pub fn find(name: &str) -> Option<&'static Machine> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The import refused it.
-    Refused(Refusal),
+    Refused(Error),
     /// It is of so many machines.
     Machines(usize),
 }
@@ -113,10 +113,10 @@ impl std::error::Error for Trouble {}
 impl Machine {
     /// The record, without a diagnosis. `version` is the program's.
     pub fn record(&self, version: &str) -> Result<Record, Trouble> {
-        let mut transcript = Transcript::new(Split::Files);
+        let mut importer = Importer::new(Split::Files);
         let name = format!("{PREFIX}{}", self.name);
-        transcript.read(&name, self.text.as_bytes()).map_err(|_| Trouble::Machines(0))?;
-        let mut machines = transcript.finish().map_err(Trouble::Refused)?;
+        importer.read(&name, self.text.as_bytes()).map_err(|_| Trouble::Machines(0))?;
+        let mut machines = importer.finish().map_err(Trouble::Refused)?;
         let (Some(imported), true) = (machines.pop(), machines.is_empty()) else {
             return Err(Trouble::Machines(machines.len() + 1));
         };

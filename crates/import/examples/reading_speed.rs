@@ -4,16 +4,16 @@
 use std::fs::File;
 use std::time::Instant;
 
-use import::{Split, Transcript};
+use import::{Importer, Split};
 
 fn main() -> std::io::Result<()> {
     for path in std::env::args().skip(1) {
         let bytes = std::fs::metadata(&path)?.len();
         let begun = Instant::now();
-        let mut transcript = Transcript::new(Split::Hosts);
-        transcript.read(&path, File::open(&path)?)?;
-        let lines = transcript.not_understood().lines;
-        let told = transcript.finish();
+        let mut importer = Importer::new(Split::Hosts);
+        importer.read(&path, File::open(&path)?)?;
+        let lines = importer.not_understood().lines;
+        let told = importer.finish();
         let seconds = begun.elapsed().as_secs_f64();
         match told {
             Ok(machines) => {

@@ -6,12 +6,12 @@ mod merge;
 
 use std::collections::BTreeMap;
 
-use record::import::{Contradiction, Import, NotUnderstood, Text};
+use record::import::{Import, NotUnderstood, Text};
 use record::{Coverage, Machine, Measurement, Record, Snapshot};
 
-use crate::facts::{CoreKind, Facts, Lscpu, Told};
-use crate::parts::Part;
-use crate::refusal::Refusal;
+use crate::error::Error;
+use crate::facts::{CoreKind, Fact, Facts, Lscpu};
+use crate::sections::Section;
 
 /// One machine, as other tools' output tells of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,9 +43,13 @@ impl Imported {
 }
 
 /// Puts together what the outputs of one machine told.
-pub fn assemble(part: Part, texts: &[Text], not_understood: &NotUnderstood) -> Result<Imported, Refusal> {
-    let name = part.name();
-    let Part { host, mut draft, outputs, .. } = part;
+pub(crate) fn assemble(
+    section: Section,
+    texts: &[Text],
+    not_understood: &NotUnderstood,
+) -> Result<Imported, Error> {
+    let name = section.name();
+    let Section { host, mut draft, outputs, .. } = section;
     let facts = std::mem::take(&mut draft.facts);
     let mut machine = std::mem::take(&mut draft.machine);
     let mut state = std::mem::take(&mut draft.state);
@@ -67,7 +71,7 @@ pub fn assemble(part: Part, texts: &[Text], not_understood: &NotUnderstood) -> R
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
     // Of what was told twice the last.
     let mut inventory = BTreeMap::new();
-    for (path, origin) in draft.told.into_iter().rev() {
+    for (path, origin) in draft.inventory.into_iter().rev() {
         inventory.entry(path).or_insert(origin);
     }
     let import = Import {
@@ -82,35 +86,31 @@ pub fn assemble(part: Part, texts: &[Text], not_understood: &NotUnderstood) -> R
     Ok(Imported { name, machine, state, measurements: draft.measurements, coverage, import })
 }
 
-/// The value of something told.
-fn value<T: Clone>(told: &Option<Told<T>>) -> Option<T> {
-    told.as_ref().map(|told| told.value.clone())
-}
-
 fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Snapshot) {
-    if let Some(told) = &lscpu.architecture {
-        machine.architecture = match told.value.as_str() {
+    if let Some(fact) = &lscpu.architecture {
+        machine.architecture = match fact.value.as_str() {
             "amd64" => "x86_64".to_owned(),
             "arm64" => "aarch64".to_owned(),
             word => word.to_owned(),
         };
     }
-    let flags = value(&lscpu.flags);
+    let flags = Fact::value_of(&lscpu.flags);
     let is_x86 = machine.architecture == "x86_64";
     let (own, kind) = (&mut machine.processor, lscpu.kinds.first().cloned().unwrap_or_default());
-    own.vendor = own.vendor.take().or(value(&lscpu.vendor));
-    own.model_name = own.model_name.take().or(value(&kind.model_name));
-    let named = facts.sockets.iter().find_map(|socket| value(&socket.name));
+    own.vendor = own.vendor.take().or(Fact::value_of(&lscpu.vendor));
+    own.model_name = own.model_name.take().or(Fact::value_of(&kind.model_name));
+    let named = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.name));
     // QEMU puts its board's version where the processor's name belongs.
     let named = named.filter(|name| !name.starts_with("pc-") && !name.starts_with("virt-"));
-    own.firmware_name = own.firmware_name.take().or(named).or(value(&kind.firmware_name));
-    own.address_bits = value(&lscpu.address_bits).or(own.address_bits);
-    own.max_hz = lscpu.kinds.iter().filter_map(|kind| value(&kind.max_hz)).max().or(own.max_hz);
-    own.min_hz = lscpu.kinds.iter().filter_map(|kind| value(&kind.min_hz)).min().or(own.min_hz);
+    own.firmware_name = own.firmware_name.take().or(named).or(Fact::value_of(&kind.firmware_name));
+    own.address_bits = Fact::value_of(&lscpu.address_bits).or(own.address_bits);
+    own.max_hz = lscpu.kinds.iter().filter_map(|kind| Fact::value_of(&kind.max_hz)).max().or(own.max_hz);
+    own.min_hz = lscpu.kinds.iter().filter_map(|kind| Fact::value_of(&kind.min_hz)).min().or(own.min_hz);
     if is_x86 {
         x86(own, &kind, flags.as_deref());
     } else {
-        own.revision = value(&kind.stepping).filter(|text| text.starts_with('r')).or(own.revision.take());
+        own.revision =
+            Fact::value_of(&kind.stepping).filter(|text| text.starts_with('r')).or(own.revision.take());
     }
     if let Some(flags) = &flags {
         own.features = machine::features::select(&machine.architecture, flags);
@@ -122,23 +122,23 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
         let bare = is_x86 && !flags.as_ref()?.split_ascii_whitespace().any(|flag| flag == "hypervisor");
         bare.then(|| "none".to_owned())
     };
-    let told = value(&lscpu.hypervisor).map(|vendor| hypervisor(&vendor)).or_else(bare);
-    virtualization.hypervisor = told.or(virtualization.hypervisor.take());
+    let fact = Fact::value_of(&lscpu.hypervisor).map(|vendor| hypervisor(&vendor)).or_else(bare);
+    virtualization.hypervisor = fact.or(virtualization.hypervisor.take());
     // Virtual firmware makes the clock up.
     if virtualization.hypervisor.as_deref().is_none_or(|name| name == "none") {
-        let hz = facts.sockets.iter().find_map(|socket| value(&socket.hz));
+        let hz = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.hz));
         machine.processor.base_hz = machine.processor.base_hz.or(hz);
     }
     for (name, text) in &lscpu.vulnerabilities {
         machine.kernel.mitigations.insert(name.clone(), text.value.clone());
     }
-    state.boost = value(&lscpu.boost).or(state.boost);
+    state.boost = Fact::value_of(&lscpu.boost).or(state.boost);
 }
 
 fn x86(own: &mut record::machine::Processor, kind: &CoreKind, flags: Option<&str>) {
-    own.family = value(&kind.family).or(own.family);
-    own.model = value(&kind.model).or(own.model);
-    own.stepping = value(&kind.stepping).and_then(|text| text.parse().ok()).or(own.stepping);
+    own.family = Fact::value_of(&kind.family).or(own.family);
+    own.model = Fact::value_of(&kind.model).or(own.model);
+    own.stepping = Fact::value_of(&kind.stepping).and_then(|text| text.parse().ok()).or(own.stepping);
     if let (Some(vendor), Some(family), Some(model)) = (&own.vendor, own.family, own.model) {
         let stepping = own.stepping.unwrap_or(0);
         let identity =
@@ -186,15 +186,6 @@ fn not_told(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
         nothing,
         "measure with linespeed itself: it notes governor, boost, load and more beside its figures",
     );
-}
-
-/// A contradiction of two statements.
-fn contradiction(
-    says: String,
-    one: &record::import::Origin,
-    other: &record::import::Origin,
-) -> Contradiction {
-    Contradiction { says, origins: vec![one.clone(), other.clone()] }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ enum Token {
 
 /// A command line that is understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommandLine {
+pub(crate) struct CommandLine {
     /// The words of the program that is run at the end, its name without a path first: `sudo numactl -C 7 ./bin/stream
     /// -W 5` has `stream`, `-W`, `5`. Of a pipeline the first program's.
     pub words: Vec<String>,
@@ -35,7 +35,7 @@ pub struct CommandLine {
 
 /// The options of `perf stat` that decide how its output reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Perf {
+pub(crate) struct Perf {
     /// `-a`, `-A`, `-C`: counted on CPUs and not of a process.
     pub system: bool,
     /// `-p`, `-t`: of a process that ran already.
@@ -132,7 +132,7 @@ const LONGEST: usize = 64 * 1024;
 
 impl CommandLine {
     /// Reads a command line. What is not a shell's (an unmatched quote) is taken as far as it goes.
-    pub fn read(text: &str) -> Self {
+    pub(crate) fn read(text: &str) -> Self {
         let mut end = text.len().min(LONGEST);
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -143,12 +143,12 @@ impl CommandLine {
     }
 
     /// The program's name.
-    pub fn program(&self) -> &str {
+    pub(crate) fn program(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
 
     /// The value of an option: the word after `-m`, or what follows `--threads=`.
-    pub fn option(&self, names: &[&str]) -> Option<&str> {
+    pub(crate) fn option(&self, names: &[&str]) -> Option<&str> {
         let words = &self.words;
         words.iter().enumerate().skip(1).find_map(|(at, word)| {
             if names.contains(&word.as_str()) {
@@ -160,17 +160,17 @@ impl CommandLine {
     }
 
     /// Whether an option stands there.
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.words.iter().skip(1).any(|word| word == name)
     }
 
     /// The one CPU that it was bound to.
-    pub fn cpu(&self) -> Option<u32> {
+    pub(crate) fn cpu(&self) -> Option<u32> {
         self.cpus.as_ref().filter(|cpus| cpus.len() == 1).and_then(CpuList::first)
     }
 
     /// The one node that its memory was bound to.
-    pub fn node(&self) -> Option<u32> {
+    pub(crate) fn node(&self) -> Option<u32> {
         self.memory_nodes.as_ref().filter(|nodes| nodes.len() == 1).and_then(CpuList::first)
     }
 
@@ -415,7 +415,7 @@ fn script(text: &str) -> String {
 }
 
 /// The name under which runs of a command are compared.
-pub fn name(text: &str) -> String {
+pub(crate) fn comparable_name(text: &str) -> String {
     CommandLine::read(text).name
 }
 

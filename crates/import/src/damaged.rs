@@ -9,10 +9,12 @@ use proptest::prelude::*;
 use record::{Record, metrics};
 use regex_lite::Regex;
 
-use crate::dispatch::Transcript;
+use crate::importer::Importer;
+use crate::line::Line;
 use crate::sink::Sink;
-use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool};
-use crate::{Imported, Refusal, Split};
+use crate::tool::{Command, Fit, Reader, Tool};
+use crate::tools::TOOLS;
+use crate::{Error, Imported, Split};
 
 /// How often each byte of a text may be looked at by a tool: by each that could begin an output there, with and without
 /// the first cell of a table's row, by the open reader, and as a part of a broken line.
@@ -65,7 +67,7 @@ fn counted() -> &'static [&'static dyn Tool] {
 }
 
 /// Every captured output, and what reference machines are made of.
-pub fn texts() -> &'static [Vec<u8>] {
+pub(crate) fn texts() -> &'static [Vec<u8>] {
     static ALL: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     ALL.get_or_init(|| {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -244,18 +246,18 @@ fn split(which: u8) -> Split {
     }
 }
 
-fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Refusal> {
+fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Error> {
     LOOKED_AT.with(|bytes| bytes.set(0));
-    let mut transcript = Transcript::with_tools(split, counted());
+    let mut importer = Importer::with_tools(split, counted());
     for (number, text) in all.iter().enumerate() {
-        transcript.read(&number.to_string(), text.as_slice()).expect("reading from memory does not fail");
+        importer.read(&number.to_string(), text.as_slice()).expect("reading from memory does not fail");
     }
-    transcript.finish()
+    importer.finish()
 }
 
 /// What must hold of every record, whatever it was made of.
-fn check(told: &Imported, lines: &[usize]) {
-    for m in &told.measurements {
+fn check(imported: &Imported, lines: &[usize]) {
+    for m in &imported.measurements {
         let metric = metrics::find(&m.metric).unwrap_or_else(|| panic!("{} is no metric", m.metric));
         let (low, high) = metric.plausible;
         assert!((low..=high).contains(&m.value()), "{} is {}", m.metric, m.value());
@@ -267,21 +269,25 @@ fn check(told: &Imported, lines: &[usize]) {
         }
         assert!(m.origin.is_some(), "{} says not where it stood", m.metric);
     }
-    let import = &told.import;
-    let origins = told.measurements.iter().filter_map(|m| m.origin.as_ref());
+    let import = &imported.import;
+    let origins = imported.measurements.iter().filter_map(|m| m.origin.as_ref());
     let others = import.inventory.values().chain(import.withheld.iter().map(|withheld| &withheld.origin));
     for origin in origins.chain(others) {
         let text: usize = origin.text.parse().expect("texts are numbered");
         assert!((1..=lines[text] as u64).contains(&origin.line), "{origin:?} of {} lines", lines[text]);
     }
-    let counts = &told.machine.counts;
+    let counts = &imported.machine.counts;
     for count in [counts.packages, counts.cores, counts.nodes, counts.cpus_present, counts.cpus_online] {
         assert!(count.is_none_or(|count| (1..=65_536).contains(&count)), "{counts:?}");
     }
-    for hz in [told.machine.processor.max_hz, told.machine.processor.min_hz, told.machine.processor.base_hz] {
+    for hz in [
+        imported.machine.processor.max_hz,
+        imported.machine.processor.min_hz,
+        imported.machine.processor.base_hz,
+    ] {
         assert!(hz.is_none_or(|hz| (1_000_000..=10_000_000_000).contains(&hz)), "{hz:?}");
     }
-    for device in &told.machine.memory_devices {
+    for device in &imported.machine.memory_devices {
         for speed in [device.rated_mt_s, device.configured_mt_s] {
             assert!(
                 speed.is_none_or(|speed| (10..=40_000).contains(&speed) && speed != 32_768),
@@ -290,7 +296,7 @@ fn check(told: &Imported, lines: &[usize]) {
         }
     }
     let empty = Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
-    let json = told.clone().into_record(empty).to_json();
+    let json = imported.clone().into_record(empty).to_json();
     Record::from_json(json.as_bytes())
         .unwrap_or_else(|error| panic!("the record cannot be read again: {error}"));
 }
@@ -311,12 +317,12 @@ proptest! {
         let pick = |which: usize| texts()[which % texts().len()].clone();
         let harmed = |text: Vec<u8>| harms.iter().fold(text, |text, harm| harm.befall(text));
         let all: Vec<Vec<u8>> = std::iter::once(which).chain(second).map(|which| harmed(pick(which))).collect();
-        let told = import(&all, split(by));
+        let imported = import(&all, split(by));
         let looked_at = LOOKED_AT.with(Cell::get);
         let bytes: usize = all.iter().map(|text| text.len() + 16).sum();
         prop_assert!(looked_at <= bytes * MOST_LOOKS, "{looked_at} bytes for a text of {bytes}");
         let lines: Vec<usize> = all.iter().map(|text| line_count(text)).collect();
-        for machine in told.into_iter().flatten() {
+        for machine in imported.into_iter().flatten() {
             check(&machine, &lines);
         }
     }
@@ -325,8 +331,8 @@ proptest! {
 #[test]
 fn every_captured_output_is_read_and_keeps_its_rules() {
     for text in texts() {
-        let told = import(std::slice::from_ref(text), Split::Hosts).expect("a captured output is read");
-        for machine in &told {
+        let imported = import(std::slice::from_ref(text), Split::Hosts).expect("a captured output is read");
+        for machine in &imported {
             check(machine, &[line_count(text)]);
         }
     }

@@ -10,21 +10,21 @@ const PATH: &str = "machine.memory_devices[";
 
 /// What the draft held when an output began.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Before {
+pub(crate) struct Before {
     devices: usize,
-    told: usize,
+    inventory: usize,
 }
 
 impl Before {
     /// As the draft is now.
-    pub fn of(draft: &Draft) -> Self {
-        Self { devices: draft.machine.memory_devices.len(), told: draft.told.len() }
+    pub(crate) fn of(draft: &Draft) -> Self {
+        Self { devices: draft.machine.memory_devices.len(), inventory: draft.inventory.len() }
     }
 }
 
 /// Puts the devices that an output has added together with those that stood there before it: a slot with the same
 /// locator is the same slot. Where they tell it differently, the record follows the later output and says so.
-pub fn merge(draft: &mut Draft, before: Before) {
+pub(crate) fn merge(draft: &mut Draft, before: Before) {
     let list = &mut draft.machine.memory_devices;
     if before.devices == 0 || list.len() <= before.devices {
         return;
@@ -49,17 +49,17 @@ pub fn merge(draft: &mut Draft, before: Before) {
         list[at] = joined(std::mem::take(&mut list[at]), device);
         if let Some(says) = says {
             let prefix = |index: usize| format!("{PATH}{index}].");
-            let of = |told: &[(String, Origin)], prefix: &str| {
-                told.iter().find(|(path, _)| path.starts_with(prefix)).map(|(_, origin)| origin.clone())
+            let of = |inventory: &[(String, Origin)], prefix: &str| {
+                inventory.iter().find(|(path, _)| path.starts_with(prefix)).map(|(_, origin)| origin.clone())
             };
-            let (old, new) = draft.told.split_at(before.told.min(draft.told.len()));
+            let (old, new) = draft.inventory.split_at(before.inventory.min(draft.inventory.len()));
             let number = before.devices + places.len() - 1;
             let origins = of(old, &prefix(at)).into_iter().chain(of(new, &prefix(number))).collect();
             draft.contradictions.push(Contradiction { says, origins });
         }
     }
     // What was told of a device follows it to its place.
-    for (path, _) in draft.told.iter_mut().skip(before.told) {
+    for (path, _) in draft.inventory.iter_mut().skip(before.inventory) {
         let Some((number, rest)) = path.strip_prefix(PATH).and_then(|rest| rest.split_once(']')) else {
             continue;
         };

@@ -3,21 +3,44 @@
 use std::collections::BTreeMap;
 
 use record::CpuList;
-use record::import::Origin;
+use record::import::{Contradiction, Origin};
 use record::machine::CacheKind;
 
 /// A value and where it stood.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told<T> {
+pub(crate) struct Fact<T> {
     /// The value.
     pub value: T,
     /// Where it stood.
     pub origin: Origin,
 }
 
+impl<T: Clone> Fact<T> {
+    /// The value of a fact, where there is one.
+    pub(crate) fn value_of(fact: &Option<Self>) -> Option<T> {
+        fact.as_ref().map(|fact| fact.value.clone())
+    }
+}
+
+/// A contradiction of two statements.
+pub(crate) fn contradict(says: String, one: &Origin, other: &Origin) -> Contradiction {
+    Contradiction { says, origins: vec![one.clone(), other.clone()] }
+}
+
+/// Memory speeds that there are, MT/s: SDRAM's slowest to above HBM4's and GDDR7's.
+const MEMORY_SPEEDS: std::ops::RangeInclusive<f64> = 10.0..=40_000.0;
+
+/// A speed that DIMMs do not reach; firmware that does not know writes it.
+const UNKNOWN_MEMORY_SPEED: f64 = 32_768.0;
+
+/// Whether memory can have such a speed.
+pub(crate) fn is_memory_speed(mt_s: f64) -> bool {
+    mt_s != UNKNOWN_MEMORY_SPEED && MEMORY_SPEEDS.contains(&mt_s)
+}
+
 /// Everything.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// One entry for each output of lscpu.
     pub lscpu: Vec<Lscpu>,
     /// The rows of `lscpu -e` and `lscpu -p`.
@@ -29,76 +52,76 @@ pub struct Facts {
     /// Processors out of SMBIOS.
     pub sockets: Vec<Socket>,
     /// Bytes of memory in all, as lshw tells them.
-    pub memory: Option<Told<u64>>,
+    pub memory: Option<Fact<u64>>,
 }
 
 /// One output of lscpu.
 #[derive(Clone, Debug, Default)]
-pub struct Lscpu {
+pub(crate) struct Lscpu {
     /// `x86_64`, `aarch64`…
-    pub architecture: Option<Told<String>>,
+    pub architecture: Option<Fact<String>>,
     /// CPUs present.
-    pub cpus: Option<Told<u32>>,
+    pub cpus: Option<Fact<u32>>,
     /// CPUs online.
-    pub online: Option<Told<CpuList>>,
+    pub online: Option<Fact<CpuList>>,
     /// CPUs offline.
-    pub offline: Option<Told<CpuList>>,
+    pub offline: Option<Fact<CpuList>>,
     /// NUMA nodes.
-    pub nodes: Option<Told<u32>>,
+    pub nodes: Option<Fact<u32>>,
     /// CPUs of each node.
-    pub node_cpus: BTreeMap<u32, Told<CpuList>>,
+    pub node_cpus: BTreeMap<u32, Fact<CpuList>>,
     /// One entry for each kind of core.
     pub kinds: Vec<CoreKind>,
     /// Vendor.
-    pub vendor: Option<Told<String>>,
+    pub vendor: Option<Fact<String>>,
     /// Features, separated by spaces.
-    pub flags: Option<Told<String>>,
+    pub flags: Option<Fact<String>>,
     /// Caches in the order of the output.
-    pub caches: Vec<Told<CacheFact>>,
+    pub caches: Vec<Fact<CacheFact>>,
     /// `46 bits physical, 48 bits virtual`.
-    pub address_bits: Option<Told<(u32, u32)>>,
+    pub address_bits: Option<Fact<(u32, u32)>>,
     /// The hypervisor.
-    pub hypervisor: Option<Told<String>>,
+    pub hypervisor: Option<Fact<String>>,
     /// Whether boost is on.
-    pub boost: Option<Told<bool>>,
+    pub boost: Option<Fact<bool>>,
     /// A clock of the moment, Hz; of which CPU is not told.
-    pub current_hz: Option<Told<u64>>,
+    pub current_hz: Option<Fact<u64>>,
     /// What the kernel does about each vulnerability.
-    pub vulnerabilities: BTreeMap<String, Told<String>>,
+    pub vulnerabilities: BTreeMap<String, Fact<String>>,
 }
 
 /// One kind of core: all there are, but on hybrid machines.
 #[derive(Clone, Debug, Default)]
-pub struct CoreKind {
+pub(crate) struct CoreKind {
     /// Model name.
-    pub model_name: Option<Told<String>>,
+    pub model_name: Option<Fact<String>>,
     /// The model's name as the firmware tells it.
-    pub firmware_name: Option<Told<String>>,
+    pub firmware_name: Option<Fact<String>>,
     /// x86 family.
-    pub family: Option<Told<u32>>,
+    pub family: Option<Fact<u32>>,
     /// x86 model.
-    pub model: Option<Told<u32>>,
+    pub model: Option<Fact<u32>>,
     /// Stepping, or Arm's `r1p0`.
-    pub stepping: Option<Told<String>>,
+    pub stepping: Option<Fact<String>>,
     /// Threads of a core.
-    pub threads_per_core: Option<Told<u32>>,
+    pub threads_per_core: Option<Fact<u32>>,
     /// Cores of a package.
-    pub cores_per_socket: Option<Told<u32>>,
+    pub cores_per_socket: Option<Fact<u32>>,
     /// Cores of a cluster.
-    pub cores_per_cluster: Option<Told<u32>>,
+    pub cores_per_cluster: Option<Fact<u32>>,
     /// Packages.
-    pub sockets: Option<Told<u32>>,
+    pub sockets: Option<Fact<u32>>,
     /// Clusters.
-    pub clusters: Option<Told<u32>>,
+    pub clusters: Option<Fact<u32>>,
     /// Highest clock, Hz.
-    pub max_hz: Option<Told<u64>>,
+    pub max_hz: Option<Fact<u64>>,
     /// Lowest clock, Hz.
-    pub min_hz: Option<Told<u64>>,
+    pub min_hz: Option<Fact<u64>>,
 }
 
 /// One kind of cache as lscpu tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CacheFact {
+pub(crate) struct CacheFact {
     /// Level.
     pub level: u32,
     /// Kind.
@@ -111,7 +134,7 @@ pub struct CacheFact {
 
 /// A row of `lscpu -e` or `-p`. Numbers are lscpu's own, counted over the machine.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CpuRow {
+pub(crate) struct CpuRow {
     /// The CPU.
     pub cpu: u32,
     /// Its core.
@@ -134,7 +157,7 @@ pub struct CpuRow {
 
 /// A row of `lscpu -C`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CacheRow {
+pub(crate) struct CacheRow {
     /// `L1d`.
     pub name: String,
     /// Bytes of one and of all.
@@ -149,41 +172,41 @@ pub struct CacheRow {
 
 /// One output of `numactl -H`.
 #[derive(Clone, Debug, Default)]
-pub struct Numactl {
+pub(crate) struct Numactl {
     /// How many nodes it says there are.
-    pub available: Option<Told<u32>>,
+    pub available: Option<Fact<u32>>,
     /// Each node.
     pub nodes: BTreeMap<u32, NumactlNode>,
     /// The nodes of the distance table's columns.
     pub columns: Vec<u32>,
     /// Its rows by node.
-    pub distances: BTreeMap<u32, Told<Vec<u32>>>,
+    pub distances: BTreeMap<u32, Fact<Vec<u32>>>,
 }
 
 /// A node as `numactl -H` tells it.
 #[derive(Clone, Debug, Default)]
-pub struct NumactlNode {
+pub(crate) struct NumactlNode {
     /// Its CPUs.
-    pub cpus: Option<Told<CpuList>>,
+    pub cpus: Option<Fact<CpuList>>,
     /// Its memory in bytes.
-    pub bytes: Option<Told<u64>>,
+    pub bytes: Option<Fact<u64>>,
     /// Its free memory in bytes.
-    pub free: Option<Told<u64>>,
+    pub free: Option<Fact<u64>>,
 }
 
 /// A populated socket out of SMBIOS.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Socket {
+pub(crate) struct Socket {
     /// The processor's name.
-    pub name: Option<Told<String>>,
+    pub name: Option<Fact<String>>,
     /// The clock that the firmware set it to, Hz.
-    pub hz: Option<Told<u64>>,
+    pub hz: Option<Fact<u64>>,
     /// Whether the whole structure was seen, and not single lines of it.
     pub whole: bool,
 }
 
 /// The level and kind of a cache called `L1d`, `L2`.
-pub fn cache_name(name: &str) -> Option<(u32, CacheKind)> {
+pub(crate) fn parse_cache_name(name: &str) -> Option<(u32, CacheKind)> {
     let rest = name.trim().strip_prefix(['L', 'l'])?;
     let level = rest.chars().next()?.to_digit(10).filter(|level| (1..=9).contains(level))?;
     let kind = match &rest[1..] {
@@ -196,7 +219,7 @@ pub fn cache_name(name: &str) -> Option<(u32, CacheKind)> {
 }
 
 /// A number with a decimal point or comma, at the beginning of `text`, and what follows it.
-pub fn number(text: &str) -> Option<(f64, &str)> {
+pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
@@ -207,8 +230,8 @@ pub fn number(text: &str) -> Option<(f64, &str)> {
 
 /// A size with a binary unit, whether it is written so or not: `32K`, `1.5 MiB`, `32 GB`; and whether the unit was
 /// written as IEC has it.
-pub fn size(text: &str) -> Option<(u64, bool)> {
-    let (value, rest) = number(text)?;
+pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
+    let (value, rest) = parse_number(text)?;
     let unit = &rest[..rest.bytes().take_while(u8::is_ascii_alphabetic).count()];
     let is = |names: &[&str]| names.iter().any(|name| unit.eq_ignore_ascii_case(name));
     let units: [&[&str]; 5] =
@@ -219,7 +242,7 @@ pub fn size(text: &str) -> Option<(u64, bool)> {
 }
 
 /// A value without what people wrote behind it: `2      // two threads a core`.
-pub fn without_comment(text: &str) -> &str {
+pub(crate) fn strip_comment(text: &str) -> &str {
     // Each of the marks has one of these.
     if !text.bytes().any(|b| matches!(b, b'/' | b'#' | b'<' | 0xe2)) {
         return text.trim();
@@ -237,29 +260,29 @@ mod tests {
 
     #[test]
     fn sizes_are_binary_however_they_are_written() {
-        assert_eq!(size("32K"), Some((32 << 10, false)));
-        assert_eq!(size("1.5 MiB (48 instances)"), Some((3 << 19, true)));
-        assert_eq!(size("1,5 MiB"), Some((3 << 19, true)));
-        assert_eq!(size("32 GB"), Some((32 << 30, false)));
-        assert_eq!(size("785826 MB"), Some((785_826 << 20, false)));
+        assert_eq!(parse_size("32K"), Some((32 << 10, false)));
+        assert_eq!(parse_size("1.5 MiB (48 instances)"), Some((3 << 19, true)));
+        assert_eq!(parse_size("1,5 MiB"), Some((3 << 19, true)));
+        assert_eq!(parse_size("32 GB"), Some((32 << 30, false)));
+        assert_eq!(parse_size("785826 MB"), Some((785_826 << 20, false)));
         for bad in ["", "K", "12", "9999999999999999 TB", "1 Z"] {
-            assert_eq!(size(bad), None, "{bad}");
+            assert_eq!(parse_size(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn comments_of_people_go_and_values_stay() {
-        assert_eq!(without_comment("2      //每个物理core有两个超线程"), "2");
-        assert_eq!(without_comment("2 TB  //最大支持2T"), "2 TB");
-        assert_eq!(without_comment("http://x"), "http://x");
-        assert_eq!(without_comment("4  # four"), "4");
+        assert_eq!(strip_comment("2      //每个物理core有两个超线程"), "2");
+        assert_eq!(strip_comment("2 TB  //最大支持2T"), "2 TB");
+        assert_eq!(strip_comment("http://x"), "http://x");
+        assert_eq!(strip_comment("4  # four"), "4");
     }
 
     #[test]
     fn caches_have_a_level_and_a_kind() {
-        assert_eq!(cache_name("L1d"), Some((1, CacheKind::Data)));
-        assert_eq!(cache_name("L1i"), Some((1, CacheKind::Instruction)));
-        assert_eq!(cache_name("L3"), Some((3, CacheKind::Unified)));
-        assert!(["L", "L0", "L1x", "Lx", "cache", "L座"].iter().all(|name| cache_name(name).is_none()));
+        assert_eq!(parse_cache_name("L1d"), Some((1, CacheKind::Data)));
+        assert_eq!(parse_cache_name("L1i"), Some((1, CacheKind::Instruction)));
+        assert_eq!(parse_cache_name("L3"), Some((3, CacheKind::Unified)));
+        assert!(["L", "L0", "L1x", "Lx", "cache", "L座"].iter().all(|name| parse_cache_name(name).is_none()));
     }
 }

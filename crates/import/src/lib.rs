@@ -1,9 +1,10 @@
 //! Other tools' output, read into records: also several outputs in one text, with prompts, comments and prose between.
 //!
 //! A text goes through three stages, each linear in its length: `clean` makes plain numbered lines of it (colours,
-//! quoting, fences, entities, progress lines gone), `session` finds prompts, host names and command lines, and the readers
-//! of [`tools`] take the lines that are theirs. A new tool is one new file in `tools/` and its line in [`tools::TOOLS`].
+//! quoting, fences, entities, progress lines gone), `prompts` finds prompts, host names and command lines, and the readers
+//! of `tools` take the lines that are theirs. A new tool is one new file in `tools/` and its line in `tools::TOOLS`.
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(
@@ -17,23 +18,25 @@
 )]
 
 mod assemble;
-pub mod clean;
-pub mod command_line;
+mod clean;
+mod command_line;
 #[cfg(test)]
 mod damaged;
 mod devices;
-mod dispatch;
-pub mod facts;
-mod held;
+mod error;
+mod facts;
+mod importer;
+mod limits;
+mod line;
 mod numbers;
-mod parts;
-mod refusal;
-pub mod session;
-pub mod sink;
-pub mod tools;
+mod prompts;
+mod sections;
+mod sink;
+mod tool;
+mod tools;
 
 pub use assemble::Imported;
-pub use dispatch::Transcript;
-pub use parts::Split;
-pub use refusal::Refusal;
-pub use sink::{Draft, Sink};
+pub use error::{Clash, Error};
+pub use importer::Importer;
+pub use sections::Split;
+pub use tools::tool_names;

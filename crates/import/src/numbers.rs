@@ -7,7 +7,7 @@ fn is_separator(c: char) -> bool {
 
 /// A whole number, with or without separators between groups of three digits (two in India, the last always three).
 /// `None` for anything else, also for a number with more digits than an `u64` holds.
-pub fn whole(text: &str) -> Option<u64> {
+pub(crate) fn parse_whole(text: &str) -> Option<u64> {
     let text = text.trim();
     // Most numbers are digits alone, and few enough.
     if text.len() < 20 && text.bytes().all(|b| b.is_ascii_digit()) {
@@ -35,13 +35,13 @@ pub fn whole(text: &str) -> Option<u64> {
 }
 
 /// A number that may have a fraction. The last comma or point is the decimal mark, unless it stands there twice: then it
-/// groups digits. So `1,234` is 1.234 here; where only whole numbers are printed, ask [`whole`]. Finite always.
-pub fn decimal(text: &str) -> Option<f64> {
-    shifted(text, 0)
+/// groups digits. So `1,234` is 1.234 here; where only whole numbers are printed, ask [`parse_whole`]. Finite always.
+pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
+    parse_scaled(text, 0)
 }
 
-/// As [`decimal`], times a power of ten: 8700.75 MB/s are exactly 8,700,750,000 B/s and no rounding error away from it.
-pub fn shifted(text: &str, exponent: i32) -> Option<f64> {
+/// As [`parse_decimal`], times a power of ten: 8700.75 MB/s are exactly 8,700,750,000 B/s and no rounding error away from it.
+pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -55,11 +55,11 @@ pub fn shifted(text: &str, exponent: i32) -> Option<f64> {
     if !fraction.bytes().all(|b| b.is_ascii_digit()) || (front.is_empty() && fraction.is_empty()) {
         return None;
     }
-    let front = if front.is_empty() { 0 } else { whole(front)? };
+    let front = if front.is_empty() { 0 } else { parse_whole(front)? };
     // Up to here a double holds whole numbers exactly, and powers of ten: one division is rounded as the text itself would be.
     let places = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let scale = u32::try_from(fraction.len()).ok().and_then(|places| 10_u64.checked_pow(places));
-    let all = scale.and_then(|scale| front.checked_mul(scale)?.checked_add(parsed(fraction)?));
+    let all = scale.and_then(|scale| front.checked_mul(scale)?.checked_add(parse_digits(fraction)?));
     let value = match all.filter(|all| *all < 1 << 53) {
         Some(all) if (-22..=0).contains(&places) => all as f64 / 10f64.powi(-places),
         Some(all) if (0..=22).contains(&places) => all as f64 * 10f64.powi(places),
@@ -69,19 +69,19 @@ pub fn shifted(text: &str, exponent: i32) -> Option<f64> {
 }
 
 /// Digits, which there may be none of.
-fn parsed(digits: &str) -> Option<u64> {
+fn parse_digits(digits: &str) -> Option<u64> {
     if digits.is_empty() { Some(0) } else { digits.parse().ok() }
 }
 
 /// A plain decimal number as the C locale prints it: digits, perhaps a sign, a point, an exponent. No `inf`, no `nan`.
-pub fn plain(text: &str) -> Option<f64> {
+pub(crate) fn parse_plain(text: &str) -> Option<f64> {
     let number = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
     text.parse().ok().filter(|value: &f64| number && value.is_finite())
 }
 
 /// The number that a text begins with, and what follows it. Groups may be parted by single blanks if each has three
 /// digits: `25 130 886 211      cycles`.
-pub fn leading(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_leading(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let bytes = text.as_bytes();
     // Most numbers are no more than digits.
@@ -125,7 +125,7 @@ mod tests {
             "25’130’886’211",
             "25,13,08,86,211",
         ] {
-            assert_eq!(whole(text), Some(25_130_886_211), "{text}");
+            assert_eq!(parse_whole(text), Some(25_130_886_211), "{text}");
         }
         for text in [
             "",
@@ -139,7 +139,7 @@ mod tests {
             "1e5",
             "99999999999999999999999",
         ] {
-            assert_eq!(whole(text), None, "{text}");
+            assert_eq!(parse_whole(text), None, "{text}");
         }
     }
 
@@ -157,20 +157,20 @@ mod tests {
             (".5", 0.5),
             ("7", 7.0),
         ] {
-            assert_eq!(decimal(text), Some(value), "{text}");
+            assert_eq!(parse_decimal(text), Some(value), "{text}");
         }
         for text in ["", ".", "-", "1.2.3", "1,2,3", "inf", "nan", "0x10", "1e5"] {
-            assert_eq!(decimal(text), None, "{text}");
+            assert_eq!(parse_decimal(text), None, "{text}");
         }
     }
 
     #[test]
     fn a_number_ends_where_the_next_word_begins() {
-        assert_eq!(leading("  25 130 886 211      cycles"), Some(("25 130 886 211", "      cycles")));
-        assert_eq!(leading("11984.691958  task-clock"), Some(("11984.691958", "  task-clock")));
-        assert_eq!(leading("4 1234 x"), Some(("4", " 1234 x")));
-        assert_eq!(leading("1.00, then"), Some(("1.00", ", then")));
-        assert_eq!(leading("none"), None);
+        assert_eq!(split_leading("  25 130 886 211      cycles"), Some(("25 130 886 211", "      cycles")));
+        assert_eq!(split_leading("11984.691958  task-clock"), Some(("11984.691958", "  task-clock")));
+        assert_eq!(split_leading("4 1234 x"), Some(("4", " 1234 x")));
+        assert_eq!(split_leading("1.00, then"), Some(("1.00", ", then")));
+        assert_eq!(split_leading("none"), None);
     }
 
     proptest! {
@@ -181,19 +181,19 @@ mod tests {
             exponent in -9i32..12,
         ) {
             let nearest: f64 = format!("{front}.{fraction}0e{exponent}").parse().expect("it is a number");
-            prop_assert_eq!(shifted(&format!("{front}.{fraction}"), exponent), Some(nearest));
+            prop_assert_eq!(parse_scaled(&format!("{front}.{fraction}"), exponent), Some(nearest));
         }
 
         #[test]
         fn no_text_panics(text in "\\PC{0,40}", digits in "[-0-9., '\u{202f}]{0,40}") {
             for text in [text, digits] {
-                let _ = (whole(&text), decimal(&text), plain(&text), leading(&text));
+                let _ = (parse_whole(&text), parse_decimal(&text), parse_plain(&text), split_leading(&text));
             }
         }
 
         #[test]
         fn what_was_printed_is_read(value in 0u64..1_000_000_000_000) {
-            prop_assert_eq!(whole(&record::units::thousands(value as f64)), Some(value));
+            prop_assert_eq!(parse_whole(&record::units::thousands(value as f64)), Some(value));
         }
     }
 }

@@ -4,16 +4,16 @@ use record::import::{Contradiction, Origin, Withheld};
 use record::{Machine, Measurement, Snapshot};
 
 use crate::facts::Facts;
-use crate::tools::Line;
+use crate::line::{Line, quote};
 
 /// What the outputs of one machine have told so far, before it becomes a record.
 #[derive(Clone, Debug, Default)]
-pub struct Draft {
+pub(crate) struct Draft {
     /// The inventory as far as it is plain fields. Lists that need more than one output (CPUs, nodes, caches) are put
     /// together at the end.
     pub machine: Machine,
     /// Inventory paths and where they came from, in the order in which they were told.
-    pub told: Vec<(String, Origin)>,
+    pub inventory: Vec<(String, Origin)>,
     /// Figures, each with its origin.
     pub measurements: Vec<Measurement>,
     /// Figures that cannot be true.
@@ -30,8 +30,8 @@ pub struct Draft {
 
 impl Draft {
     /// Adds what another text, or another part of this one, told of the same machine.
-    pub fn absorb(&mut self, mut other: Draft) {
-        self.told.append(&mut other.told);
+    pub(crate) fn absorb(&mut self, mut other: Draft) {
+        self.inventory.append(&mut other.inventory);
         self.measurements.append(&mut other.measurements);
         self.withheld.append(&mut other.withheld);
         self.contradictions.append(&mut other.contradictions);
@@ -51,14 +51,14 @@ impl Draft {
     }
 
     /// How many entries its lists hold together.
-    pub fn entries(&self) -> usize {
-        self.told.len() + self.measurements.len() + self.withheld.len() + self.contradictions.len()
+    pub(crate) fn entries(&self) -> usize {
+        self.inventory.len() + self.measurements.len() + self.withheld.len() + self.contradictions.len()
     }
 }
 
 /// The draft that is being filled, and the output that is being read.
 #[derive(Debug)]
-pub struct Sink<'a> {
+pub(crate) struct Sink<'a> {
     /// The machine that the output is of.
     pub draft: &'a mut Draft,
     /// The tool's name.
@@ -69,41 +69,29 @@ pub struct Sink<'a> {
     pub taken: u32,
 }
 
-/// The longest part of a line that an origin keeps, in characters.
-const MOST_SAID: usize = 200;
-
-/// What an origin keeps of a line.
-pub fn said(line: &str) -> &str {
-    let line = line.trim();
-    if line.len() <= MOST_SAID {
-        return line;
-    }
-    line.char_indices().nth(MOST_SAID).map_or(line, |(end, _)| &line[..end])
-}
-
 impl<'a> Sink<'a> {
     /// A sink for an output of `tool` in the text called `text`.
-    pub fn new(draft: &'a mut Draft, tool: &'static str, text: &'a str) -> Self {
+    pub(crate) fn new(draft: &'a mut Draft, tool: &'static str, text: &'a str) -> Self {
         Self { draft, tool, text, taken: 0 }
     }
 
     /// The tool's version, as its output tells.
-    pub fn version(&mut self, version: &str) {
-        self.draft.version = Some(said(version).to_owned());
+    pub(crate) fn version(&mut self, version: &str) {
+        self.draft.version = Some(quote(version).to_owned());
     }
 
     /// The origin of what `line` says.
-    pub fn origin(&self, line: Line) -> Origin {
+    pub(crate) fn origin(&self, line: Line) -> Origin {
         Origin {
             tool: self.tool.to_owned(),
             text: self.text.to_owned(),
             line: line.number,
-            says: said(line.text).to_owned(),
+            says: quote(line.text).to_owned(),
         }
     }
 
     /// A figure that stands on `line`. One outside its metric's physical bounds, or not finite, is withheld.
-    pub fn figure(&mut self, mut measurement: Measurement, line: Line) {
+    pub(crate) fn add_figure(&mut self, mut measurement: Measurement, line: Line) {
         let value = measurement.value();
         let bounds = record::metrics::find(&measurement.metric).map(|metric| metric.plausible);
         let plausible = value.is_finite() && bounds.is_none_or(|(low, high)| (low..=high).contains(&value));
@@ -118,21 +106,21 @@ impl<'a> Sink<'a> {
     }
 
     /// Something that cannot be true: kept as text, withheld as a value.
-    pub fn withhold(&mut self, what: &str, why: String, line: Line) {
+    pub(crate) fn withhold(&mut self, what: &str, why: String, line: Line) {
         let origin = self.origin(line);
         self.draft.withheld.push(Withheld { what: what.to_owned(), why, origin });
     }
 
     /// Notes that `line` told the part of the inventory at `path` (`machine.processor.model_name`); the value itself goes
     /// into `draft.machine`.
-    pub fn told(&mut self, path: impl Into<String>, line: Line) {
+    pub(crate) fn note(&mut self, path: impl Into<String>, line: Line) {
         let origin = self.origin(line);
-        self.draft.told.push((path.into(), origin));
+        self.draft.inventory.push((path.into(), origin));
         self.taken += 1;
     }
 
     /// Two statements that cannot both be true.
-    pub fn contradict(&mut self, says: String, origins: Vec<Origin>) {
+    pub(crate) fn contradict(&mut self, says: String, origins: Vec<Origin>) {
         self.draft.contradictions.push(Contradiction { says, origins });
     }
 }

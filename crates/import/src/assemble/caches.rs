@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use record::machine::Cache;
 use record::{Coverage, CpuList, Machine};
 
-use crate::facts::{CacheFact, Facts, Lscpu, cache_name};
+use crate::facts::{CacheFact, Facts, Lscpu, parse_cache_name};
 
 /// Most caches of one kind.
 const MOST: u32 = 8192;
 
 /// Fills [`Machine::caches`].
-pub fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let mut unknown = false;
     let mut known: Vec<(CacheFact, Option<u32>, Option<u32>)> = Vec::new();
     for row in &facts.cache_rows {
-        let Some((level, kind)) = cache_name(&row.name) else { continue };
+        let Some((level, kind)) = parse_cache_name(&row.name) else { continue };
         let (one, all) = row.bytes;
         let instances = one
             .zip(all)
@@ -23,8 +23,8 @@ pub fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage: &mut 
             .and_then(|(one, all)| u32::try_from(all / one).ok());
         known.push((CacheFact { level, kind, bytes: one, instances }, row.line, row.ways));
     }
-    for told in &lscpu.caches {
-        let fact = &told.value;
+    for fact in &lscpu.caches {
+        let fact = &fact.value;
         if !known.iter().any(|(known, ..)| (known.level, known.kind) == (fact.level, fact.kind)) {
             known.push((fact.clone(), None, None));
         }
@@ -57,7 +57,7 @@ fn shared(facts: &Facts) -> BTreeMap<(u32, record::machine::CacheKind), Vec<CpuL
     let mut by_number: BTreeMap<(u32, record::machine::CacheKind, u32), CpuList> = BTreeMap::new();
     for row in facts.rows.iter().filter(|row| row.online) {
         for (name, number) in &row.caches {
-            if let Some((level, kind)) = cache_name(name) {
+            if let Some((level, kind)) = parse_cache_name(name) {
                 by_number.entry((level, kind, *number)).or_default().insert(row.cpu);
             }
         }

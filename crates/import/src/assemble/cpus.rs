@@ -6,11 +6,10 @@ use record::import::Contradiction;
 use record::machine::{Cpu, Node};
 use record::{Coverage, CpuList, Machine};
 
-use super::{contradiction, value};
-use crate::facts::{CpuRow, Facts, Lscpu, Numactl};
+use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, contradict};
 
 /// Fills counts, CPUs and nodes.
-pub fn fill(
+pub(super) fn fill(
     lscpu: &Lscpu,
     facts: &Facts,
     machine: &mut Machine,
@@ -19,8 +18,8 @@ pub fn fill(
 ) {
     let rows = rows(&facts.rows);
     let counts = &mut machine.counts;
-    counts.cpus_present = value(&lscpu.cpus).or(counts.cpus_present);
-    counts.cpus_online = value(&lscpu.online).map(|list| list.len() as u32).or(counts.cpus_online);
+    counts.cpus_present = Fact::value_of(&lscpu.cpus).or(counts.cpus_present);
+    counts.cpus_online = Fact::value_of(&lscpu.online).map(|list| list.len() as u32).or(counts.cpus_online);
     cores(lscpu, facts, machine, contradictions);
     let cpus = if rows.is_empty() { from_list(lscpu) } else { from_rows(&rows) };
     if !cpus.is_empty() {
@@ -61,29 +60,29 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         cores = cores.zip(of_kind).and_then(|(sum, more)| sum.checked_add(more));
     }
     if let [kind] = lscpu.kinds.as_slice() {
-        counts.packages = value(&kind.sockets).or(counts.packages);
-        counts.clusters = value(&kind.clusters).or(counts.clusters);
+        counts.packages = Fact::value_of(&kind.sockets).or(counts.packages);
+        counts.clusters = Fact::value_of(&kind.clusters).or(counts.clusters);
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
     counts.cores = cores.filter(|cores| (1..=most).contains(cores)).or(counts.cores);
     // Fewer sockets are an excerpt.
     let whole: Vec<_> = facts.sockets.iter().filter(|socket| socket.whole).collect();
-    let told = lscpu.kinds.first().and_then(|kind| kind.sockets.as_ref());
-    if let (Some(told), Some(named)) = (told, whole.iter().find_map(|socket| socket.name.as_ref()))
-        && (told.value as usize) < whole.len()
+    let fact = lscpu.kinds.first().and_then(|kind| kind.sockets.as_ref());
+    if let (Some(fact), Some(named)) = (fact, whole.iter().find_map(|socket| socket.name.as_ref()))
+        && (fact.value as usize) < whole.len()
     {
         let says = format!(
             "lscpu tells {} packages, and dmidecode lists {} that are populated; the record follows lscpu",
-            told.value,
+            fact.value,
             whole.len()
         );
-        contradictions.push(contradiction(says, &told.origin, &named.origin));
+        contradictions.push(contradict(says, &fact.origin, &named.origin));
     }
 }
 
 fn from_list(lscpu: &Lscpu) -> Vec<Cpu> {
-    let Some(online) = value(&lscpu.online) else { return Vec::new() };
-    let offline = value(&lscpu.offline).unwrap_or_default();
+    let Some(online) = Fact::value_of(&lscpu.online) else { return Vec::new() };
+    let offline = Fact::value_of(&lscpu.offline).unwrap_or_default();
     let all = online.union(&offline);
     all.iter()
         .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
@@ -182,13 +181,13 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
             (numactl.columns, numactl.distances) = (output.columns.clone(), output.distances.clone());
         }
     }
-    let counted = numactl.available.as_ref().map(|told| (told.value, &told.origin));
+    let counted = numactl.available.as_ref().map(|fact| (fact.value, &fact.origin));
     if let (Some(lscpu), Some((nodes, origin))) = (&lscpu.nodes, counted)
         && lscpu.value != nodes
     {
         let says =
             format!("lscpu tells {} and numactl {nodes}; the record follows numactl", plural(lscpu.value));
-        contradictions.push(contradiction(says, &lscpu.origin, origin));
+        contradictions.push(contradict(says, &lscpu.origin, origin));
     }
     let mut ids: Vec<u32> = if numactl.nodes.is_empty() {
         lscpu.node_cpus.keys().copied().collect()
@@ -199,31 +198,31 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         ids.clone_from(&numactl.columns);
     }
     let square = ids == numactl.columns;
-    let told: Vec<Node> = ids
+    let fact: Vec<Node> = ids
         .iter()
         .map(|id| {
-            let told = numactl.nodes.get(id);
-            let cpus = told.and_then(|node| value(&node.cpus)).or_else(|| {
+            let fact = numactl.nodes.get(id);
+            let cpus = fact.and_then(|node| Fact::value_of(&node.cpus)).or_else(|| {
                 lscpu.node_cpus.get(id).filter(|_| numactl.nodes.is_empty()).map(|list| list.value.clone())
             });
             let row = numactl.distances.get(id).filter(|_| square);
             Node {
                 id: *id,
                 cpus: cpus.unwrap_or_default(),
-                bytes: told.and_then(|node| value(&node.bytes)),
-                free_bytes: told.and_then(|node| value(&node.free)),
+                bytes: fact.and_then(|node| Fact::value_of(&node.bytes)),
+                free_bytes: fact.and_then(|node| Fact::value_of(&node.free)),
                 distances: row.map(|row| row.value.clone()).unwrap_or_default(),
                 allowed: true,
             }
         })
         .collect();
-    if !told.is_empty() {
-        machine.nodes = told;
+    if !fact.is_empty() {
+        machine.nodes = fact;
     }
     let nodes = counted
         .map(|(nodes, _)| nodes)
         .or((!ids.is_empty()).then_some(ids.len() as u32))
-        .or(value(&lscpu.nodes));
+        .or(Fact::value_of(&lscpu.nodes));
     machine.counts.nodes = nodes.or(machine.counts.nodes);
     let by_cpu: BTreeMap<u32, u32> =
         machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id))).collect();
@@ -248,20 +247,20 @@ fn nodes(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     let sizes: Option<u64> = machine.nodes.iter().map(|node| node.bytes).sum();
     let complete = !machine.nodes.is_empty() && machine.counts.nodes == Some(machine.nodes.len() as u32);
     let sizes = sizes.filter(|bytes| complete && *bytes > 0);
-    machine.memory_bytes = machine.memory_bytes.or(sizes).or(value(&facts.memory));
+    machine.memory_bytes = machine.memory_bytes.or(sizes).or(Fact::value_of(&facts.memory));
 }
 
 /// Of two lists of CPUs that do not agree, the nodes' are cut to what the other tells.
 fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let known: CpuList = machine.cpus.iter().map(|cpu| cpu.id).collect();
     let Some(beyond) = machine.nodes.iter().find(|node| !node.cpus.is_subset(&known)) else { return };
-    let told = numactl.nodes.get(&beyond.id).and_then(|node| node.cpus.as_ref());
-    let origins = [lscpu.online.as_ref(), told.or(lscpu.node_cpus.get(&beyond.id))];
+    let fact = numactl.nodes.get(&beyond.id).and_then(|node| node.cpus.as_ref());
+    let origins = [lscpu.online.as_ref(), fact.or(lscpu.node_cpus.get(&beyond.id))];
     let says = format!(
         "the machine's CPUs are {known}, and node {} has {}; the record follows the first",
         beyond.id, beyond.cpus
     );
-    let origins = origins.into_iter().flatten().map(|told| told.origin.clone()).collect();
+    let origins = origins.into_iter().flatten().map(|fact| fact.origin.clone()).collect();
     contradictions.push(Contradiction { says, origins });
     for node in &mut machine.nodes {
         node.cpus = node.cpus.intersection(&known);

@@ -2,14 +2,12 @@
 
 use record::import::{Contradiction, Origin};
 
-use super::contradiction;
-use crate::facts::{Lscpu, Numactl, Told};
-use crate::parts::WAY_OUT;
-use crate::refusal::Refusal;
+use crate::error::{Clash, Error};
+use crate::facts::{Fact, Lscpu, Numactl, contradict};
 
 /// The outputs of lscpu as one: the later ones add to the first, or say how the machine was then. Two that cannot be of
 /// the same machine are refused.
-pub fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) -> Result<Lscpu, Refusal> {
+pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) -> Result<Lscpu, Error> {
     let mut outputs = outputs.iter();
     let mut merged = outputs.next().cloned().unwrap_or_default();
     for next in outputs {
@@ -32,7 +30,7 @@ pub fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) -> Resu
                     "lscpu tells {what} in two ways: {} and later {}; the record follows the later output",
                     one.value, other.value
                 );
-                contradictions.push(contradiction(says, &one.origin, &other.origin));
+                contradictions.push(contradict(says, &one.origin, &other.origin));
             }
         }
         add(&mut merged, next);
@@ -74,25 +72,20 @@ fn add(merged: &mut Lscpu, next: &Lscpu) {
 }
 
 /// Two statements of what one machine can have only one of.
-fn same<T: PartialEq>(one: &Option<Told<T>>, other: &Option<Told<T>>) -> Result<(), Refusal> {
+fn same<T: PartialEq>(one: &Option<Fact<T>>, other: &Option<Fact<T>>) -> Result<(), Error> {
     match (one, other) {
         (Some(one), Some(other)) if one.value != other.value => Err(several(&one.origin, &other.origin)),
         _ => Ok(()),
     }
 }
 
-fn several(one: &Origin, other: &Origin) -> Refusal {
-    let place = |origin: &Origin| {
-        let words: Vec<&str> = origin.says.split_whitespace().collect();
-        let says: String = words.join(" ").chars().take(60).collect();
-        format!("{} line {} says {says:?}", origin.text, origin.line)
-    };
-    Refusal::Several { says: format!("{}, and {}: {WAY_OUT}", place(one), place(other)) }
+fn several(one: &Origin, other: &Origin) -> Error {
+    Error::SeveralMachines(Clash::Lines(Box::new([one.clone(), other.clone()])))
 }
 
 /// Refuses what numactl tells of two machines, and what it tells of another than lscpu does.
-pub fn numactl(outputs: &[Numactl], lscpu: &Lscpu) -> Result<(), Refusal> {
-    let mut known: Option<&Told<record::CpuList>> = None;
+pub(super) fn numactl(outputs: &[Numactl], lscpu: &Lscpu) -> Result<(), Error> {
+    let mut known: Option<&Fact<record::CpuList>> = None;
     for output in outputs {
         let mut count = 0;
         for node in output.nodes.values() {

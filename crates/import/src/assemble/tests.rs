@@ -1,12 +1,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::tools::{Command, Fit, Line, Reader, Tool};
-use crate::{Imported, Refusal, Sink, Split, Transcript};
+use crate::line::Line;
+use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
+use crate::{Error, Imported, Importer, Split};
 
-fn machines(text: &str, split: Split) -> Result<Vec<Imported>, Refusal> {
-    let mut transcript = Transcript::new(split);
-    transcript.read("text", text.as_bytes()).unwrap();
-    transcript.finish()
+fn machines(text: &str, split: Split) -> Result<Vec<Imported>, Error> {
+    let mut importer = Importer::new(split);
+    importer.read("text", text.as_bytes()).unwrap();
+    importer.finish()
 }
 
 fn list(cpus: u32) -> String {
@@ -24,37 +26,44 @@ fn host_names_of_prompts_tell_machines_apart() {
         list(4),
         list(8)
     );
-    let told = machines(&text, Split::Hosts).unwrap();
-    assert_eq!(names(&told), [(Some("a"), Some(4)), (Some("b"), Some(8))]);
-    assert_eq!(told[0].machine.hostname.as_deref(), Some("a"));
-    assert_eq!((told[0].machine.nodes.len(), told[1].machine.nodes.len()), (1, 0));
+    let imported = machines(&text, Split::Hosts).unwrap();
+    assert_eq!(names(&imported), [(Some("a"), Some(4)), (Some("b"), Some(8))]);
+    assert_eq!(imported[0].machine.hostname.as_deref(), Some("a"));
+    assert_eq!((imported[0].machine.nodes.len(), imported[1].machine.nodes.len()), (1, 0));
 }
 
 #[test]
 fn what_no_prompt_names_belongs_to_the_one_host() {
     let text = format!("node 0 cpus: 0 1 2 3\nroot@a:~# lscpu\n{}", list(4));
-    let told = machines(&text, Split::Hosts).unwrap();
-    assert_eq!((names(&told).as_slice(), told[0].machine.nodes.len()), (&[(Some("a"), Some(4))][..], 1));
+    let imported = machines(&text, Split::Hosts).unwrap();
+    assert_eq!(
+        (names(&imported).as_slice(), imported[0].machine.nodes.len()),
+        (&[(Some("a"), Some(4))][..], 1)
+    );
 }
 
 #[test]
 fn two_machines_that_nothing_names_are_refused_with_both_lines() {
     let text = format!("{}\n{}", list(4), list(8));
-    let Err(Refusal::Several { says }) = machines(&text, Split::Hosts) else { panic!("not refused") };
+    let Err(error @ Error::SeveralMachines(_)) = machines(&text, Split::Hosts) else { panic!("not refused") };
+    let says = error.to_string();
     assert!(says.contains("text line 2 says \"CPU(s): 4\", and text line 6 says \"CPU(s): 8\""), "{says}");
     assert!(says.contains("--split headings"));
     let text = format!("{}\nnode 0 cpus: 0 1 2 3 4 5 6 7\n", list(4));
-    assert!(matches!(machines(&text, Split::Hosts), Err(Refusal::Several { .. })));
+    assert!(matches!(machines(&text, Split::Hosts), Err(Error::SeveralMachines(_))));
 }
 
 #[test]
 fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
     let text = "T: 0 (21462) P: 0 I:1000 C: 299848 Min: 5 Act: 11 Avg: 11 Max: 212";
-    let told = machines(text, Split::Hosts).unwrap();
+    let imported = machines(text, Split::Hosts).unwrap();
     assert!(
-        told[0].measurements.iter().all(|m| m.doubt.as_deref().is_some_and(|why| why.contains("cut off")))
+        imported[0]
+            .measurements
+            .iter()
+            .all(|m| m.doubt.as_deref().is_some_and(|why| why.contains("cut off")))
     );
-    assert!(told[0].machine.notes[0].contains("ends within line 1"), "{:?}", told[0].machine.notes);
+    assert!(imported[0].machine.notes[0].contains("ends within line 1"), "{:?}", imported[0].machine.notes);
     let whole = machines(&format!("{text}\n"), Split::Hosts).unwrap();
     assert!(whole[0].machine.notes.is_empty());
     assert!(!whole[0].measurements.is_empty() && whole[0].measurements.iter().all(|m| m.doubt.is_none()));
@@ -63,21 +72,24 @@ fn what_stands_in_a_last_line_without_line_end_is_in_doubt() {
 #[test]
 fn nodes_of_cpus_that_there_are_not_are_cut_so_that_the_record_can_be_read() {
     let text = "$ lscpu\nCPU(s): 4\nOn-line CPU(s) list: 0\nNUMA node0 CPU(s): 0-3\n";
-    let mut told = machines(text, Split::Hosts).unwrap();
-    assert!(told[0].import.contradictions[0].says.contains("node 0 has 0-3"), "{:?}", told[0].import);
+    let mut imported = machines(text, Split::Hosts).unwrap();
+    assert!(imported[0].import.contradictions[0].says.contains("node 0 has 0-3"), "{:?}", imported[0].import);
     let empty = record::Record::new("0", String::new(), Vec::new());
-    let json = told.remove(0).into_record(empty).to_json();
+    let json = imported.remove(0).into_record(empty).to_json();
     assert!(record::Record::from_json(json.as_bytes()).is_ok());
 }
 
 #[test]
 fn one_machine_twice_is_one_machine() {
-    let told = machines(&format!("{}\n{}", list(4), list(4)), Split::Hosts).unwrap();
-    assert_eq!(names(&told), [(None, Some(4))]);
+    let imported = machines(&format!("{}\n{}", list(4), list(4)), Split::Hosts).unwrap();
+    assert_eq!(names(&imported), [(None, Some(4))]);
     let text = "$ lscpu\nCPU(s): 8\nOn-line CPU(s) list: 0-7\n$ lscpu\nCPU(s): 8\nOn-line CPU(s) list: 0-3,5-7\nOff-line CPU(s) list: 4\n";
-    let told = machines(text, Split::Hosts).unwrap();
-    assert_eq!((told[0].machine.counts.cpus_online, told[0].machine.counts.cpus_present), (Some(7), Some(8)));
-    assert!(told[0].import.contradictions[0].says.contains("0-7 and later 0-3,5-7"));
+    let imported = machines(text, Split::Hosts).unwrap();
+    assert_eq!(
+        (imported[0].machine.counts.cpus_online, imported[0].machine.counts.cpus_present),
+        (Some(7), Some(8))
+    );
+    assert!(imported[0].import.contradictions[0].says.contains("0-7 and later 0-3,5-7"));
 }
 
 #[test]
@@ -88,10 +100,10 @@ fn headings_name_machines_and_the_same_words_mean_the_same_one() {
         list(4),
         list(8)
     );
-    let told = machines(&text, Split::Headings).unwrap();
-    assert_eq!(names(&told), [(Some("海光"), Some(4)), (Some("Intel CPU"), Some(8))]);
-    assert_eq!((told[0].measurements.len(), told[1].measurements.len()), (5, 5));
-    assert_eq!((told[0].machine.nodes.len(), told[1].machine.nodes.len()), (0, 1));
+    let imported = machines(&text, Split::Headings).unwrap();
+    assert_eq!(names(&imported), [(Some("海光"), Some(4)), (Some("Intel CPU"), Some(8))]);
+    assert_eq!((imported[0].measurements.len(), imported[1].measurements.len()), (5, 5));
+    assert_eq!((imported[0].machine.nodes.len(), imported[1].machine.nodes.len()), (0, 1));
     let says = match machines(rows, Split::Hosts) {
         Err(refusal) => refusal.to_string(),
         Ok(_) => panic!("two labels in one table are two machines"),
@@ -130,26 +142,29 @@ fn what_divides_a_text_ends_what_a_prompt_before_it_named() {
 fn an_expression_names_machines_by_its_group_or_counts_them() {
     let text = format!("=== one\n{}=== two\n{}=== ONE\nnode 0 cpus: 0\n", list(4), list(8));
     let split = |text: &str| Split::Lines(regex_lite::Regex::new(text).unwrap());
-    let told = machines(&text, split("^=== (.*)")).unwrap();
-    assert_eq!(names(&told), [(Some("one"), Some(4)), (Some("two"), Some(8))]);
+    let imported = machines(&text, split("^=== (.*)")).unwrap();
+    assert_eq!(names(&imported), [(Some("one"), Some(4)), (Some("two"), Some(8))]);
     let text = format!("{}{}", list(4), list(8));
-    let told = machines(&text, split("^Architecture")).unwrap();
+    let imported = machines(&text, split("^Architecture")).unwrap();
     assert_eq!(
-        told.iter().map(|one| one.machine.counts.cpus_present).collect::<Vec<_>>(),
+        imported.iter().map(|one| one.machine.counts.cpus_present).collect::<Vec<_>>(),
         [Some(4), Some(8)]
     );
     // Lines that begin nothing cost nothing, and each machine has a name of its own.
     let text = format!("---\n---\n{}---\n{}---\n{}", list(4), list(8), list(2));
-    let told = machines(&text, split("^-")).unwrap();
-    assert_eq!(names(&told), [(Some("---"), Some(4)), (Some("--- 2"), Some(8)), (Some("--- 3"), Some(2))]);
+    let imported = machines(&text, split("^-")).unwrap();
+    assert_eq!(
+        names(&imported),
+        [(Some("---"), Some(4)), (Some("--- 2"), Some(8)), (Some("--- 3"), Some(2))]
+    );
 }
 
 #[test]
 fn files_are_machines_where_the_user_says_so() {
-    let mut transcript = Transcript::new(Split::Files);
-    transcript.read("a.txt", list(4).as_bytes()).unwrap();
-    transcript.read("b.txt", list(8).as_bytes()).unwrap();
-    assert_eq!(names(&transcript.finish().unwrap()), [(Some("a.txt"), Some(4)), (Some("b.txt"), Some(8))]);
+    let mut importer = Importer::new(Split::Files);
+    importer.read("a.txt", list(4).as_bytes()).unwrap();
+    importer.read("b.txt", list(8).as_bytes()).unwrap();
+    assert_eq!(names(&importer.finish().unwrap()), [(Some("a.txt"), Some(4)), (Some("b.txt"), Some(8))]);
 }
 
 #[test]
@@ -203,20 +218,17 @@ fn every_line_is_offered_a_few_times_however_long_the_text_is() {
         ["take 1", "half a", "half b", "prose in between", "other", "", "| take me | take |", "half c"];
     let text: String = lines.iter().cycle().take(8 * 2000).flat_map(|line| [*line, "\n"]).collect();
     ASKED.store(0, Ordering::Relaxed);
-    let mut transcript = Transcript::with_tools(Split::Hosts, COUNTED);
-    transcript.read("text", text.as_bytes()).unwrap();
+    let mut importer = Importer::with_tools(Split::Hosts, COUNTED);
+    importer.read("text", text.as_bytes()).unwrap();
     let asked = ASKED.load(Ordering::Relaxed);
     assert!(asked < 8 * 2000 * 6, "{asked} offers of {} lines", 8 * 2000);
 }
 
 #[test]
 fn more_than_one_record_holds_is_refused() {
-    let text = format!("\"stride=64\n{}", "1.00000 5.1\n".repeat(crate::refusal::MOST_ENTRIES + 1));
+    let text = format!("\"stride=64\n{}", "1.00000 5.1\n".repeat(crate::limits::MOST_ENTRIES + 1));
     let refused = machines(&text, Split::Hosts);
-    assert!(
-        matches!(&refused, Err(Refusal::TooMuch { says }) if says.contains("of one machine")),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::TooManyEntries)), "{refused:?}");
 }
 
 #[test]
@@ -225,5 +237,8 @@ fn outputs_that_tell_nothing_are_no_record() {
         "# dmidecode 3.4\nScanning /dev/mem for entry point.\n/dev/mem: Permission denied\n",
         Split::Hosts,
     );
-    assert!(matches!(&refused, Err(Refusal::Empty { says }) if says.contains("dmidecode")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(Error::NothingRead { tools }) if tools.contains("dmidecode")),
+        "{refused:?}"
+    );
 }

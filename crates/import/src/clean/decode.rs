@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::MAX_LINE;
+use crate::limits::LONGEST_LINE;
 
 const CHUNK: usize = 1 << 16;
 
@@ -15,14 +15,14 @@ enum Encoding {
 
 /// One line as it stands in the text, without its line end.
 #[derive(Debug, PartialEq, Eq)]
-pub enum RawLine<'a> {
+pub(super) enum RawLine<'a> {
     Text(&'a [u8]),
-    /// Longer than [`MAX_LINE`]; it is not kept.
+    /// Longer than [`LONGEST_LINE`]; it is not kept.
     TooLong,
 }
 
 /// Reads lines out of a stream.
-pub struct Chunks<R> {
+pub(super) struct Chunks<R> {
     source: R,
     /// What was read and not yet turned into UTF-8.
     raw: Vec<u8>,
@@ -42,7 +42,7 @@ pub struct Chunks<R> {
 }
 
 impl<R: Read> Chunks<R> {
-    pub fn new(source: R) -> Self {
+    pub(super) fn new(source: R) -> Self {
         Self {
             source,
             raw: Vec::new(),
@@ -59,17 +59,17 @@ impl<R: Read> Chunks<R> {
     }
 
     /// Bytes read so far.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Whether the text ended within the last line that was given, with no line end.
-    pub fn unfinished(&self) -> bool {
+    pub(super) fn unfinished(&self) -> bool {
         self.unfinished
     }
 
     /// The next line; `None` at the end.
-    pub fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
+    pub(super) fn next_line(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.line.clear();
         let mut too_long = false;
         let mut any = false;
@@ -94,7 +94,7 @@ impl<R: Read> Chunks<R> {
                 return Ok(Some(RawLine::Text(without_returns(&self.text[from..to]))));
             }
             any = true;
-            if self.line.len() + piece.len() > MAX_LINE {
+            if self.line.len() + piece.len() > LONGEST_LINE {
                 too_long = true;
                 self.line.clear();
             } else if !too_long {

@@ -58,7 +58,7 @@ const BREAKS: &[&str] = &["br", "hr"];
 const LONGEST_TAG: usize = 400;
 
 /// The line without tags and with entities turned into their characters; several where it has `<br>`.
-pub fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
+pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
     if !line.contains(['<', '&']) {
         return vec![Cow::Borrowed(line)];
     }
@@ -142,7 +142,7 @@ fn entity(text: &str) -> Option<(char, usize)> {
 }
 
 /// The line without the marks of quoting before it (`> `, also nested), and whether there were any.
-pub fn without_quotes(line: &str) -> (&str, bool) {
+pub(super) fn without_quotes(line: &str) -> (&str, bool) {
     let mut text = line;
     let mut quoted = false;
     loop {
@@ -157,7 +157,7 @@ pub fn without_quotes(line: &str) -> (&str, bool) {
 }
 
 /// Whether a line begins or ends a code block.
-pub fn is_fence(line: &str) -> bool {
+pub(super) fn is_fence(line: &str) -> bool {
     let trimmed = line.trim();
     let Some(mark) = trimmed.chars().next().filter(|c| matches!(c, '`' | '~')) else { return false };
     let marks = trimmed.chars().take_while(|c| *c == mark).count();
@@ -167,7 +167,7 @@ pub fn is_fence(line: &str) -> bool {
 }
 
 /// The cells of a row of a Markdown table.
-pub fn row(line: &str) -> Option<Vec<&str>> {
+pub(super) fn row(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?;
     if inner.is_empty() {
         return None;
@@ -177,6 +177,6 @@ pub fn row(line: &str) -> Option<Vec<&str>> {
 }
 
 /// Whether these cells are the ruler below a table's head.
-pub fn is_ruler(cells: &[&str]) -> bool {
+pub(super) fn is_ruler(cells: &[&str]) -> bool {
     cells.iter().all(|cell| cell.len() >= 2 && cell.chars().all(|c| matches!(c, '-' | ':')))
 }

@@ -10,26 +10,24 @@ use std::io::{self, Read};
 
 use decode::{Chunks, RawLine};
 
-/// The longest line that is read, in bytes. The longest that any tool prints is a compact JSON document; a longer line
-/// is counted as not understood, and none of it is kept.
-pub const MAX_LINE: usize = 1 << 20;
+use crate::limits::LONGEST_LINE;
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Text, perhaps blank.
     Text,
     /// A row of a Markdown table: [`Cleaned::text`] holds the cells, and [`Cleaned::label()`] tells the first where there are more.
     Row,
     /// The frame of a code block or a table's ruler.
     Frame,
-    /// Not text: bytes of a binary file, or a line longer than [`MAX_LINE`].
+    /// Not text: bytes of a binary file, or a line longer than [`LONGEST_LINE`].
     Unreadable,
 }
 
 /// A line without line end, colours, quoting and markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cleaned {
+pub(crate) struct Cleaned {
     /// Its number in the text, from 1. Pieces of one line (`<br>`) have the same.
     pub number: u64,
     /// What it says, indentation kept.
@@ -45,7 +43,7 @@ pub struct Cleaned {
 }
 
 /// The lines of a text.
-pub struct Lines<R> {
+pub(crate) struct Lines<R> {
     chunks: Chunks<R>,
     /// Further pieces of a line that has more than one.
     ready: VecDeque<Cleaned>,
@@ -55,12 +53,12 @@ pub struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     /// The lines of what `source` gives.
-    pub fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         Self { chunks: Chunks::new(source), ready: VecDeque::new(), number: 0, in_fence: false }
     }
 
     /// The next line, `None` at the end.
-    pub fn next_line(&mut self) -> io::Result<Option<Cleaned>> {
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<Cleaned>> {
         loop {
             if let Some(line) = self.ready.pop_front() {
                 return Ok(Some(line));
@@ -70,7 +68,7 @@ impl<R: Read> Lines<R> {
             let mut lines = Piecewise { number: self.number, in_fence: &mut self.in_fence };
             match raw {
                 RawLine::TooLong => {
-                    return Ok(Some(lines.unreadable(format!("a line of over {} MiB", MAX_LINE >> 20))));
+                    return Ok(Some(lines.unreadable(format!("a line of over {} MiB", LONGEST_LINE >> 20))));
                 }
                 RawLine::Text(bytes) => lines.split(&String::from_utf8_lossy(bytes), &mut self.ready),
             }
@@ -78,17 +76,17 @@ impl<R: Read> Lines<R> {
     }
 
     /// Whether the text ended within the last line, with no line end.
-    pub fn unfinished(&self) -> bool {
+    pub(crate) fn unfinished(&self) -> bool {
         self.chunks.unfinished()
     }
 
     /// Bytes read so far.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.chunks.bytes()
     }
 
     /// Lines read so far.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.number
     }
 }
@@ -143,7 +141,7 @@ impl Piecewise<'_> {
 
 impl Cleaned {
     /// The first cell of a table row that has others.
-    pub fn label(&self) -> Option<&str> {
+    pub(crate) fn label(&self) -> Option<&str> {
         self.label.map(|length| &self.text[..length])
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Whether a line is not text at all: zero bytes, or more control and broken characters than a text has.
-pub fn is_binary(line: &str) -> bool {
+pub(super) fn is_binary(line: &str) -> bool {
     let sample = line.chars().take(4096);
     let (mut odd, mut all) = (0_usize, 0_usize);
     for c in sample {
@@ -22,7 +22,7 @@ pub fn is_binary(line: &str) -> bool {
 
 /// Without escape sequences (ECMA-48 control sequences and strings), backspaces and invisible characters; odd spaces
 /// become usual ones.
-pub fn without_codes(line: &str) -> Cow<'_, str> {
+pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
     let plain = |c: char| {
         !matches!(c, '\0'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{a0}'
         | '\u{ad}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{206f}' | '\u{3000}' | '\u{feff}')
@@ -109,7 +109,7 @@ fn control_string(rest: &mut std::str::Chars, endless: &mut bool) {
 
 /// What is left of a line in which CR sets the cursor back: what a later part covers is gone. Parts that cover nothing
 /// of their like (a text in which some lines end with CR alone) are lines of their own.
-pub fn segments(line: &str) -> Vec<&str> {
+pub(super) fn segments(line: &str) -> Vec<&str> {
     if !line.contains('\r') {
         return vec![line];
     }

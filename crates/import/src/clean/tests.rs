@@ -91,7 +91,7 @@ fn html_goes_and_what_tools_print_in_brackets_stays() {
 
 #[test]
 fn binary_data_and_endless_lines_are_one_unreadable_line_each() {
-    let mut text = vec![b'x'; 3 * MAX_LINE];
+    let mut text = vec![b'x'; 3 * LONGEST_LINE];
     text.extend(b"\nCPU(s): 4\n\x7fELF\x01\x00\x00\x02\n");
     let lines = lines_of(&text);
     let kinds: Vec<Kind> = lines.iter().map(|line| line.kind).collect();
@@ -102,7 +102,7 @@ fn binary_data_and_endless_lines_are_one_unreadable_line_each() {
 #[test]
 fn ends_that_never_come_are_looked_for_once() {
     // Looked for at each beginning, this would take hours.
-    let text = "\u{1b}]".repeat(MAX_LINE / 2 - 1) + "\nCPU(s): 4\n";
+    let text = "\u{1b}]".repeat(LONGEST_LINE / 2 - 1) + "\nCPU(s): 4\n";
     assert_eq!(lines_of(text.as_bytes()).last().map(|line| line.text.as_str()), Some("CPU(s): 4"));
 }
 

@@ -4,18 +4,13 @@ use std::collections::BTreeSet;
 
 use record::machine::MemoryDevice;
 
-use super::{Command, Fit, Line, Reader, Tool};
-use crate::facts::{self, Socket, Told};
+use crate::facts::{self, Fact, Socket};
+use crate::line::Line;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// dmidecode.
-pub struct Dmidecode;
-
-/// Memory speeds that there are, MT/s: SDRAM's slowest to above HBM4's and GDDR7's.
-const SPEEDS: std::ops::RangeInclusive<u32> = 10..=40_000;
-
-/// A speed that DIMMs do not reach; firmware that does not know writes 32768.
-const IMPOSSIBLE: u32 = 32_768;
+pub(crate) struct Dmidecode;
 
 /// The structures that are read, by their type and title.
 const TITLES: &[(u32, &str)] = &[
@@ -96,7 +91,7 @@ struct Structure {
     kind: u32,
     handle: Option<u32>,
     title: Option<(u64, String)>,
-    fields: Vec<(String, Told<String>)>,
+    fields: Vec<(String, Fact<String>)>,
 }
 
 struct Text {
@@ -218,7 +213,7 @@ impl Text {
             };
         };
         let key = key.trim();
-        let value = facts::without_comment(value);
+        let value = facts::strip_comment(value);
         let a_key = key.len() <= 40 && key.is_ascii() && key.starts_with(|c: char| c.is_ascii_uppercase());
         let searched = self.searched;
         if !a_key || !indented && searched.is_none() && !value_of_known(key) {
@@ -237,8 +232,8 @@ impl Text {
             && open.fields.len() < MOST_FIELDS
             && open.keeps(key)
         {
-            let told = Told { value: value.to_owned(), origin: sink.origin(line) };
-            open.fields.push((key.to_owned(), told));
+            let fact = Fact { value: value.to_owned(), origin: sink.origin(line) };
+            open.fields.push((key.to_owned(), fact));
         }
         Fit::Taken
     }
@@ -340,36 +335,36 @@ impl Structure {
         known || self.handle.is_none() && self.title.is_none()
     }
 
-    fn get(&self, key: &str) -> Option<&Told<String>> {
-        self.fields.iter().find(|(name, _)| name == key).map(|(_, told)| told)
+    fn get(&self, key: &str) -> Option<&Fact<String>> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, fact)| fact)
     }
 
     /// A text that says something.
-    fn text(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Told<String>> {
-        let told = self.get(key)?;
+    fn text(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<String>> {
+        let fact = self.get(key)?;
         let meaningless =
-            told.value.starts_with('<') || matches!(told.value.as_str(), "NULL" | "NO DIMM" | "Other");
-        let value = machine::system::meaningful_name(&told.value).filter(|_| !meaningless)?;
-        note(path, told, sink);
-        Some(Told { value, origin: told.origin.clone() })
+            fact.value.starts_with('<') || matches!(fact.value.as_str(), "NULL" | "NO DIMM" | "Other");
+        let value = machine::system::meaningful_name(&fact.value).filter(|_| !meaningless)?;
+        note(path, fact, sink);
+        Some(Fact { value, origin: fact.origin.clone() })
     }
 
     fn joined(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<String> {
         let parts: Vec<String> =
-            keys.iter().filter_map(|key| self.text(key, path, sink)).map(|told| told.value).collect();
+            keys.iter().filter_map(|key| self.text(key, path, sink)).map(|fact| fact.value).collect();
         (!parts.is_empty()).then(|| parts.join(" "))
     }
 
     /// A number before a unit, at least 1.
-    fn number(&self, key: &str, unit: &str) -> Option<Told<u32>> {
-        let told = self.get(key)?;
-        let (value, rest) = facts::number(&told.value)?;
+    fn number(&self, key: &str, unit: &str) -> Option<Fact<u32>> {
+        let fact = self.get(key)?;
+        let (value, rest) = facts::parse_number(&fact.value)?;
         let fits =
             value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value) && rest.starts_with(unit);
-        fits.then(|| Told { value: value as u32, origin: told.origin.clone() })
+        fits.then(|| Fact { value: value as u32, origin: fact.origin.clone() })
     }
 
-    fn hz(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Told<u64>> {
+    fn hz(&self, key: &str, path: &str, sink: &mut Sink) -> Option<Fact<u64>> {
         let mhz = self.number(key, "MHz")?;
         if !(1..=10_000).contains(&mhz.value) {
             withhold(
@@ -380,7 +375,7 @@ impl Structure {
             );
             return None;
         }
-        Some(Told { value: u64::from(mhz.value) * 1_000_000, origin: mhz.origin })
+        Some(Fact { value: u64::from(mhz.value) * 1_000_000, origin: mhz.origin })
     }
 
     fn socket(&self, sink: &mut Sink) {
@@ -409,11 +404,11 @@ impl Structure {
         let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
         let bytes = self
             .get("Size")
-            .and_then(|told| facts::size(&told.value))
+            .and_then(|fact| facts::parse_size(&fact.value))
             .map(|(bytes, _)| bytes)
             .filter(|bytes| *bytes > 0);
-        if let (Some(_), Some(told)) = (bytes, self.get("Size")) {
-            note(&path("bytes"), told, sink);
+        if let (Some(_), Some(fact)) = (bytes, self.get("Size")) {
+            note(&path("bytes"), fact, sink);
         }
         let device = MemoryDevice {
             locator: self.text("Locator", &path("locator"), sink).map(|t| t.value),
@@ -440,29 +435,24 @@ impl Structure {
     }
 
     fn speed(&self, keys: &[&str], path: &str, sink: &mut Sink) -> Option<u32> {
-        let told = keys.iter().find_map(|key| self.get(key))?;
-        let (value, rest) = facts::number(&told.value)?;
+        let fact = keys.iter().find_map(|key| self.get(key))?;
+        let (value, rest) = facts::parse_number(&fact.value)?;
         // The number was always the transfers'; before dmidecode 3.0 its unit was called MHz.
         if !rest.starts_with("MT/s") && !rest.starts_with("MHz") {
             return None;
         }
-        if value.fract() != 0.0 || !possible_speed(value) {
+        if value.fract() != 0.0 || !facts::is_memory_speed(value) {
             let why = format!("{value} MT/s is not a speed that memory has");
-            withhold(path, why, told.origin.clone(), sink);
+            withhold(path, why, fact.origin.clone(), sink);
             return None;
         }
-        note(path, told, sink);
+        note(path, fact, sink);
         Some(value as u32)
     }
 }
 
-/// Whether memory has such a speed.
-pub(super) fn possible_speed(mt_s: f64) -> bool {
-    mt_s != f64::from(IMPOSSIBLE) && (f64::from(*SPEEDS.start())..=f64::from(*SPEEDS.end())).contains(&mt_s)
-}
-
-fn note<T>(path: &str, told: &Told<T>, sink: &mut Sink) {
-    sink.draft.told.push((path.to_owned(), told.origin.clone()));
+fn note<T>(path: &str, fact: &Fact<T>, sink: &mut Sink) {
+    sink.draft.inventory.push((path.to_owned(), fact.origin.clone()));
     sink.taken += 1;
 }
 
@@ -471,15 +461,15 @@ fn withhold(what: &str, why: String, origin: record::import::Origin, sink: &mut 
 }
 
 /// The longest dump that is read: tables have some 100 KiB at most.
-pub const LONGEST_DUMP: usize = 4 << 20;
+pub(crate) const LONGEST_DUMP: usize = 4 << 20;
 
 /// Whether these bytes begin a table that `dmidecode --dump-bin` wrote.
-pub fn is_dump(bytes: &[u8]) -> bool {
+pub(crate) fn is_dump(bytes: &[u8]) -> bool {
     bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_")
 }
 
 /// Reads the table that `dmidecode --dump-bin` wrote; `false` where it is damaged beyond that.
-pub fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
+pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
     let line = Line { number: 1, text: "an SMBIOS table (dmidecode --dump-bin)" };
     let Some((_, table)) = machine::smbios::split_dump(bytes) else {
         sink.withhold("machine.memory_devices", "the SMBIOS table is cut off".to_owned(), line);
@@ -493,11 +483,11 @@ pub fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
     let first = sink.draft.machine.memory_devices.len();
     for (at, mut device) in tables.devices.into_iter().enumerate() {
         let path = format!("machine.memory_devices[{}]", first + at);
-        sink.told(path.clone(), line);
+        sink.note(path.clone(), line);
         for (speed, name) in
             [(&mut device.rated_mt_s, "rated_mt_s"), (&mut device.configured_mt_s, "configured_mt_s")]
         {
-            if let Some(mt_s) = speed.filter(|mt_s| !possible_speed(f64::from(*mt_s))) {
+            if let Some(mt_s) = speed.filter(|mt_s| !facts::is_memory_speed(f64::from(*mt_s))) {
                 sink.withhold(
                     &format!("{path}.{name}"),
                     format!("{mt_s} MT/s is not a speed that memory has"),
@@ -509,11 +499,11 @@ pub fn dump(bytes: &[u8], sink: &mut Sink) -> bool {
         sink.draft.machine.memory_devices.push(device);
     }
     if tables.processor.is_some() || tables.processor_hz.is_some() {
-        sink.told("machine.processor.firmware_name", line);
+        sink.note("machine.processor.firmware_name", line);
         let origin = sink.origin(line);
         sink.draft.facts.sockets.push(Socket {
-            name: tables.processor.map(|value| Told { value, origin: origin.clone() }),
-            hz: tables.processor_hz.map(|value| Told { value, origin }),
+            name: tables.processor.map(|value| Fact { value, origin: origin.clone() }),
+            hz: tables.processor_hz.map(|value| Fact { value, origin }),
             whole: false,
         });
     }

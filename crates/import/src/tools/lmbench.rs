@@ -5,18 +5,19 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
+use crate::line::Line;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// lmbench's `stream`.
 #[derive(Debug)]
-pub struct Stream;
+pub(super) struct Stream;
 
 /// lmbench's `lat_mem_rd`.
 #[derive(Debug)]
-pub struct LatMemRd;
+pub(super) struct LatMemRd;
 
 /// What a line of `stream` says: its family, whether it is the time of an element (ns) or else a rate (B/s), the
 /// operation and the figure.
@@ -32,8 +33,8 @@ fn stream_line(text: &str) -> Option<(&'static str, bool, &str, f64)> {
     let mut value = value.split_whitespace();
     let (number, unit) = (value.next()?, value.next()?);
     let (latency, number) = match (what, unit) {
-        ("latency", "nanoseconds") => (true, numbers::decimal(number)?),
-        ("bandwidth", "MB/sec") => (false, numbers::shifted(number, 6)?),
+        ("latency", "nanoseconds") => (true, numbers::parse_decimal(number)?),
+        ("bandwidth", "MB/sec") => (false, numbers::parse_scaled(number, 6)?),
         _ => return None,
     };
     words.next().is_none().then_some((family, latency, op, number))
@@ -62,7 +63,7 @@ fn bound(command: Option<&Command>, programs: &[&str]) -> CommandLine {
 
 /// How many processes ran at once: `-P`.
 fn processes(line: &CommandLine) -> u64 {
-    line.option(&["-P"]).and_then(numbers::whole).unwrap_or(1)
+    line.option(&["-P"]).and_then(numbers::parse_whole).unwrap_or(1)
 }
 
 struct StreamReader {
@@ -104,7 +105,7 @@ impl Reader for StreamReader {
         if latency && threads > 1 {
             m = m.with_detail("processes", threads);
         }
-        sink.figure(sized(m, &self.line), line);
+        sink.add_figure(sized(m, &self.line), line);
         Fit::Taken
     }
 
@@ -136,7 +137,7 @@ impl Tool for LatMemRd {
 /// `"stride=64`
 fn stride(text: &str) -> Option<u64> {
     let rest = text.trim().trim_start_matches(['"', '“', '”']).strip_prefix("stride=")?;
-    numbers::whole(rest.trim_end_matches(['"', '“', '”']))
+    numbers::parse_whole(rest.trim_end_matches(['"', '“', '”']))
 }
 
 /// `64.00000 117.323`
@@ -146,7 +147,7 @@ fn point(text: &str) -> Option<(f64, f64)> {
     let (_, fraction) = size.split_once(['.', ','])?;
     // Sizes carry five digits behind the point (`%.5f`), latencies three.
     (fraction.len() == 5 && words.next().is_none()).then_some(())?;
-    Some((numbers::decimal(size)?, numbers::decimal(ns)?))
+    Some((numbers::parse_decimal(size)?, numbers::parse_decimal(ns)?))
 }
 
 struct LatencyReader {
@@ -197,7 +198,7 @@ impl Reader for LatencyReader {
         if processes > 1 {
             m = m.with_detail("processes", processes);
         }
-        sink.figure(m, line);
+        sink.add_figure(m, line);
         Fit::Taken
     }
 
@@ -218,8 +219,8 @@ mod tests {
 
     #[test]
     fn nanoseconds_per_element_are_no_latency() {
-        let told = import(STREAM);
-        let all = figures(&told);
+        let imported = import(STREAM);
+        let all = figures(&imported);
         assert_eq!(all.len(), 8, "{all:#?}");
         assert_eq!(all[0], "stream.ns_per_element op=copy cpu=7 node=0: 1.84");
         assert_eq!(
@@ -230,18 +231,19 @@ mod tests {
             all[7],
             "memory.bandwidth op=triad bytes_counted=stream threads=1 cpus=7 node=0: 7926870000"
         );
-        let copy = the(&told, "stream.ns_per_element op=copy cpu=7 node=0");
+        let copy = the(&imported, "stream.ns_per_element op=copy cpu=7 node=0");
         assert_eq!(copy.method.as_deref(), Some("lmbench stream"));
         assert_eq!(copy.detail.get("array_bytes").unwrap().as_u64(), Some(64 << 20));
     }
 
     #[test]
     fn outputs_in_a_row_stay_apart_and_stream2_has_its_own_operations() {
-        let told = import("STREAM copy latency: 1.84 nanoseconds\nSTREAM copy latency: 2.05 nanoseconds\n");
-        assert_eq!(told.import.outputs.len(), 2);
-        let told =
+        let imported =
+            import("STREAM copy latency: 1.84 nanoseconds\nSTREAM copy latency: 2.05 nanoseconds\n");
+        assert_eq!(imported.import.outputs.len(), 2);
+        let imported =
             import("STREAM2 fill latency: 0.50 nanoseconds\nSTREAM2 fill bandwidth: 16000.00 MB/sec\n");
-        let fill = the(&told, "stream.ns_per_element op=fill");
+        let fill = the(&imported, "stream.ns_per_element op=fill");
         assert_eq!(fill.method.as_deref(), Some("lmbench stream -v 2"));
         assert_eq!(
             figures(&import("$ ./bin/stream -P 4 -M 64M\nSTREAM copy bandwidth: 1.00 MB/sec\n")),
@@ -251,9 +253,9 @@ mod tests {
 
     #[test]
     fn a_latency_curve_has_its_sizes_in_bytes_and_its_method() {
-        let told = import(LATENCY);
+        let imported = import(LATENCY);
         assert_eq!(
-            figures(&told),
+            figures(&imported),
             [
                 "load.latency cpu=0 node=0 bytes=512: 1.55",
                 "load.latency cpu=0 node=0 bytes=1024: 1.55",
@@ -261,7 +263,7 @@ mod tests {
                 "load.latency cpu=0 node=0 bytes=67108864: 117.323",
             ]
         );
-        let last = the(&told, "load.latency cpu=0 node=0 bytes=67108864");
+        let last = the(&imported, "load.latency cpu=0 node=0 bytes=67108864");
         assert_eq!(last.method.as_deref(), Some("lmbench lat_mem_rd -t, stride 64"));
         let two = import("\"stride=64\n1.00000 5.1\n\"stride=128\n1.00000 6.1\n");
         assert_eq!(two.import.outputs.len(), 2);

@@ -2,12 +2,13 @@
 
 use record::machine::MemoryDevice;
 
-use super::{Command, Fit, Line, Reader, Tool};
-use crate::facts::{self, Told};
+use crate::facts::{self, Fact};
+use crate::line::Line;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// lshw.
-pub struct Lshw;
+pub(super) struct Lshw;
 
 /// The class of `*-bank:19` or `*-memory UNCLAIMED`.
 fn class(text: &str) -> Option<&str> {
@@ -125,7 +126,7 @@ impl Reader for Listing {
             if !a_key || !line.text.starts_with([' ', '\t']) {
                 return Fit::Between;
             }
-            (key, facts::without_comment(value))
+            (key, facts::strip_comment(value))
         };
         if let Some((bank, at)) = &mut self.bank {
             let path = |field: &str| format!("machine.memory_devices[{at}].{field}");
@@ -145,15 +146,15 @@ impl Reader for Listing {
 /// A size with its unit, or in bytes as JSON has it.
 fn bytes(value: &str) -> Option<u64> {
     let bare = || value.parse().ok().filter(|bytes| *bytes < 1 << 60);
-    facts::size(value).map(|(bytes, _)| bytes).or_else(bare).filter(|bytes| *bytes > 0)
+    facts::parse_size(value).map(|(bytes, _)| bytes).or_else(bare).filter(|bytes| *bytes > 0)
 }
 
 /// How much memory there is in all.
 fn all(value: &str, line: Line, sink: &mut Sink) {
     let Some(value) = bytes(value) else { return };
-    sink.told("machine.memory_bytes", line);
+    sink.note("machine.memory_bytes", line);
     let origin = sink.origin(line);
-    sink.draft.facts.memory = Some(Told { value, origin });
+    sink.draft.facts.memory = Some(Fact { value, origin });
 }
 
 impl Listing {
@@ -216,7 +217,7 @@ fn field(
                         || word.starts_with("HBM") =>
                     {
                         bank.kind = Some(word.to_owned());
-                        sink.told(path("kind"), line);
+                        sink.note(path("kind"), line);
                     }
                     _ => {}
                 }
@@ -233,17 +234,18 @@ fn field(
         "vendor" => bank.vendor = text(),
         "slot" => {
             bank.locator = text();
-            sink.told(path("locator"), line);
+            sink.note(path("locator"), line);
         }
         "size" => {
             bank.bytes = bytes(value);
             if bank.bytes.is_some() {
-                sink.told(path("bytes"), line);
+                sink.note(path("bytes"), line);
             }
         }
         "width" => {
-            bank.data_bits =
-                facts::number(value).map(|(bits, _)| bits as u32).filter(|bits| (1..0xffff).contains(bits))
+            bank.data_bits = facts::parse_number(value)
+                .map(|(bits, _)| bits as u32)
+                .filter(|bits| (1..0xffff).contains(bits))
         }
         "clock" => {
             // JSON has hertz.
@@ -265,7 +267,7 @@ fn speed(bank: &mut MemoryDevice, digits: &str, line: Line, path: &dyn Fn(&str) 
     match digits.trim().parse::<u32>() {
         Ok(mt_s) if mt_s != 32_768 && (10..=40_000).contains(&mt_s) => {
             bank.rated_mt_s = Some(mt_s);
-            sink.told(path("rated_mt_s"), line);
+            sink.note(path("rated_mt_s"), line);
         }
         Ok(mt_s) => {
             sink.withhold(&path("rated_mt_s"), format!("{mt_s} MT/s is not a speed that memory has"), line);

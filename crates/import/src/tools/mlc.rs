@@ -3,13 +3,14 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Reader, Tool};
+use crate::line::Line;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// Intel MLC.
 #[derive(Debug)]
-pub struct Mlc;
+pub(super) struct Mlc;
 
 /// Headings of its parts.
 const PARTS: &[(&str, Part)] = &[
@@ -93,7 +94,7 @@ impl MlcReader {
     fn push(&mut self, mut m: Measurement, line: Line, sink: &mut Sink) {
         m.method = Some(self.method());
         self.figures += 1;
-        sink.figure(m, line);
+        sink.add_figure(m, line);
     }
 
     /// `Numa node         0         1`, `Memory node`, `Socket`, `Writer Numa Node     0         1`
@@ -109,7 +110,7 @@ impl MlcReader {
         ];
         let Some(rest) = labels.iter().find_map(|label| text.strip_prefix(label)) else { return false };
         let numbers: Option<Vec<u64>> =
-            rest.split_whitespace().take(MOST_NODES).map(numbers::whole).collect();
+            rest.split_whitespace().take(MOST_NODES).map(numbers::parse_whole).collect();
         if let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty()) {
             self.columns = numbers;
         }
@@ -119,15 +120,15 @@ impl MlcReader {
     /// A row of a matrix: its node, then a figure or `-` for each column.
     fn row(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
         let mut words = text.split_whitespace();
-        let Some(from) = words.next().and_then(numbers::whole) else { return false };
+        let Some(from) = words.next().and_then(numbers::parse_whole) else { return false };
         let cells: Vec<&str> = words.take(MOST_NODES).collect();
-        let figure = |cell: &&str| matches!(*cell, "-" | "N/A") || numbers::decimal(cell).is_some();
+        let figure = |cell: &&str| matches!(*cell, "-" | "N/A") || numbers::parse_decimal(cell).is_some();
         if cells.is_empty() || cells.len() != self.columns.len() || !cells.iter().all(figure) {
             return false;
         }
         for (to, cell) in self.columns.clone().into_iter().zip(cells) {
             let exponent = if self.part == Part::Between { 6 } else { 0 };
-            let Some(value) = numbers::shifted(cell, exponent) else { continue };
+            let Some(value) = numbers::parse_scaled(cell, exponent) else { continue };
             let place = Where::new();
             let m = match self.part {
                 Part::Latency => {
@@ -158,7 +159,7 @@ impl MlcReader {
     /// `ALL Reads        :    225097.1`
     fn peak(&mut self, text: &str, line: Line, sink: &mut Sink) -> bool {
         let Some((front, value)) = text.rsplit_once(':') else { return false };
-        let Some(value) = numbers::shifted(value, 6) else { return false };
+        let Some(value) = numbers::parse_scaled(value, 6) else { return false };
         let op = match front.trim().to_ascii_lowercase().as_str() {
             "all reads" => "read",
             "3:1 reads-writes" => "3:1 reads-writes",
@@ -178,7 +179,9 @@ impl MlcReader {
         let words: Vec<&str> = text.split_whitespace().take(4).collect();
         let [delay, ns, rate] = words[..] else { return false };
         let delay_digits = delay.len() == 5 && delay.bytes().all(|b| b.is_ascii_digit());
-        let (Some(ns), Some(rate)) = (numbers::decimal(ns), numbers::shifted(rate, 6)) else { return false };
+        let (Some(ns), Some(rate)) = (numbers::parse_decimal(ns), numbers::parse_scaled(rate, 6)) else {
+            return false;
+        };
         if !delay_digits || rate < 0.0 {
             return false;
         }
@@ -200,7 +203,7 @@ impl MlcReader {
             "HITM" => "hitm",
             _ => return false,
         };
-        let Some(value) = numbers::decimal(value) else { return false };
+        let Some(value) = numbers::parse_decimal(value) else { return false };
         let m = Measurement::exact("core_to_core.latency", Where::new().with("state", state), vec![value])
             .with_detail("within", "package");
         self.push(m, line, sink);
@@ -212,7 +215,7 @@ impl MlcReader {
 fn iteration(text: &str) -> Option<f64> {
     let rest = text.strip_prefix("Each iteration took ")?;
     let (_, inner) = rest.split_once('(')?;
-    numbers::decimal(inner.trim_end().strip_suffix(')')?.trim_end().strip_suffix("ns")?)
+    numbers::parse_decimal(inner.trim_end().strip_suffix(')')?.trim_end().strip_suffix("ns")?)
 }
 
 impl Reader for MlcReader {
@@ -290,8 +293,8 @@ mod tests {
 
     #[test]
     fn every_part_has_its_metric() {
-        let told = import(MLC);
-        let all = figures(&told);
+        let imported = import(MLC);
+        let all = figures(&imported);
         assert_eq!(
             all,
             [
@@ -318,19 +321,19 @@ mod tests {
                 "core_to_core.latency home=0 state=hitm writer_node=1 reader_node=0: 176.7",
             ]
         );
-        assert_eq!(the(&told, "numa.latency from=0 to=1").method.as_deref(), Some("Intel MLC 3.9"));
-        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+        assert_eq!(the(&imported, "numa.latency from=0 to=1").method.as_deref(), Some("Intel MLC 3.9"));
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 
     #[test]
     fn one_part_alone_and_a_second_run_are_read() {
         let part = "Measuring idle latencies (for random access) (in ns)...\n\t\tNuma node\nNuma node\t     0\t     1\t\n       \
             0\t  78.6\t 144.1\t\n       1\t 144.7\t  78.5\t\n";
-        let told = import(&format!("{part}\n{part}"));
-        assert_eq!((told.import.outputs.len(), told.measurements.len()), (2, 8));
-        assert_eq!(told.measurements[0].detail.get("access").unwrap().as_str(), Some("random"));
-        let told = import("Each iteration took 250.3 core clocks (\t78.2\tns)\n");
-        assert_eq!(figures(&told), ["numa.latency: 78.2"]);
+        let imported = import(&format!("{part}\n{part}"));
+        assert_eq!((imported.import.outputs.len(), imported.measurements.len()), (2, 8));
+        assert_eq!(imported.measurements[0].detail.get("access").unwrap().as_str(), Some("random"));
+        let imported = import("Each iteration took 250.3 core clocks (\t78.2\tns)\n");
+        assert_eq!(figures(&imported), ["numa.latency: 78.2"]);
     }
 
     proptest! {

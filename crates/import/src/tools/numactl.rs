@@ -2,12 +2,13 @@
 
 use record::CpuList;
 
-use super::{Command, Fit, Line, Reader, Tool};
-use crate::facts::{self, Numactl as Facts, Told};
+use crate::facts::{self, Fact, Numactl as Facts};
+use crate::line::Line;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// `numactl -H`.
-pub struct Numactl;
+pub(super) struct Numactl;
 
 /// Most nodes believed; Linux has at most 1024.
 const MOST_NODES: u32 = 1024;
@@ -23,7 +24,7 @@ enum Says<'a> {
 }
 
 fn says(text: &str) -> Option<Says<'_>> {
-    let text = facts::without_comment(text);
+    let text = facts::strip_comment(text);
     if let Some(rest) = text.strip_prefix("available:") {
         return rest.split_whitespace().next()?.parse().ok().map(Says::Available);
     }
@@ -67,7 +68,7 @@ impl Tool for Numactl {
     }
 
     fn reader(&self, _: Option<&Command>) -> Box<dyn Reader> {
-        Box::new(Hardware { told: Facts::default(), open: Open::Nothing, rows: false })
+        Box::new(Hardware { output: Facts::default(), open: Open::Nothing, rows: false })
     }
 }
 
@@ -80,7 +81,7 @@ enum Open {
 }
 
 struct Hardware {
-    told: Facts,
+    output: Facts,
     open: Open,
     /// The distance table has begun.
     rows: bool,
@@ -96,13 +97,13 @@ impl Reader for Hardware {
         let Some(says) = says(text) else { return self.goes_on(text) };
         match says {
             Says::Available(count) => {
-                if !self.told.nodes.is_empty() {
+                if !self.output.nodes.is_empty() {
                     return Fit::Over;
                 }
                 self.open = Open::Nothing;
                 if (1..=MOST_NODES).contains(&count) {
-                    sink.told("machine.counts.nodes", line);
-                    self.told.available = Some(Told { value: count, origin: sink.origin(line) });
+                    sink.note("machine.counts.nodes", line);
+                    self.output.available = Some(Fact { value: count, origin: sink.origin(line) });
                 } else {
                     sink.withhold(
                         "machine.counts.nodes",
@@ -112,25 +113,25 @@ impl Reader for Hardware {
                 }
             }
             Says::Cpus(node, list) => {
-                if self.told.nodes.get(&node).is_some_and(|known| known.cpus.is_some()) {
+                if self.output.nodes.get(&node).is_some_and(|known| known.cpus.is_some()) {
                     return Fit::Over;
                 }
                 let Some(cpus) = cpus(list) else { return Fit::Between };
-                sink.told(format!("machine.nodes[{node}].cpus"), line);
-                let told = Told { value: cpus, origin: sink.origin(line) };
-                self.told.nodes.entry(node).or_default().cpus = Some(told);
+                sink.note(format!("machine.nodes[{node}].cpus"), line);
+                let output = Fact { value: cpus, origin: sink.origin(line) };
+                self.output.nodes.entry(node).or_default().cpus = Some(output);
                 self.open = Open::Cpus(node);
             }
             Says::Memory { node, free, value } => {
                 self.open = Open::Nothing;
-                let Some((bytes, _)) = facts::size(value) else { return Fit::Taken };
-                sink.told(
+                let Some((bytes, _)) = facts::parse_size(value) else { return Fit::Taken };
+                sink.note(
                     format!("machine.nodes[{node}].{}", if free { "free_bytes" } else { "bytes" }),
                     line,
                 );
-                let told = Some(Told { value: bytes, origin: sink.origin(line) });
-                let entry = self.told.nodes.entry(node).or_default();
-                *(if free { &mut entry.free } else { &mut entry.bytes }) = told;
+                let output = Some(Fact { value: bytes, origin: sink.origin(line) });
+                let entry = self.output.nodes.entry(node).or_default();
+                *(if free { &mut entry.free } else { &mut entry.bytes }) = output;
             }
             Says::DistancesFollow => {
                 self.rows = true;
@@ -140,15 +141,15 @@ impl Reader for Hardware {
                 if !self.rows {
                     return Fit::Between;
                 }
-                self.told.columns = columns;
+                self.output.columns = columns;
                 self.open = Open::Columns;
             }
             Says::Row(node, row) => {
-                if !self.rows || self.told.columns.is_empty() || self.told.distances.contains_key(&node) {
+                if !self.rows || self.output.columns.is_empty() || self.output.distances.contains_key(&node) {
                     return if self.rows { Fit::Over } else { Fit::Between };
                 }
-                sink.told(format!("machine.nodes[{node}].distances"), line);
-                self.told.distances.insert(node, Told { value: row, origin: sink.origin(line) });
+                sink.note(format!("machine.nodes[{node}].distances"), line);
+                self.output.distances.insert(node, Fact { value: row, origin: sink.origin(line) });
                 self.open = Open::Row(node);
             }
         }
@@ -156,12 +157,12 @@ impl Reader for Hardware {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        let mut told = std::mem::take(&mut self.told);
-        let columns = told.columns.len();
-        let whole = told.distances.values().all(|row| row.value.len() == columns)
-            && told.columns.iter().all(|node| told.distances.contains_key(node));
-        let possible = |row: &Told<Vec<u32>>| row.value.iter().all(|distance| (1..=255).contains(distance));
-        if let Some(row) = told.distances.values().find(|row| !whole || !possible(row)) {
+        let mut output = std::mem::take(&mut self.output);
+        let columns = output.columns.len();
+        let whole = output.distances.values().all(|row| row.value.len() == columns)
+            && output.columns.iter().all(|node| output.distances.contains_key(node));
+        let possible = |row: &Fact<Vec<u32>>| row.value.iter().all(|distance| (1..=255).contains(distance));
+        if let Some(row) = output.distances.values().find(|row| !whole || !possible(row)) {
             let why = if whole {
                 "distances are from 1 to 255 (ACPI)"
             } else {
@@ -172,9 +173,9 @@ impl Reader for Hardware {
                 why: why.to_owned(),
                 origin: row.origin.clone(),
             });
-            told.distances.clear();
+            output.distances.clear();
         }
-        sink.draft.facts.numactl.push(told);
+        sink.draft.facts.numactl.push(output);
     }
 }
 
@@ -193,19 +194,19 @@ impl Hardware {
         match self.open {
             Open::Nothing => return Fit::Between,
             Open::Cpus(node) => {
-                let list = self.told.nodes.get_mut(&node).and_then(|node| node.cpus.as_mut());
+                let list = self.output.nodes.get_mut(&node).and_then(|node| node.cpus.as_mut());
                 let (Some(list), Some(more)) = (list, cpus(text)) else { return Fit::Between };
                 list.value = list.value.union(&more);
             }
             Open::Columns => {
-                if self.told.columns.len() + more.len() > MOST_NODES as usize {
+                if self.output.columns.len() + more.len() > MOST_NODES as usize {
                     return Fit::Between;
                 }
-                self.told.columns.extend(more);
+                self.output.columns.extend(more);
             }
             Open::Row(node) => {
-                let columns = self.told.columns.len();
-                match self.told.distances.get_mut(&node) {
+                let columns = self.output.columns.len();
+                match self.output.distances.get_mut(&node) {
                     Some(row) if row.value.len() + more.len() <= columns => row.value.extend(more),
                     _ => return Fit::Between,
                 }

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
-use crate::held::Held;
+use crate::line::Line;
+use crate::line::PendingLine;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// `openssl speed`.
 #[derive(Debug)]
-pub struct OpensslSpeed;
+pub(super) struct OpensslSpeed;
 
 /// Block sizes in bytes that every version takes where no option says other: up to 1.0.2 without the last.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
@@ -33,7 +34,7 @@ fn row(text: &str) -> Option<(String, Vec<f64>)> {
     let words: Vec<&str> = text.split_whitespace().take(MOST_SIZES + 12).collect();
     // The last rate of a line that was cut by hand may lack its k.
     let rate =
-        |word: &str| numbers::plain(word.strip_suffix('k').unwrap_or(word)).filter(|rate| *rate >= 0.0);
+        |word: &str| numbers::parse_plain(word.strip_suffix('k').unwrap_or(word)).filter(|rate| *rate >= 0.0);
     let printed = |word: &&&str| {
         let digits = word.strip_suffix('k').unwrap_or(word);
         digits.split_once('.').is_some_and(|(_, fraction)| fraction.len() == 2) && rate(word).is_some()
@@ -47,7 +48,7 @@ fn row(text: &str) -> Option<(String, Vec<f64>)> {
     }
     let readable = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_/()+.".contains(c));
     let rates: Option<Vec<f64>> =
-        rates.iter().map(|word| numbers::shifted(word.strip_suffix('k').unwrap_or(word), 3)).collect();
+        rates.iter().map(|word| numbers::parse_scaled(word.strip_suffix('k').unwrap_or(word), 3)).collect();
     name.iter().all(readable).then_some(())?;
     Some((name.join(" "), rates?))
 }
@@ -58,7 +59,7 @@ fn head(text: &str) -> Option<Vec<u64>> {
     let words: Vec<&str> = rest.split_whitespace().take(2 * MOST_SIZES).collect();
     let sizes: Option<Vec<u64>> = words
         .chunks(2)
-        .map(|pair| numbers::whole(pair[0]).filter(|_| pair.get(1) == Some(&"bytes")))
+        .map(|pair| numbers::parse_whole(pair[0]).filter(|_| pair.get(1) == Some(&"bytes")))
         .collect();
     sizes.filter(|sizes| !sizes.is_empty())
 }
@@ -71,10 +72,11 @@ fn keys(text: &str) -> Option<(String, Vec<f64>)> {
     }
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     let at = words.iter().position(|word| *word == "bits")?;
-    let seconds = |word: &&&str| word.strip_suffix('s').and_then(numbers::plain).is_some();
+    let seconds = |word: &&&str| word.strip_suffix('s').and_then(numbers::parse_plain).is_some();
     let times = words.iter().skip_while(|word| !seconds(word)).take_while(seconds).count();
     let first = words.iter().position(|word| seconds(&word))?;
-    let rates: Option<Vec<f64>> = words[first + times..].iter().map(|word| numbers::plain(word)).collect();
+    let rates: Option<Vec<f64>> =
+        words[first + times..].iter().map(|word| numbers::parse_plain(word)).collect();
     let rates = rates.filter(|rates| !rates.is_empty() && rates.len() <= 4)?;
     (at <= 2 && first > at).then_some(())?;
     Some((words[..first].join(" "), rates))
@@ -106,7 +108,7 @@ fn machine_line(text: &str) -> Option<(Vec<&str>, Option<u64>)> {
     let (rest, child) = match text.strip_prefix("Got: ") {
         Some(rest) => {
             let (line, child) = rest.rsplit_once(" from ")?;
-            (line, Some(numbers::whole(child)?))
+            (line, Some(numbers::parse_whole(child)?))
         }
         None => (text, None),
     };
@@ -128,7 +130,8 @@ fn is_cut(text: &str) -> bool {
 fn is_count(text: &str) -> bool {
     let Some((number, rest)) = text.split_once(' ') else { return false };
     let Some((_, seconds)) = rest.rsplit_once(" in ") else { return false };
-    number.bytes().all(|b| b.is_ascii_digit()) && seconds.strip_suffix('s').and_then(numbers::plain).is_some()
+    number.bytes().all(|b| b.is_ascii_digit())
+        && seconds.strip_suffix('s').and_then(numbers::parse_plain).is_some()
 }
 
 /// What it prints while it works, and of itself.
@@ -188,7 +191,7 @@ struct Rate {
     /// What is done, where it is not bytes.
     work: Option<&'static str>,
     value: f64,
-    line: Held,
+    line: PendingLine,
     /// Whether the block size is what versions take by themselves, and not told.
     assumed: bool,
 }
@@ -198,7 +201,7 @@ struct Child {
     number: u64,
     name: String,
     rates: Vec<f64>,
-    line: Held,
+    line: PendingLine,
 }
 
 #[derive(Default)]
@@ -244,30 +247,30 @@ const LONGEST_SENT: usize = 1000;
 const MOST_ROWS: usize = 8192;
 
 impl SpeedReader {
-    fn sizes_of(&self, count: usize, told: &[u64]) -> (Vec<Option<u64>>, bool) {
-        if told.len() == count {
-            return (told.iter().copied().map(Some).collect(), false);
+    fn sizes_of(&self, count: usize, printed: &[u64]) -> (Vec<Option<u64>>, bool) {
+        if printed.len() == count {
+            return (printed.iter().copied().map(Some).collect(), false);
         }
-        let asked = self.command.option(&["-bytes"]).and_then(numbers::whole);
+        let asked = self.command.option(&["-bytes"]).and_then(numbers::parse_whole);
         if count == 1 && asked.is_some() {
             return (vec![asked], false);
         }
-        if told.is_empty() && asked.is_none() && matches!(count, 5 | 6) {
+        if printed.is_empty() && asked.is_none() && matches!(count, 5 | 6) {
             return (SIZES[..count].iter().copied().map(Some).collect(), true);
         }
         (vec![None; count], false)
     }
 
-    fn take_row(&mut self, name: &str, rates: &[f64], told: &[u64], line: Line) {
-        let (sizes, assumed) = self.sizes_of(rates.len(), told);
-        let (name, held) = (name.to_owned(), Held::from(line));
+    fn take_row(&mut self, name: &str, rates: &[f64], printed: &[u64], line: Line) {
+        let (sizes, assumed) = self.sizes_of(rates.len(), printed);
+        let (name, pending) = (name.to_owned(), PendingLine::from(line));
         for (value, bytes) in rates.iter().zip(sizes) {
             self.rates.push(Rate {
                 name: name.clone(),
                 bytes,
                 work: None,
                 value: *value,
-                line: held.clone(),
+                line: pending.clone(),
                 assumed,
             });
         }
@@ -275,11 +278,12 @@ impl SpeedReader {
 
     fn machine(&mut self, fields: &[&str], child: Option<u64>, line: Line) -> Fit {
         let rates = |from: usize| {
-            fields[from.min(fields.len())..].iter().map(|field| numbers::plain(field)).collect()
+            fields[from.min(fields.len())..].iter().map(|field| numbers::parse_plain(field)).collect()
         };
         match fields[0] {
             "H" => {
-                let sizes: Option<Vec<u64>> = fields[1..].iter().map(|size| numbers::whole(size)).collect();
+                let sizes: Option<Vec<u64>> =
+                    fields[1..].iter().map(|size| numbers::parse_whole(size)).collect();
                 self.child_sizes = sizes.unwrap_or_default();
             }
             "F" if fields.len() > 3 => {
@@ -323,7 +327,7 @@ impl SpeedReader {
     }
 
     fn take_keys(&mut self, name: &str, columns: &[String], rates: &[f64], line: Line) {
-        let (name, held) = (name.to_owned(), Held::from(line));
+        let (name, pending) = (name.to_owned(), PendingLine::from(line));
         for (column, value) in columns.iter().zip(rates) {
             let work = match column.as_str() {
                 "sign" | "signs" => "signatures",
@@ -340,7 +344,7 @@ impl SpeedReader {
                 bytes: None,
                 work: Some(work),
                 value: *value,
-                line: held.clone(),
+                line: pending.clone(),
                 assumed: false,
             };
             self.rates.push(rate);
@@ -349,7 +353,7 @@ impl SpeedReader {
 
     /// How many processes ran, where it is told.
     fn threads(&self) -> Option<u64> {
-        let multi = self.command.option(&["-multi"]).and_then(numbers::whole);
+        let multi = self.command.option(&["-multi"]).and_then(numbers::parse_whole);
         let alone = (self.alone || self.command.words.len() > 1)
             && !self.command.has("-multi")
             && self.command.option(&["-async_jobs"]).is_none();
@@ -383,21 +387,21 @@ impl SpeedReader {
 
     /// What the children did together, where no table says it.
     fn sum_children(&mut self) {
-        let asked = self.command.option(&["-multi"]).and_then(numbers::whole);
+        let asked = self.command.option(&["-multi"]).and_then(numbers::parse_whole);
         let mut by_name: BTreeMap<&str, Vec<&Child>> = BTreeMap::new();
         for child in &self.children {
             by_name.entry(child.name.as_str()).or_default().push(child);
         }
         let folded = |name: &str| name.to_ascii_lowercase().replace(' ', "-");
-        let told: BTreeSet<String> = self.rates.iter().map(|rate| folded(&rate.name)).collect();
-        let mut sums: Vec<(String, Vec<f64>, Held, u64)> = Vec::new();
+        let printed: BTreeSet<String> = self.rates.iter().map(|rate| folded(&rate.name)).collect();
+        let mut sums: Vec<(String, Vec<f64>, PendingLine, u64)> = Vec::new();
         for (name, of) in by_name {
             let mut numbers: Vec<u64> = of.iter().map(|child| child.number).collect();
             numbers.sort_unstable();
             let all = numbers.iter().enumerate().all(|(at, number)| at as u64 == *number);
             let same = of.iter().all(|child| child.rates.len() == of[0].rates.len());
             let as_many = asked.is_none_or(|asked| asked == numbers.len() as u64);
-            if !all || !same || !as_many || told.contains(&folded(name)) {
+            if !all || !same || !as_many || printed.contains(&folded(name)) {
                 continue;
             }
             let sum = |column: usize| of.iter().map(|child| child.rates[column]).sum::<f64>();
@@ -473,7 +477,7 @@ impl Reader for SpeedReader {
             }
             return Fit::Taken;
         }
-        if let Some(child) = text.strip_prefix("Forked child ").and_then(numbers::whole) {
+        if let Some(child) = text.strip_prefix("Forked child ").and_then(numbers::parse_whole) {
             self.forked = self.forked.max(child.saturating_add(1));
             return Fit::Taken;
         }
@@ -512,7 +516,7 @@ impl Reader for SpeedReader {
             if threads.is_none() {
                 m.doubt = Some("how many processes ran is not told".to_owned());
             }
-            sink.figure(m, rate.line.line());
+            sink.add_figure(m, rate.line.line());
         }
     }
 }

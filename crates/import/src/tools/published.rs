@@ -5,15 +5,16 @@ use record::metrics::Metric;
 use record::{Key, Machine, Measurement, Where, metrics, units};
 use serde_json::Value;
 
-use super::dmidecode::possible_speed;
-use super::{Command, Fit, Line, Reader, Tool};
-use crate::held::Held;
+use crate::facts;
+use crate::line::Line;
+use crate::line::PendingLine;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// A list of published figures.
 #[derive(Debug)]
-pub struct Published;
+pub(super) struct Published;
 
 const HEAD: &str = "published figures:";
 
@@ -35,7 +36,7 @@ impl Tool for Published {
 struct PublishedReader {
     source: Option<String>,
     /// Inventory facts, with their paths.
-    facts: Vec<(Vec<String>, Value, Held)>,
+    facts: Vec<(Vec<String>, Value, PendingLine)>,
 }
 
 impl Reader for PublishedReader {
@@ -63,7 +64,7 @@ impl Reader for PublishedReader {
             sink.draft.machine.notes.push(note.trim().to_owned());
             return Fit::Taken;
         }
-        if self.facts.len() >= crate::refusal::MOST_ENTRIES {
+        if self.facts.len() >= crate::limits::MOST_ENTRIES {
             return Fit::Between;
         }
         if let Some(fact) = text.strip_prefix("machine.") {
@@ -93,7 +94,7 @@ impl Reader for PublishedReader {
                 if let Some(source) = self.source.as_ref().filter(|source| !source.is_empty()) {
                     m = m.with_detail("published_in", source.as_str());
                 }
-                sink.figure(m, line);
+                sink.add_figure(m, line);
             }
             Err(why) => sink.withhold(name, why, line),
         }
@@ -111,7 +112,7 @@ impl Reader for PublishedReader {
                 sink.withhold(&format!("machine.{}", printed(path)), why, line.line());
                 continue;
             }
-            sink.told(format!("machine.{}", printed(path)), line.line());
+            sink.note(format!("machine.{}", printed(path)), line.line());
         }
         // Each fact was tried alone; together they can only fail by a list that one makes and another enters.
         match serde_json::from_value::<Machine>(machine) {
@@ -181,7 +182,7 @@ fn possible(path: &[String], number: f64) -> bool {
     match path {
         [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),
         [.., last] if last.ends_with("_hz") => (1e6..=1e10).contains(&number),
-        [.., last] if last.ends_with("_mt_s") => possible_speed(number),
+        [.., last] if last.ends_with("_mt_s") => facts::is_memory_speed(number),
         _ => true,
     }
 }
@@ -236,7 +237,8 @@ fn figure(metric: &'static Metric, rest: &str) -> Result<Measurement, String> {
     let mut words = words.iter();
     let number = words.next().ok_or("the value is missing")?;
     let unit = words.next().ok_or("the unit is missing")?;
-    let bare = numbers::plain(number).or_else(|| numbers::whole(number).map(|value| value as f64));
+    let bare =
+        numbers::parse_plain(number).or_else(|| numbers::parse_whole(number).map(|value| value as f64));
     let exact = bare.ok_or_else(|| format!("{number:?} is not a number"))?;
     let (value, work) = convert(exact, number, unit, metric)
         .ok_or_else(|| format!("{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit))?;
@@ -289,7 +291,7 @@ fn place_of(key: &str, value: &str) -> Result<Key, String> {
     Ok(match value {
         "true" => Key::Switch(true),
         "false" => Key::Switch(false),
-        _ => match (value.parse::<u64>(), numbers::plain(value)) {
+        _ => match (value.parse::<u64>(), numbers::parse_plain(value)) {
             (Ok(count), _) => Key::Count(count),
             (_, Some(number)) => Key::Number(number),
             _ => Key::from(value),
@@ -323,9 +325,9 @@ fn convert<'a>(value: f64, number: &str, unit: &'a str, metric: &Metric) -> Opti
 
 /// Units by what they are multiples of: a power of ten, or a factor.
 fn scaled(number: &str, unit: &str, into: &str) -> Option<f64> {
-    let plain = |exponent: i32| match numbers::whole(number) {
-        Some(_) if number.contains(',') => numbers::shifted(&number.replace(',', ""), exponent),
-        _ => numbers::plain(number).and_then(|_| format!("{number}e{exponent}").parse().ok()),
+    let plain = |exponent: i32| match numbers::parse_whole(number) {
+        Some(_) if number.contains(',') => numbers::parse_scaled(&number.replace(',', ""), exponent),
+        _ => numbers::parse_plain(number).and_then(|_| format!("{number}e{exponent}").parse().ok()),
     };
     let times = |factor: f64| plain(0).map(|value: f64| value * factor);
     match (into, unit) {

@@ -2,14 +2,15 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
+use crate::line::Line;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// STREAM.
 #[derive(Debug)]
-pub struct McCalpin;
+pub(super) struct McCalpin;
 
 /// `Copy:           12345.6     0.012345     0.012345     0.012345`: the best rate, MB/s there and B/s here, then seconds.
 fn row(text: &str) -> Option<(&'static str, f64, f64)> {
@@ -21,9 +22,9 @@ fn row(text: &str) -> Option<(&'static str, f64, f64)> {
         "Triad:" => "triad",
         _ => return None,
     };
-    let rate = numbers::shifted(words.next()?, 6)?;
-    let average = numbers::decimal(words.next()?)?;
-    let _ = numbers::decimal(words.next()?)?;
+    let rate = numbers::parse_scaled(words.next()?, 6)?;
+    let average = numbers::parse_decimal(words.next()?)?;
+    let _ = numbers::parse_decimal(words.next()?)?;
     Some((op, rate, average))
 }
 
@@ -63,12 +64,12 @@ struct StreamReader {
     rows: Vec<&'static str>,
     begun: bool,
     failed: bool,
-    measurements: Vec<(Measurement, crate::held::Held)>,
+    measurements: Vec<(Measurement, crate::line::PendingLine)>,
 }
 
 impl StreamReader {
-    fn told(&mut self, text: &str) -> bool {
-        let number = |rest: &str| rest.split_whitespace().find_map(numbers::whole);
+    fn take_note(&mut self, text: &str) -> bool {
+        let number = |rest: &str| rest.split_whitespace().find_map(numbers::parse_whole);
         if let Some(rest) = text.strip_prefix("Array size =") {
             self.elements = number(rest);
         } else if text.starts_with("This system uses") && text.contains("per array element") {
@@ -139,7 +140,7 @@ impl Reader for StreamReader {
         if is_head(text) && !self.rows.is_empty() {
             return Fit::Over;
         }
-        if !text.is_empty() && self.told(text) {
+        if !text.is_empty() && self.take_note(text) {
             self.begun |= !text.starts_with('-');
             return Fit::Taken;
         }
@@ -175,7 +176,7 @@ impl Reader for StreamReader {
                     line.line(),
                 );
             } else {
-                sink.figure(m, line.line());
+                sink.add_figure(m, line.line());
             }
         }
     }
@@ -190,9 +191,9 @@ mod tests {
 
     #[test]
     fn the_four_rates_carry_threads_and_arrays() {
-        let told = import(STREAM);
+        let imported = import(STREAM);
         assert_eq!(
-            figures(&told),
+            figures(&imported),
             [
                 "memory.bandwidth op=copy bytes_counted=stream threads=2: 13941800000",
                 "memory.bandwidth op=scale bytes_counted=stream threads=2: 14293700000",
@@ -200,11 +201,11 @@ mod tests {
                 "memory.bandwidth op=triad bytes_counted=stream threads=2: 15484300000",
             ]
         );
-        let copy = the(&told, "memory.bandwidth op=copy bytes_counted=stream threads=2");
+        let copy = the(&imported, "memory.bandwidth op=copy bytes_counted=stream threads=2");
         assert_eq!(copy.method.as_deref(), Some("STREAM"));
         assert_eq!(copy.detail.get("array_bytes").unwrap().as_u64(), Some(80_000_000));
-        assert_eq!(told.import.outputs[0].version.as_deref(), Some("5.10"));
-        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+        assert_eq!(imported.import.outputs[0].version.as_deref(), Some("5.10"));
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 
     #[test]
@@ -213,8 +214,8 @@ mod tests {
         assert_eq!(figures(&import(rows)), ["memory.bandwidth op=triad bytes_counted=stream: 15484300000"]);
         let wrong =
             format!("{rows}-------\nFailed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n");
-        let told = import(&wrong);
-        assert!(told.measurements.is_empty() && told.import.withheld.len() == 1);
+        let imported = import(&wrong);
+        assert!(imported.measurements.is_empty() && imported.import.withheld.len() == 1);
     }
 
     #[test]

@@ -5,22 +5,23 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
-use crate::held::Held;
+use crate::line::Line;
+use crate::line::PendingLine;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// sysbench.
 #[derive(Debug)]
-pub struct Sysbench;
+pub(super) struct Sysbench;
 
 /// `sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)`, `sysbench 0.5:  multi-threaded system evaluation benchmark`
 fn version(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("sysbench ")?;
     let word = rest.split_whitespace().next()?.trim_end_matches(':');
-    let told = rest.contains("LuaJIT") || rest.contains("multi-threaded");
-    (told && word.starts_with(|c: char| c.is_ascii_digit())).then_some(word)
+    let printed = rest.contains("LuaJIT") || rest.contains("multi-threaded");
+    (printed && word.starts_with(|c: char| c.is_ascii_digit())).then_some(word)
 }
 
 impl Tool for Sysbench {
@@ -50,7 +51,7 @@ impl Tool for Sysbench {
 }
 
 /// A figure and where it stood.
-type Told = Option<(f64, Held)>;
+type Pending = Option<(f64, PendingLine)>;
 
 #[derive(Default)]
 struct SysbenchReader {
@@ -62,12 +63,12 @@ struct SysbenchReader {
     block: Option<String>,
     operation: Option<String>,
     scope: Option<String>,
-    eps: Told,
-    seconds: Told,
-    events: Told,
-    bytes: Told,
-    transactions: Told,
-    queries: Told,
+    eps: Pending,
+    seconds: Pending,
+    events: Pending,
+    bytes: Pending,
+    transactions: Pending,
+    queries: Pending,
     latencies: Vec<(String, f64)>,
     begun: bool,
     fairness: bool,
@@ -79,7 +80,7 @@ struct SysbenchReader {
 fn rate(value: &str) -> Option<f64> {
     let (_, inner) = value.split_once('(')?;
     let (number, rest) = inner.split_once(char::is_whitespace)?;
-    rest.starts_with("per sec").then(|| numbers::plain(number)).flatten()
+    rest.starts_with("per sec").then(|| numbers::parse_plain(number)).flatten()
 }
 
 /// The percentile of `95th percentile`, `99th percentile`, `approx.  95 percentile`.
@@ -97,14 +98,14 @@ fn is_histogram(text: &str) -> bool {
         let (value, rest) = text.split_once(" |")?;
         let (stars, count) = rest.rsplit_once(' ')?;
         let bare = stars.bytes().all(|b| matches!(b, b'*' | b' '));
-        (bare && numbers::plain(value).is_some() && numbers::whole(count).is_some()).then_some(())
+        (bare && numbers::parse_plain(value).is_some() && numbers::parse_whole(count).is_some()).then_some(())
     };
     text.starts_with("Latency histogram (") || text.starts_with("value  ----") || row().is_some()
 }
 
 impl SysbenchReader {
     /// Sets what may be told once; whether it was new.
-    fn set(slot: &mut Told, value: Option<f64>, line: Line) -> Fit {
+    fn set(slot: &mut Pending, value: Option<f64>, line: Line) -> Fit {
         match (value, &slot) {
             (Some(_), Some(_)) => Fit::Over,
             (Some(value), None) => {
@@ -116,23 +117,25 @@ impl SysbenchReader {
     }
 
     fn labelled(&mut self, label: &str, value: &str, line: Line) -> Fit {
-        let seconds = || numbers::plain(value.trim_end_matches('s'));
+        let seconds = || numbers::parse_plain(value.trim_end_matches('s'));
         match label {
             "events per second" | "events/s (eps)" => {
                 if self.eps.is_some() && label.starts_with("events/s") {
                     return Fit::Taken;
                 }
-                return Self::set(&mut self.eps, numbers::plain(value), line);
+                return Self::set(&mut self.eps, numbers::parse_plain(value), line);
             }
             "total time" | "time elapsed" => return Self::set(&mut self.seconds, seconds(), line),
-            "total number of events" => return Self::set(&mut self.events, numbers::plain(value), line),
+            "total number of events" => {
+                return Self::set(&mut self.events, numbers::parse_plain(value), line);
+            }
             "transactions" => return Self::set(&mut self.transactions, rate(value), line),
             "queries" => return Self::set(&mut self.queries, rate(value), line),
             "read/write requests" if self.queries.is_none() => {}
-            "Number of threads" => self.threads = numbers::whole(value),
+            "Number of threads" => self.threads = numbers::parse_whole(value),
             "Prime numbers limit" | "Primer numbers limit" | "Maximum prime number checked in CPU test" => {
                 self.test = Some("cpu");
-                self.limit = numbers::whole(value);
+                self.limit = numbers::parse_whole(value);
             }
             "block size" | "Memory block size" => {
                 // Threads and mutexes have no blocks.
@@ -143,11 +146,13 @@ impl SysbenchReader {
             "scope" | "Memory scope type" => self.scope = Some(value.to_owned()),
             "min" | "avg" | "max" => {
                 let key = format!("latency_{label}_ms");
-                let Some(ms) = numbers::plain(value.trim_end_matches("ms")) else { return Fit::Between };
+                let Some(ms) = numbers::parse_plain(value.trim_end_matches("ms")) else {
+                    return Fit::Between;
+                };
                 self.latency(key, ms);
             }
             "Target transaction rate" => {
-                self.paced = numbers::plain(value.trim_end_matches("/sec"));
+                self.paced = numbers::parse_plain(value.trim_end_matches("/sec"));
             }
             "execution time (avg/stddev)" => self.fairness = true,
             "sum"
@@ -179,7 +184,7 @@ impl SysbenchReader {
             | "Running memory speed test with the following options"
             | "Report intermediate results every" => {}
             label => {
-                let ms = percentile(label).zip(numbers::plain(value.trim_end_matches("ms")));
+                let ms = percentile(label).zip(numbers::parse_plain(value.trim_end_matches("ms")));
                 let Some((percentile, ms)) = ms else { return Fit::Between };
                 self.latency(format!("latency_p{percentile}_ms"), ms);
             }
@@ -198,7 +203,7 @@ impl SysbenchReader {
         let (_, rest) = text.split_once(" transferred (")?;
         let (number, unit) = rest.strip_suffix(')')?.split_once(' ')?;
         matches!(unit, "MiB/sec" | "MB/sec").then_some(())?;
-        let rate = numbers::plain(number)? * 1_048_576.0;
+        let rate = numbers::parse_plain(number)? * 1_048_576.0;
         self.test = Some("memory");
         Some(Self::set(&mut self.bytes, Some(rate), line))
     }
@@ -254,7 +259,7 @@ impl SysbenchReader {
     /// Whether the run ended with the last of a given number of events, so that its time tells the speed; else it ran
     /// for a given time.
     fn counted(&self) -> bool {
-        let option = |names: &[&str]| self.command.option(names).and_then(numbers::plain);
+        let option = |names: &[&str]| self.command.option(names).and_then(numbers::parse_plain);
         let time = option(&["--time", "--max-time"]).is_some_and(|time| time > 0.0);
         let events = option(&["--events", "--max-requests"]);
         let old = self.version.as_deref().is_some_and(|version| version.starts_with("0."))
@@ -278,13 +283,13 @@ impl Reader for SysbenchReader {
         if text.is_empty() {
             return Fit::Between;
         }
-        if let Some(told) = version(text) {
+        if let Some(printed) = version(text) {
             if self.begun {
                 return Fit::Over;
             }
             self.begun = true;
-            sink.version(told);
-            self.version = Some(told.to_owned());
+            sink.version(printed);
+            self.version = Some(printed.to_owned());
             return Fit::Taken;
         }
         if self.fairness {
@@ -345,8 +350,8 @@ impl Reader for SysbenchReader {
                 None => place,
             }
         };
-        let mut push = |name: &str, told: &(f64, Held), work: &str, from: Option<&str>| {
-            let mut m = Measurement::exact("workload.throughput", place(name), vec![told.0])
+        let mut push = |name: &str, printed: &(f64, PendingLine), work: &str, from: Option<&str>| {
+            let mut m = Measurement::exact("workload.throughput", place(name), vec![printed.0])
                 .with_detail("work", work);
             for (key, ms) in &self.latencies {
                 m.detail.insert(key.clone(), (*ms).into());
@@ -355,19 +360,19 @@ impl Reader for SysbenchReader {
             if let Some(from) = from {
                 m = m.with_detail("from", from);
             }
-            sink.figure(m, told.1.line());
+            sink.add_figure(m, printed.1.line());
         };
-        if let Some(told) = &self.transactions {
-            push(&format!("{workload} transactions"), told, "transactions", None);
+        if let Some(printed) = &self.transactions {
+            push(&format!("{workload} transactions"), printed, "transactions", None);
         }
-        if let Some(told) = &self.queries {
-            push(&format!("{workload} queries"), told, "queries", None);
+        if let Some(printed) = &self.queries {
+            push(&format!("{workload} queries"), printed, "queries", None);
         }
         let database = self.transactions.is_some() || self.queries.is_some();
-        if let Some(told) = &self.bytes {
-            push(&workload, told, "B", None);
-        } else if let Some(told) = &self.eps {
-            push(&workload, told, "events", None);
+        if let Some(printed) = &self.bytes {
+            push(&workload, printed, "B", None);
+        } else if let Some(printed) = &self.eps {
+            push(&workload, printed, "events", None);
         } else if let (Some((events, _)), Some((seconds, line)), false) =
             (&self.events, &self.seconds, database)
             && *seconds > 0.0
@@ -379,7 +384,7 @@ impl Reader for SysbenchReader {
             if let Some((events, _)) = &self.events {
                 m = m.with_detail("events", *events);
             }
-            sink.figure(m, line.line());
+            sink.add_figure(m, line.line());
         }
     }
 }
@@ -397,48 +402,48 @@ mod tests {
 
     #[test]
     fn a_fixed_time_gives_a_rate_and_no_time() {
-        let told = import(CPU);
+        let imported = import(CPU);
         assert_eq!(
-            figures(&told),
+            figures(&imported),
             ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
         );
-        assert_eq!(told.measurements[0].detail.get("latency_p95_ms").unwrap().as_f64(), Some(0.24));
-        assert_eq!(told.import.outputs[0].version.as_deref(), Some("1.0.20"));
-        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+        assert_eq!(imported.measurements[0].detail.get("latency_p95_ms").unwrap().as_f64(), Some(0.24));
+        assert_eq!(imported.import.outputs[0].version.as_deref(), Some("1.0.20"));
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 
     #[test]
     fn a_fixed_number_of_events_gives_the_time_of_published_tables() {
-        let told = import(OLD);
+        let imported = import(OLD);
         let name = "workload=sysbench cpu --cpu-max-prime=50000 threads=1";
-        assert_eq!(the(&told, &format!("workload.time {name}")).value(), 83.2642);
-        let rate = the(&told, &format!("workload.throughput {name}"));
+        assert_eq!(the(&imported, &format!("workload.time {name}")).value(), 83.2642);
+        let rate = the(&imported, &format!("workload.throughput {name}"));
         assert_eq!(rate.value(), 10000.0 / 83.2642);
         assert_eq!(rate.detail.get("latency_avg_ms").unwrap().as_f64(), Some(8.33));
-        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 
     #[test]
     fn its_memory_test_is_no_memory_bandwidth() {
-        let told = import(MEMORY);
+        let imported = import(MEMORY);
         let name = "workload=sysbench memory --memory-block-size=1KiB --memory-oper=write --memory-scope=global threads=1";
-        assert_eq!(figures(&told).len(), 1);
-        let rate = the(&told, &format!("workload.throughput {name}"));
+        assert_eq!(figures(&imported).len(), 1);
+        let rate = the(&imported, &format!("workload.throughput {name}"));
         assert_eq!(
             (rate.value(), rate.detail.get("work").unwrap().as_str()),
             (6843.84 * 1_048_576.0, Some("B"))
         );
-        let told = import(THREADS);
-        assert_eq!(figures(&told).len(), 1);
-        let rate = the(&told, "workload.throughput workload=sysbench threads threads=1");
+        let imported = import(THREADS);
+        assert_eq!(figures(&imported).len(), 1);
+        let rate = the(&imported, "workload.throughput workload=sysbench threads threads=1");
         assert_eq!(rate.value(), 682.0 / 1.0040);
     }
 
     #[test]
     fn databases_have_transactions_and_queries() {
-        let told = import(OLTP);
+        let imported = import(OLTP);
         assert_eq!(
-            figures(&told),
+            figures(&imported),
             [
                 "workload.throughput workload=sysbench oltp_point_select --tables=10 --table-size=100000 transactions threads=4: 24674.12",
                 "workload.throughput workload=sysbench oltp_point_select --tables=10 --table-size=100000 queries threads=4: 24674.12",
@@ -448,8 +453,8 @@ mod tests {
 
     #[test]
     fn two_runs_stay_two_outputs() {
-        let told = import(&format!("{OLD}\n{CPU}"));
-        assert_eq!((told.import.outputs.len(), told.measurements.len()), (2, 3));
+        let imported = import(&format!("{OLD}\n{CPU}"));
+        assert_eq!((imported.import.outputs.len(), imported.measurements.len()), (2, 3));
     }
 
     #[test]
@@ -460,13 +465,13 @@ mod tests {
             0.218 |                                         6\n       0.222 |**************************************** 537\n \n\
             CPU speed:",
         );
-        let told = import(&text);
+        let imported = import(&text);
         assert_eq!(
-            figures(&told),
+            figures(&imported),
             ["workload.throughput workload=sysbench cpu --cpu-max-prime=10000 threads=2: 8823.6"]
         );
-        assert_eq!(told.measurements[0].detail.get("latency_p99_ms").unwrap().as_f64(), Some(0.24));
-        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+        assert_eq!(imported.measurements[0].detail.get("latency_p99_ms").unwrap().as_f64(), Some(0.24));
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 
     #[test]

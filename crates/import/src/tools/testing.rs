@@ -2,18 +2,18 @@
 
 use record::Measurement;
 
-use crate::{Imported, Split, Transcript};
+use crate::{Imported, Importer, Split};
 
 /// Imports a text of one machine. A text in which nothing is known gives nothing.
-pub fn import(text: &str) -> Imported {
-    let mut transcript = Transcript::new(Split::Hosts);
-    transcript.read("text", text.as_bytes()).expect("reading from memory does not fail");
-    transcript.finish().map(|mut all| all.swap_remove(0)).unwrap_or_default()
+pub(super) fn import(text: &str) -> Imported {
+    let mut importer = Importer::new(Split::Hosts);
+    importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
+    importer.finish().map(|mut all| all.swap_remove(0)).unwrap_or_default()
 }
 
 /// Each figure as `metric key=value …: value`, its keys in the order of the metric's definition.
-pub fn figures(told: &Imported) -> Vec<String> {
-    told.measurements.iter().map(figure).collect()
+pub(super) fn figures(imported: &Imported) -> Vec<String> {
+    imported.measurements.iter().map(figure).collect()
 }
 
 fn figure(m: &Measurement) -> String {
@@ -26,15 +26,15 @@ fn figure(m: &Measurement) -> String {
 }
 
 /// The one measurement that is written so, without its value.
-pub fn the<'a>(told: &'a Imported, place: &str) -> &'a Measurement {
+pub(super) fn the<'a>(imported: &'a Imported, place: &str) -> &'a Measurement {
     let fits = |m: &&Measurement| figure(m).rsplit_once(": ").is_some_and(|(front, _)| front == place);
-    let found: Vec<&Measurement> = told.measurements.iter().filter(fits).collect();
-    assert_eq!(found.len(), 1, "{place} in {:#?}", figures(told));
+    let found: Vec<&Measurement> = imported.measurements.iter().filter(fits).collect();
+    assert_eq!(found.len(), 1, "{place} in {:#?}", figures(imported));
     found[0]
 }
 
 /// A text with one byte range overwritten, for readers that must never panic.
-pub fn damaged(text: &str, at: usize, cut: usize, with: &str) -> String {
+pub(super) fn damaged(text: &str, at: usize, cut: usize, with: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let from = at % (bytes.len() + 1);
     let to = (from + cut).min(bytes.len());

@@ -2,15 +2,16 @@
 
 use record::{Measurement, Where};
 
-use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
-use crate::held::Held;
+use crate::line::Line;
+use crate::line::PendingLine;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// `time`.
 #[derive(Debug)]
-pub struct Time;
+pub(super) struct Time;
 
 /// A part of what it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +85,10 @@ fn parts(text: &str) -> Vec<(Part, f64)> {
 
 fn gnu_verbose(text: &str) -> Option<(Part, f64)> {
     if let Some(value) = text.strip_prefix("User time (seconds): ") {
-        return Some((Part::User, numbers::decimal(value)?));
+        return Some((Part::User, numbers::parse_decimal(value)?));
     }
     if let Some(value) = text.strip_prefix("System time (seconds): ") {
-        return Some((Part::System, numbers::decimal(value)?));
+        return Some((Part::System, numbers::parse_decimal(value)?));
     }
     let value = text.strip_prefix("Elapsed (wall clock) time (h:mm:ss or m:ss): ")?;
     Some((Part::Real, clock(value)?))
@@ -107,8 +108,8 @@ fn one_line(text: &str) -> Option<Vec<(Part, f64)>> {
         let system = words.get(1)?.strip_suffix("system")?;
         let elapsed = words.get(2)?.strip_suffix("elapsed")?;
         return Some(vec![
-            (Part::User, numbers::decimal(user)?),
-            (Part::System, numbers::decimal(system)?),
+            (Part::User, numbers::parse_decimal(user)?),
+            (Part::System, numbers::parse_decimal(system)?),
             (Part::Real, clock(elapsed)?),
         ]);
     }
@@ -120,8 +121,8 @@ fn one_line(text: &str) -> Option<Vec<(Part, f64)>> {
             return None;
         }
         return Some(vec![
-            (Part::User, numbers::decimal(user)?),
-            (Part::System, numbers::decimal(system)?),
+            (Part::User, numbers::parse_decimal(user)?),
+            (Part::System, numbers::parse_decimal(system)?),
             (Part::Real, clock(words.get(2)?)?),
         ]);
     }
@@ -147,8 +148,8 @@ fn zsh(text: &str) -> Option<(&str, Vec<(Part, f64)>)> {
     let (before, _) = front.rsplit_once(" user ")?;
     let command = before.trim_end().strip_suffix(user)?;
     let parts = vec![
-        (Part::User, numbers::decimal(user.strip_suffix('s')?)?),
-        (Part::System, numbers::decimal(system.strip_suffix('s')?)?),
+        (Part::User, numbers::parse_decimal(user.strip_suffix('s')?)?),
+        (Part::System, numbers::parse_decimal(system.strip_suffix('s')?)?),
         (Part::Real, clock(total)?),
     ];
     Some((command.trim(), parts))
@@ -156,21 +157,22 @@ fn zsh(text: &str) -> Option<(&str, Vec<(Part, f64)>)> {
 
 /// `0m39.763s`, `1h2m3s`, `39.763`, `2,57`, `0.01s`.
 fn seconds(text: &str) -> Option<f64> {
-    let Some(rest) = text.strip_suffix('s') else { return numbers::decimal(text) };
+    let Some(rest) = text.strip_suffix('s') else { return numbers::parse_decimal(text) };
     let (hours, rest) = rest.split_once('h').map_or((0.0, rest), |(hours, rest)| (whole(hours), rest));
     let (minutes, rest) = rest.split_once('m').map_or((0.0, rest), |(minutes, rest)| (whole(minutes), rest));
-    Some(hours * 3600.0 + minutes * 60.0 + numbers::decimal(rest)?).filter(|seconds| seconds.is_finite())
+    Some(hours * 3600.0 + minutes * 60.0 + numbers::parse_decimal(rest)?)
+        .filter(|seconds| seconds.is_finite())
 }
 
 fn whole(text: &str) -> f64 {
-    numbers::whole(text).map_or(f64::NAN, |value| value as f64)
+    numbers::parse_whole(text).map_or(f64::NAN, |value| value as f64)
 }
 
 /// `0:00.01`, `1:02:03`, `39.763`.
 fn clock(text: &str) -> Option<f64> {
     let mut total = 0.0;
     for part in text.split(':') {
-        total = total * 60.0 + numbers::decimal(part).filter(|part| *part >= 0.0)?;
+        total = total * 60.0 + numbers::parse_decimal(part).filter(|part| *part >= 0.0)?;
     }
     Some(total)
 }
@@ -178,20 +180,20 @@ fn clock(text: &str) -> Option<f64> {
 fn fish(value: &str, unit: &str) -> Option<f64> {
     let scale = match unit {
         "secs" => 1.0,
-        "millis" => return Some(numbers::decimal(value)? / 1e3),
-        "micros" => return Some(numbers::decimal(value)? / 1e6),
+        "millis" => return Some(numbers::parse_decimal(value)? / 1e3),
+        "micros" => return Some(numbers::parse_decimal(value)? / 1e6),
         "mins" => 60.0,
         "hours" => 3600.0,
         _ => return None,
     };
-    Some(numbers::decimal(value)? * scale)
+    Some(numbers::parse_decimal(value)? * scale)
 }
 
 /// Reads one output of `time`.
 #[derive(Debug)]
 struct TimeReader {
     workload: Option<String>,
-    told: Vec<(Part, f64, Held)>,
+    times: Vec<(Part, f64, PendingLine)>,
     verbose: bool,
 }
 
@@ -207,7 +209,7 @@ impl TimeReader {
             None => line.name,
         };
         let workload = line.map(name).filter(|name| !name.is_empty());
-        Self { workload, told: Vec::new(), verbose: false }
+        Self { workload, times: Vec::new(), verbose: false }
     }
 }
 
@@ -215,37 +217,38 @@ impl Reader for TimeReader {
     fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
         let text = line.text.trim();
         if let Some(command) = text.strip_prefix("Command being timed: ") {
-            if self.verbose || !self.told.is_empty() {
+            if self.verbose || !self.times.is_empty() {
                 return Fit::Over;
             }
             self.verbose = true;
-            self.workload =
-                Some(crate::command_line::name(command.trim_matches('"'))).filter(|name| !name.is_empty());
+            self.workload = Some(crate::command_line::comparable_name(command.trim_matches('"')))
+                .filter(|name| !name.is_empty());
             return Fit::Taken;
         }
         let parts = parts(text);
         if parts.is_empty() {
             let further = self.verbose && text.contains(": ") || text.ends_with("swaps");
-            return match (further, self.told.len()) {
+            return match (further, self.times.len()) {
                 (true, _) => Fit::Taken,
                 (false, 0..=2) => Fit::Between,
                 (false, _) => Fit::Over,
             };
         }
-        if parts.iter().any(|(part, _)| self.told.iter().any(|(known, ..)| known == part)) {
+        if parts.iter().any(|(part, _)| self.times.iter().any(|(known, ..)| known == part)) {
             return Fit::Over;
         }
         if self.workload.is_none()
             && let Some((command, _)) = zsh(text)
         {
-            self.workload = Some(crate::command_line::name(command)).filter(|name| !name.is_empty());
+            self.workload =
+                Some(crate::command_line::comparable_name(command)).filter(|name| !name.is_empty());
         }
-        self.told.extend(parts.into_iter().map(|(part, seconds)| (part, seconds, Held::from(line))));
+        self.times.extend(parts.into_iter().map(|(part, seconds)| (part, seconds, PendingLine::from(line))));
         Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        for (part, seconds, line) in &self.told {
+        for (part, seconds, line) in &self.times {
             let mut place = Where::new();
             if let Some(workload) = &self.workload {
                 place = place.with("workload", workload.as_str());
@@ -259,9 +262,9 @@ impl Reader for TimeReader {
             if self.workload.is_none() {
                 m.doubt = Some("what was timed is not told".to_owned());
             }
-            sink.figure(m, line.line());
+            sink.add_figure(m, line.line());
         }
-        self.told.clear();
+        self.times.clear();
     }
 }
 
@@ -304,9 +307,10 @@ mod tests {
 
     #[test]
     fn the_times_are_of_the_command_that_was_timed() {
-        let told = import("$ time ./solver --grid 512\n\nreal\t1m0.500s\nuser\t0m59.000s\nsys\t0m0.250s\n");
+        let imported =
+            import("$ time ./solver --grid 512\n\nreal\t1m0.500s\nuser\t0m59.000s\nsys\t0m0.250s\n");
         assert_eq!(
-            figures(&told),
+            figures(&imported),
             [
                 "workload.time workload=solver --grid 512: 60.5",
                 "workload.cpu_time workload=solver --grid 512 state=user: 59",
@@ -328,9 +332,9 @@ mod tests {
     #[test]
     fn zsh_names_the_command_whatever_it_begins_with() {
         for command in ["sleep 0.01", "./run.sh -x", "user-tool a b", "12monkeys"] {
-            let told = import(&format!("{command}  0.00s user 0.00s system 6% cpu 0.020 total\n"));
+            let imported = import(&format!("{command}  0.00s user 0.00s system 6% cpu 0.020 total\n"));
             let name = command.trim_start_matches("./");
-            assert_eq!(figures(&told)[2], format!("workload.time workload={name}: 0.02"));
+            assert_eq!(figures(&imported)[2], format!("workload.time workload={name}: 0.02"));
         }
         let unknown = import("real\t0m0.012s\nuser\t0m0.001s\nsys\t0m0.000s\n");
         assert!(unknown.measurements.iter().all(|m| m.doubt.is_some()), "nothing tells what was timed");

@@ -1,10 +1,9 @@
 //! `linespeed import`: other tools' output as records.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use import::{Imported, Refusal, Split, Transcript};
+use import::{Imported, Importer, Split};
 use record::Record;
 use record::import::NotUnderstood;
 use regex_lite::RegexBuilder;
@@ -23,16 +22,16 @@ const MOST_REGEX: usize = 1 << 20;
 
 /// Reads the texts, makes a record of each machine, and says what was made of them.
 pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
-    let mut transcript = Transcript::new(split(import.split.as_deref())?);
+    let mut importer = Importer::new(parse_split(import.split.as_deref())?);
     for path in &import.files {
-        read(&mut transcript, path)?;
+        read_text(&mut importer, path)?;
     }
-    let not_understood = transcript.not_understood().clone();
-    let mut machines = transcript.finish().map_err(|refusal| refused(&refusal, import))?;
+    let not_understood = importer.not_understood().clone();
+    let mut machines = importer.finish().map_err(|error| refused(&error, import))?;
     if let Some(wanted) = &import.only {
-        machines = vec![only(machines, wanted)?];
+        machines = vec![choose_machine(machines, wanted)?];
     }
-    let destinations = destinations(options, &machines)?;
+    let destinations = choose_destinations(options, &machines)?;
     let diagnosed = |machine: Imported| {
         let mut record = machine.into_record(new_record());
         record.diagnosis = diagnose::diagnose(&record);
@@ -59,13 +58,13 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         let text: String = records.iter().map(Record::to_json).collect();
         output::print(&text)?;
     } else if !options.out.quiet_output {
-        output::print(&told(options, &records, &paths))?;
+        output::print(&describe(options, &records, &paths))?;
     }
     Ok(exit_code(options, &records))
 }
 
 /// What was made of the texts, in words.
-fn told(options: &Options, records: &[Record], paths: &[PathBuf]) -> String {
+fn describe(options: &Options, records: &[Record], paths: &[PathBuf]) -> String {
     let style = output::style(&options.out);
     let mut text = String::new();
     for (at, (record, path)) in records.iter().zip(paths).enumerate() {
@@ -77,7 +76,7 @@ fn told(options: &Options, records: &[Record], paths: &[PathBuf]) -> String {
         text.push_str(&format!("Record: {}\n\n", shown(path)));
     }
     let written: Vec<String> = paths.iter().map(|path| shown(path)).collect();
-    text.push_str(&next(&written));
+    text.push_str(&suggest_next(&written));
     text
 }
 
@@ -87,7 +86,7 @@ fn exit_code(options: &Options, records: &[Record]) -> u8 {
 }
 
 /// What to do with what was written.
-fn next(written: &[String]) -> String {
+fn suggest_next(written: &[String]) -> String {
     match written {
         [one] => format!("All of it:  linespeed show {}\n", terminal::quoted(one)),
         _ => {
@@ -97,7 +96,7 @@ fn next(written: &[String]) -> String {
     }
 }
 
-fn split(asked: Option<&str>) -> Result<Split, Failure> {
+fn parse_split(asked: Option<&str>) -> Result<Split, Failure> {
     match asked {
         None => Ok(Split::Hosts),
         Some("files") => Ok(Split::Files),
@@ -115,37 +114,37 @@ fn split(asked: Option<&str>) -> Result<Split, Failure> {
     }
 }
 
-fn read(transcript: &mut Transcript, path: &Path) -> Result<(), Failure> {
+fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
     let unreadable = |why: String| Failure::Input { path: path.to_owned(), why };
     let read = if path.as_os_str() == "-" {
-        transcript.read(STANDARD_INPUT, std::io::stdin())
+        importer.read(STANDARD_INPUT, std::io::stdin())
     } else {
         if path.is_dir() {
             return Err(unreadable("is a folder; name the files in it".to_owned()));
         }
         let file = File::open(path)
             .map_err(|error| unreadable(format!("cannot be opened: {error}; name another file, or -")))?;
-        transcript.read(&shown(path), file)
+        importer.read(&shown(path), file)
     };
     read.map_err(|error| unreadable(format!("cannot be read: {error}")))
 }
 
-fn refused(refusal: &Refusal, import: &Import) -> Failure {
-    let names: Vec<String> = import.files.iter().map(|path| shown(path)).collect();
-    let tools = || {
-        let named: BTreeSet<&str> = import::tools::TOOLS.iter().map(|tool| tool.name()).collect();
-        named.into_iter().collect::<Vec<_>>().join(", ")
-    };
-    Failure::Cannot(match refusal {
-        Refusal::Nothing { .. } => format!("{}: {refusal}; import knows {}", names.join(", "), tools()),
-        Refusal::Empty { .. } => format!("{}: {refusal}", names.join(", ")),
-        Refusal::Several { .. } | Refusal::TooMuch { .. } => refusal.to_string(),
+fn refused(error: &import::Error, options: &Import) -> Failure {
+    let names: Vec<String> = options.files.iter().map(|path| shown(path)).collect();
+    let names = names.join(", ");
+    Failure::Cannot(match error {
+        import::Error::NothingKnown { .. } => {
+            let tools: Vec<&str> = import::tool_names().into_iter().collect();
+            format!("{names}: {error}; import knows {}", tools.join(", "))
+        }
+        import::Error::NothingRead { .. } => format!("{names}: {error}"),
+        _ => error.to_string(),
     })
 }
 
 /// The machine that the user named: by its name in full, by its number, or by a part of its name that only one has.
-fn only(machines: Vec<Imported>, wanted: &str) -> Result<Imported, Failure> {
-    let names: Vec<String> = machines.iter().enumerate().map(|(at, machine)| title(machine, at)).collect();
+fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported, Failure> {
+    let names: Vec<String> = machines.iter().enumerate().map(|(at, machine)| name_of(machine, at)).collect();
     let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
     let asked = wanted.to_lowercase();
     let number = wanted.parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
@@ -155,15 +154,15 @@ fn only(machines: Vec<Imported>, wanted: &str) -> Result<Imported, Failure> {
     let chosen = exact.or(number.map(|number| number - 1)).or(by_part.filter(|_| !asked.is_empty()));
     chosen
         .and_then(|at| machines.into_iter().nth(at))
-        .ok_or_else(|| Failure::Usage(format!("--only {wanted}: the text has {}", listed(&names))))
+        .ok_or_else(|| Failure::Usage(format!("--only {wanted}: the text has {}", list_names(&names))))
 }
 
 /// A machine's name, or its number.
-fn title(machine: &Imported, at: usize) -> String {
+fn name_of(machine: &Imported, at: usize) -> String {
     machine.name.clone().unwrap_or_else(|| format!("machine {}", at + 1))
 }
 
-fn listed(names: &[String]) -> String {
+fn list_names(names: &[String]) -> String {
     const MOST: usize = 12;
     let mut text: Vec<String> =
         names.iter().take(MOST).enumerate().map(|(at, name)| format!("{}: {name}", at + 1)).collect();
@@ -174,11 +173,14 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Where each record goes and whether the user named that very file; `None` for standard output.
-fn destinations(options: &Options, machines: &[Imported]) -> Result<Option<Vec<(PathBuf, bool)>>, Failure> {
-    let names: Vec<String> = machines.iter().enumerate().map(|(at, machine)| title(machine, at)).collect();
+fn choose_destinations(
+    options: &Options,
+    machines: &[Imported],
+) -> Result<Option<Vec<(PathBuf, bool)>>, Failure> {
+    let names: Vec<String> = machines.iter().enumerate().map(|(at, machine)| name_of(machine, at)).collect();
     let several = machines.len() > 1;
     let too_many = |way_out: &str| {
-        Failure::Usage(format!("the text is of {} machines ({}): {way_out}", names.len(), listed(&names)))
+        Failure::Usage(format!("the text is of {} machines ({}): {way_out}", names.len(), list_names(&names)))
     };
     if to_standard_output(options) {
         if several {

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use record::{Bucket, Measurement, Summary, Where};
 
-use super::ByThread;
 use super::options::Options;
-use crate::held::Held;
+use crate::line::PendingLine;
 use crate::sink::Sink;
 
 /// Different latencies of all threads of one output that are kept.
 const MOST_LATENCIES: usize = 4_000_000;
 
+/// Latencies of each thread, by its number.
+pub(super) type ByThread = BTreeMap<u32, (u64, Distribution)>;
+
 /// One thread's line.
 #[derive(Clone, Debug, Default)]
-pub struct Thread {
+pub(super) struct Thread {
     pub number: u32,
     pub tid: u64,
     pub priority: Option<u64>,
@@ -27,12 +29,12 @@ pub struct Thread {
     pub max: u64,
     /// The CPU, where the output itself tells it.
     pub cpu: Option<u32>,
-    pub line: Held,
+    pub line: PendingLine,
 }
 
 /// Latencies and how often each came, in the unit that was printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Distribution {
+pub(super) struct Distribution {
     counts: BTreeMap<u64, u64>,
     /// Longer than the histogram is.
     pub overflow: u64,
@@ -42,7 +44,7 @@ pub struct Distribution {
 
 impl Distribution {
     /// Adds `count` times a latency. `kept` counts the different latencies of the whole output.
-    pub fn add(&mut self, latency: u64, count: u64, kept: &mut usize) {
+    pub(super) fn add(&mut self, latency: u64, count: u64, kept: &mut usize) {
         if count == 0 {
             return;
         }
@@ -58,7 +60,7 @@ impl Distribution {
     }
 
     /// Those that are not overflow.
-    pub fn inside(&self) -> u64 {
+    pub(super) fn inside(&self) -> u64 {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
@@ -85,14 +87,14 @@ impl Distribution {
 
 /// The histogram's table.
 #[derive(Debug, Default)]
-pub struct Histogram {
+pub(super) struct Histogram {
     pub columns: Vec<Distribution>,
     pub totals: Vec<u64>,
     pub minima: Vec<u64>,
     pub averages: Vec<u64>,
     pub maxima: Vec<u64>,
     pub overflows: Vec<u64>,
-    pub line: Option<Held>,
+    pub line: Option<PendingLine>,
 }
 
 impl Histogram {
@@ -120,7 +122,7 @@ impl Histogram {
 
 /// Everything of one output.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub(super) struct Seen {
     pub options: Options,
     pub dma_latency: Option<u64>,
     pub policy: Option<String>,
@@ -131,12 +133,12 @@ pub struct Seen {
     pub wake_ups: ByThread,
     /// Different latencies that are kept, over all threads.
     pub kept: usize,
-    pub wake_up_line: Option<Held>,
+    pub wake_up_line: Option<PendingLine>,
 }
 
 impl Seen {
     /// Everything as measurements.
-    pub fn into_sink(mut self, sink: &mut Sink) {
+    pub(super) fn into_sink(mut self, sink: &mut Sink) {
         if let Some(why) = self.histogram.cut_off()
             && let Some(line) = self.histogram.line.take()
         {
@@ -195,14 +197,15 @@ impl Seen {
         let summed = usize::from(self.options.summed);
         let threads = match histogram.minima.len() {
             0 => histogram.columns.len().saturating_sub(summed),
-            told => told,
+            known => known,
         };
         for (at, mut column) in histogram.columns.into_iter().take(threads).enumerate() {
             let number = at as u32;
             column.overflow =
                 column.overflow.saturating_add(histogram.overflows.get(at).copied().unwrap_or(0));
-            let told = histogram.minima.get(at).zip(histogram.averages.get(at)).zip(histogram.maxima.get(at));
-            if let Some(((min, average), max)) = told {
+            let printed =
+                histogram.minima.get(at).zip(histogram.averages.get(at)).zip(histogram.maxima.get(at));
+            if let Some(((min, average), max)) = printed {
                 let cycles = column.inside().saturating_add(column.overflow);
                 let (min, average, max, line) = (*min, *average as f64, *max, line.clone());
                 let thread = Thread { number, cycles, min, max, average, line, ..Thread::default() };
@@ -286,7 +289,7 @@ impl Seen {
             } else if let Some(act) = first.act {
                 m = m.with_detail("act_ns", act as f64 * unit);
             }
-            sink.figure(self.detailed(m), first.line.line());
+            sink.add_figure(self.detailed(m), first.line.line());
         }
     }
 
@@ -294,7 +297,7 @@ impl Seen {
     fn distribution(&self, number: u32, of: &Distribution, sink: &mut Sink) {
         let thread = self.threads.get(&number);
         let line = thread.map(|thread| &thread.line).or(self.wake_up_line.as_ref());
-        let none = Held::default();
+        let none = PendingLine::default();
         let line = line.or(self.histogram.line.as_ref()).unwrap_or(&none);
         if of.lost > 0 {
             let why = format!("there are more than {MOST_LATENCIES} different latencies");
@@ -349,6 +352,6 @@ impl Seen {
         if let Some(interval) = thread.and_then(|thread| thread.interval) {
             m = m.with_detail("interval_us", interval);
         }
-        sink.figure(self.detailed(m), line.line());
+        sink.add_figure(self.detailed(m), line.line());
     }
 }

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::figures::{Distribution, Seen, Thread};
 use super::options::Options;
-use crate::held::Held;
+use crate::line::PendingLine;
 use crate::numbers;
 use crate::sink::Sink;
 
 /// Which machine it is and what it runs.
-fn system(file: &Value, line: &Held, sink: &mut Sink) {
+fn system(file: &Value, line: &PendingLine, sink: &mut Sink) {
     let machine = &sink.draft.machine;
     let word = |key: &str| {
         let text = file.get("sysinfo")?.get(key)?.as_str()?;
@@ -18,27 +18,27 @@ fn system(file: &Value, line: &Held, sink: &mut Sink) {
     let (name, release, version, architecture) =
         (word("nodename"), word("release"), word("version"), word("machine"));
     let known = (!machine.architecture.is_empty(), machine.kernel.release.is_some());
-    let mut told = Vec::new();
+    let mut paths = Vec::new();
     let draft = &mut sink.draft.machine;
     if draft.hostname.is_none() && name.is_some() {
         draft.hostname = name;
-        told.push("machine.hostname");
+        paths.push("machine.hostname");
     }
     if !known.1 && release.is_some() {
         (draft.kernel.release, draft.kernel.version) = (release, version);
-        told.push("machine.kernel.release");
+        paths.push("machine.kernel.release");
     }
     if let Some(architecture) = architecture.filter(|_| !known.0) {
         draft.architecture = architecture;
-        told.push("machine.architecture");
+        paths.push("machine.architecture");
     }
-    for path in told {
-        sink.told(path, line.line());
+    for path in paths {
+        sink.note(path, line.line());
     }
 }
 
 /// Reads a whole file. One that is cut or damaged gives nothing but the note that it is so.
-pub fn read(text: &str, line: &Held, seen: &mut Seen, sink: &mut Sink) {
+pub(super) fn read(text: &str, line: &PendingLine, seen: &mut Seen, sink: &mut Sink) {
     let Ok(file) = serde_json::from_str::<Value>(text) else {
         sink.withhold("wakeup.latency", "the JSON file is cut off or damaged".to_owned(), line.line());
         return;
@@ -61,10 +61,10 @@ pub fn read(text: &str, line: &Held, seen: &mut Seen, sink: &mut Sink) {
         seen.options.nanoseconds = true;
     }
     let Some(threads) = file.get("thread").and_then(Value::as_object) else { return };
-    for (number, told) in threads {
+    for (number, figures) in threads {
         let Some(number) = number.parse().ok().filter(|number: &u32| *number < 65536) else { continue };
-        let whole = |key: &str| told.get(key).and_then(Value::as_u64);
-        let average = told.get("avg").and_then(Value::as_f64);
+        let whole = |key: &str| figures.get(key).and_then(Value::as_u64);
+        let average = figures.get("avg").and_then(Value::as_f64);
         let (Some(cycles), Some(min), Some(max), Some(average)) =
             (whole("cycles"), whole("min"), whole("max"), average)
         else {
@@ -74,8 +74,8 @@ pub fn read(text: &str, line: &Held, seen: &mut Seen, sink: &mut Sink) {
         let line = line.clone();
         let thread = Thread { number, cycles, min, max, average, cpu, line, ..Thread::default() };
         let mut distribution = Distribution::default();
-        for (latency, count) in told.get("histogram").and_then(Value::as_object).into_iter().flatten() {
-            if let (Some(latency), Some(count)) = (numbers::whole(latency), count.as_u64()) {
+        for (latency, count) in figures.get("histogram").and_then(Value::as_object).into_iter().flatten() {
+            if let (Some(latency), Some(count)) = (numbers::parse_whole(latency), count.as_u64()) {
                 distribution.add(latency, count, &mut seen.kept);
             }
         }

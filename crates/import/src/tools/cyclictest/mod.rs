@@ -12,18 +12,17 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use self::figures::{Distribution, Seen, Thread};
 use self::options::Options;
-use super::{Command, Fit, Line, Reader, Tool};
-use crate::held::Held;
+use crate::line::Line;
+use crate::line::PendingLine;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// cyclictest.
 #[derive(Debug)]
-pub struct Cyclictest;
+pub(super) struct Cyclictest;
 
 /// Most columns of a histogram: threads.
 const MOST_THREADS: usize = 8192;
@@ -48,7 +47,7 @@ impl Tool for Cyclictest {
             || text.starts_with("policy: ") && text.contains("loadavg:")
             || text.starts_with("\"cmdline:\"") && text.contains("cyclictest")
             || text.starts_with("\"file_version\": ")
-            || text.strip_prefix("Max CPUs = ").is_some_and(|count| numbers::whole(count).is_some())
+            || text.strip_prefix("Max CPUs = ").is_some_and(|count| numbers::parse_whole(count).is_some())
         {
             return true;
         }
@@ -66,14 +65,14 @@ impl Tool for Cyclictest {
 /// `T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11 Avg:   11 Max:   21205`
 fn thread(line: Line) -> Option<Thread> {
     let rest = line.text.trim().strip_prefix("T:")?;
-    let mut thread = Thread { line: Held::from(line), ..Thread::default() };
+    let mut thread = Thread { line: PendingLine::from(line), ..Thread::default() };
     let (number, rest) = rest.split_once('(')?;
     let (tid, rest) = rest.split_once(')')?;
-    thread.number = u32::try_from(numbers::whole(number)?).ok()?;
-    thread.tid = numbers::whole(tid)?;
+    thread.number = u32::try_from(numbers::parse_whole(number)?).ok()?;
+    thread.tid = numbers::parse_whole(tid)?;
     let value = |label: &str| {
         let (_, after) = rest.split_once(label)?;
-        numbers::whole(after.split_whitespace().next()?)
+        numbers::parse_whole(after.split_whitespace().next()?)
     };
     thread.priority = Some(value("P:")?);
     thread.interval = value("I:");
@@ -92,7 +91,7 @@ fn is_cut(text: &str) -> bool {
 
 /// `       0:       4:      66`: thread, cycle, latency.
 fn wake_up(text: &str) -> Option<(u32, u64, u64)> {
-    let mut fields = text.split(':').map(numbers::whole);
+    let mut fields = text.split(':').map(numbers::parse_whole);
     let (thread, cycle, latency) = (fields.next()??, fields.next()??, fields.next()??);
     fields.next().is_none().then_some((u32::try_from(thread).ok()?, cycle, latency))
 }
@@ -102,7 +101,7 @@ struct CyclicReader {
     seen: Seen,
     in_histogram: bool,
     /// A JSON file so far, and how deep in braces it is.
-    json: Option<(String, i64, Held)>,
+    json: Option<(String, i64, PendingLine)>,
 }
 
 impl CyclicReader {
@@ -128,7 +127,7 @@ impl CyclicReader {
     fn totals(&mut self, text: &str) -> bool {
         let Some((label, rest)) = text.trim_start_matches(['#', ' ']).split_once(':') else { return false };
         let values: Option<Vec<u64>> =
-            rest.split_whitespace().take(MOST_THREADS).map(numbers::whole).collect();
+            rest.split_whitespace().take(MOST_THREADS).map(numbers::parse_whole).collect();
         let histogram = &mut self.seen.histogram;
         match (label, values) {
             ("Total", Some(values)) => histogram.totals = values,
@@ -146,14 +145,14 @@ impl CyclicReader {
     fn row(&mut self, line: Line) -> bool {
         let mut words = line.text.split_whitespace();
         let Some(first) = words.next().filter(|word| word.len() >= 6) else { return false };
-        let counts: Option<Vec<u64>> = words.take(MOST_THREADS).map(numbers::whole).collect();
-        let (Some(latency), Some(counts)) = (numbers::whole(first), counts) else { return false };
+        let counts: Option<Vec<u64>> = words.take(MOST_THREADS).map(numbers::parse_whole).collect();
+        let (Some(latency), Some(counts)) = (numbers::parse_whole(first), counts) else { return false };
         let histogram = &mut self.seen.histogram;
         if counts.is_empty() || !histogram.columns.is_empty() && histogram.columns.len() != counts.len() {
             return false;
         }
         histogram.columns.resize_with(counts.len(), Distribution::default);
-        histogram.line.get_or_insert_with(|| Held::from(line));
+        histogram.line.get_or_insert_with(|| PendingLine::from(line));
         for (column, count) in histogram.columns.iter_mut().zip(counts) {
             column.add(latency, count, &mut self.seen.kept);
         }
@@ -180,11 +179,11 @@ impl Reader for CyclicReader {
         let of_json = ["\"cmdline:\"", "\"file_version\": "].iter().any(|start| text.starts_with(start));
         if !self.begun() && (text == "{" || of_json) {
             if text == "{" {
-                self.json = Some(("{\n".to_owned(), 1, Held::from(line)));
+                self.json = Some(("{\n".to_owned(), 1, PendingLine::from(line)));
                 return Fit::Taken;
             }
             // Its first lines stood outside of what opens an output.
-            self.json = Some(("{".to_owned(), 1, Held::from(line)));
+            self.json = Some(("{".to_owned(), 1, PendingLine::from(line)));
             return self.json(line);
         }
         // Of most outputs that are long this is nearly every line.
@@ -218,7 +217,7 @@ impl Reader for CyclicReader {
             if self.begun() || self.seen.dma_latency.is_some() {
                 return Fit::Over;
             }
-            self.seen.dma_latency = numbers::whole(value.trim_end_matches("us"));
+            self.seen.dma_latency = numbers::parse_whole(value.trim_end_matches("us"));
             return Fit::Taken;
         }
         if let Some(rest) = text.strip_prefix("policy: ").filter(|text| text.contains("loadavg:")) {
@@ -247,7 +246,7 @@ impl Reader for CyclicReader {
             }
             *last = cycle;
             distribution.add(latency, 1, &mut self.seen.kept);
-            self.seen.wake_up_line.get_or_insert_with(|| Held::from(line));
+            self.seen.wake_up_line.get_or_insert_with(|| PendingLine::from(line));
             return Fit::Taken;
         }
         let known = ["WARN: ", "Max CPUs =", "Online CPUs =", "Thread ", "# Thread ", "# Break ", "INFO: "];
@@ -261,6 +260,3 @@ impl Reader for CyclicReader {
         std::mem::take(&mut self.seen).into_sink(sink);
     }
 }
-
-/// Latencies of each thread, by its number.
-type ByThread = BTreeMap<u32, (u64, Distribution)>;

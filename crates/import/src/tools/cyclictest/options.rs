@@ -7,7 +7,7 @@ use crate::numbers;
 
 /// The options that matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub(super) struct Options {
     /// Whether the command line is known at all.
     pub known: bool,
     /// `-N`: latencies are printed in nanoseconds.
@@ -29,7 +29,7 @@ const VALUED: &str = "bcdDFhHilopTytwPABC";
 
 impl Options {
     /// Reads a command line; of another program's nothing is known.
-    pub fn read(text: &str) -> Self {
+    pub(super) fn read(text: &str) -> Self {
         let line = CommandLine::read(text);
         let mut options = Self { known: line.program() == "cyclictest", ..Self::default() };
         if !options.known {
@@ -45,7 +45,7 @@ impl Options {
                     "affinity" => options.bind(value),
                     "nsecs" => options.nanoseconds = true,
                     "histofall" => options.summed = true,
-                    "priority" | "prio" => options.priority = value.and_then(numbers::whole),
+                    "priority" | "prio" => options.priority = value.and_then(numbers::parse_whole),
                     "policy" => options.policy = value.map(str::to_owned),
                     _ => {}
                 }
@@ -68,7 +68,7 @@ impl Options {
                         let next = words.next_if(|next| rest.is_empty() && !next.starts_with('-'));
                         let value = if rest.is_empty() { next.map_or("", String::as_str) } else { rest };
                         match letter {
-                            'p' => options.priority = numbers::whole(value),
+                            'p' => options.priority = numbers::parse_whole(value),
                             _ => options.summed = true,
                         }
                         break;
@@ -92,7 +92,7 @@ impl Options {
     }
 
     /// The CPU of a thread.
-    pub fn cpu(&self, thread: u32) -> Option<u32> {
+    pub(super) fn cpu(&self, thread: u32) -> Option<u32> {
         if !self.bound {
             return None;
         }
@@ -103,7 +103,7 @@ impl Options {
     }
 
     /// The policy as far as the options tell it: a priority alone means FIFO.
-    pub fn policy(&self) -> Option<&str> {
+    pub(super) fn policy(&self) -> Option<&str> {
         match (&self.policy, self.priority) {
             (Some(policy), _) => Some(policy.trim_start_matches("SCHED_")),
             (None, Some(1..)) => Some("fifo"),

@@ -14,26 +14,26 @@ const ALL: &[&str] = &[SERVER, BOUND, HISTOGRAM, SUMMED, VERBOSE, JSON];
 
 #[test]
 fn an_ordinary_thread_kept_awake_is_neither_tuned_nor_as_is() {
-    let told = import(SERVER);
+    let imported = import(SERVER);
     assert_eq!(
-        figures(&told),
+        figures(&imported),
         [
             "wakeup.minimum policy=other priority=0 setting=awake: 5000",
             "wakeup.average policy=other priority=0 setting=awake: 11000",
             "wakeup.maximum policy=other priority=0 setting=awake: 21205000",
         ]
     );
-    let average = the(&told, "wakeup.average policy=other priority=0 setting=awake");
+    let average = the(&imported, "wakeup.average policy=other priority=0 setting=awake");
     assert_eq!(average.detail.get("dma_latency_us").unwrap().as_u64(), Some(0));
     assert_eq!(average.detail.get("cycles").unwrap().as_f64(), Some(299848.0));
     assert_eq!(average.detail.get("loadavg").unwrap().as_str(), Some("0.00 0.04 0.69 1/235 9864"));
-    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
 #[test]
 fn bound_real_time_threads_have_their_cpus() {
-    let told = import(BOUND);
-    let all = figures(&told);
+    let imported = import(BOUND);
+    let all = figures(&imported);
     assert_eq!(all.len(), 6, "{all:#?}");
     assert_eq!(all[1], "wakeup.average cpu=0 policy=fifo priority=80 setting=tuned: 15000");
     assert_eq!(all[5], "wakeup.maximum cpu=1 policy=fifo priority=80 setting=tuned: 1008000");
@@ -41,23 +41,23 @@ fn bound_real_time_threads_have_their_cpus() {
 
 #[test]
 fn a_histogram_gives_the_median_that_no_line_tells() {
-    let told = import(HISTOGRAM);
-    let m = the(&told, "wakeup.latency cpu=1 policy=other setting=awake corrected=false");
+    let imported = import(HISTOGRAM);
+    let m = the(&imported, "wakeup.latency cpu=1 policy=other setting=awake corrected=false");
     assert_eq!((m.summary.n, m.summary.min, m.summary.max), (300, 64_000.0, 3_968_000.0));
     assert_eq!((m.summary.median, m.summary.mean), (72_000.0, Some(168_000.0)));
     assert_eq!(m.distribution.iter().map(|bucket| bucket.count).sum::<u64>(), 291);
-    let first = the(&told, "wakeup.latency cpu=0 policy=other setting=awake corrected=false");
+    let first = the(&imported, "wakeup.latency cpu=0 policy=other setting=awake corrected=false");
     assert_eq!((first.summary.n, first.detail.get("overflow").unwrap().as_u64()), (300, Some(18)));
-    assert_eq!(the(&told, "wakeup.maximum cpu=0 policy=other setting=awake").value(), 17_398_000.0);
-    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    assert_eq!(the(&imported, "wakeup.maximum cpu=0 policy=other setting=awake").value(), 17_398_000.0);
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
 #[test]
 fn the_largest_number_is_no_overflow() {
-    let told = import(
+    let imported = import(
         "Max CPUs = 1\nThread 0 Interval: 1000\n       0:       0:      18446744073709551615\n       0:       1:       5\n",
     );
-    assert!(told.measurements.iter().all(|m| m.value().is_finite()), "{:#?}", figures(&told));
+    assert!(imported.measurements.iter().all(|m| m.value().is_finite()), "{:#?}", figures(&imported));
 }
 
 #[test]
@@ -70,44 +70,44 @@ fn a_histogram_that_is_cut_off_gives_no_median() {
     ];
     for (at, why) in cuts {
         let cut = HISTOGRAM.find(at).unwrap() + 1;
-        let told = import(&format!("{}\n", &HISTOGRAM[..cut - usize::from(at.starts_with('#'))]));
-        assert!(told.measurements.is_empty(), "{at}: {:#?}", figures(&told));
-        assert!(told.import.withheld[0].why.contains(why), "{at}: {:?}", told.import.withheld);
+        let imported = import(&format!("{}\n", &HISTOGRAM[..cut - usize::from(at.starts_with('#'))]));
+        assert!(imported.measurements.is_empty(), "{at}: {:#?}", figures(&imported));
+        assert!(imported.import.withheld[0].why.contains(why), "{at}: {:?}", imported.import.withheld);
     }
-    let told = import(&HISTOGRAM.replace("000099 000001\t000000\n", ""));
-    assert!(told.import.withheld[0].why.contains("its # Total is 282"), "{:?}", told.import.withheld);
+    let imported = import(&HISTOGRAM.replace("000099 000001\t000000\n", ""));
+    assert!(imported.import.withheld[0].why.contains("its # Total is 282"), "{:?}", imported.import.withheld);
 }
 
 #[test]
 fn the_column_of_all_threads_is_no_thread_and_an_overflowing_median_is_none() {
-    let told = import(SUMMED);
+    let imported = import(SUMMED);
     assert!(
-        !figures(&told).iter().any(|figure| figure.starts_with("wakeup.latency")),
+        !figures(&imported).iter().any(|figure| figure.starts_with("wakeup.latency")),
         "{:#?}",
-        figures(&told)
+        figures(&imported)
     );
-    assert_eq!(told.import.withheld.len(), 2, "{:?}", told.import.withheld);
+    assert_eq!(imported.import.withheld.len(), 2, "{:?}", imported.import.withheld);
     // Threads that are not bound are told together.
-    assert_eq!(the(&told, "wakeup.minimum policy=other setting=awake").value(), 20_000.0);
-    assert_eq!(the(&told, "wakeup.maximum policy=other setting=awake").value(), 21_978_000.0);
+    assert_eq!(the(&imported, "wakeup.minimum policy=other setting=awake").value(), 20_000.0);
+    assert_eq!(the(&imported, "wakeup.maximum policy=other setting=awake").value(), 21_978_000.0);
 }
 
 #[test]
 fn each_wake_up_counts() {
-    let told = import(VERBOSE);
+    let imported = import(VERBOSE);
     let latencies: Vec<u64> =
-        told.measurements.iter().filter(|m| m.metric == "wakeup.latency").map(|m| m.summary.n).collect();
+        imported.measurements.iter().filter(|m| m.metric == "wakeup.latency").map(|m| m.summary.n).collect();
     assert_eq!(latencies, [5, 5]);
-    assert_eq!(told.measurements[0].summary.median, 65_000.0);
-    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    assert_eq!(imported.measurements[0].summary.median, 65_000.0);
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
 #[test]
 fn json_carries_the_decimals_of_its_average() {
-    let told = import(JSON);
-    assert_eq!(the(&told, "wakeup.average cpu=0 policy=other").value(), 72_590.0);
-    assert_eq!(the(&told, "wakeup.maximum cpu=1 policy=other").value(), 82_000.0);
-    assert_eq!(told.import.outputs[0].version.as_deref(), Some("2.40"));
+    let imported = import(JSON);
+    assert_eq!(the(&imported, "wakeup.average cpu=0 policy=other").value(), 72_590.0);
+    assert_eq!(the(&imported, "wakeup.maximum cpu=1 policy=other").value(), 82_000.0);
+    assert_eq!(imported.import.outputs[0].version.as_deref(), Some("2.40"));
     let cut = import(&format!("$ cyclictest --json=-\n{}", &JSON[..JSON.len() / 2]));
     assert!(cut.measurements.is_empty() && cut.import.withheld.len() == 1);
 }
@@ -117,23 +117,29 @@ fn the_last_line_of_a_thread_counts_and_another_run_is_another_output() {
     let line = |cycles: u32, average: u32| {
         format!("T: 0 ( 9136) P:80 I:1000 C:{cycles:7} Min:      5 Act:   11 Avg:{average:5} Max:   21205\n")
     };
-    let told = import(&format!("{}{}", line(100, 11), line(200, 12)));
-    assert_eq!(the(&told, "wakeup.average policy=fifo priority=80").value(), 12_000.0);
-    let told = import(&format!("{}{}", line(200, 12), line(100, 11)));
-    assert_eq!(told.import.outputs.len(), 2);
-    let told = import("T: 0 ( 9136) P:80 I:1000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       0\n");
-    assert!(told.measurements.is_empty() && told.import.withheld.len() == 1);
-    let told = import("T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11\nAvg:   11 Max:   21205\n");
-    assert_eq!(told.measurements.len(), 3, "a line that mail broke");
+    let imported = import(&format!("{}{}", line(100, 11), line(200, 12)));
+    assert_eq!(the(&imported, "wakeup.average policy=fifo priority=80").value(), 12_000.0);
+    let imported = import(&format!("{}{}", line(200, 12), line(100, 11)));
+    assert_eq!(imported.import.outputs.len(), 2);
+    let imported =
+        import("T: 0 ( 9136) P:80 I:1000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       0\n");
+    assert!(imported.measurements.is_empty() && imported.import.withheld.len() == 1);
+    let imported =
+        import("T: 0 ( 9136) P: 0 I:1000 C: 299848 Min:      5 Act:   11\nAvg:   11 Max:   21205\n");
+    assert_eq!(imported.measurements.len(), 3, "a line that mail broke");
 }
 
 #[test]
 fn nanoseconds_that_no_command_line_tells_are_no_microseconds() {
     let text = "T: 0 ( 5350) P: 0 I:1000 C:    958 Min:  24786 Act:   72529 Avg:  129216 Max: 5416805\n";
-    let told = import(text);
-    assert!(told.measurements.is_empty() && told.import.withheld[0].why.contains("-N"), "{:?}", told.import);
-    let told = import(&format!("$ cyclictest -N -q -D 1\n{text}"));
-    assert_eq!(the(&told, "wakeup.average policy=other priority=0").value(), 129_216.0);
+    let imported = import(text);
+    assert!(
+        imported.measurements.is_empty() && imported.import.withheld[0].why.contains("-N"),
+        "{:?}",
+        imported.import
+    );
+    let imported = import(&format!("$ cyclictest -N -q -D 1\n{text}"));
+    assert_eq!(the(&imported, "wakeup.average policy=other priority=0").value(), 129_216.0);
 }
 
 #[test]
@@ -149,9 +155,14 @@ fn a_terminal_that_was_overwritten_is_one_run() {
         screen("1 2 3", before, &before.replace("T: 0", "T: 1")),
         screen("4 5 6", one, other)
     );
-    let told = import(&text);
-    assert_eq!((told.import.outputs.len(), told.import.withheld.len()), (1, 0), "{:?}", told.import);
-    assert_eq!(the(&told, "wakeup.maximum policy=other priority=0").value(), 20_962_000.0);
+    let imported = import(&text);
+    assert_eq!(
+        (imported.import.outputs.len(), imported.import.withheld.len()),
+        (1, 0),
+        "{:?}",
+        imported.import
+    );
+    assert_eq!(the(&imported, "wakeup.maximum policy=other priority=0").value(), 20_962_000.0);
 }
 
 #[test]
@@ -159,10 +170,15 @@ fn json_tells_the_machine_and_files_of_other_programs_are_theirs() {
     let file = "{\n  \"file_version\": 1,\n  \"cmdline:\": \"cyclictest -D 1 -q --json=x -S\",\n  \"sysinfo\": {\n    \"nodename\": \
         \"db1\",\n    \"release\": \"6.1.0\",\n    \"machine\": \"x86_64\"\n  },\n  \"resolution_in_ns\": 0,\n  \"thread\": {\n    \"0\": {\n      \
         \"cycles\": 957,\n      \"min\": 46,\n      \"max\": 10609,\n      \"avg\": 137.38,\n      \"cpu\": 0\n    }\n  }\n}\n";
-    let told = import(file);
-    assert_eq!(told.machine.hostname.as_deref(), Some("db1"));
-    assert_eq!(told.machine.kernel.release.as_deref(), Some("6.1.0"));
-    assert_eq!((told.measurements.len(), told.import.not_understood.lines), (3, 0), "{:?}", told.import);
+    let imported = import(file);
+    assert_eq!(imported.machine.hostname.as_deref(), Some("db1"));
+    assert_eq!(imported.machine.kernel.release.as_deref(), Some("6.1.0"));
+    assert_eq!(
+        (imported.measurements.len(), imported.import.not_understood.lines),
+        (3, 0),
+        "{:?}",
+        imported.import
+    );
     let other = import(&file.replace("cyclictest", "signaltest"));
     assert!(other.measurements.is_empty() && other.import.withheld[0].why.contains("signaltest"));
 }

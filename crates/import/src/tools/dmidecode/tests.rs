@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use crate::tools::testing::{damaged, import};
-use crate::{Imported, Split, Transcript};
+use crate::{Imported, Importer, Split};
 
 const T480: &str = include_str!("../../../tests/texts/dmidecode-t480.txt");
 const X9DBL: &str = include_str!("../../../tests/texts/dmidecode-x9dbl.txt");
@@ -10,9 +10,9 @@ const T480_DUMP: &[u8] = include_bytes!("../../../../machine/tests/smbios/Lenovo
 const X9DBL_DUMP: &[u8] = include_bytes!("../../../../machine/tests/smbios/SuperMicro-X9DBL.bin");
 
 fn dump(bytes: &[u8]) -> Imported {
-    let mut transcript = Transcript::new(Split::Hosts);
-    transcript.read("dump", bytes).unwrap();
-    transcript.finish().unwrap().swap_remove(0)
+    let mut importer = Importer::new(Split::Hosts);
+    importer.read("dump", bytes).unwrap();
+    importer.finish().unwrap().swap_remove(0)
 }
 
 #[test]
@@ -29,9 +29,9 @@ fn the_text_and_the_table_tell_the_same_devices() {
 
 #[test]
 fn comments_behind_values_and_odd_indentation_do_no_harm() {
-    let told = import(DIMM);
-    let [slow, listed] = told.machine.memory_devices.as_slice() else {
-        panic!("{:?}", told.machine.memory_devices)
+    let imported = import(DIMM);
+    let [slow, listed] = imported.machine.memory_devices.as_slice() else {
+        panic!("{:?}", imported.machine.memory_devices)
     };
     assert_eq!((slow.rated_mt_s, slow.configured_mt_s, slow.bytes), (Some(2933), Some(2100), Some(32 << 30)));
     assert_eq!(
@@ -47,38 +47,38 @@ fn comments_behind_values_and_odd_indentation_do_no_harm() {
         (listed.part.as_deref(), listed.bytes, listed.data_bits),
         (Some("HMAA4GR7AJR8N-WM"), Some(32 << 30), Some(64))
     );
-    let origin = &told.import.inventory["machine.memory_devices[0].configured_mt_s"];
+    let origin = &imported.import.inventory["machine.memory_devices[0].configured_mt_s"];
     assert!(origin.says.starts_with("Configured Memory Speed: 2100 MT/s") && origin.tool == "dmidecode");
 }
 
 #[test]
 fn old_names_and_units_mean_the_same() {
-    let told = import(
+    let imported = import(
         "# dmidecode 2.12\nHandle 0x1100, DMI type 17, 40 bytes\nMemory Device\n\tSize: 8192 MB\n\tLocator: A1\n\tType: DDR3\n\tSpeed: 1600 MHz\n\tConfigured Clock Speed: 1333 MHz\n",
     );
-    let device = &told.machine.memory_devices[0];
+    let device = &imported.machine.memory_devices[0];
     assert_eq!(
         (device.rated_mt_s, device.configured_mt_s, device.bytes),
         (Some(1600), Some(1333), Some(8 << 30))
     );
-    assert_eq!(told.import.outputs[0].version.as_deref(), Some("2.12"));
+    assert_eq!(imported.import.outputs[0].version.as_deref(), Some("2.12"));
 }
 
 #[test]
 fn a_speed_that_no_memory_has_is_withheld() {
-    let told = import(
+    let imported = import(
         "Memory Device\n\tSize: 16 GB\n\tLocator: A1\n\tSpeed: 3200 MT/s\n\tConfigured Memory Speed: 32768 MT/s\n",
     );
-    assert_eq!(told.machine.memory_devices[0].configured_mt_s, None);
-    assert_eq!(told.import.withheld[0].why, "32768 MT/s is not a speed that memory has");
+    assert_eq!(imported.machine.memory_devices[0].configured_mt_s, None);
+    assert_eq!(imported.import.withheld[0].why, "32768 MT/s is not a speed that memory has");
 }
 
 #[test]
 fn lines_that_grep_let_through_are_read_by_what_was_asked() {
-    let told = import(
+    let imported = import(
         "# dmidecode -t 17 | grep -i speed\n\tSpeed: 2666 MT/s\n\tConfigured Clock Speed: 2133 MT/s\n\tSpeed: 2666 MT/s\n\tConfigured Clock Speed: 2133 MT/s\n",
     );
-    let speeds: Vec<_> = told
+    let speeds: Vec<_> = imported
         .machine
         .memory_devices
         .iter()
@@ -89,10 +89,10 @@ fn lines_that_grep_let_through_are_read_by_what_was_asked() {
 
 #[test]
 fn video_memory_is_no_memory_of_the_machine() {
-    let told = import(
+    let imported = import(
         "Handle 0x0010, DMI type 16, 23 bytes\nPhysical Memory Array\n\tUse: Video Memory\n\nHandle 0x0011, DMI type 17, 40 bytes\nMemory Device\n\tArray Handle: 0x0010\n\tSize: 64 MB\n",
     );
-    assert!(told.machine.memory_devices.is_empty());
+    assert!(imported.machine.memory_devices.is_empty());
 }
 
 proptest! {
@@ -107,8 +107,8 @@ proptest! {
         let mut bytes = X9DBL_DUMP.to_vec();
         bytes[at + 5] = byte;
         bytes.truncate(length);
-        let mut transcript = Transcript::new(Split::Hosts);
-        transcript.read("dump", bytes.as_slice()).unwrap();
-        let _ = transcript.finish();
+        let mut importer = Importer::new(Split::Hosts);
+        importer.read("dump", bytes.as_slice()).unwrap();
+        let _ = importer.finish();
     }
 }

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
+use super::lookup::{Label, find_label};
+use super::table;
 use super::values::Values;
-use super::{Label, label, table};
-use crate::held::Held;
+use crate::line::Line;
+use crate::line::PendingLine;
 use crate::sink::Sink;
-use crate::tools::{Command, Fit, Line, Reader, Tool};
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// The longest document read.
 const LONGEST: usize = 1 << 20;
@@ -15,7 +17,7 @@ const LONGEST: usize = 1 << 20;
 const DEEPEST: usize = 8;
 
 /// lscpu's JSON.
-pub struct LscpuJson;
+pub(crate) struct LscpuJson;
 
 impl Tool for LscpuJson {
     fn name(&self) -> &'static str {
@@ -55,9 +57,9 @@ struct Document {
     done: bool,
     /// It is another program's list of the same name.
     foreign: bool,
-    first: Option<Held>,
+    first: Option<PendingLine>,
     /// Where each entry stands, where each has a line of its own.
-    lines: Vec<Held>,
+    lines: Vec<PendingLine>,
 }
 
 /// What the document lists.
@@ -181,7 +183,7 @@ impl Reader for Document {
         };
         let all = if self.what == What::Fields { count(&entries, 0) } else { entries.len() };
         // Where entries share lines, the first one stands for all.
-        let mut lines: Box<dyn Iterator<Item = &Held>> = if self.lines.len() == all {
+        let mut lines: Box<dyn Iterator<Item = &PendingLine>> = if self.lines.len() == all {
             Box::new(self.lines.iter())
         } else {
             Box::new(std::iter::repeat(&first))
@@ -233,7 +235,7 @@ fn count(fields: &[Value], depth: usize) -> usize {
 fn walk(
     fields: &[Value],
     depth: usize,
-    lines: &mut dyn Iterator<Item = &Held>,
+    lines: &mut dyn Iterator<Item = &PendingLine>,
     values: &mut Values,
     sink: &mut Sink,
 ) {
@@ -241,7 +243,7 @@ fn walk(
         return;
     }
     for field in fields {
-        let Some(held) = lines.next() else { return };
+        let Some(pending) = lines.next() else { return };
         let name = field.get("field").and_then(Value::as_str).unwrap_or_default();
         let data = match field.get("data") {
             Some(Value::String(data)) => data.clone(),
@@ -249,8 +251,8 @@ fn walk(
             _ => String::new(),
         };
         let name = name.trim_end_matches([':', '：', '︰', ' ']);
-        if let Some(Label { key, part }) = label(name) {
-            let mut line = held.line();
+        if let Some(Label { key, part }) = find_label(name) {
+            let mut line = pending.line();
             if line.text.len() > 200 {
                 line.text = &data;
             }

@@ -3,7 +3,7 @@
 
 /// What a line of lscpu tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Key {
+pub(super) enum Key {
     /// `x86_64`.
     Architecture,
     /// `32-bit, 64-bit`.
@@ -66,7 +66,7 @@ pub enum Key {
 
 /// Every name of each key.
 #[rustfmt::skip]
-pub const LABELS: &[(Key, &[&str])] = &[
+pub(super) const LABELS: &[(Key, &[&str])] = &[
     (Key::Architecture, &[
         "Architecture", "Architektura", "Arkitektur", "Architektur", "Arquitectura", "Arhitektura", "アーキテクチャ",
         "Architectuur", "Arquitetura", "Архитектура", "Mimari", "Архітектура", "Kiến trúc", "架构", "架構",
@@ -334,7 +334,7 @@ pub const LABELS: &[(Key, &[&str])] = &[
 
 /// What stands for `enabled`.
 #[rustfmt::skip]
-pub const ENABLED: &[&str] = &[
+pub(super) const ENABLED: &[&str] = &[
     "activada", "activado", "activată", "activé", "aktiverad", "aktiveret", "aktiviert", "enabled",
     "habilitado", "ingeschakeld", "omogućeno", "włączone", "zapnuto", "увімкнено", "укључено", "ჩართული",
     "使用する", "启用", "활성",
@@ -342,7 +342,7 @@ pub const ENABLED: &[&str] = &[
 
 /// What stands for `disabled`.
 #[rustfmt::skip]
-pub const DISABLED: &[&str] = &[
+pub(super) const DISABLED: &[&str] = &[
     "deaktiveret", "deaktiviert", "desabilitado", "desactivada", "desactivado", "dezactivată", "disabled",
     "désactivé", "inaktiverad", "onemogućeno", "uitgeschakeld", "vypnuto", "wyłączone", "вимкнено",
     "искључено", "გამორთულია", "使用しない", "禁用", "비활성",

@@ -1,15 +1,16 @@
 //! The tables of lscpu: `-e` and `-p` (a row a CPU), `-C` (a row a kind of cache).
 
 use crate::facts::{self, CacheRow, CpuRow};
+use crate::line::Line;
 use crate::sink::Sink;
-use crate::tools::{Command, Fit, Line, Reader, Tool};
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// `lscpu -e`.
-pub struct LscpuExtended;
+pub(crate) struct LscpuExtended;
 /// `lscpu -p`.
-pub struct LscpuParsable;
+pub(crate) struct LscpuParsable;
 /// `lscpu -C`.
-pub struct LscpuCaches;
+pub(crate) struct LscpuCaches;
 
 impl Tool for LscpuExtended {
     fn name(&self) -> &'static str {
@@ -86,7 +87,7 @@ impl Reader for Cpus {
 }
 
 /// A row of a CPU, by the names of the columns in lower case; whether it is one.
-pub fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) -> bool {
+pub(super) fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) -> bool {
     let id = cells.iter().find(|(column, _)| column.as_ref() == "cpu").map(|(_, cell)| cell.as_ref());
     let id = id.and_then(|id| id.parse::<u32>().ok()).filter(|cpu| *cpu <= record::cpu_list::MAX_CPU);
     let Some(cpu) = id else { return false };
@@ -102,7 +103,7 @@ pub fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) -> bool
         origin: sink.origin(line),
     };
     let hz = |cell: &str| {
-        facts::number(cell)
+        facts::parse_number(cell)
             .map(|(mhz, _)| mhz)
             .filter(|mhz| (1.0..=10_000.0).contains(mhz))
             .map(|mhz| (mhz * 1e6) as u64)
@@ -131,13 +132,13 @@ pub fn cpu<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) -> bool
             }
         }
     }
-    sink.told(format!("machine.cpus[{cpu}]"), line);
+    sink.note(format!("machine.cpus[{cpu}]"), line);
     sink.draft.facts.rows.push(row);
     true
 }
 
 fn cache(name: &str) -> Option<String> {
-    facts::cache_name(name)?;
+    facts::parse_cache_name(name)?;
     Some(name.replace('l', "L"))
 }
 
@@ -167,7 +168,7 @@ impl Reader for Caches {
             self.columns = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
             return Fit::Taken;
         }
-        if facts::cache_name(first).is_none() || cells.len() > self.columns.len() {
+        if facts::parse_cache_name(first).is_none() || cells.len() > self.columns.len() {
             return Fit::Over;
         }
         let pairs: Vec<(&str, &str)> = self.columns.iter().map(String::as_str).zip(cells).collect();
@@ -179,12 +180,12 @@ impl Reader for Caches {
 }
 
 /// A row of a kind of cache, by the names of the columns in lower case.
-pub fn cache_row<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) {
+pub(super) fn cache_row<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) {
     let cell =
         |name: &str| cells.iter().find(|(column, _)| column.as_ref() == name).map(|(_, cell)| cell.as_ref());
-    let Some(name) = cell("name").filter(|name| facts::cache_name(name).is_some()) else { return };
+    let Some(name) = cell("name").filter(|name| facts::parse_cache_name(name).is_some()) else { return };
     // With `--bytes` sizes have no unit.
-    let size = |cell: &str| facts::size(cell).map(|(bytes, _)| bytes).or(cell.parse().ok());
+    let size = |cell: &str| facts::parse_size(cell).map(|(bytes, _)| bytes).or(cell.parse().ok());
     let bytes = |name: &str| cell(name).and_then(size).filter(|bytes| (256..=1 << 40).contains(bytes));
     let number = |name: &str| cell(name)?.parse::<u32>().ok().filter(|number| *number > 0);
     let row = CacheRow {
@@ -194,6 +195,6 @@ pub fn cache_row<T: AsRef<str>>(cells: &[(T, T)], line: Line, sink: &mut Sink) {
         line: number("coherency-size"),
         origin: sink.origin(line),
     };
-    sink.told(format!("machine.caches.{name}"), line);
+    sink.note(format!("machine.caches.{name}"), line);
     sink.draft.facts.cache_rows.push(row);
 }

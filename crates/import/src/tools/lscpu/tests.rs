@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use record::machine::CacheKind;
 
 use super::labels::{Key, LABELS};
-use super::*;
+use super::lookup::{Label, find_label};
 use crate::tools::testing::{damaged, import};
 
 const INTEL: &str = include_str!("../../../tests/texts/lscpu-numactl-8269cy.txt");
@@ -23,7 +23,7 @@ fn every_label_of_every_language_means_one_thing() {
                 Key::Vulnerability => (text.replace("%s", "Meltdown"), "Meltdown"),
                 _ => ((*text).to_owned(), ""),
             };
-            assert_eq!(label(&shown), Some(Label { key: *key, part }), "{shown}");
+            assert_eq!(find_label(&shown), Some(Label { key: *key, part }), "{shown}");
         }
     }
 }
@@ -60,8 +60,8 @@ fn a_list_in_any_language_gives_the_same_machine() {
 
 #[test]
 fn two_languages_in_one_list_are_read() {
-    let told = import(INTEL);
-    let machine = &told.machine;
+    let imported = import(INTEL);
+    let machine = &imported.machine;
     assert_eq!(
         (machine.counts.packages, machine.counts.cores, machine.counts.cpus_online),
         (Some(2), Some(52), Some(104))
@@ -76,8 +76,8 @@ fn two_languages_in_one_list_are_read() {
     assert_eq!((l3.bytes, l3.cpus.len()), (Some(36_608 << 10), 0));
     // The list tells how many siblings a core has, and not which.
     assert!(machine.cpus.iter().all(|cpu| cpu.core.is_none() && cpu.package.is_none()));
-    assert!(told.coverage.iter().any(|part| part.what.starts_with("siblings")));
-    let origin = &told.import.inventory["machine.counts.packages"];
+    assert!(imported.coverage.iter().any(|part| part.what.starts_with("siblings")));
+    let origin = &imported.import.inventory["machine.counts.packages"];
     assert_eq!((origin.line, origin.says.as_str()), (9, "座：                 2"));
 }
 
@@ -97,9 +97,10 @@ fn json_flat_and_nested_tells_the_same_as_the_list() {
 "#;
     let nested = r#"{"lscpu":[{"field":"Architecture:","data":"x86_64"},{"field":"CPU(s):","data":"4","children":[{"field":"On-line CPU(s) list:","data":"0-3"}]},{"field":"Vendor ID:","data":"x [y","children":[{"field":"Model name:","data":"M","children":[{"field":"Thread(s) per core:","data":"1"},{"field":"Core(s) per socket:","data":"4"},{"field":"Socket(s):","data":"1"}]}]},{"field":"Caches (sum of all):","data":null,"children":[{"field":"L2:","data":"4 MiB (4 instances)"}]}]}"#;
     for text in [flat, nested] {
-        let told = import(text);
-        assert_eq!(told.machine.counts.cores, Some(4), "{text}");
-        let l2: Vec<_> = told.machine.caches.iter().map(|cache| (cache.bytes, cache.cpus.len())).collect();
+        let imported = import(text);
+        assert_eq!(imported.machine.counts.cores, Some(4), "{text}");
+        let l2: Vec<_> =
+            imported.machine.caches.iter().map(|cache| (cache.bytes, cache.cpus.len())).collect();
         assert_eq!(l2, vec![(Some(1 << 20), 1); 4], "{text}");
     }
     assert_eq!(import(flat).import.inventory["machine.counts.packages"].line, 8);
@@ -125,20 +126,20 @@ fn tables_tell_cores_and_who_shares_which_cache() {
 
 #[test]
 fn what_cannot_be_true_stays_text() {
-    let told = import(
+    let imported = import(
         "Architecture: x86_64\nCPU(s): 4\nCore(s) per socket: 0\nCPU MHz: 378407232880\nSocket(s): -\nL2 cache: 1048576\n",
     );
-    assert_eq!(told.machine.counts.cores, None);
-    let what: Vec<&str> = told.import.withheld.iter().map(|withheld| withheld.what.as_str()).collect();
+    assert_eq!(imported.machine.counts.cores, None);
+    let what: Vec<&str> = imported.import.withheld.iter().map(|withheld| withheld.what.as_str()).collect();
     assert_eq!(what, ["machine.counts.cores", "conditions.before.clocks[].current_hz", "machine.caches.L2"]);
-    assert!(told.machine.caches.is_empty());
+    assert!(imported.machine.caches.is_empty());
 }
 
 #[test]
 fn a_sum_over_an_unknown_number_of_caches_is_no_cache() {
     // lscpu 2.34 to 2.36.
-    let told = import("Architecture: x86_64\nCPU(s): 8\nL1d cache:    256 KiB\n");
-    assert!(told.machine.caches.is_empty() && told.coverage.iter().any(|part| part.what == "caches"));
+    let imported = import("Architecture: x86_64\nCPU(s): 8\nL1d cache:    256 KiB\n");
+    assert!(imported.machine.caches.is_empty() && imported.coverage.iter().any(|part| part.what == "caches"));
 }
 
 #[test]
@@ -152,12 +153,15 @@ fn kinds_of_core_are_added_up() {
 fn flags_go_on_where_a_mail_was_wrapped() {
     let text =
         "> Architecture: x86_64\n> Flags: fpu vme sse2 avx\n> avx2 constant_tsc\n> nonstop_tsc\n> hello.\n";
-    let told = import(text);
+    let imported = import(text);
     for feature in ["avx", "avx2", "nonstop_tsc"] {
-        assert!(told.machine.processor.features.iter().any(|known| known == feature), "{feature}");
+        assert!(imported.machine.processor.features.iter().any(|known| known == feature), "{feature}");
     }
-    assert_eq!((told.machine.processor.counter_invariant, told.import.not_understood.lines), (Some(true), 1));
-    assert_eq!(told.machine.virtualization.hypervisor.as_deref(), Some("none"));
+    assert_eq!(
+        (imported.machine.processor.counter_invariant, imported.import.not_understood.lines),
+        (Some(true), 1)
+    );
+    assert_eq!(imported.machine.virtualization.hypervisor.as_deref(), Some("none"));
 }
 
 #[test]
@@ -166,27 +170,27 @@ fn tables_as_json_tell_what_the_tables_tell() {
         \"l1d:l1i:l2:l3\": \"0:0:0:0\",\n         \"online\": true\n      },{\n         \"cpu\": 1,\n         \"node\": 0,\n         \"socket\": 0,\n         \
         \"core\": 0,\n         \"l1d:l1i:l2:l3\": \"0:0:0:0\",\n         \"online\": true\n      }\n   ]\n}\n{\n   \"caches\": [\n      {\n         \"name\": \
         \"L1d\",\n         \"one-size\": \"32K\",\n         \"all-size\": \"32K\",\n         \"ways\": 8,\n         \"coherency-size\": 64\n      }\n   ]\n}\n";
-    let told = import(text);
-    let machine = &told.machine;
+    let imported = import(text);
+    let machine = &imported.machine;
     assert_eq!((machine.counts.cores, machine.counts.cpus_online), (Some(1), Some(2)));
     let l1d = machine.caches.iter().find(|cache| cache.kind == CacheKind::Data).unwrap();
     assert_eq!((l1d.bytes, l1d.ways, l1d.cpus.len()), (Some(32 << 10), Some(8), 2));
-    assert_eq!(told.import.inventory["machine.cpus[1]"].line, 11);
-    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    assert_eq!(imported.import.inventory["machine.cpus[1]"].line, 11);
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     let other = import("Architecture: x86_64\n{\n  \"cpus\": [\n    {\n  \"usage\": 3\n    }\n  ]\n}\n");
     assert!(other.import.withheld.is_empty() && other.machine.counts.cpus_online.is_none());
 }
 
 #[test]
 fn bytes_and_masks_are_sizes_and_lists() {
-    let told =
+    let imported =
         import("Architecture: x86_64\nCPU(s): 2\nL2 cache: 2097152 (2 instances)\nNUMA node0 CPU(s): 0x3\n");
-    assert_eq!(told.machine.caches.first().and_then(|cache| cache.bytes), Some(1 << 20));
-    assert_eq!(told.machine.nodes[0].cpus.to_string(), "0-1");
-    let told = import("Architecture: x86_64\nCPU(s): 2\nNUMA node0 CPU(s): 0xfx\n");
-    assert!(told.import.withheld[0].why.contains("mask"), "{:?}", told.import);
-    let told = import("Architecture: x86_64\nCPU(s): 2\nOn-line CPU(s) list: ,\n");
-    assert_eq!((told.machine.counts.cpus_online, told.import.withheld.len()), (None, 1));
+    assert_eq!(imported.machine.caches.first().and_then(|cache| cache.bytes), Some(1 << 20));
+    assert_eq!(imported.machine.nodes[0].cpus.to_string(), "0-1");
+    let imported = import("Architecture: x86_64\nCPU(s): 2\nNUMA node0 CPU(s): 0xfx\n");
+    assert!(imported.import.withheld[0].why.contains("mask"), "{:?}", imported.import);
+    let imported = import("Architecture: x86_64\nCPU(s): 2\nOn-line CPU(s) list: ,\n");
+    assert_eq!((imported.machine.counts.cpus_online, imported.import.withheld.len()), (None, 1));
 }
 
 proptest! {

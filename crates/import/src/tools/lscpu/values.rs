@@ -2,11 +2,11 @@
 
 use record::CpuList;
 
-use super::Label;
 use super::labels::{DISABLED, ENABLED, Key};
-use crate::facts::{self, CacheFact, CoreKind, Lscpu, Told};
+use super::lookup::Label;
+use crate::facts::{self, CacheFact, CoreKind, Fact, Lscpu};
+use crate::line::Line;
 use crate::sink::Sink;
-use crate::tools::Line;
 
 /// Clocks that a processor can have, MHz: the lowest idle clock that drivers advertise to above the record of overclocking.
 const MHZ: std::ops::RangeInclusive<f64> = 1.0..=10_000.0;
@@ -15,7 +15,7 @@ const MHZ: std::ops::RangeInclusive<f64> = 1.0..=10_000.0;
 const LONGEST_FLAGS: usize = 32 << 10;
 
 /// Machine words of kernels that run on processors which people measure.
-pub fn is_architecture(value: &str) -> bool {
+pub(super) fn is_architecture(value: &str) -> bool {
     const KNOWN: &[&str] = &[
         "x86_64",
         "aarch64",
@@ -35,53 +35,53 @@ pub fn is_architecture(value: &str) -> bool {
         "ia64",
         "sparc64",
     ];
-    let word = facts::without_comment(value);
+    let word = facts::strip_comment(value);
     KNOWN.contains(&word) || word.starts_with("armv")
 }
 
 /// One output's values as they come.
 #[derive(Default)]
-pub struct Values {
-    told: Lscpu,
+pub(super) struct Values {
+    output: Lscpu,
 }
 
 impl Values {
-    pub fn has_architecture(&self) -> bool {
-        self.told.architecture.is_some()
+    pub(super) fn has_architecture(&self) -> bool {
+        self.output.architecture.is_some()
     }
 
     /// The kind of core that is being told of; another begins with a name after counts.
     fn kind(&mut self) -> &mut CoreKind {
-        if self.told.kinds.is_empty() {
-            self.told.kinds.push(CoreKind::default());
+        if self.output.kinds.is_empty() {
+            self.output.kinds.push(CoreKind::default());
         }
-        let last = self.told.kinds.len() - 1;
-        &mut self.told.kinds[last]
+        let last = self.output.kinds.len() - 1;
+        &mut self.output.kinds[last]
     }
 
-    pub fn more_flags(&mut self, more: &str) {
-        if let Some(flags) = self.told.flags.as_mut().filter(|flags| flags.value.len() < LONGEST_FLAGS) {
+    pub(super) fn more_flags(&mut self, more: &str) {
+        if let Some(flags) = self.output.flags.as_mut().filter(|flags| flags.value.len() < LONGEST_FLAGS) {
             flags.value.push(' ');
             flags.value.push_str(more);
         }
     }
 
-    pub fn take(&mut self, label: &Label, value: &str, line: Line, sink: &mut Sink) {
-        let value = facts::without_comment(value);
+    pub(super) fn take(&mut self, label: &Label, value: &str, line: Line, sink: &mut Sink) {
+        let value = facts::strip_comment(value);
         if value.is_empty() || value == "-" {
             return;
         }
         let mut read = Read { value, line, sink };
         match label.key {
-            Key::Architecture => self.told.architecture = read.text("machine.architecture"),
-            Key::Cpus => self.told.cpus = read.count("machine.counts.cpus_present", 65_536),
-            Key::Online => self.told.online = read.list("machine.counts.cpus_online"),
-            Key::Offline => self.told.offline = read.list("machine.cpus[].online"),
-            Key::Nodes => self.told.nodes = read.count("machine.counts.nodes", 4096),
+            Key::Architecture => self.output.architecture = read.text("machine.architecture"),
+            Key::Cpus => self.output.cpus = read.count("machine.counts.cpus_present", 65_536),
+            Key::Online => self.output.online = read.list("machine.counts.cpus_online"),
+            Key::Offline => self.output.offline = read.list("machine.cpus[].online"),
+            Key::Nodes => self.output.nodes = read.count("machine.counts.nodes", 4096),
             Key::NodeCpus => {
                 let list = read.list(format!("machine.nodes[{}].cpus", label.part));
                 if let (Ok(node), Some(list)) = (label.part.parse(), list) {
-                    self.told.node_cpus.insert(node, list);
+                    self.output.node_cpus.insert(node, list);
                 }
             }
             Key::ThreadsPerCore => self.kind().threads_per_core = read.count("machine.counts.cores", 64),
@@ -91,11 +91,11 @@ impl Values {
             }
             Key::Sockets => self.kind().sockets = read.count("machine.counts.packages", 4096),
             Key::Clusters => self.kind().clusters = read.count("machine.counts.clusters", 4096),
-            Key::Vendor => self.told.vendor = read.text("machine.processor.vendor"),
+            Key::Vendor => self.output.vendor = read.text("machine.processor.vendor"),
             Key::ModelName => {
                 let counted = |kind: &CoreKind| kind.model_name.is_some() && kind.cores_per_socket.is_some();
-                if self.told.kinds.last().is_some_and(counted) && self.told.kinds.len() < 16 {
-                    self.told.kinds.push(CoreKind::default());
+                if self.output.kinds.last().is_some_and(counted) && self.output.kinds.len() < 16 {
+                    self.output.kinds.push(CoreKind::default());
                 }
                 self.kind().model_name = read.text("machine.processor.model_name");
             }
@@ -105,34 +105,34 @@ impl Values {
             Key::Stepping => self.kind().stepping = read.text("machine.processor.stepping"),
             Key::MaxMhz => self.kind().max_hz = read.hz("machine.processor.max_hz"),
             Key::MinMhz => self.kind().min_hz = read.hz("machine.processor.min_hz"),
-            Key::Mhz => self.told.current_hz = read.hz("conditions.before.clocks[].current_hz"),
-            Key::Flags => self.told.flags = read.flags(),
-            Key::HypervisorVendor => self.told.hypervisor = read.text("machine.virtualization.hypervisor"),
-            Key::AddressSizes => self.told.address_bits = read.address_bits(),
+            Key::Mhz => self.output.current_hz = read.hz("conditions.before.clocks[].current_hz"),
+            Key::Flags => self.output.flags = read.flags(),
+            Key::HypervisorVendor => self.output.hypervisor = read.text("machine.virtualization.hypervisor"),
+            Key::AddressSizes => self.output.address_bits = read.address_bits(),
             Key::Boost => {
                 let known =
                     ENABLED.contains(&value).then_some(true).or(DISABLED.contains(&value).then_some(false));
-                self.told.boost = known.map(|on| read.told("conditions.before.boost", on));
+                self.output.boost = known.map(|on| read.note("conditions.before.boost", on));
             }
             Key::Cache => {
                 if let Some(cache) = read.cache(label.part) {
-                    self.told.caches.push(cache);
+                    self.output.caches.push(cache);
                 }
             }
             Key::Vulnerability => {
                 let name = label.part.to_lowercase().replace(' ', "_");
                 if let Some(text) = read.text(format!("machine.kernel.mitigations.{name}"))
-                    && self.told.vulnerabilities.len() < 128
+                    && self.output.vulnerabilities.len() < 128
                 {
-                    self.told.vulnerabilities.insert(name, text);
+                    self.output.vulnerabilities.insert(name, text);
                 }
             }
             Key::OpModes | Key::VirtualizationType | Key::Other => {}
         }
     }
 
-    pub fn finish(self, sink: &mut Sink) {
-        sink.draft.facts.lscpu.push(self.told);
+    pub(super) fn finish(self, sink: &mut Sink) {
+        sink.draft.facts.lscpu.push(self.output);
     }
 }
 
@@ -161,26 +161,26 @@ struct Read<'a, 'b, 'c> {
 }
 
 impl Read<'_, '_, '_> {
-    fn told<T>(&mut self, path: impl Into<String>, value: T) -> Told<T> {
-        self.sink.told(path, self.line);
-        Told { value, origin: self.sink.origin(self.line) }
+    fn note<T>(&mut self, path: impl Into<String>, value: T) -> Fact<T> {
+        self.sink.note(path, self.line);
+        Fact { value, origin: self.sink.origin(self.line) }
     }
 
-    fn text(&mut self, path: impl Into<String>) -> Option<Told<String>> {
+    fn text(&mut self, path: impl Into<String>) -> Option<Fact<String>> {
         let text = machine::text::clean_to(self.value, 1000);
-        (!text.is_empty()).then(|| self.told(path, text))
+        (!text.is_empty()).then(|| self.note(path, text))
     }
 
-    fn flags(&mut self) -> Option<Told<String>> {
+    fn flags(&mut self) -> Option<Fact<String>> {
         let flags: String = self.value.chars().take(LONGEST_FLAGS).collect();
-        Some(self.told("machine.processor.features", flags))
+        Some(self.note("machine.processor.features", flags))
     }
 
     /// A number of things, at least one.
-    fn count(&mut self, path: &'static str, most: u32) -> Option<Told<u32>> {
+    fn count(&mut self, path: &'static str, most: u32) -> Option<Fact<u32>> {
         let digits: String = self.value.chars().take_while(char::is_ascii_digit).collect();
         match digits.parse::<u64>() {
-            Ok(count) if (1..=u64::from(most)).contains(&count) => Some(self.told(path, count as u32)),
+            Ok(count) if (1..=u64::from(most)).contains(&count) => Some(self.note(path, count as u32)),
             _ => {
                 let why = format!("{} is not a number of them that a machine can have", self.shown());
                 self.sink.withhold(path, why, self.line);
@@ -190,12 +190,12 @@ impl Read<'_, '_, '_> {
     }
 
     /// A number that may be 0.
-    fn id(&mut self, path: &'static str) -> Option<Told<u32>> {
+    fn id(&mut self, path: &'static str) -> Option<Fact<u32>> {
         let id = self.value.parse().ok()?;
-        Some(self.told(path, id))
+        Some(self.note(path, id))
     }
 
-    fn list(&mut self, path: impl Into<String>) -> Option<Told<CpuList>> {
+    fn list(&mut self, path: impl Into<String>) -> Option<Fact<CpuList>> {
         let path = path.into();
         let list = match self.value.strip_prefix("0x") {
             Some(mask) => mask_list(mask),
@@ -207,7 +207,7 @@ impl Read<'_, '_, '_> {
                 self.sink.withhold(&path, why, self.line);
                 None
             }
-            Ok(list) => Some(self.told(path, list)),
+            Ok(list) => Some(self.note(path, list)),
             Err(error) => {
                 self.sink.withhold(&path, error, self.line);
                 None
@@ -215,10 +215,10 @@ impl Read<'_, '_, '_> {
         }
     }
 
-    fn hz(&mut self, path: &'static str) -> Option<Told<u64>> {
-        let mhz = facts::number(self.value).map(|(mhz, _)| mhz);
+    fn hz(&mut self, path: &'static str) -> Option<Fact<u64>> {
+        let mhz = facts::parse_number(self.value).map(|(mhz, _)| mhz);
         match mhz.filter(|mhz| MHZ.contains(mhz)) {
-            Some(mhz) => Some(self.told(path, (mhz * 1e6).round() as u64)),
+            Some(mhz) => Some(self.note(path, (mhz * 1e6).round() as u64)),
             None => {
                 let why = format!("{} MHz is not a clock that a processor can have", self.shown());
                 self.sink.withhold(path, why, self.line);
@@ -227,29 +227,29 @@ impl Read<'_, '_, '_> {
         }
     }
 
-    fn address_bits(&mut self) -> Option<Told<(u32, u32)>> {
+    fn address_bits(&mut self) -> Option<Fact<(u32, u32)>> {
         let mut numbers =
             self.value.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse::<u32>().ok());
         let bits = (numbers.next()?, numbers.next()?);
-        (bits.0 <= 64 && bits.1 <= 64).then(|| self.told("machine.processor.address_bits", bits))
+        (bits.0 <= 64 && bits.1 <= 64).then(|| self.note("machine.processor.address_bits", bits))
     }
 
     /// Before 2.34 lscpu told the size of one cache (`32K`), until 2.36 the sum of all (`1.5 MiB`), since then the sum
     /// and how many they are.
-    fn cache(&mut self, name: &str) -> Option<Told<CacheFact>> {
-        let (level, kind) = facts::cache_name(name)?;
+    fn cache(&mut self, name: &str) -> Option<Fact<CacheFact>> {
+        let (level, kind) = facts::parse_cache_name(name)?;
         let path = format!("machine.caches.{name}");
         let bare = || {
-            let (bytes, rest) = facts::number(self.value)?;
+            let (bytes, rest) = facts::parse_number(self.value)?;
             (rest.starts_with('(') && (1.0..2f64.powi(60)).contains(&bytes)).then_some((bytes as u64, true))
         };
-        let Some((bytes, sum)) = facts::size(self.value).or_else(bare) else {
+        let Some((bytes, sum)) = facts::parse_size(self.value).or_else(bare) else {
             // Without a unit and a number of instances (`--bytes` of old) nothing tells one from the sum.
             let why = format!("{} does not tell whether it is one cache or all of them", self.shown());
             self.sink.withhold(&path, why, self.line);
             return None;
         };
-        let instances = self.value.split_once('(').and_then(|(_, rest)| facts::number(rest));
+        let instances = self.value.split_once('(').and_then(|(_, rest)| facts::parse_number(rest));
         let instances = instances.map(|(count, _)| count as u32).filter(|count| (1..=65_536).contains(count));
         let one = match instances {
             Some(count) => (bytes % u64::from(count) == 0).then_some(bytes / u64::from(count)),
@@ -260,7 +260,7 @@ impl Read<'_, '_, '_> {
             self.sink.withhold(&path, why, self.line);
             return None;
         }
-        Some(self.told(path, CacheFact { level, kind, bytes: one, instances }))
+        Some(self.note(path, CacheFact { level, kind, bytes: one, instances }))
     }
 
     fn shown(&self) -> String {

@@ -27,14 +27,14 @@ $ sudo lshw -class memory
 
 #[test]
 fn banks_are_memory_devices_and_other_classes_are_not() {
-    let told = import(LISTING);
-    let [full, empty] = told.machine.memory_devices.as_slice() else {
-        panic!("{:?}", told.machine.memory_devices)
+    let imported = import(LISTING);
+    let [full, empty] = imported.machine.memory_devices.as_slice() else {
+        panic!("{:?}", imported.machine.memory_devices)
     };
     assert_eq!((full.kind.as_deref(), full.form.as_deref()), (Some("DDR4"), Some("DIMM")));
     assert_eq!((full.bytes, full.rated_mt_s, full.configured_mt_s), (Some(32 << 30), Some(2933), None));
     assert_eq!((empty.bytes, empty.locator.as_deref()), (None, Some("CPU1_DIMMB1")));
-    assert_eq!(told.import.not_understood.lines, 0);
+    assert_eq!(imported.import.not_understood.lines, 0);
 }
 
 #[test]
@@ -47,14 +47,14 @@ fn json_and_the_short_form_tell_the_same_banks() {
         memory         32GiB System Memory\n/0/1000/0                    memory         32GiB DIMM DDR4 Synchronous Registered (Buffered) 2933 MHz (0.3 \
         ns)\n/0/4                         processor      Some CPU\n";
     for text in [json, short] {
-        let told = import(text);
-        let [bank] = told.machine.memory_devices.as_slice() else {
-            panic!("{:?}", told.machine.memory_devices)
+        let imported = import(text);
+        let [bank] = imported.machine.memory_devices.as_slice() else {
+            panic!("{:?}", imported.machine.memory_devices)
         };
         assert_eq!((bank.kind.as_deref(), bank.form.as_deref()), (Some("DDR4"), Some("DIMM")), "{text}");
         assert_eq!((bank.bytes, bank.rated_mt_s), (Some(32 << 30), Some(2933)), "{text}");
-        assert_eq!(told.machine.memory_bytes, Some(32 << 30), "{text}");
-        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+        assert_eq!(imported.machine.memory_bytes, Some(32 << 30), "{text}");
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 }
 
@@ -62,16 +62,16 @@ fn json_and_the_short_form_tell_the_same_banks() {
 fn slots_that_dmidecode_told_already_are_the_same_slots() {
     let dmidecode = "$ dmidecode -t memory\n# dmidecode 3.2\nHandle 0x0041, DMI type 17, 84 bytes\nMemory Device\n\tLocator: CPU1_DIMMB0\n\tSize: \
         32 GB\n\tSpeed: 2933 MT/s\n\tConfigured Memory Speed: 2100 MT/s\n\tRank: 2\n";
-    let told = import(&format!("{dmidecode}{LISTING}"));
-    let [full, empty] = told.machine.memory_devices.as_slice() else {
-        panic!("{:?}", told.machine.memory_devices)
+    let imported = import(&format!("{dmidecode}{LISTING}"));
+    let [full, empty] = imported.machine.memory_devices.as_slice() else {
+        panic!("{:?}", imported.machine.memory_devices)
     };
     assert_eq!(
         (full.configured_mt_s, full.ranks, full.vendor.as_deref()),
         (Some(2100), Some(2), Some("SK Hynix"))
     );
-    assert_eq!((empty.locator.as_deref(), told.import.contradictions.len()), (Some("CPU1_DIMMB1"), 0));
-    assert!(told.import.inventory.contains_key("machine.memory_devices[1].locator"));
+    assert_eq!((empty.locator.as_deref(), imported.import.contradictions.len()), (Some("CPU1_DIMMB1"), 0));
+    assert!(imported.import.inventory.contains_key("machine.memory_devices[1].locator"));
     let twice = import(&format!("{dmidecode}{}", dmidecode.replace("2100", "2400")));
     assert_eq!(twice.machine.memory_devices[0].configured_mt_s, Some(2400));
     assert!(twice.import.contradictions[0].says.contains("2100 and later as 2400"), "{:?}", twice.import);

@@ -7,8 +7,8 @@ const PHYTIUM: &str = include_str!("../../../tests/texts/lscpu-distances-ft2500.
 
 #[test]
 fn nodes_memory_and_distances_are_read_and_lscpus_one_node_is_contradicted() {
-    let told = import(KUNPENG);
-    let machine = &told.machine;
+    let imported = import(KUNPENG);
+    let machine = &imported.machine;
     assert_eq!((machine.counts.nodes, machine.nodes.len()), (Some(4), 4));
     assert_eq!(machine.nodes[3].distances, [22, 24, 12, 10]);
     assert_eq!(
@@ -16,7 +16,7 @@ fn nodes_memory_and_distances_are_read_and_lscpus_one_node_is_contradicted() {
         (Some(192_832 << 20), Some(187_693 << 20))
     );
     assert_eq!(machine.cpus[95].node, Some(3));
-    let contradiction = &told.import.contradictions[0];
+    let contradiction = &imported.import.contradictions[0];
     assert_eq!(contradiction.says, "lscpu tells 1 NUMA node and numactl 4; the record follows numactl");
     assert_eq!(contradiction.origins.iter().map(|origin| origin.line).collect::<Vec<_>>(), [9, 22]);
     // With one thread a core each CPU is a core.
@@ -26,10 +26,10 @@ fn nodes_memory_and_distances_are_read_and_lscpus_one_node_is_contradicted() {
 
 #[test]
 fn a_table_of_distances_alone_belongs_to_the_nodes_that_lscpu_tells() {
-    let told = import(PHYTIUM);
-    assert_eq!((told.machine.counts.cores, told.machine.nodes.len()), (Some(128), 16));
-    assert_eq!(told.machine.nodes[0].distances[8], 100);
-    assert_eq!(told.machine.nodes[15].cpus.to_string(), "120-127");
+    let imported = import(PHYTIUM);
+    assert_eq!((imported.machine.counts.cores, imported.machine.nodes.len()), (Some(128), 16));
+    assert_eq!(imported.machine.nodes[0].distances[8], 100);
+    assert_eq!(imported.machine.nodes[15].cpus.to_string(), "120-127");
 }
 
 #[test]
@@ -46,11 +46,11 @@ fn lines_that_a_mail_broke_are_joined() {
 
 #[test]
 fn a_table_with_rows_missing_is_withheld() {
-    let told = import(
+    let imported = import(
         "available: 2 nodes (0-1)\nnode 0 cpus: 0\nnode 1 cpus: 1\nnode distances:\nnode   0   1\n  0:  10  21\n",
     );
-    assert!(told.machine.nodes.iter().all(|node| node.distances.is_empty()));
-    assert!(told.import.withheld[0].why.contains("not square"));
+    assert!(imported.machine.nodes.iter().all(|node| node.distances.is_empty()));
+    assert!(imported.import.withheld[0].why.contains("not square"));
 }
 
 proptest! {

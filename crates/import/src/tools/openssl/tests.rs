@@ -15,9 +15,9 @@ const OLD: &str = "# openssl speed aes-256-ige -multi 32\nForked child 0\n+DT:ae
 
 #[test]
 fn rates_are_bytes_a_second_by_block_size_and_processes() {
-    let told = import(OLD);
+    let imported = import(OLD);
     assert_eq!(
-        figures(&told),
+        figures(&imported),
         [
             "workload.throughput workload=openssl speed aes-256-ige bytes=16 threads=32: 2642742250",
             "workload.throughput workload=openssl speed aes-256-ige bytes=64 threads=32: 2690638980",
@@ -26,21 +26,21 @@ fn rates_are_bytes_a_second_by_block_size_and_processes() {
             "workload.throughput workload=openssl speed aes-256-ige bytes=8192 threads=32: 2680422400",
         ]
     );
-    assert_eq!(told.measurements[0].detail.get("work").unwrap().as_str(), Some("B"));
-    assert_eq!(told.import.outputs[0].version.as_deref(), Some("1.0.2k-fips"));
-    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    assert_eq!(imported.measurements[0].detail.get("work").unwrap().as_str(), Some("B"));
+    assert_eq!(imported.import.outputs[0].version.as_deref(), Some("1.0.2k-fips"));
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
 #[test]
 fn a_row_of_a_document_takes_the_usual_sizes_and_says_so() {
-    let told = import(
+    let imported = import(
         "> openssl speed aes-256-ige -multi 1\n\n| Kunpeng | aes-256 ige     133174.89k   140578.99k   142156.46k   142663.34k   143196.16 |\n| -- | -- |\n",
     );
-    let all = figures(&told);
+    let all = figures(&imported);
     assert_eq!(all.len(), 5, "{all:#?}");
-    let first = &told.measurements[0];
+    let first = &imported.measurements[0];
     assert_eq!((first.value(), first.place.count("bytes")), (133_174_890.0, Some(16)));
-    assert_eq!(told.measurements[4].value(), 143_196_160.0);
+    assert_eq!(imported.measurements[4].value(), 143_196_160.0);
     assert!(first.detail.contains_key("bytes_from"));
 }
 
@@ -64,9 +64,13 @@ fn versions_of_today_are_read_without_a_line_left() {
         (MACHINE, "workload.throughput workload=openssl speed aes-128-cbc bytes=16384 threads=1: 1429700608"),
         (MACHINE, "workload.throughput workload=openssl speed rsa 2048 bits signatures threads=1: 3882"),
     ] {
-        let told = import(text);
-        assert!(figures(&told).iter().any(|line| line == figure), "{figure} in {:#?}", figures(&told));
-        assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+        let imported = import(text);
+        assert!(
+            figures(&imported).iter().any(|line| line == figure),
+            "{figure} in {:#?}",
+            figures(&imported)
+        );
+        assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
 }
 
@@ -91,10 +95,10 @@ fn children_add_up_only_where_all_of_them_stand_there() {
 fn a_row_that_mail_broke_is_one_row() {
     let text = "type             16 bytes     64 bytes    256 bytes   1024 bytes   8192 bytes\naes-256 ige      89602.86k    \
         97498.37k    98271.49k\n98399.91k    89101.65k\n";
-    let told = import(text);
-    assert_eq!(told.measurements.len(), 5, "{:#?}", figures(&told));
+    let imported = import(text);
+    assert_eq!(imported.measurements.len(), 5, "{:#?}", figures(&imported));
     assert_eq!(
-        the(&told, "workload.throughput workload=openssl speed aes-256-ige bytes=8192").value(),
+        the(&imported, "workload.throughput workload=openssl speed aes-256-ige bytes=8192").value(),
         89_101_650.0
     );
 }
@@ -102,8 +106,8 @@ fn a_row_that_mail_broke_is_one_row() {
 #[test]
 fn seconds_of_old_versions_are_no_rates() {
     let of = |line: &str| {
-        let told = import(&format!("$ openssl speed -mr rsa2048\n+H:16\n{line}\n"));
-        told.measurements.iter().map(|m| m.value()).collect::<Vec<f64>>()
+        let imported = import(&format!("$ openssl speed -mr rsa2048\n+H:16\n{line}\n"));
+        imported.measurements.iter().map(|m| m.value()).collect::<Vec<f64>>()
     };
     assert_eq!(of("+F2:2:2048:3882.000000:60000.000000"), [3882.0, 60_000.0]);
     // Up to 1.0.2: seconds of one.
@@ -132,10 +136,10 @@ fn what_a_margin_broke_within_a_number_is_one_line() {
 fn one_process_is_known_by_what_it_says_while_it_works() {
     let text = "You have chosen to measure elapsed time instead of user CPU time.\nDoing sha256 for 3s on 16 size blocks: \n16801049 sha256's \
         in 3.00s\nversion: 3.0.19\ntype             16 bytes\nsha256          129693.08k\n";
-    let told = import(text);
-    let rate = the(&told, "workload.throughput workload=openssl speed sha256 bytes=16 threads=1");
+    let imported = import(text);
+    let rate = the(&imported, "workload.throughput workload=openssl speed sha256 bytes=16 threads=1");
     assert_eq!((rate.doubt.as_deref(), rate.detail.get("clock").unwrap().as_str()), (None, Some("elapsed")));
-    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     let decrypted =
         import("$ openssl speed -decrypt -evp aes-128-cbc\ntype 16 bytes\nAES-128-CBC    1065383.39k\n");
     assert_eq!(

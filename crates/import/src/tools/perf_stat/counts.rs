@@ -6,10 +6,10 @@ use record::metrics::USUAL_EVENTS;
 use record::{Measurement, Where};
 
 use super::text::{Counter, Part};
-use crate::held::Held;
+use crate::line::Line;
+use crate::line::PendingLine;
 use crate::numbers;
 use crate::sink::Sink;
-use crate::tools::Line;
 
 /// Names that perf knows an event by beside the one that records use.
 const SAME: &[(&str, &str)] = &[
@@ -26,7 +26,7 @@ const SAME: &[(&str, &str)] = &[
 const MOST_INTERVALS: usize = 100_000;
 
 /// Events, CPUs and threads that are kept of one output: a record holds no more.
-const MOST_SLOTS: usize = crate::refusal::MOST_ENTRIES + 1;
+const MOST_SLOTS: usize = crate::limits::MOST_ENTRIES + 1;
 
 /// What an event counts and in which mode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,7 +42,7 @@ struct Event {
 /// One event of one part of the machine.
 #[derive(Clone, Debug)]
 struct Slot {
-    line: Held,
+    line: PendingLine,
     event: Event,
     part: Part,
     total: f64,
@@ -60,7 +60,7 @@ struct Slot {
 
 /// All counters of one output.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub(super) struct Counts {
     /// In the order in which they were first told.
     slots: Vec<Slot>,
     /// Their places.
@@ -71,7 +71,7 @@ pub struct Counts {
 
 /// What is known of the run as a whole.
 #[derive(Debug, Default)]
-pub struct Run {
+pub(super) struct Run {
     /// The command as runs of it are compared.
     pub workload: Option<String>,
     /// Whether the whole machine was counted.
@@ -122,13 +122,13 @@ impl Event {
 
 impl Counts {
     /// Whether nothing was counted so far.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
     /// Whether the whole machine was counted, as far as the events tell it: figures of single CPUs and sockets need that,
     /// and perf counts the CPUs' clock there where it counts a process's own.
-    pub fn system(&self) -> Option<bool> {
+    pub(super) fn system(&self) -> Option<bool> {
         let of_cpus = |slot: &Slot| matches!(slot.part, Part::Cpu(_)) || !slot.groups.is_empty();
         let clock = |name: &str| self.slots.iter().any(|slot| slot.event.name == name);
         if self.slots.iter().any(of_cpus) || clock("cpu-clock") {
@@ -138,7 +138,7 @@ impl Counts {
     }
 
     /// Takes one counter.
-    pub fn take(&mut self, counter: Counter, line: Line, sink: &mut Sink) {
+    pub(super) fn take(&mut self, counter: Counter, line: Line, sink: &mut Sink) {
         let event = Event::read(&counter.event);
         let (part, group) = match counter.part.clone() {
             Part::Group(group) => (Part::All, Some(group)),
@@ -172,7 +172,7 @@ impl Counts {
             self.places.insert(key.clone(), at);
             let (part, event) = key;
             self.slots.push(Slot {
-                line: Held::from(line),
+                line: PendingLine::from(line),
                 event,
                 part,
                 total: 0.0,
@@ -208,14 +208,14 @@ impl Counts {
     }
 
     /// Takes the line below a counter's.
-    pub fn go_on(&mut self, further: &Counter, line: Line, sink: &mut Sink) {
+    pub(super) fn go_on(&mut self, further: &Counter, line: Line, sink: &mut Sink) {
         if let Some(slot) = self.last.and_then(|at| self.slots.get_mut(at)) {
             slot.tail(further, line, sink);
         }
     }
 
     /// Everything as measurements.
-    pub fn into_sink(self, run: &Run, sink: &mut Sink) {
+    pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         // An event that was counted in several modes keeps its mode in its name.
         let mut modes: HashMap<(&Part, &str, &str), u32> = HashMap::new();
         let moded = self.slots.iter().any(|slot| !slot.event.mode.is_empty());
@@ -224,7 +224,7 @@ impl Counts {
         }
         for slot in &self.slots {
             let several = moded && modes.get(&slot.of()).is_some_and(|modes| *modes > 1);
-            sink.figure(slot.count(several, run), slot.line.line());
+            sink.add_figure(slot.count(several, run), slot.line.line());
         }
         for instructions in self.slots.iter().filter(|slot| slot.event.name == "instructions") {
             let event = Event { name: "cycles".to_owned(), ..instructions.event.clone() };
@@ -239,7 +239,7 @@ impl Counts {
 impl Slot {
     fn tail(&mut self, counter: &Counter, line: Line, sink: &mut Sink) {
         if let Some(percent) = &counter.percent {
-            match numbers::decimal(percent) {
+            match numbers::parse_decimal(percent) {
                 // Rounding of the two times may print a little over.
                 Some(share) if (0.0..=100.5).contains(&share) => {
                     self.coverage = self.coverage.min((share / 100.0).min(1.0));
@@ -261,7 +261,7 @@ impl Slot {
             let stated = comment.split_whitespace().next().unwrap_or_default();
             let digits = stated.rsplit_once(['.', ',']).map_or(0, |(_, fraction)| fraction.len());
             if !comment.contains("stalled") {
-                self.stated_ipc = numbers::decimal(stated).map(|stated| (stated, digits));
+                self.stated_ipc = numbers::parse_decimal(stated).map(|stated| (stated, digits));
             }
         }
     }
@@ -379,7 +379,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
             sink.contradict(says, origins);
         }
     }
-    sink.figure(with_run(m, run), instructions.line.line());
+    sink.add_figure(with_run(m, run), instructions.line.line());
 }
 
 /// The clock while the command ran: its cycles over its time on a CPU. Of a whole machine, whose CPUs also rest, it is
@@ -406,5 +406,5 @@ fn clocks(slots: &[Slot], run: &Run, sink: &mut Sink) {
     if let Some(workload) = &run.workload {
         m = m.with_detail("workload", workload.as_str());
     }
-    sink.figure(with_run(m, run), cycles.line.line());
+    sink.add_figure(with_run(m, run), cycles.line.line());
 }

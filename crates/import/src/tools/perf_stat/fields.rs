@@ -9,13 +9,13 @@ use super::text::{Counter, Part, is_event};
 use crate::numbers;
 
 /// Separators that are recognised without the command line; `-x` takes any other.
-pub const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
+pub(super) const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
 
 /// Fields of a line that no option made shorter.
 const LEAST_FIELDS: usize = 5;
 
 /// Reads a line of fields. Without a known separator it must stand in the line so that nothing else can be meant.
-pub fn fields<'a>(text: &'a str, separator: Option<&str>) -> Option<Counter<'a>> {
+pub(super) fn fields<'a>(text: &'a str, separator: Option<&str>) -> Option<Counter<'a>> {
     match separator {
         Some(separator) => split(text.trim_end_matches(['\r', '\n']), separator, false),
         None => {
@@ -31,7 +31,7 @@ pub fn fields<'a>(text: &'a str, separator: Option<&str>) -> Option<Counter<'a>>
 
 fn split<'a>(text: &'a str, separator: &str, strict: bool) -> Option<Counter<'a>> {
     let fields: Vec<&str> = text.split(separator).map(str::trim).take(32).collect();
-    let is_value = |field: &str| field.starts_with("<not ") || numbers::decimal(field).is_some();
+    let is_value = |field: &str| field.starts_with("<not ") || numbers::parse_decimal(field).is_some();
     // The value is the first figure that a unit (which is no figure) and an event follow.
     let at = (0..fields.len().min(4)).find(|at| {
         let event = fields.get(at + 2).is_some_and(|event| is_event(event));
@@ -42,18 +42,18 @@ fn split<'a>(text: &'a str, separator: &str, strict: bool) -> Option<Counter<'a>
     let mut counter =
         Counter { unit: fields[at + 1].into(), event: fields[at + 2].into(), ..Counter::default() };
     let mut rest = &fields[at + 3..];
-    if let Some(spread) = rest.first().and_then(|field| numbers::decimal(field.strip_suffix('%')?)) {
+    if let Some(spread) = rest.first().and_then(|field| numbers::parse_decimal(field.strip_suffix('%')?)) {
         counter.spread = Some(spread / 100.0);
         rest = &rest[1..];
     }
-    let run_time = rest.first().and_then(|field| numbers::whole(field));
-    let percent = rest.get(1).filter(|field| numbers::decimal(field).is_some());
+    let run_time = rest.first().and_then(|field| numbers::parse_whole(field));
+    let percent = rest.get(1).filter(|field| numbers::parse_decimal(field).is_some());
     if strict && (run_time.is_none() || percent.is_none()) {
         return None;
     }
     // With full coverage nothing was scaled.
     counter.percent = percent.filter(|_| run_time.is_some()).map(|field| (*field).into());
-    counter.value = numbers::decimal(fields[at]);
+    counter.value = numbers::parse_decimal(fields[at]);
     counter.comment = rest.get(2..).unwrap_or_default().join(" ").into();
     for front in &fields[..at] {
         if let Some(cpu) = front.strip_prefix("CPU").and_then(|cpu| cpu.parse().ok()) {
@@ -65,14 +65,14 @@ fn split<'a>(text: &'a str, separator: &str, strict: bool) -> Option<Counter<'a>
         } else if front.starts_with(|c: char| c.is_alphabetic()) {
             counter.part = Part::Thread((*front).to_owned());
         } else if front.contains(['.', ',']) {
-            counter.interval = numbers::decimal(front);
+            counter.interval = numbers::parse_decimal(front);
         }
     }
     Some(counter)
 }
 
 /// Reads a JSON line.
-pub fn json(text: &str) -> Option<Counter<'static>> {
+pub(super) fn json(text: &str) -> Option<Counter<'static>> {
     let text = text.trim();
     if !text.starts_with('{') || !text.contains("\"counter-value\"") {
         return None;
@@ -81,7 +81,7 @@ pub fn json(text: &str) -> Option<Counter<'static>> {
     let word = |key: &str| object.get(key).and_then(Value::as_str);
     let number = |key: &str| match object.get(key) {
         Some(Value::Number(number)) => number.as_f64(),
-        Some(Value::String(text)) => numbers::decimal(text),
+        Some(Value::String(text)) => numbers::parse_decimal(text),
         _ => None,
     };
     let part = if let Some(cpu) = number("cpu").filter(|cpu| *cpu >= 0.0) {

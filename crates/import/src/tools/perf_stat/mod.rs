@@ -12,15 +12,16 @@ use record::{Measurement, Where};
 
 use self::counts::{Counts, Run};
 use self::text::Counter;
-use super::{Command, Fit, Line, Reader, Tool};
 use crate::command_line::CommandLine;
-use crate::held::Held;
+use crate::line::Line;
+use crate::line::PendingLine;
 use crate::numbers;
 use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
 
 /// `perf stat`.
 #[derive(Debug)]
-pub struct PerfStat;
+pub(super) struct PerfStat;
 
 /// How an output begins.
 const HEAD: &str = "Performance counter stats for ";
@@ -97,10 +98,10 @@ fn is_interval_head(text: &str) -> bool {
 }
 
 /// A time that perf printed.
-struct Told {
+struct PrintedTime {
     seconds: f64,
     spread: Option<f64>,
-    line: Held,
+    line: PendingLine,
 }
 
 struct PerfReader {
@@ -109,9 +110,9 @@ struct PerfReader {
     head: bool,
     over: bool,
     counts: Counts,
-    elapsed: Option<Told>,
-    user: Option<Told>,
-    system: Option<Told>,
+    elapsed: Option<PrintedTime>,
+    user: Option<PrintedTime>,
+    system: Option<PrintedTime>,
 }
 
 impl PerfReader {
@@ -147,7 +148,7 @@ impl PerfReader {
         let rest = rest.trim().trim_end_matches(':').trim_end();
         let mut target = rest;
         if let Some((front, runs)) = rest.rsplit_once(" (").filter(|(front, _)| front.ends_with('\'')) {
-            self.run.runs = runs.strip_suffix(" runs)").and_then(numbers::whole).or(self.run.runs);
+            self.run.runs = runs.strip_suffix(" runs)").and_then(numbers::parse_whole).or(self.run.runs);
             target = front;
         }
         let (kind, target) = target.split_once('\'').unwrap_or(("", target));
@@ -162,7 +163,7 @@ impl PerfReader {
                     self.run.cpus = Some(cpus.to_owned());
                 }
                 None => {
-                    let name = crate::command_line::name(target);
+                    let name = crate::command_line::comparable_name(target);
                     let named = Some(name).filter(|name| !name.is_empty());
                     self.run.workload = named.or(self.run.workload.take());
                 }
@@ -171,12 +172,12 @@ impl PerfReader {
     }
 
     /// The line says a time of the run.
-    fn told(&mut self, line: Line) -> bool {
-        let Some((number, rest)) = numbers::leading(line.text) else { return false };
+    fn take_time(&mut self, line: Line) -> bool {
+        let Some((number, rest)) = numbers::split_leading(line.text) else { return false };
         let rest = rest.trim();
         // `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
         let after = match rest.strip_prefix("+-") {
-            Some(rest) => numbers::leading(rest).map_or("", |(_, rest)| rest.trim()),
+            Some(rest) => numbers::split_leading(rest).map_or("", |(_, rest)| rest.trim()),
             None => rest,
         };
         let slot = if after.starts_with("seconds time elapsed") {
@@ -188,11 +189,15 @@ impl PerfReader {
         } else {
             return false;
         };
-        let Some(seconds) = numbers::decimal(number) else { return false };
+        let Some(seconds) = numbers::parse_decimal(number) else { return false };
         let spread = after
             .rsplit_once("+-")
-            .and_then(|(_, share)| numbers::decimal(share.trim().strip_suffix("% )")?));
-        *slot = Some(Told { seconds, spread: spread.map(|percent| percent / 100.0), line: Held::from(line) });
+            .and_then(|(_, share)| numbers::parse_decimal(share.trim().strip_suffix("% )")?));
+        *slot = Some(PrintedTime {
+            seconds,
+            spread: spread.map(|percent| percent / 100.0),
+            line: PendingLine::from(line),
+        });
         self.over = true;
         true
     }
@@ -241,7 +246,7 @@ impl Reader for PerfReader {
             self.heading(&text[at + HEAD.len()..]);
             return Fit::Taken;
         }
-        if self.told(line) {
+        if self.take_time(line) {
             return Fit::Taken;
         }
         if self.over {
@@ -269,19 +274,19 @@ impl Reader for PerfReader {
             && let Some(workload) = self.run.workload.clone()
         {
             let place = Where::new().with("workload", workload);
-            let with = |m: Measurement, told: &Told, runs: Option<u64>| {
-                let m = told.spread.into_iter().fold(m, |m, spread| m.with_detail("standard_error", spread));
+            let with = |m: Measurement, time: &PrintedTime, runs: Option<u64>| {
+                let m = time.spread.into_iter().fold(m, |m, spread| m.with_detail("standard_error", spread));
                 runs.into_iter().fold(m, |m, runs| m.with_detail("runs", runs))
             };
-            if let Some(told) = &self.elapsed {
-                let m = Measurement::exact("workload.time", place.clone(), vec![told.seconds]);
-                sink.figure(with(m, told, self.run.runs), told.line.line());
+            if let Some(time) = &self.elapsed {
+                let m = Measurement::exact("workload.time", place.clone(), vec![time.seconds]);
+                sink.add_figure(with(m, time, self.run.runs), time.line.line());
             }
-            for (state, told) in [("user", &self.user), ("system", &self.system)] {
-                let Some(told) = told else { continue };
+            for (state, time) in [("user", &self.user), ("system", &self.system)] {
+                let Some(time) = time else { continue };
                 let place = place.clone().with("state", state);
-                let m = Measurement::exact("workload.cpu_time", place, vec![told.seconds]);
-                sink.figure(with(m, told, self.run.runs), told.line.line());
+                let m = Measurement::exact("workload.cpu_time", place, vec![time.seconds]);
+                sink.add_figure(with(m, time, self.run.runs), time.line.line());
             }
         }
     }

@@ -35,16 +35,16 @@ const ALL: &[&str] = &[
 
 const POWER: &str = "workload=echo \"7^999999\" | bc";
 
-fn value(told: &Imported, place: &str) -> f64 {
-    the(told, place).value()
+fn value(imported: &Imported, place: &str) -> f64 {
+    the(imported, place).value()
 }
 
 #[test]
 fn a_power_of_7_on_four_machines_reads_as_published() {
     let of = |text: &str, scope: &str| {
-        let told = import(text);
-        let ipc = value(&told, &format!("core.ipc {POWER} source=pmu scope={scope}"));
-        (value(&told, &format!("workload.time {POWER}")), (ipc * 100.0).round() / 100.0)
+        let imported = import(text);
+        let ipc = value(&imported, &format!("core.ipc {POWER} source=pmu scope={scope}"));
+        (value(&imported, &format!("workload.time {POWER}")), (ipc * 100.0).round() / 100.0)
     };
     assert_eq!(of(INTEL, "process"), (18.603323495, 2.19));
     assert_eq!(of(KUNPENG, "process"), (24.604603640, 1.84));
@@ -55,42 +55,45 @@ fn a_power_of_7_on_four_machines_reads_as_published() {
 
 #[test]
 fn every_counter_is_kept_exactly_with_its_share_of_time() {
-    let told = import(INTEL);
-    let branches = the(&told, &format!("counter.count event=branches {POWER} scope=process"));
+    let imported = import(INTEL);
+    let branches = the(&imported, &format!("counter.count event=branches {POWER} scope=process"));
     assert_eq!(
         (branches.value(), branches.detail.get("coverage").unwrap().as_f64()),
         (25_130_886_211.0, Some(0.1072))
     );
-    assert_eq!(told.measurements.iter().filter(|m| m.metric == "counter.count").count(), 28);
-    assert_eq!(value(&told, &format!("workload.cpu_time {POWER} state=user")), 18.525904);
-    assert_eq!(value(&told, &format!("workload.cpu_time {POWER} state=system")), 0.015197);
+    assert_eq!(imported.measurements.iter().filter(|m| m.metric == "counter.count").count(), 28);
+    assert_eq!(value(&imported, &format!("workload.cpu_time {POWER} state=user")), 18.525904);
+    assert_eq!(value(&imported, &format!("workload.cpu_time {POWER} state=system")), 0.015197);
     let origin = branches.origin.as_ref().expect("an imported figure has its line");
     assert_eq!((origin.tool.as_str(), origin.line), ("perf stat", 5));
-    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
-    let ipc = the(&told, &format!("core.ipc {POWER} source=pmu scope=process"));
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
+    let ipc = the(&imported, &format!("core.ipc {POWER} source=pmu scope=process"));
     assert_eq!(
         (ipc.detail.get("stated").unwrap().as_f64(), ipc.detail.get("coverage").unwrap().as_f64()),
         (Some(2.19), Some(0.1787))
     );
-    assert!(told.import.contradictions.is_empty(), "{:?}", told.import.contradictions);
+    assert!(imported.import.contradictions.is_empty(), "{:?}", imported.import.contradictions);
 }
 
 #[test]
 fn the_share_below_a_second_metric_belongs_to_the_line_above() {
-    let told = import(KUNPENG);
-    let instructions = the(&told, &format!("counter.count event=instructions {POWER} scope=process"));
+    let imported = import(KUNPENG);
+    let instructions = the(&imported, &format!("counter.count event=instructions {POWER} scope=process"));
     assert_eq!(instructions.detail.get("coverage").unwrap().as_f64(), Some(0.6498));
 }
 
 #[test]
 fn what_time_printed_around_perf_is_not_the_commands() {
-    let told = import(PHYTIUM);
-    assert_eq!(value(&told, "workload.time workload=perf stat echo \"7^999999\" | bc"), 39.763);
+    let imported = import(PHYTIUM);
+    assert_eq!(value(&imported, "workload.time workload=perf stat echo \"7^999999\" | bc"), 39.763);
     assert_eq!(
-        value(&told, "workload.cpu_time workload=perf stat echo \"7^999999\" | bc state=user"),
+        value(&imported, "workload.cpu_time workload=perf stat echo \"7^999999\" | bc state=user"),
         39.635
     );
-    assert_eq!(value(&told, &format!("counter.count event=bus-cycles {POWER} scope=system")), 602038279874.0);
+    assert_eq!(
+        value(&imported, &format!("counter.count event=bus-cycles {POWER} scope=system")),
+        602038279874.0
+    );
 }
 
 #[test]
@@ -98,9 +101,9 @@ fn two_loops_of_one_article_keep_their_names() {
     for (text, name, seconds, ipc) in
         [(MEMORY_BOUND, "memory_bound", 16.700731355, 0.70), (CPU_BOUND, "cpu_bound", 10.838808208, 1.57)]
     {
-        let told = import(text);
-        assert_eq!(value(&told, &format!("workload.time workload={name}")), seconds);
-        let read = value(&told, &format!("core.ipc workload={name} source=pmu scope=system"));
+        let imported = import(text);
+        assert_eq!(value(&imported, &format!("workload.time workload={name}")), seconds);
+        let read = value(&imported, &format!("core.ipc workload={name} source=pmu scope=system"));
         assert!((read - ipc).abs() < 0.005, "{read}");
     }
 }
@@ -109,9 +112,9 @@ fn two_loops_of_one_article_keep_their_names() {
 fn counters_without_a_heading_are_the_commands_above() {
     let text = "$ perf stat -e task-clock,cycles -- ./a.exe \n    11984.691958  task-clock (msec) #    1.000 CPUs utilized\n  \
         32,427,294,227  cycles            #    2.706 GHz\n      11.989164338 seconds time elapsed\n";
-    let told = import(text);
+    let imported = import(text);
     assert_eq!(
-        figures(&told),
+        figures(&imported),
         [
             "counter.count event=task-clock workload=a.exe scope=process: 11984691958",
             "counter.count event=cycles workload=a.exe scope=process: 32427294227",
@@ -119,50 +122,55 @@ fn counters_without_a_heading_are_the_commands_above() {
             "workload.time workload=a.exe: 11.989164338",
         ]
     );
-    assert_eq!(the(&told, "core.clock").method.as_deref(), Some("perf stat: cycles over CPU time"));
-    let told = import(
+    assert_eq!(the(&imported, "core.clock").method.as_deref(), Some("perf stat: cycles over CPU time"));
+    let imported = import(
         "$ perf stat -r 10 -- sudo nice -n -5 taskset -c 1 a.exe\n    0   context-switches\n    0   cpu-migrations\n",
     );
-    assert_eq!(value(&told, "counter.count event=context-switches workload=a.exe scope=process"), 0.0);
+    assert_eq!(value(&imported, "counter.count event=context-switches workload=a.exe scope=process"), 0.0);
 }
 
 #[test]
 fn several_runs_are_a_mean_with_its_error() {
-    let told = import(REPEATED);
-    let faults = the(&told, "counter.count event=page-faults workload=true scope=process");
+    let imported = import(REPEATED);
+    let faults = the(&imported, "counter.count event=page-faults workload=true scope=process");
     assert_eq!(faults.detail.get("runs").unwrap().as_u64(), Some(3));
     assert_eq!(faults.detail.get("standard_error").unwrap().as_f64(), Some(0.0068000000000000005));
-    let time = the(&told, "workload.time workload=true");
+    let time = the(&imported, "workload.time workload=true");
     assert_eq!(
         (time.value(), time.detail.get("standard_error").unwrap().as_f64()),
         (0.0011939, Some(0.0405))
     );
-    assert_eq!(figures(&told).len(), 3, "an event that is not supported is no figure: {:#?}", figures(&told));
+    assert_eq!(
+        figures(&imported).len(),
+        3,
+        "an event that is not supported is no figure: {:#?}",
+        figures(&imported)
+    );
 }
 
 #[test]
 fn intervals_add_up_and_give_an_ipc_each() {
-    let told = import(INTERVALS);
-    let faults = the(&told, "counter.count event=page-faults scope=process");
+    let imported = import(INTERVALS);
+    let faults = the(&imported, "counter.count event=page-faults scope=process");
     assert_eq!((faults.value(), faults.detail.get("intervals").unwrap().as_u64()), (78.0, Some(2)));
     let text = "#           time             counts unit events\n     1.000123456      1,000,000      cycles\n     1.000123456      \
         2,000,000      instructions  #  2.00  insn per cycle\n     2.000123456      1,000,000      cycles\n     2.000123456      \
         500,000      instructions  #  0.50  insn per cycle\n";
-    let told = import(text);
-    assert_eq!(the(&told, "core.ipc source=pmu").samples, [2.0, 0.5]);
+    let imported = import(text);
+    assert_eq!(the(&imported, "core.ipc source=pmu").samples, [2.0, 0.5]);
 }
 
 #[test]
 fn cpus_stay_apart_and_sockets_add_up() {
-    let told = import(PER_CPU);
-    let clocks: Vec<String> = figures(&told).into_iter().filter(|f| f.contains("cpu-clock")).collect();
+    let imported = import(PER_CPU);
+    let clocks: Vec<String> = figures(&imported).into_iter().filter(|f| f.contains("cpu-clock")).collect();
     assert_eq!(clocks.len(), 2, "{clocks:?}");
     assert!(clocks[0].starts_with("counter.count event=cpu-clock cpu=0 scope=system"), "{clocks:?}");
-    let told = import(PER_SOCKET);
-    let switches = the(&told, "counter.count event=context-switches scope=system");
+    let imported = import(PER_SOCKET);
+    let switches = the(&imported, "counter.count event=context-switches scope=system");
     assert_eq!(switches.detail.get("sum_of").unwrap().as_str(), Some("S0"));
     assert!(
-        !figures(&told).iter().any(|f| f.starts_with("workload.time")),
+        !figures(&imported).iter().any(|f| f.starts_with("workload.time")),
         "sleep 0.1 is the window, no workload"
     );
 }
@@ -170,11 +178,11 @@ fn cpus_stay_apart_and_sockets_add_up() {
 #[test]
 fn fields_and_json_say_what_the_text_says() {
     for text in [FIELDS, JSON] {
-        let told = import(text);
-        assert_eq!(told.measurements.len(), 2, "{:#?}", figures(&told));
-        let clock = value(&told, "counter.count event=task-clock scope=process");
+        let imported = import(text);
+        assert_eq!(imported.measurements.len(), 2, "{:#?}", figures(&imported));
+        let clock = value(&imported, "counter.count event=task-clock scope=process");
         assert!((1e5..1e7).contains(&clock), "nanoseconds: {clock}");
-        assert!(value(&told, "counter.count event=page-faults scope=process") > 10.0);
+        assert!(value(&imported, "counter.count event=page-faults scope=process") > 10.0);
     }
 }
 
@@ -183,10 +191,10 @@ fn an_impossible_share_is_text_and_throws_doubt_on_the_count() {
     let text = " Performance counter stats for './pause':\n\n       436,989,474      instructions              #    0.03  insn per \
         cycle          (378407232880.48%)\n    15,542,649,611      cycles                                     \
         (378407232880.48%)\n\n       5.0 seconds time elapsed\n";
-    let told = import(text);
-    assert_eq!(told.import.withheld.len(), 2, "{:?}", told.import.withheld);
-    assert!(told.import.withheld[0].why.contains("378407232880.48 %"), "{:?}", told.import.withheld);
-    let ipc = the(&told, "core.ipc workload=pause source=pmu scope=process");
+    let imported = import(text);
+    assert_eq!(imported.import.withheld.len(), 2, "{:?}", imported.import.withheld);
+    assert!(imported.import.withheld[0].why.contains("378407232880.48 %"), "{:?}", imported.import.withheld);
+    let ipc = the(&imported, "core.ipc workload=pause source=pmu scope=process");
     assert!(ipc.doubt.is_some() && (ipc.value() - 0.0281).abs() < 1e-4, "{ipc:?}");
     assert!(!ipc.detail.contains_key("coverage"));
 }
@@ -194,23 +202,23 @@ fn an_impossible_share_is_text_and_throws_doubt_on_the_count() {
 #[test]
 fn a_stated_ipc_that_its_own_counts_deny_is_a_contradiction() {
     let text = " Performance counter stats for 'x':\n\n   1,000      cycles\n   2,000      instructions   #   0.43  insn per cycle\n";
-    let told = import(text);
-    assert_eq!(told.import.contradictions.len(), 1);
-    assert_eq!(value(&told, "core.ipc workload=x source=pmu scope=process"), 2.0);
+    let imported = import(text);
+    assert_eq!(imported.import.contradictions.len(), 1);
+    assert_eq!(value(&imported, "core.ipc workload=x source=pmu scope=process"), 2.0);
     let text = " Performance counter stats for 'x':\n\n   1,000      cycles\n   20,000      instructions\n";
-    let told = import(text);
-    assert!(!figures(&told).iter().any(|f| f.starts_with("core.ipc")), "no core completes 20 a cycle");
-    assert_eq!(told.import.withheld.len(), 1);
+    let imported = import(text);
+    assert!(!figures(&imported).iter().any(|f| f.starts_with("core.ipc")), "no core completes 20 a cycle");
+    assert_eq!(imported.import.withheld.len(), 1);
 }
 
 #[test]
 fn modes_and_kinds_of_cores_are_not_mixed() {
     let text = " Performance counter stats for 'x':\n\n  1,000  cpu_core/cycles/u\n  2,000  cpu_core/instructions/u\n  1,000  \
         cpu_atom/cycles/u\n  500  cpu_atom/instructions/u\n  10  sched:sched_switch\n";
-    let told = import(text);
-    assert_eq!(value(&told, "core.ipc workload=x kind=cpu_core source=pmu scope=process"), 2.0);
-    assert_eq!(value(&told, "core.ipc workload=x kind=cpu_atom source=pmu scope=process"), 0.5);
-    assert_eq!(value(&told, "counter.count event=sched:sched_switch workload=x scope=process"), 10.0);
+    let imported = import(text);
+    assert_eq!(value(&imported, "core.ipc workload=x kind=cpu_core source=pmu scope=process"), 2.0);
+    assert_eq!(value(&imported, "core.ipc workload=x kind=cpu_atom source=pmu scope=process"), 0.5);
+    assert_eq!(value(&imported, "counter.count event=sched:sched_switch workload=x scope=process"), 10.0);
     let text = " Performance counter stats for 'x':\n\n  1,000  cycles:u\n  2,000  instructions:k\n";
     assert!(!figures(&import(text)).iter().any(|f| f.starts_with("core.ipc")));
 }
@@ -219,17 +227,17 @@ fn modes_and_kinds_of_cores_are_not_mixed() {
 fn a_process_that_ran_already_is_not_the_command_that_waited() {
     let text = "# perf stat -e cycles,instructions -p 61238 sleep 5\n\n Performance counter stats for process id '61238':\n\n     \
         1,000      cycles\n     40      instructions\n\n    5.0012 seconds time elapsed\n";
-    let told = import(text);
-    assert_eq!(value(&told, "core.ipc workload=process 61238 source=pmu scope=process"), 0.04);
-    assert!(!figures(&told).iter().any(|f| f.starts_with("workload.time")));
+    let imported = import(text);
+    assert_eq!(value(&imported, "core.ipc workload=process 61238 source=pmu scope=process"), 0.04);
+    assert!(!figures(&imported).iter().any(|f| f.starts_with("workload.time")));
 }
 
 #[test]
 fn two_outputs_one_after_the_other_stay_two() {
-    let told = import(&format!("{MEMORY_BOUND}\n{CPU_BOUND}"));
-    assert_eq!(told.import.outputs.len(), 2);
-    assert_eq!(value(&told, "workload.time workload=memory_bound"), 16.700731355);
-    assert_eq!(value(&told, "workload.time workload=cpu_bound"), 10.838808208);
+    let imported = import(&format!("{MEMORY_BOUND}\n{CPU_BOUND}"));
+    assert_eq!(imported.import.outputs.len(), 2);
+    assert_eq!(value(&imported, "workload.time workload=memory_bound"), 16.700731355);
+    assert_eq!(value(&imported, "workload.time workload=cpu_bound"), 10.838808208);
 }
 
 #[test]
@@ -237,10 +245,10 @@ fn a_summary_behind_intervals_is_not_added_to_them() {
     let text = "#           time             counts unit events\n     0.051455576        1,000      page-faults\n     \
         0.101455576        2,000      page-faults\n\n Performance counter stats for 'x':\n\n      3,000      page-faults\n\n       \
         0.101455576 seconds time elapsed\n";
-    let told = import(text);
-    assert_eq!(told.import.outputs.len(), 2);
+    let imported = import(text);
+    assert_eq!(imported.import.outputs.len(), 2);
     let counts: Vec<f64> =
-        told.measurements.iter().filter(|m| m.metric == "counter.count").map(|m| m.value()).collect();
+        imported.measurements.iter().filter(|m| m.metric == "counter.count").map(|m| m.value()).collect();
     assert_eq!(counts, [3000.0, 3000.0]);
 }
 
@@ -256,10 +264,10 @@ fn fields_alone_tell_whose_counts_they_are_or_nobody_knows() {
     let process =
         of("585703,,instructions,585703,100.00,,\n0.59,msec,task-clock,585703,100.00,0.296,CPUs utilized\n");
     assert_eq!(process.place.word("scope"), Some("process"));
-    let told = import("1000,,cycles,585703,100.00,,\n2000,,instructions,585703,100.00,,\n");
+    let imported = import("1000,,cycles,585703,100.00,,\n2000,,instructions,585703,100.00,,\n");
     assert!(
-        told.measurements.iter().all(|m| m.place.word("scope").is_none() && m.doubt.is_some()),
-        "{told:?}"
+        imported.measurements.iter().all(|m| m.place.word("scope").is_none() && m.doubt.is_some()),
+        "{imported:?}"
     );
 }
 

@@ -10,7 +10,7 @@ use crate::numbers;
 
 /// What a counter's line says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counter<'a> {
+pub(super) struct Counter<'a> {
     /// Seconds since the start, with `-I`.
     pub interval: Option<f64>,
     /// Whose count it is, where it is not everything's.
@@ -31,7 +31,7 @@ pub struct Counter<'a> {
 
 /// Whose count a line is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub(super) enum Part {
     /// The command's, or the whole machine's.
     #[default]
     All,
@@ -47,7 +47,7 @@ pub enum Part {
 const UNITS: &[&str] = &["msec", "ns", "us", "sec", "Joules", "MiB", "KiB", "GiB", "Bytes", "B", "C", "%"];
 
 /// Reads a counter's line; `None` for any other.
-pub fn counter(text: &str) -> Option<Counter<'_>> {
+pub(super) fn counter(text: &str) -> Option<Counter<'_>> {
     let mut counter = Counter::default();
     // The tail stands behind the metric, or where there is none behind the event.
     let (left, right) = match text.split_once('#') {
@@ -70,7 +70,7 @@ pub fn counter(text: &str) -> Option<Counter<'_>> {
             (None, after)
         }
         None => {
-            let (number, after) = numbers::leading(rest)?;
+            let (number, after) = numbers::split_leading(rest)?;
             (Some(number), after)
         }
     };
@@ -92,11 +92,11 @@ pub fn counter(text: &str) -> Option<Counter<'_>> {
     counter.value = match value {
         None => None,
         Some(number) => {
-            let count = numbers::whole(number).map(|count| count as f64);
+            let count = numbers::parse_whole(number).map(|count| count as f64);
             Some(if unit.is_empty() {
-                count.or_else(|| numbers::decimal(number))?
+                count.or_else(|| numbers::parse_decimal(number))?
             } else {
-                numbers::decimal(number)?
+                numbers::parse_decimal(number)?
             })
         }
     };
@@ -106,12 +106,12 @@ pub fn counter(text: &str) -> Option<Counter<'_>> {
 }
 
 /// The line below a counter's, that holds only a further metric and the counter's tail.
-pub fn continuation(text: &str) -> Option<Counter<'_>> {
+pub(super) fn continuation(text: &str) -> Option<Counter<'_>> {
     let rest = text.trim_start().strip_prefix('#')?;
     let mut counter = Counter::default();
     let comment = tail(rest, &mut counter);
     counter.comment = comment.trim().into();
-    numbers::leading(&counter.comment)?;
+    numbers::split_leading(&counter.comment)?;
     Some(counter)
 }
 
@@ -124,11 +124,11 @@ fn tail<'a>(text: &'a str, counter: &mut Counter<'a>) -> &'a str {
         let inner = rest[at + 1..rest.len() - 1].trim();
         let Some(figure) = inner.strip_suffix('%') else { break };
         if let Some(spread) = figure.strip_prefix("+-") {
-            let Some(spread) = numbers::decimal(spread) else { break };
+            let Some(spread) = numbers::parse_decimal(spread) else { break };
             counter.spread = Some(spread / 100.0);
         } else {
             let figure = figure.strip_prefix("scaled from").unwrap_or(figure).trim();
-            if numbers::decimal(figure).is_none() {
+            if numbers::parse_decimal(figure).is_none() {
                 break;
             }
             counter.percent = Some(figure.into());
@@ -147,7 +147,7 @@ fn interval(text: &str) -> Option<(f64, &str)> {
     let nine = fraction.len() == 9 && fraction.bytes().all(|b| b.is_ascii_digit());
     // `0.123456789 seconds time elapsed` has the same form.
     let elapsed = after.trim_start().starts_with("seconds");
-    (nine && further && !elapsed).then(|| Some((numbers::decimal(number)?, after))).flatten()
+    (nine && further && !elapsed).then(|| Some((numbers::parse_decimal(number)?, after))).flatten()
 }
 
 /// `CPU0`, `S0-D0 2`, `comm-123`, before the value.
@@ -175,7 +175,7 @@ fn part(text: &str) -> Option<(Part, &str)> {
 }
 
 /// Whether a word may be an event's name: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`.
-pub fn is_event(word: &str) -> bool {
+pub(super) fn is_event(word: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:/.,=@+!{}[]~#*".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '{')
         && word.chars().all(allowed)

@@ -33,10 +33,10 @@ contradiction: the summary says 3.87 ns, the list 4.10 ns
 
 #[test]
 fn figures_facts_and_contradictions_are_read_with_their_units() {
-    let told = import(LIST);
-    assert!(told.import.withheld.is_empty(), "{:#?}", told.import.withheld);
+    let imported = import(LIST);
+    assert!(imported.import.withheld.is_empty(), "{:#?}", imported.import.withheld);
     assert_eq!(
-        figures(&told),
+        figures(&imported),
         [
             "load.latency cpu=0 node=0 bytes=67108864: 117.323",
             "memory.bandwidth op=copy bytes_counted=stream threads=1 cpus=7 node=0: 8700750000",
@@ -51,23 +51,23 @@ fn figures_facts_and_contradictions_are_read_with_their_units() {
             "memory.loaded_latency bandwidth=225452500000: 261.5",
         ]
     );
-    let latency = the(&told, "load.latency cpu=0 node=0 bytes=67108864");
+    let latency = the(&imported, "load.latency cpu=0 node=0 bytes=67108864");
     assert_eq!(latency.method.as_deref(), Some("lmbench lat_mem_rd -t, stride 64"));
     assert_eq!(
         latency.detail.get("published_in").unwrap().as_str(),
         Some("a comparison of processors, 2021")
     );
-    assert_eq!(told.measurements[7].detail.get("work").unwrap().as_str(), Some("queries"));
-    let machine = &told.machine;
+    assert_eq!(imported.measurements[7].detail.get("work").unwrap().as_str(), Some("queries"));
+    let machine = &imported.machine;
     assert_eq!((machine.architecture.as_str(), machine.counts.packages), ("aarch64", Some(2)));
     assert_eq!(machine.processor.max_hz, Some(2_600_000_000));
     assert_eq!(machine.memory_devices[0].configured_mt_s, Some(2100));
     assert_eq!((machine.caches[0].bytes, machine.memory_bytes), (Some(24 << 20), Some(64 << 30)));
-    assert!(told.import.inventory.contains_key("machine.nodes[0].distances"));
+    assert!(imported.import.inventory.contains_key("machine.nodes[0].distances"));
     assert!(machine.notes.iter().any(|note| note == "measured in a virtual machine"), "{:?}", machine.notes);
-    assert!(told.import.inventory.contains_key("machine.memory_devices[0].configured_mt_s"));
-    assert_eq!(told.import.contradictions.len(), 1);
-    assert_eq!(told.import.not_understood.lines, 0, "{:?}", told.import.not_understood);
+    assert!(imported.import.inventory.contains_key("machine.memory_devices[0].configured_mt_s"));
+    assert_eq!(imported.import.contradictions.len(), 1);
+    assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
 }
 
 #[test]
@@ -90,11 +90,11 @@ fn what_is_wrong_is_told_with_its_line_and_no_figure_is_guessed() {
         ("machine.counts.packages 2", "write machine.PATH = VALUE"),
         ("machine.memory_devices[7].ranks = 2", "the entry before it is missing"),
     ] {
-        let told = import(&format!("published figures: x\n{line}\n"));
-        assert!(told.measurements.is_empty(), "{line}");
-        let says: Vec<&str> = told.import.withheld.iter().map(|withheld| withheld.why.as_str()).collect();
+        let imported = import(&format!("published figures: x\n{line}\n"));
+        assert!(imported.measurements.is_empty(), "{line}");
+        let says: Vec<&str> = imported.import.withheld.iter().map(|withheld| withheld.why.as_str()).collect();
         assert!(says.len() == 1 && says[0].contains(why), "{line}: {says:?}");
-        assert_eq!(told.import.withheld[0].origin.line, 2);
+        assert_eq!(imported.import.withheld[0].origin.line, 2);
     }
 }
 

@@ -9,14 +9,14 @@ use record::import::{NotUnderstood, Origin, Output, Text};
 use crate::assemble::{Imported, assemble};
 use crate::clean::{Cleaned, Kind, Lines};
 use crate::devices;
-use crate::parts::{Part, Parts, Split};
-use crate::refusal::{self, Refusal};
-use crate::session::{self, Mark};
-use crate::sink::{Sink, said};
-use crate::tools::{Command, Fit, Line, Reader, TOOLS, Tool, dmidecode};
-
-/// Lines that nobody understands of which the record keeps the text.
-pub const MOST_EXAMPLES: usize = 500;
+use crate::error::{Clash, Error};
+use crate::limits::{MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_EXAMPLES};
+use crate::line::{Line, quote};
+use crate::prompts::{self, Mark};
+use crate::sections::{Section, Sections, Split};
+use crate::sink::Sink;
+use crate::tool::{Command, Fit, Reader, Tool};
+use crate::tools::{TOOLS, dmidecode};
 
 /// Lines that may lie between two lines of an output and are none of it, blank ones apart.
 const MOST_BETWEEN: u32 = 6;
@@ -37,7 +37,7 @@ const LONGEST_COMMAND: usize = 16 << 10;
 struct Open {
     tool: &'static dyn Tool,
     reader: Box<dyn Reader>,
-    part: usize,
+    section: usize,
     output: Output,
     between: u32,
     blank: u32,
@@ -54,12 +54,12 @@ struct Used {
     /// A bit each.
     of_any: u32,
     /// With the part that the output is of: a bit each, by part.
-    of_part: BTreeMap<usize, u32>,
+    of_section: BTreeMap<usize, u32>,
 }
 
 /// Texts that are being read, one after the other.
-pub struct Transcript {
-    parts: Parts,
+pub struct Importer {
+    sections: Sections,
     tools: &'static [&'static dyn Tool],
     texts: Vec<Text>,
     text: String,
@@ -72,10 +72,10 @@ pub struct Transcript {
     lines: u64,
     /// Figures, facts and outputs of all machines.
     entries: usize,
-    refusal: Option<Refusal>,
+    error: Option<Error>,
 }
 
-impl Transcript {
+impl Importer {
     /// Nothing read yet.
     pub fn new(split: Split) -> Self {
         Self::with_tools(split, TOOLS)
@@ -83,7 +83,7 @@ impl Transcript {
 
     pub(crate) fn with_tools(split: Split, tools: &'static [&'static dyn Tool]) -> Self {
         Self {
-            parts: Parts::new(split),
+            sections: Sections::new(split),
             tools,
             texts: Vec::new(),
             text: String::new(),
@@ -94,14 +94,14 @@ impl Transcript {
             not_understood: NotUnderstood::default(),
             lines: 0,
             entries: 0,
-            refusal: None,
+            error: None,
         }
     }
 
     /// Reads one text to its end. `name` is how origins call it.
     pub fn read(&mut self, name: &str, source: impl Read) -> io::Result<()> {
         self.text = name.to_owned();
-        self.parts.text(name);
+        self.sections.begin_text(name);
         self.command = None;
         self.command_goes_on = false;
         let mut source = source;
@@ -125,7 +125,7 @@ impl Transcript {
         };
         self.close();
         if open_end && lines.unfinished() {
-            self.parts.end_within(name, lines.count());
+            self.sections.doubt_last_line(name, lines.count());
         }
         self.texts.push(Text { name: name.to_owned(), bytes: lines.bytes(), lines: lines.count() });
         result
@@ -135,14 +135,14 @@ impl Transcript {
     fn dump(&mut self, name: &str, head: &[u8], source: impl Read) -> io::Result<()> {
         let mut table = head.to_vec();
         source.take(dmidecode::LONGEST_DUMP as u64).read_to_end(&mut table)?;
-        let at = self.parts.here(None);
-        let part = self.parts.get(at);
-        let mut sink = Sink::new(&mut part.draft, "dmidecode --dump-bin", &self.text);
+        let at = self.sections.enter_section(None);
+        let section = self.sections.get(at);
+        let mut sink = Sink::new(&mut section.draft, "dmidecode --dump-bin", &self.text);
         let before = devices::Before::of(sink.draft);
         dmidecode::dump(&table, &mut sink);
         let taken = sink.taken;
-        devices::merge(&mut part.draft, before);
-        part.outputs.push(Output {
+        devices::merge(&mut section.draft, before);
+        section.outputs.push(Output {
             tool: "dmidecode --dump-bin".to_owned(),
             version: None,
             command: None,
@@ -161,40 +161,40 @@ impl Transcript {
     }
 
     /// The machines that the texts told of, in the order of their first output.
-    pub fn finish(mut self) -> Result<Vec<Imported>, Refusal> {
+    pub fn finish(mut self) -> Result<Vec<Imported>, Error> {
         self.close();
-        if let Some(refusal) = self.refusal {
-            return Err(refusal);
+        if let Some(error) = self.error {
+            return Err(error);
         }
-        let told = |part: &Part| !part.outputs.is_empty();
-        let parts: Vec<Part> = self.parts.finish().into_iter().filter(told).collect();
-        if parts.is_empty() {
-            return Err(Refusal::Nothing { lines: self.lines });
+        let has_outputs = |section: &Section| !section.outputs.is_empty();
+        let sections: Vec<Section> = self.sections.finish().into_iter().filter(has_outputs).collect();
+        if sections.is_empty() {
+            return Err(Error::NothingKnown { lines: self.lines });
         }
-        if parts.iter().all(|part| part.draft.entries() == 0) {
-            let tools = parts.iter().flat_map(|part| &part.outputs).map(|output| output.tool.as_str());
-            return Err(Refusal::empty(tools));
+        if sections.iter().all(|section| section.draft.entries() == 0) {
+            let outputs = sections.iter().flat_map(|section| &section.outputs);
+            return Err(Error::NothingRead { tools: outputs.map(|output| output.tool.clone()).collect() });
         }
         let (texts, not_understood) = (&self.texts, &self.not_understood);
-        parts.into_iter().map(|part| assemble(part, texts, not_understood)).collect()
+        sections.into_iter().map(|section| assemble(section, texts, not_understood)).collect()
     }
 
     fn line(&mut self, line: &Cleaned) {
         if !line.text.trim().is_empty() {
             self.lines += 1;
         }
-        if self.refusal.is_some() {
+        if self.error.is_some() {
             return;
         }
         match line.kind {
             Kind::Unreadable => {
                 self.close();
-                self.nobodys(Line { number: line.number, text: &line.text });
+                self.add_unknown(Line { number: line.number, text: &line.text });
             }
             Kind::Frame => self.close(),
             Kind::Row => self.row(line),
             Kind::Text => {
-                if self.parts.line(&line.text) {
+                if self.sections.divide_at(&line.text) {
                     self.close();
                     self.command = None;
                 }
@@ -210,11 +210,11 @@ impl Transcript {
             return;
         }
         let plain = Line { number: line.number, text };
-        match session::mark(text, line.in_fence) {
+        match prompts::find_mark(text, line.in_fence) {
             Some(Mark::Prompt { host, command }) => {
                 self.close();
                 if let Some(host) = host {
-                    self.parts.host(host);
+                    self.sections.set_host(host);
                 }
                 self.begin(command, line.number);
             }
@@ -227,15 +227,15 @@ impl Transcript {
                 if !self.offer(plain, None) {
                     self.close();
                     self.command = None;
-                    self.parts.heading(level, words);
-                    if session::is_command(words) {
+                    self.sections.add_heading(level, words);
+                    if prompts::is_command(words) {
                         self.begin(words, line.number);
                     }
                 }
             }
             None => {
                 if !self.offer(plain, None) {
-                    self.nobodys(plain);
+                    self.add_unknown(plain);
                 }
             }
         }
@@ -243,7 +243,7 @@ impl Transcript {
 
     /// A row of a table: first as it stands, then without its first cell.
     fn row(&mut self, line: &Cleaned) {
-        if self.parts.line(&line.text) {
+        if self.sections.divide_at(&line.text) {
             self.close();
             self.command = None;
         }
@@ -256,7 +256,7 @@ impl Transcript {
             None => self.offer(whole, None),
         };
         if !taken {
-            self.nobodys(whole);
+            self.add_unknown(whole);
         }
     }
 
@@ -266,8 +266,8 @@ impl Transcript {
         }
         // Only a row that some output has may name a machine.
         let begins = self.tools.iter().any(|tool| tool.opens(rest, None));
-        let moves =
-            begins && self.open.as_ref().is_some_and(|open| self.parts.moves_to(Some(label), open.part));
+        let moves = begins
+            && self.open.as_ref().is_some_and(|open| self.sections.moves_to(Some(label), open.section));
         if moves {
             self.close();
         }
@@ -275,19 +275,15 @@ impl Transcript {
             return false;
         }
         let Some(open) = &self.open else { return true };
-        let by_labels = self.parts.by_labels();
-        let part = self.parts.get(open.part);
-        match &part.label {
+        let by_labels = self.sections.split_by_labels();
+        let section = self.sections.get(open.section);
+        match &section.label {
             Some((first, number)) if first != label && !by_labels => {
-                let says = format!(
-                    "a table has figures of {first:?} (line {number}) and of {label:?} (line {}): {}",
-                    rest.number,
-                    crate::parts::WAY_OUT
-                );
-                self.refusal = Some(Refusal::Several { says });
+                let labels = [(first.clone(), *number), (label.to_owned(), rest.number)];
+                self.error = Some(Error::SeveralMachines(Clash::Labels(labels)));
             }
             Some(_) => {}
-            None => part.label = Some((label.to_owned(), rest.number)),
+            None => section.label = Some((label.to_owned(), rest.number)),
         }
         true
     }
@@ -295,7 +291,7 @@ impl Transcript {
     /// A command line: the outputs that follow are its.
     fn begin(&mut self, command: &str, number: u64) {
         self.used.of_any = 0;
-        self.used.of_part.clear();
+        self.used.of_section.clear();
         self.command = None;
         if command.is_empty() {
             return;
@@ -338,7 +334,7 @@ impl Transcript {
                 self.open = Some(open);
                 return true;
             }
-            self.nobodys_of(open.part, Line { number, text: &beginning });
+            self.add_unknown_of(open.section, Line { number, text: &beginning });
         }
         match self.ask(&mut open, line) {
             Fit::Taken => {
@@ -390,15 +386,15 @@ impl Transcript {
                 continue;
             }
             self.close();
-            let part = self.parts.here(label);
-            if self.parts.too_many() {
-                self.refusal = Some(Refusal::machines());
+            let section = self.sections.enter_section(label);
+            if self.sections.are_too_many() {
+                self.error = Some(Error::TooManyMachines);
                 return true;
             }
             let fresh = self
                 .command
                 .clone()
-                .filter(|_| self.used.of_part.get(&part).is_none_or(|tools| tools & 1 << at == 0));
+                .filter(|_| self.used.of_section.get(&section).is_none_or(|tools| tools & 1 << at == 0));
             let output = Output {
                 tool: tool.name().to_owned(),
                 version: None,
@@ -410,14 +406,14 @@ impl Transcript {
             let reader = tool.reader(fresh.as_ref());
             if self.command.is_some() {
                 self.used.of_any |= 1 << at;
-                *self.used.of_part.entry(part).or_default() |= 1 << at;
+                *self.used.of_section.entry(section).or_default() |= 1 << at;
             }
-            let draft = &mut self.parts.get(part).draft;
+            let draft = &mut self.sections.get(section).draft;
             draft.version = None;
             let (devices, entries) = (devices::Before::of(draft), draft.entries());
             let (between, blank, broken) = (0, 0, None);
             let mut open =
-                Box::new(Open { tool, reader, part, output, between, blank, broken, devices, entries });
+                Box::new(Open { tool, reader, section, output, between, blank, broken, devices, entries });
             match self.ask(&mut open, line) {
                 Fit::Taken => {}
                 Fit::Unfinished => open.broken = Some((line.text.to_owned(), line.number, 1)),
@@ -431,12 +427,12 @@ impl Transcript {
     }
 
     fn ask(&mut self, open: &mut Open, line: Line) -> Fit {
-        let part = self.parts.get(open.part);
-        let mut sink = Sink::new(&mut part.draft, open.tool.name(), &self.text);
+        let section = self.sections.get(open.section);
+        let mut sink = Sink::new(&mut section.draft, open.tool.name(), &self.text);
         let fit = open.reader.line(line, &mut sink);
         open.output.taken += sink.taken;
-        if part.draft.entries() > refusal::MOST_ENTRIES {
-            self.refusal = Some(Refusal::entries());
+        if section.draft.entries() > MOST_ENTRIES {
+            self.error = Some(Error::TooManyEntries);
         }
         fit
     }
@@ -445,24 +441,24 @@ impl Transcript {
     fn close(&mut self) {
         let Some(mut open) = self.open.take() else { return };
         if let Some((beginning, number, _)) = open.broken.take() {
-            self.nobodys_of(open.part, Line { number, text: &beginning });
+            self.add_unknown_of(open.section, Line { number, text: &beginning });
         }
-        let part = self.parts.get(open.part);
-        let mut sink = Sink::new(&mut part.draft, open.tool.name(), &self.text);
+        let section = self.sections.get(open.section);
+        let mut sink = Sink::new(&mut section.draft, open.tool.name(), &self.text);
         open.reader.end(&mut sink);
         open.output.taken += sink.taken;
-        devices::merge(&mut part.draft, open.devices);
-        open.output.version = part.draft.version.take();
-        part.outputs.push(open.output);
-        self.entries += part.draft.entries().saturating_sub(open.entries) + 1;
-        if part.draft.entries() + part.outputs.len() > refusal::MOST_ENTRIES {
-            self.refusal = Some(Refusal::entries());
-        } else if self.entries > refusal::MOST_IN_ALL {
-            self.refusal = Some(Refusal::in_all());
+        devices::merge(&mut section.draft, open.devices);
+        open.output.version = section.draft.version.take();
+        section.outputs.push(open.output);
+        self.entries += section.draft.entries().saturating_sub(open.entries) + 1;
+        if section.draft.entries() + section.outputs.len() > MOST_ENTRIES {
+            self.error = Some(Error::TooManyEntries);
+        } else if self.entries > MOST_ENTRIES_IN_ALL {
+            self.error = Some(Error::TooManyEntriesInAll);
         }
     }
 
-    fn nobodys(&mut self, line: Line) {
+    fn add_unknown(&mut self, line: Line) {
         // Brackets around JSON say nothing themselves.
         let text = line.text.trim();
         if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; ".contains(&b)) {
@@ -470,16 +466,16 @@ impl Transcript {
         }
         match &self.open {
             Some(open) => {
-                let part = open.part;
-                self.nobodys_of(part, line);
+                let section = open.section;
+                self.add_unknown_of(section, line);
             }
-            None => count(&mut self.not_understood, &self.text, line),
+            None => add_example(&mut self.not_understood, &self.text, line),
         }
     }
 
-    fn nobodys_of(&mut self, part: usize, line: Line) {
-        count(&mut self.parts.get(part).not_understood, &self.text, line);
-        count(&mut self.not_understood, &self.text, line);
+    fn add_unknown_of(&mut self, section: usize, line: Line) {
+        add_example(&mut self.sections.get(section).not_understood, &self.text, line);
+        add_example(&mut self.not_understood, &self.text, line);
     }
 }
 
@@ -513,14 +509,14 @@ fn fill(source: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-fn count(lines: &mut NotUnderstood, text: &str, line: Line) {
+fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
         lines.examples.push(Origin {
             tool: String::new(),
             text: text.to_owned(),
             line: line.number,
-            says: said(line.text).to_owned(),
+            says: quote(line.text).to_owned(),
         });
     }
 }

@@ -2,7 +2,7 @@
 
 /// What a line is, apart from output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark<'a> {
+pub(crate) enum Mark<'a> {
     /// A prompt, whether a command follows it or not.
     Prompt {
         /// The host that it names.
@@ -30,10 +30,10 @@ const NAMELESS: &[&str] =
     &["localhost", "localhost.localdomain", "bogon", "host", "hostname", "server", "(none)"];
 
 /// What `line` is. `in_fence` says that it stands in a code block, where `#` begins no heading.
-pub fn mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
+pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let text = line.trim();
     let first = *text.as_bytes().first()?;
-    if let Some((host, command)) = with_host(text) {
+    if let Some((host, command)) = split_host(text) {
         return Some(Mark::Prompt { host, command });
     }
     if let Some(command) = bare_prompt(text) {
@@ -55,7 +55,7 @@ pub fn mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
 }
 
 /// `root@host:~# command`, `[user@host dir]$ command`, `host:~ # command`.
-fn with_host(text: &str) -> Option<(Option<&str>, &str)> {
+fn split_host(text: &str) -> Option<(Option<&str>, &str)> {
     let mut head_end = text.len().min(LONGEST_PROMPT);
     while !text.is_char_boundary(head_end) {
         head_end -= 1;
@@ -108,10 +108,10 @@ fn host_name(rest: &str) -> Option<&str> {
     let end =
         rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))).unwrap_or(rest.len());
     let (host, folder) = rest.split_at(end);
-    let told = !host.is_empty() && host.len() <= 255;
+    let named = !host.is_empty() && host.len() <= 255;
     let folder = folder.trim_start_matches([':', ' ']).trim_end();
     // A mail address in prose is followed by words.
-    (told && !folder.contains(", ") && folder.split(' ').count() <= 2).then_some(host)
+    (named && !folder.contains(", ") && folder.split(' ').count() <= 2).then_some(host)
 }
 
 /// `$ command`, `└─# command`; `% command` and `➜  ~ command` of zsh.
@@ -146,7 +146,7 @@ const RUNNERS: &[&str] = &[
 ];
 
 /// Whether `text` reads like a command line of a tool that is known: not like prose that begins with its name.
-pub fn is_command(text: &str) -> bool {
+pub(crate) fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     let mut ran = false;
     // Bounded: nobody puts more before a command.
@@ -229,7 +229,7 @@ mod tests {
             ("➜  ~ lscpu", prompt(None, "lscpu")),
         ];
         for (line, expected) in cases {
-            assert_eq!(mark(line, true), expected, "{line}");
+            assert_eq!(find_mark(line, true), expected, "{line}");
         }
     }
 
@@ -242,7 +242,7 @@ mod tests {
             "# sudo perf stat -e x -a ./y",
             "#time perf stat -a ./cpu_bound",
         ] {
-            assert!(matches!(mark(line, true), Some(Mark::Command(_))), "{line}");
+            assert!(matches!(find_mark(line, true), Some(Mark::Command(_))), "{line}");
         }
         let comments = [
             "# dmidecode 3.2",
@@ -255,7 +255,7 @@ mod tests {
             "# 测试结果",
         ];
         for line in comments {
-            assert_eq!(mark(line, true), None, "{line}");
+            assert_eq!(find_mark(line, true), None, "{line}");
         }
     }
 
@@ -269,7 +269,7 @@ mod tests {
             "numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M",
             "taskset -c 0 ./a.exe",
         ] {
-            assert!(matches!(mark(line, false), Some(Mark::Command(_))), "{line}");
+            assert!(matches!(find_mark(line, false), Some(Mark::Command(_))), "{line}");
         }
         for line in [
             "time is what counts",
@@ -281,15 +281,15 @@ mod tests {
             "nice work",
             "real\t0m1.2s",
         ] {
-            assert_eq!(mark(line, false), None, "{line}");
+            assert_eq!(find_mark(line, false), None, "{line}");
         }
     }
 
     #[test]
     fn headings_stand_outside_code_only() {
-        assert_eq!(mark("### **海光** ###", false), Some(Mark::Heading { level: 3, text: "海光" }));
-        assert_eq!(mark("# Results", true), None);
-        assert_eq!(mark("#lscpu", false), Some(Mark::Command("lscpu")));
+        assert_eq!(find_mark("### **海光** ###", false), Some(Mark::Heading { level: 3, text: "海光" }));
+        assert_eq!(find_mark("# Results", true), None);
+        assert_eq!(find_mark("#lscpu", false), Some(Mark::Command("lscpu")));
     }
 
     #[test]
@@ -303,19 +303,19 @@ mod tests {
             "100 % of all",
             "%CPU %MEM",
         ] {
-            assert_eq!(mark(line, true), None, "{line}");
+            assert_eq!(find_mark(line, true), None, "{line}");
         }
     }
 
     proptest! {
         #[test]
         fn no_line_panics(line in "\\PC{0,80}", fence: bool) {
-            mark(&line, fence);
+            find_mark(&line, fence);
         }
 
         #[test]
         fn no_prompt_like_line_panics(line in "[a-c@:#$%>\\[\\]()~/ └─➜座]{0,30}", fence: bool) {
-            mark(&line, fence);
+            find_mark(&line, fence);
         }
     }
 }
