@@ -18,7 +18,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     machine.virtualization = Virtualization { hypervisor, container, emulated: emulated.then_some(true) };
     if emulated {
         coverage.push(
-            Coverage::degraded("times", "emulated machine: its times are not speeds")
+            Coverage::degraded("times", Coverage::EMULATED)
                 .with_remedy("measure on the hardware itself, or in a virtual machine that runs on KVM"),
         );
     }
@@ -324,9 +324,7 @@ mod tests {
             read(&tree.root(), &mut machine, &mut coverage);
             assert_eq!(machine.virtualization.emulated, emulated);
             assert_eq!(machine.virtualization.hypervisor.as_deref(), Some(hypervisor));
-            let doubted = coverage
-                .iter()
-                .any(|entry| entry.reason.as_deref().is_some_and(|why| why.contains("not speeds")));
+            let doubted = coverage.iter().any(|entry| entry.is_for(&Coverage::EMULATED));
             assert_eq!(doubted, emulated.is_some());
         }
     }

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use record::Coverage;
+use record::text::Value;
+use record::{Coverage, text};
 
 use crate::arrays::{ARRAYS, Arrays, CHUNK, Part, SKEW, Slot};
 use crate::budget::beyond_caches;
@@ -21,7 +22,7 @@ pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays
     }
     let cpus: Vec<u32> = context.cpus.iter().collect();
     if cpus.is_empty() {
-        return Err(Halt::Impossible("no CPU may be used".to_owned()));
+        return Err(Halt::Impossible("no CPU may be used".into()));
     }
     // The third array comes from the latency measurement's memory where that can be.
     let new_arrays = if hands_on(context) { ARRAYS - 1 } else { ARRAYS } as u64;
@@ -29,11 +30,12 @@ pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays
     let allowed = wanted.min(context.memory_allowance() / new_arrays);
     let each = usize::try_from(allowed / cpus.len() as u64).unwrap_or(usize::MAX);
     if each < CHUNK {
-        return Err(Halt::Impossible(format!(
-            "memory allows arrays of {}, less than {} for each of {} CPUs",
-            record::units::bytes(allowed),
-            record::units::bytes(CHUNK as u64),
-            cpus.len()
+        return Err(Halt::Impossible(text!(
+            "arrays-too-small",
+            "memory allows arrays of {allowed}, less than {least} for each of {cpus} CPUs",
+            allowed = Value::Bytes(allowed),
+            least = Value::Bytes(CHUNK as u64),
+            cpus = cpus.len()
         )));
     }
     let share = (ARRAYS - 1) as f64 / new_arrays as f64;
@@ -43,9 +45,9 @@ pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays
         match part {
             Some(Ok(part)) => parts.push(part),
             Some(Err(error)) => {
-                return Err(Halt::Impossible(format!("the arrays could not be mapped: {error}")));
+                return Err(Halt::Impossible(format!("the arrays could not be mapped: {error}").into()));
             }
-            None => return Err(Halt::Impossible("a thread could not be started".to_owned())),
+            None => return Err(Halt::Impossible("a thread could not be started".into())),
         }
     }
     context.check()?;
@@ -89,7 +91,7 @@ pub fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Arrays, H
     for (part, slot) in arrays.parts.iter_mut().zip(slots) {
         match slot {
             Some(Ok(slot)) => part.slots.insert(0, slot),
-            _ => return Err(Halt::Impossible("the third array could not be mapped".to_owned())),
+            _ => return Err(Halt::Impossible("the third array could not be mapped".into())),
         }
     }
     Ok(arrays)
@@ -128,10 +130,11 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
         context.coverage.push(Coverage::degraded(what, format!("placement is not verified: {why}")));
     }
     if asked > 0 && on_node / (asked as f64) < LEAST_SHARE {
-        return Err(Halt::Impossible(format!(
-            "only {} of the pages lie on the node of the CPU that touched them first; is a memory policy set, or a \
-             node full?",
-            record::units::percent(on_node / asked as f64)
+        return Err(Halt::Impossible(text!(
+            "pages-elsewhere",
+            "only {share} of the pages lie on the node of the CPU that touched them first; is a memory policy set, or \
+             a node full?",
+            share = Value::Share(on_node / asked as f64)
         )));
     }
     Ok(())

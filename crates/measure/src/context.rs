@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Machine, Measurement, Snapshot};
+use record::{Coverage, CpuList, Machine, Measurement, Snapshot, Text};
 
 use crate::arrays::Arrays;
 use crate::budget::{Depth, memory_allowance};
@@ -15,7 +15,7 @@ pub enum Halt {
     /// A signal came.
     Interrupted,
     /// It cannot be done here, with why.
-    Impossible(String),
+    Impossible(Text),
 }
 
 /// Hears how far a run is.
@@ -212,7 +212,7 @@ mod tests {
         context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![7e9; 6]));
         context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![3e9; 6]));
         assert_eq!(context.measurements.len(), 1);
-        assert!(context.coverage[0].reason.as_deref().unwrap().contains("7.00 GHz at cpu=0"));
+        assert!(context.coverage[0].why().contains("7.00 GHz at cpu=0"));
     }
 
     #[test]

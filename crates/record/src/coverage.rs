@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Template, Text};
+
 /// How well one thing was covered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -32,6 +34,7 @@ impl State {
 /// The coverage of one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(from = "Written", into = "Written")]
 pub struct Coverage {
     /// The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory
     /// (`memory devices`).
@@ -39,19 +42,89 @@ pub struct Coverage {
     /// How well.
     pub state: State,
     /// Why not in full; absent when it was.
+    pub reason: Option<Text>,
+    /// What would make it possible, as a person would do it.
+    pub remedy: Option<String>,
+}
+
+/// As it stands in JSON.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Written {
+    /// The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory
+    /// (`memory devices`).
+    what: String,
+    /// How well.
+    state: State,
+    /// What the reason is, for programs: it stays when its words change. Absent in records of 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    code: Option<String>,
+    /// Why not in full; absent when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// What would make it possible, as a person would do it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<String>,
+    remedy: Option<String>,
+}
+
+impl From<Written> for Coverage {
+    fn from(written: Written) -> Self {
+        let Written { what, state, code, reason, remedy } = written;
+        Self { what, state, reason: reason.map(|words| Text::read(code, words)), remedy }
+    }
+}
+
+impl From<Coverage> for Written {
+    fn from(coverage: Coverage) -> Self {
+        let Coverage { what, state, reason, remedy } = coverage;
+        let code = reason.as_ref().and_then(Text::code).map(str::to_owned);
+        Self { what, state, code, reason: reason.map(|text| text.to_string()), remedy }
+    }
 }
 
 impl Coverage {
     /// Why a measurement is left out of a run for which others were named.
-    pub const NOT_ASKED_FOR: &str = "not asked for";
+    pub const NOT_ASKED_FOR: Template = Template { code: "not-asked-for", words: "not asked for" };
 
-    /// How the reason begins for which a figure of a record that was read is withheld.
-    pub const CHANGED_OR_DAMAGED: &str = "withheld, since the record was changed or damaged";
+    /// Why a figure of a record that was read is withheld.
+    pub const CHANGED_OR_DAMAGED: Template = Template {
+        code: "record-damaged",
+        words: "withheld, since the record was changed or damaged: {why}",
+    };
+
+    /// Why wake-ups were measured with idle states as they are: nothing could hold them off.
+    pub const IDLE_STATES_NOT_HELD: Template = Template {
+        code: "idle-states-not-held",
+        words: "idle states cannot be held off: /dev/cpu_dma_latency: {why}",
+    };
+
+    /// Why cells of a matrix are missing: the time of the measurement ended.
+    pub const TIME_ENDED: Template = Template { code: "time-ended", words: "time ended {when}" };
+
+    /// Why pairs of CPUs are missing: others kept the CPUs of all of them.
+    pub const NO_PAIR_AT_ONCE: Template = Template {
+        code: "no-pair-at-once",
+        words: "no pair of CPUs ran at the same time: others keep them busy",
+    };
+
+    /// Why pairs of CPUs are missing: others kept the CPUs of some.
+    pub const PAIRS_NOT_AT_ONCE: Template = Template {
+        code: "pairs-not-at-once",
+        words: "{pairs} did not run at the same time: others kept their CPUs",
+    };
+
+    /// Why cells of a matrix are missing: their time was planned to be too short for all.
+    pub const MOST_TELLING_FIRST: Template = Template {
+        code: "most-telling-first",
+        words: "{measured} of {all} pairs of nodes were measured, those that tell the most first",
+    };
+
+    /// Why a run has fewer figures than it should: a signal ended it.
+    pub const INTERRUPTED: Template = Template { code: "interrupted", words: "interrupted {when}" };
+
+    /// Why times are no speeds.
+    pub const EMULATED: Template =
+        Template { code: "emulated", words: "emulated machine: its times are not speeds" };
 
     /// In full.
     pub fn measured(what: impl Into<String>) -> Self {
@@ -59,18 +132,28 @@ impl Coverage {
     }
 
     /// In part.
-    pub fn degraded(what: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn degraded(what: impl Into<String>, reason: impl Into<Text>) -> Self {
         Self { what: what.into(), state: State::Degraded, reason: Some(reason.into()), remedy: None }
     }
 
     /// Left out.
-    pub fn skipped(what: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn skipped(what: impl Into<String>, reason: impl Into<Text>) -> Self {
         Self { what: what.into(), state: State::Skipped, reason: Some(reason.into()), remedy: None }
     }
 
     /// Not to be had here.
-    pub fn impossible(what: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn impossible(what: impl Into<String>, reason: impl Into<Text>) -> Self {
         Self { what: what.into(), state: State::Impossible, reason: Some(reason.into()), remedy: None }
+    }
+
+    /// Whether this is its reason.
+    pub fn is_for(&self, template: &Template) -> bool {
+        self.reason.as_ref().is_some_and(|reason| reason.is(template))
+    }
+
+    /// Its reason in words; empty when there is none.
+    pub fn why(&self) -> String {
+        self.reason.as_ref().map(Text::to_string).unwrap_or_default()
     }
 
     /// Adds what would make it possible.

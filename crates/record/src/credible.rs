@@ -14,7 +14,7 @@ pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     let mut withheld = Vec::new();
     measurements.retain(|measurement| match doubt(measurement) {
         Some(why) => {
-            let reason = format!("{}: {why}", Coverage::CHANGED_OR_DAMAGED);
+            let reason = crate::text!(Coverage::CHANGED_OR_DAMAGED, why = why);
             withheld.push(Coverage::degraded(measurement.metric.clone(), reason));
             false
         }
@@ -78,7 +78,7 @@ mod tests {
             assert_eq!(record.measurements.len(), 1, "{says}");
             assert_eq!(&*record.measurements[0].metric, "cost.syscall");
             let [line] = &record.coverage[..] else { panic!("{:?}", record.coverage) };
-            let reason = line.reason.as_deref().unwrap_or_default();
+            let reason = line.why();
             assert!(line.what == "load.latency" && reason.contains(says), "{line:?}");
         };
         withheld(|m| m.unit = "bananas".into(), "its unit is \"bananas\", and that of load.latency is ns");

@@ -284,8 +284,10 @@ fn verdict() -> impl Strategy<Value = Verdict> {
 fn record() -> impl Strategy<Value = Record> {
     let state =
         proptest::sample::select(vec![State::Measured, State::Degraded, State::Skipped, State::Impossible]);
-    let coverage = (text(), state, option::of(text()), option::of(text()))
-        .prop_map(|(what, state, reason, remedy)| Coverage { what, state, reason, remedy });
+    let coverage =
+        (text(), state, option::of(text()), option::of(text())).prop_map(|(what, state, reason, remedy)| {
+            Coverage { what, state, reason: reason.map(record::Text::from), remedy }
+        });
     let resource =
         (text(), text(), option::of(figure()), figure(), option::of(figure()), text(), option::of(text()))
             .prop_map(|(name, unit, ceiling, delivered, share, meaning, doubt)| Resource {

@@ -1,6 +1,6 @@
 //! What was looked at in a record, and whether it is as it should be.
 
-use record::{Measurement, Record};
+use record::{Coverage, Measurement, Record, Template};
 
 /// The share of a figure's pages that must lie where it says.
 const PLACED: f64 = 0.99;
@@ -21,9 +21,13 @@ pub struct Verdicts {
     all: Vec<(Verdict, String)>,
 }
 
-/// How a record says that cells are missing because their CPUs were somebody else's.
-const BUSY: [&str; 4] =
-    ["time ended", "ran at the same time", "run at the same time", "were measured, those"];
+/// Why a record has cells missing because their CPUs were somebody else's.
+const BUSY: [Template; 4] = [
+    Coverage::TIME_ENDED,
+    Coverage::NO_PAIR_AT_ONCE,
+    Coverage::PAIRS_NOT_AT_ONCE,
+    Coverage::MOST_TELLING_FIRST,
+];
 /// Most things that did not hold which are told one by one.
 const MOST_LINES: usize = 20;
 
@@ -55,14 +59,12 @@ impl Verdicts {
 
     /// None of the cells of `measurement` may be missing, unless the record says that the host was too busy.
     pub(super) fn complete(&mut self, record: &Record, measurement: &str, what: String, missing: &[String]) {
-        let busy = record.coverage.iter().find_map(|entry| {
-            let reason = entry.reason.as_deref().filter(|_| entry.what.starts_with(measurement))?;
-            BUSY.iter().any(|words| reason.contains(words)).then_some(reason)
-        });
+        let mut told = record.coverage.iter().filter(|entry| entry.what.starts_with(measurement));
+        let busy = told.find(|entry| BUSY.iter().any(|reason| entry.is_for(reason)));
         match busy.filter(|_| !missing.is_empty()) {
-            Some(reason) => {
-                self.all.push((Verdict::Unsure, format!("{what}: {} missing: {reason}", missing.len())))
-            }
+            Some(entry) => self
+                .all
+                .push((Verdict::Unsure, format!("{what}: {} missing: {}", missing.len(), entry.why()))),
             None => self.hold(missing.is_empty(), what, || {
                 format!("{} missing: {}", missing.len(), missing[..missing.len().min(8)].join(", "))
             }),

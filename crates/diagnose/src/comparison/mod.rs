@@ -168,8 +168,7 @@ fn subject_notes(record: &Record) -> Vec<String> {
     if record.import.is_some() {
         notes.push("made from other tools' output".to_owned());
     }
-    let reasons = record.coverage.iter().filter_map(|line| line.reason.as_deref());
-    match reasons.filter(|reason| reason.starts_with(Coverage::CHANGED_OR_DAMAGED)).count() {
+    match record.coverage.iter().filter(|line| line.is_for(&Coverage::CHANGED_OR_DAMAGED)).count() {
         0 => {}
         1 => notes.push("was changed or damaged: 1 figure withheld".to_owned()),
         several => notes.push(format!("was changed or damaged: {several} figures withheld")),

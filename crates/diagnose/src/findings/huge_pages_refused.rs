@@ -79,7 +79,7 @@ fn refused(case: &Case) -> Option<Evidence> {
     let said = case.record.coverage.iter().find(|coverage| {
         coverage.what == "latency 2MiB" && matches!(coverage.state, State::Impossible | State::Degraded)
     })?;
-    let reason = said.reason.as_deref().unwrap_or("not to be had");
+    let reason = said.reason.as_ref().map_or("not to be had".to_owned(), ToString::to_string);
     Some(cite_fact(format!("2 MiB pages: {reason}"), "coverage[] latency 2MiB"))
 }
 

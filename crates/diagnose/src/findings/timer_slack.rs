@@ -82,8 +82,7 @@ fn find_timer_slack(case: &Case) -> Option<Finding> {
 /// Whether what was measured tuned had idle states held off.
 fn held_off(case: &Case) -> bool {
     let refused = |coverage: &Coverage| {
-        let why = coverage.reason.as_deref().unwrap_or_default();
-        coverage.what == "wakeup tuned" && why.starts_with("idle states cannot be held off")
+        coverage.what == "wakeup tuned" && coverage.is_for(&Coverage::IDLE_STATES_NOT_HELD)
     };
     !case.record.coverage.iter().any(refused)
 }

@@ -73,13 +73,13 @@ fn a_working_set_within_the_caches_is_told() {
         recipe.within_caches(&recipe.values(true, &set).unwrap(), machine)
     };
     let fits = told("96MB", &machine).unwrap();
-    let (reason, remedy) = (fits.reason.unwrap(), fits.remedy.unwrap());
+    let (reason, remedy) = (fits.why(), fits.remedy.unwrap());
     assert!(reason.contains("96MB fits the last-level caches (200 MiB)"), "{reason}");
     assert_eq!(remedy, "--set size=839MB");
     assert_eq!(told("839MB", &machine), None);
-    assert!(told("400MB", &machine).unwrap().reason.unwrap().contains("less than four times"));
+    assert!(told("400MB", &machine).unwrap().why().contains("less than four times"));
     assert_eq!(told("96MB", &record::Machine::default()), None, "64 MiB do where no cache is known");
-    assert!(told("1MB", &record::Machine::default()).unwrap().reason.unwrap().contains("not known"));
+    assert!(told("1MB", &record::Machine::default()).unwrap().why().contains("not known"));
     let other = find("bc-power", None).unwrap().unwrap();
     assert_eq!(other.within_caches(&other.values(true, &[]).unwrap(), &machine), None);
 }

@@ -1,6 +1,6 @@
 //! What a run of all steps says of what it could not measure: lines of the coverage.
 
-use record::{Coverage, Measurement};
+use record::{Coverage, Measurement, text};
 
 use super::rounds::StepRuns;
 use super::run::{Failed, Run};
@@ -77,13 +77,14 @@ pub(crate) fn interrupted(
     };
     let whole = taken.iter().filter(|taken| taken.good().count() >= repeats).count();
     let reason = match runs {
-        0 => format!("interrupted by signal {signal} before the first run was over"),
+        0 => format!("by signal {signal} before the first run was over"),
         _ => format!(
-            "interrupted by signal {signal} after {}: {} with all runs",
+            "by signal {signal} after {}: {} with all runs",
             of(runs, all, "run"),
             of(whole, plan.steps.len(), "step"),
         ),
     };
+    let reason = text!(Coverage::INTERRUPTED, when = reason);
     let of_state = if taken.iter().any(|taken| taken.good().next().is_some()) {
         Coverage::degraded
     } else {

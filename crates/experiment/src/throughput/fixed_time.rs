@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_program_that_stops_by_the_clock_is_known_by_the_cpus_that_it_keeps_busy() {
-        let told = |found: Option<FixedTime>| found.map(|fixed| fixed.to_coverage().reason.unwrap());
+        let told = |found: Option<FixedTime>| found.map(|fixed| fixed.to_coverage().why());
         let threads = ["x", "{threads}"];
         let sure = of(&threads, [(2.0, 2.0), (2.01, 3.9)]);
         let says = told(sure.clone()).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     fn on_a_busy_machine_it_is_known_by_runs_of_one_length_that_did_different_work() {
         // Others left it less at two CPUs than at one.
         let busy = of(&["x", "{threads}"], [(6.06, 5.1), (6.08, 3.9)]).unwrap();
-        let says = busy.to_coverage().reason.unwrap();
+        let says = busy.to_coverage().why();
         assert!(
             busy.is_sure() && says.contains("one run used 3.90 s of CPU time and another 5.10 s"),
             "{says}"

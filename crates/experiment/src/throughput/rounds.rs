@@ -464,18 +464,17 @@ mod tests {
         let mut some = [taken(&[1.0, 1.0]), failing(&[2.0])];
         some[0].runs[1].as_mut().unwrap().failed = Some(failed);
         assert_eq!(without_work(&ignoring, &mut some), None);
-        let says = coverage::failures_that_count(&ignoring, &some).unwrap().reason.unwrap();
+        let says = coverage::failures_that_count(&ignoring, &some).unwrap().why();
         assert!(says.contains("1 of 2 runs failed") && says.contains("exited with code 1"), "{says}");
         let step = lost(&plan().steps[1], &some[1]).unwrap();
-        assert!(step.reason.unwrap().contains("every run failed"));
+        assert!(step.why().contains("every run failed"));
     }
 
     #[test]
     fn an_interruption_says_how_far_it_had_come() {
         let plan = plan();
         let mut all: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();
-        let says =
-            |taken: &[StepRuns], runs| coverage::interrupted(2, &plan, taken, runs, 8, 2).reason.unwrap();
+        let says = |taken: &[StepRuns], runs| coverage::interrupted(2, &plan, taken, runs, 8, 2).why();
         assert!(says(&all, 0).contains("signal 2 before the first run was over"));
         all[0] = taken(&[1.0, 1.0]);
         all[1] = taken(&[1.0]);

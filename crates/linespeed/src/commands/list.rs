@@ -27,7 +27,8 @@ pub fn run(options: &Options) -> Result<u8, Failure> {
             "seconds": {"quick": seconds[0], "normal": seconds[1], "alone": seconds[2], "full": seconds[3]},
             "bytes": most,
             "state": outlook.state,
-            "reason": outlook.reason,
+            "code": outlook.reason.as_ref().and_then(record::Text::code),
+            "reason": outlook.reason.as_ref().map(ToString::to_string),
             "remedy": outlook.remedy,
         }));
         listed.push(Listed { name: measurement.name().to_owned(), seconds, bytes: most, outlook });

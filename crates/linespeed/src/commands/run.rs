@@ -135,7 +135,8 @@ fn all_impossible(chosen: &[&dyn Measure], results: &list::Results) -> Option<St
         let mut entries = results.coverage.iter();
         let told = entries.find(|c| c.what == m.name() && c.state == State::Impossible)?;
         let remedy = told.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
-        let reason = told.reason.as_deref().unwrap_or("the machine lacks what it needs");
+        let reason =
+            told.reason.as_ref().map_or("the machine lacks what it needs".to_owned(), ToString::to_string);
         Some(format!("{} cannot be measured here: {reason}{remedy}", m.name()))
     };
     Some(chosen.iter().map(why).collect::<Option<Vec<_>>>()?.join("; "))

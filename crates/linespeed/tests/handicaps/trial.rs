@@ -118,9 +118,7 @@ impl Outcome {
             meant: findings.iter().find(|finding| finding.rule == trial.rule).cloned(),
             shown: 1.0 - median(ratios).exp(),
             floor: 1.0 - (-median(floors)).exp(),
-            lost: lost
-                .map(|line| format!("{}: {}", line.what, line.reason.as_deref().unwrap_or_default()))
-                .collect(),
+            lost: lost.map(|line| format!("{}: {}", line.what, line.why())).collect(),
             disturbance,
         }
     }

@@ -68,11 +68,9 @@ fn wrong_usage_is_said_in_a_line() {
 }
 
 /// What the coverage says of the layers whose names begin so.
-fn told<'a>(record: &'a Record, layer: &str) -> Vec<(&'a str, &'a str)> {
+fn told<'a>(record: &'a Record, layer: &str) -> Vec<(String, &'a str)> {
     let begin = format!("overhead ({layer}");
-    let of = |c: &'a record::Coverage| {
-        (c.reason.as_deref().unwrap_or_default(), c.remedy.as_deref().unwrap_or_default())
-    };
+    let of = |c: &'a record::Coverage| (c.why(), c.remedy.as_deref().unwrap_or_default());
     record.coverage.iter().filter(|c| c.what.starts_with(&begin)).map(of).collect()
 }
 
@@ -163,7 +161,7 @@ fn a_process_on_one_cpu_has_the_rows_that_need_no_other() {
     let found = layers(&record);
     assert!(found.iter().all(|(_, on)| *on == bound || on == "none"), "{found:?}");
     let told = record.coverage.iter().find(|c| c.what.starts_with("overhead (user, bound to CPU"));
-    assert!(told.and_then(|c| c.reason.as_deref()).unwrap_or_default().contains("no other CPU"), "{told:?}");
+    assert!(told.map(record::Coverage::why).unwrap_or_default().contains("no other CPU"), "{told:?}");
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn time_of_processes_too_short_to_be_looked_at_is_told() {
         let argv = [OsString::from("sh")];
         let figures =
             figures(&[run], &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, 1);
-        figures.coverage.into_iter().find(|one| one.what == "runnable").and_then(|one| one.reason)
+        figures.coverage.into_iter().find(|one| one.what == "runnable").map(|one| one.why())
     };
     let short = told("i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i+1)); done");
     assert!(short.as_deref().is_some_and(|why| why.contains("before they could be looked at")), "{short:?}");

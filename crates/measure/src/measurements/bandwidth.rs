@@ -67,7 +67,7 @@ impl Measure for Bandwidth {
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         let cpus: Vec<u32> = context.cpus.iter().collect();
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
         let ready =
             array_setup::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
         let ready = array_setup::with_third(context, ready)?;

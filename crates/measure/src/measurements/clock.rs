@@ -80,7 +80,7 @@ impl Measure for Clock {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
         let cpus: Vec<u32> = context.cpus.iter().collect();
         let vectors: Vec<&'static heavy::Heavy> = heavy::all()
             .iter()

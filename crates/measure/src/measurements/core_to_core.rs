@@ -11,7 +11,7 @@ pub mod topology_class;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Handover, Machine, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Handover, Machine, Measurement, SampleMark, Text, Where, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -104,7 +104,7 @@ impl Measure for CoreToCore {
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         if context.cpus.len() < 2 {
-            return Err(Halt::Impossible("it needs two CPUs, and one was chosen".to_owned()));
+            return Err(Halt::Impossible("it needs two CPUs, and one was chosen".into()));
         }
         let most = most_pairs(context.cpus.len(), context.depth);
         let plan = pairs::plan(context.machine, &context.cpus, most);
@@ -127,7 +127,7 @@ impl Measure for CoreToCore {
         });
         match done {
             Some(done) => done.tell(context, &plan),
-            None => Err(Halt::Impossible("its threads could not be started".to_owned())),
+            None => Err(Halt::Impossible("its threads could not be started".into())),
         }
     }
 }
@@ -278,9 +278,11 @@ impl Done {
         let whole = context.at_more_length(name);
         if self.measured == 0 {
             return Err(Halt::Impossible(match (&self.no_memory, self.unpinned.keys().next()) {
-                (Some(why), _) => format!("no memory for a line: {why}"),
-                (_, Some(cpu)) => format!("no thread can be pinned to CPU {cpu} or its partners"),
-                _ => "no pair of CPUs ran at the same time: others keep them busy".to_owned(),
+                (Some(why), _) => text!("no-memory-for-a-line", "no memory for a line: {why}", why = why),
+                (_, Some(cpu)) => {
+                    text!("not-pinned", "no thread can be pinned to CPU {cpu} or its partners", cpu = *cpu)
+                }
+                _ => Coverage::NO_PAIR_AT_ONCE.into(),
             }));
         }
         let n = plan.pairs.len();
@@ -294,39 +296,52 @@ impl Done {
             }
             context.coverage.push(told);
         }
-        let mut degraded = |what: String, remedy: &str| {
-            context.coverage.push(Coverage::degraded(name, what).with_remedy(remedy));
+        let mut degraded = |why: Text, remedy: &str| {
+            context.coverage.push(Coverage::degraded(name, why).with_remedy(remedy));
         };
         if self.out_of_time {
-            degraded(format!("time ended after {} of {n} pairs", self.measured), &whole);
+            let when = format!("after {} of {n} pairs", self.measured);
+            degraded(text!(Coverage::TIME_ENDED, when = when), &whole);
         }
         if self.lost {
             degraded(
-                format!("ended after {} of {n} pairs: a thread got no time on its CPU", self.measured),
+                text!(
+                    "no-time-on-cpu",
+                    "ended after {measured} of {all} pairs: a thread got no time on its CPU",
+                    measured = self.measured,
+                    all = n
+                ),
                 "stop what runs there with real-time priority",
             );
         }
         if self.unanswered > 0 {
             degraded(
-                format!(
-                    "{} of {n} pairs did not run at the same time: others kept their CPUs",
-                    self.unanswered
-                ),
+                text!(Coverage::PAIRS_NOT_AT_ONCE, pairs = format!("{} of {n} pairs", self.unanswered)),
                 "stop other programs, or measure again",
             );
         }
         if !self.unpinned.is_empty() {
             let cpus: CpuList = self.unpinned.keys().copied().collect();
-            degraded(format!("no thread could be pinned to CPU {cpus}"), "linespeed --cpus LIST without it");
+            degraded(
+                text!("not-pinned", "no thread could be pinned to CPU {cpus}", cpus = cpus),
+                "linespeed --cpus LIST without it",
+            );
         }
         if self.misplaced > 0 {
             degraded(
-                format!("{} cells are withheld: their page lay on another node", self.misplaced),
+                text!(
+                    "page-on-another-node",
+                    "{cells} cells are withheld: their page lay on another node",
+                    cells = self.misplaced
+                ),
                 "free memory on each node: numactl --hardware shows how much it has",
             );
         }
         if let Some(why) = self.no_memory {
-            degraded(format!("no memory for some lines: {why}"), "raise the memory limit or free memory");
+            degraded(
+                text!("no-memory-for-some-lines", "no memory for some lines: {why}", why = why),
+                "raise the memory limit or free memory",
+            );
         }
         if let Some(why) = self.unbound
             && context.machine.nodes.len() > 1
@@ -439,10 +454,7 @@ mod tests {
     fn one_cpu_is_impossible_with_words() {
         let mut machine = made(1, 1, 1, 1, 1);
         let outlook = CoreToCore.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
-        assert_eq!(
-            (outlook.state, outlook.reason.as_deref()),
-            (record::State::Impossible, Some("it needs two CPUs"))
-        );
+        assert_eq!((outlook.state, outlook.why().as_str()), (record::State::Impossible, "it needs two CPUs"));
         assert_eq!(CoreToCore.budget(&machine, &machine.allowed_cpus(), Depth::Normal).seconds, 0.0);
         machine.cpus[0].allowed = false;
         assert_eq!(

@@ -52,7 +52,7 @@ impl Measure for Costs {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
         let other = other_cpu(context, lead);
         let effort = Effort {
             least: context.depth.pick(7, 15, 30),
@@ -64,7 +64,7 @@ impl Measure for Costs {
         let alone =
             thread_group::run_on(lead, |member| single(lead, member.pinned, effort, part, memory, context));
         let Some((measurements, coverage)) = alone else {
-            return Err(Halt::Impossible("its thread could not be started".to_owned()));
+            return Err(Halt::Impossible("its thread could not be started".into()));
         };
         measurements.into_iter().for_each(|m| context.push(m));
         context.coverage.extend(coverage);

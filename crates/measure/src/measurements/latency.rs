@@ -76,11 +76,11 @@ impl Measure for Latency {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
         // Two cycles stand side by side, so that each size is measured on both kinds of page in turn.
         let most = (context.memory_allowance() / 2).min(usize::MAX as u64) as usize;
         if most < SMALLEST * 2 {
-            return Err(Halt::Impossible("no memory is left for a working set".to_owned()));
+            return Err(Halt::Impossible("no memory is left for a working set".into()));
         }
         let largest = usize::try_from(beyond_caches(context.machine)).unwrap_or(most).min(most);
         let sizes = sizes(largest, context.depth.pick(2, 8, 8));
@@ -88,7 +88,7 @@ impl Measure for Latency {
         let _lifted = Lifted::of_huge_pages(context, self.name());
         let inside = &mut *context;
         thread_group::run_on(lead, move |member| curve(inside, lead, member.pinned, node, &sizes))
-            .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".to_owned())))
+            .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".into())))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use kernels::chain;
 use kernels::stream::{self, Op, Stores};
-use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where, text};
 use serde_json::json;
 
 use crate::array_setup;
@@ -75,10 +75,10 @@ impl Measure for LoadedLatency {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
         let loaders: Vec<u32> = context.cpus.iter().filter(|cpu| *cpu != lead).collect();
         if loaders.is_empty() {
-            return Err(Halt::Impossible("it needs two CPUs: one to measure, others to load".to_owned()));
+            return Err(Halt::Impossible("it needs two CPUs: one to measure, others to load".into()));
         }
         let cycle = memory_cycle(context, lead, "loaded-latency")?;
         let ready =
@@ -103,7 +103,7 @@ impl Measure for LoadedLatency {
             .filter_map(|variant| stream::find(Op::Read, Stores::Regular, variant))
             .last()
         else {
-            return Err(Halt::Impossible("no read kernel is usable here".to_owned()));
+            return Err(Halt::Impossible("no read kernel is usable here".into()));
         };
 
         let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
@@ -114,9 +114,10 @@ impl Measure for LoadedLatency {
         for (step, wait) in WAITS.into_iter().enumerate() {
             context.check()?;
             if context.out_of_time() && points.len() > 2 {
-                context
-                    .coverage
-                    .push(Coverage::degraded("loaded-latency", "time ended before the highest rates"));
+                context.coverage.push(Coverage::degraded(
+                    "loaded-latency",
+                    text!(Coverage::TIME_ENDED, when = "before the highest rates"),
+                ));
                 break;
             }
             let over = AtomicBool::new(false);
@@ -134,7 +135,7 @@ impl Measure for LoadedLatency {
             });
             let mut all: Vec<_> = logs.into_iter().flatten().collect();
             if all.len() < cpus.len() {
-                return Err(Halt::Impossible("a thread could not be started".to_owned()));
+                return Err(Halt::Impossible("a thread could not be started".into()));
             }
             let (_, samples, moved) = all.remove(0);
             let logs: Vec<WorkLog> = all.into_iter().map(|(log, _, _)| log).collect();

@@ -10,7 +10,7 @@ pub mod tell;
 
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where, text};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
@@ -79,7 +79,7 @@ impl Measure for Numa {
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         if let Some((why, _)) = plan::impossible(context.machine, &context.cpus) {
-            return Err(Halt::Impossible(why));
+            return Err(Halt::Impossible(why.into()));
         }
         let rows = plan::rows(context.machine, &context.cpus);
         let nodes: Vec<u32> = memory_nodes(context.machine).iter().collect();
@@ -89,7 +89,7 @@ impl Measure for Numa {
         let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build);
         context.check()?;
         if columns.is_empty() {
-            return Err(Halt::Impossible("no node's memory could be bound and filled".to_owned()));
+            return Err(Halt::Impossible("no node's memory could be bound and filled".into()));
         }
         context.advance(0.2);
         latency(context, &rows, &mut columns, phases.latency)?;
@@ -157,7 +157,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
     let at_most = from + Duration::from_secs_f64(seconds * FIRST_ROUND);
     let (cells, ended) = chase::take(context, rows, columns, until, at_most);
     let proven = prove(context, columns, false);
-    let mut missing = 0;
+    let mut missing = 0usize;
     for (r, row) in rows.iter().enumerate() {
         for (c, column) in columns.iter().enumerate().filter(|(c, _)| proven[*c]) {
             let Some(m) = cells.measurement(r, c, cell_place(row, column)) else {
@@ -180,11 +180,14 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
                 .with_remedy("linespeed --cpus LIST without it"),
         );
     } else if missing > 0 {
-        let why = if cells.unfinished { "time ended before them" } else { "their CPU was taken away" };
-        context.coverage.push(
-            Coverage::degraded("numa latency", format!("{missing} cells are missing: {why}"))
-                .with_remedy("linespeed run numa --full"),
-        );
+        let why = if cells.unfinished {
+            text!(Coverage::TIME_ENDED, when = format!("before {missing} cells"))
+        } else {
+            text!("cpu-taken-away", "{cells} cells are missing: their CPU was taken away", cells = missing)
+        };
+        context
+            .coverage
+            .push(Coverage::degraded("numa latency", why).with_remedy("linespeed run numa --full"));
     }
     Ok(())
 }
@@ -272,7 +275,7 @@ fn bandwidth(
         context.coverage.push(
             Coverage::degraded(
                 "numa bandwidth",
-                format!("{told} of {all} pairs of nodes were measured, those that tell the most first"),
+                text!(Coverage::MOST_TELLING_FIRST, measured = told, all = all),
             )
             .with_remedy(full),
         );

@@ -39,12 +39,12 @@ impl Measure for Parallelism {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
         let mut cycle = memory_cycle(context, lead, "parallelism")?;
         let inside = &mut *context;
         let shared = &mut cycle;
         let ended = thread_group::run_on(lead, move |_| rounds(inside, lead, shared))
-            .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".to_owned())));
+            .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".into())));
         context.kept_cycle = Some(cycle);
         ended
     }
@@ -58,7 +58,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     }
     let wanted = usize::try_from(beyond_caches(context.machine)).unwrap_or(usize::MAX).min(allowed / 2);
     if wanted < 1 << 20 {
-        return Err(Halt::Impossible("no memory is left for a working set".to_owned()));
+        return Err(Halt::Impossible("no memory is left for a working set".into()));
     }
     let node = context.node_of(cpu);
     // Half of the budget at most: some machines hand out memory slowly.
@@ -94,8 +94,8 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
             }
             Ok(cycle)
         }
-        Some(Err(error)) => Err(Halt::Impossible(format!("the memory could not be mapped: {error}"))),
-        None => Err(Halt::Impossible("its thread could not be started".to_owned())),
+        Some(Err(error)) => Err(Halt::Impossible(format!("the memory could not be mapped: {error}").into())),
+        None => Err(Halt::Impossible("its thread could not be started".into())),
     }
 }
 

@@ -89,7 +89,7 @@ impl Measure for Scaling {
             return Ok(());
         }
         if context.cpus.len() < 2 {
-            return Err(Halt::Impossible("it needs two CPUs".to_owned()));
+            return Err(Halt::Impossible("it needs two CPUs".into()));
         }
         let normal = context.depth == Depth::Normal;
         let mut chosen =

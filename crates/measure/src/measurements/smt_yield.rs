@@ -70,7 +70,7 @@ impl Measure for SmtYield {
         let all = cores(context.machine, &context.cpus);
         if all.is_empty() {
             let why = no_siblings(context.machine, context.snapshot.smt.as_deref());
-            return Err(Halt::Impossible(why.reason.unwrap_or_default()));
+            return Err(Halt::Impossible(why.why().into()));
         }
         if context.depth == Depth::Quick {
             context.coverage.push(Coverage::skipped(self.name(), "not in a quick run"));
@@ -278,13 +278,13 @@ mod tests {
     #[test]
     fn a_machine_without_siblings_is_told_why() {
         let none = made(4, |id| id);
-        assert_eq!(no_siblings(&none, None).reason.unwrap(), "no core here shows two siblings");
+        assert_eq!(no_siblings(&none, None).why(), "no core here shows two siblings");
         let mut off = made(4, |id| id % 2);
         off.cpus[2].online = false;
         off.cpus[3].online = false;
         off.cpus.iter_mut().for_each(|cpu| cpu.siblings = [cpu.id].into_iter().collect());
         assert!(no_siblings(&off, Some("off")).remedy.unwrap().contains("smt/control"));
         let masked = made(4, |id| id % 2);
-        assert!(no_siblings(&masked, Some("on")).reason.unwrap().contains("may use"));
+        assert!(no_siblings(&masked, Some("on")).why().contains("may use"));
     }
 }

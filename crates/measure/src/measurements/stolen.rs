@@ -77,7 +77,7 @@ impl Measure for Stolen {
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         let cpus: Vec<u32> = context.cpus.iter().collect();
         if cpus.is_empty() {
-            return Err(Halt::Impossible("no CPU may be used".to_owned()));
+            return Err(Halt::Impossible("no CPU may be used".into()));
         }
         let rate = ticks_a_ns();
         let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));

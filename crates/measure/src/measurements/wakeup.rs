@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-use record::{Bucket, Coverage, CpuList, Machine, Measurement, Where};
+use record::{Bucket, Coverage, CpuList, Machine, Measurement, Where, text};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
@@ -108,7 +108,7 @@ impl Measure for Wakeup {
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         let cpus: Vec<u32> = context.cpus.iter().collect();
         if cpus.is_empty() {
-            return Err(Halt::Impossible("no CPU may be used".to_owned()));
+            return Err(Halt::Impossible("no CPU may be used".into()));
         }
         let mut settings: Vec<Setting> = Setting::ALL.to_vec();
         let rounds = context.depth.pick(1, 2, 4);
@@ -189,11 +189,8 @@ fn said(context: &mut Context, settings: &[Setting], seen: &[Vec<Seen>], dma: &D
     }
     if let Dma::Refused(why) = dma {
         context.coverage.push(
-            Coverage::degraded(
-                "wakeup tuned",
-                format!("idle states cannot be held off: /dev/cpu_dma_latency: {why}"),
-            )
-            .with_remedy("run as root, or allow the device to this user"),
+            Coverage::degraded("wakeup tuned", text!(Coverage::IDLE_STATES_NOT_HELD, why = why))
+                .with_remedy("run as root, or allow the device to this user"),
         );
     }
     if let Some(why) = seen.iter().flatten().find_map(|s| s.slack_refused.clone()) {

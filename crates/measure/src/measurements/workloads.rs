@@ -46,7 +46,7 @@ impl Measure for Workloads {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".to_owned()))?;
+        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
         let here: fn(&dyn Workload) -> bool = match context.depth {
             Depth::Quick => |workload| QUICK.contains(&workload.name()),
             // Whole passes of some tenths of a second, several of them.
@@ -105,7 +105,7 @@ pub(crate) fn chosen(
                 .with_remedy(context.at_more_length(measurement)),
         );
     }
-    if chosen.is_empty() { Err(Halt::Impossible("no workload can run here".to_owned())) } else { Ok(chosen) }
+    if chosen.is_empty() { Err(Halt::Impossible("no workload can run here".into())) } else { Ok(chosen) }
 }
 
 /// Measures one workload on one CPU in about `seconds`.

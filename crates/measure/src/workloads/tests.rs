@@ -206,7 +206,7 @@ fn a_thread_that_dies_costs_the_step_and_hangs_nobody() {
         let mut seen = Seen::new(&workload, cpus, None);
         seen.add(visit);
         assert!(!seen.sound(context, "scaling"));
-        assert!(context.coverage[0].reason.as_deref().unwrap().contains("1 of"));
+        assert!(context.coverage[0].why().contains("1 of"));
     });
 }
 
@@ -242,7 +242,7 @@ fn a_wrong_result_withholds_the_figure_and_is_said_loudly() {
         assert!(!seen.sound(context, "workloads"));
         let entry = &context.coverage[0];
         assert_eq!(entry.what, "workloads made-up");
-        let reason = entry.reason.as_deref().unwrap();
+        let reason = entry.why();
         assert!(reason.contains("COMPUTES WRONGLY") && reason.contains("2 + 2 came out as 5"), "{reason}");
         assert!(entry.remedy.is_some());
     });

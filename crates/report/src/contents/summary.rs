@@ -2,7 +2,7 @@
 //! seen, and how noisy it was.
 
 use record::diagnosis::{CeilingSource, Finding, Resource, Severity};
-use record::{Coverage, Ended, Machine, Record, State, Verdict, units};
+use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, text, units};
 
 use super::conditions::duration;
 use super::figures::mark_words;
@@ -297,7 +297,7 @@ pub struct Unseen {
     /// What.
     pub what: Vec<String>,
     /// Why.
-    pub reason: String,
+    pub reason: Text,
     /// What would make it possible.
     pub remedy: Option<String>,
 }
@@ -308,7 +308,7 @@ pub fn unseen(record: &Record) -> Vec<Unseen> {
     let mut groups: Vec<Unseen> = Vec::new();
     for state in [State::Impossible, State::Degraded, State::Skipped] {
         for item in record.coverage.iter().filter(|item| item.state == state) {
-            let reason = item.reason.clone().unwrap_or_else(|| "no reason is given".to_owned());
+            let reason = item.reason.clone().unwrap_or_else(|| text!("no-reason", "no reason is given"));
             let same = |group: &&mut Unseen| {
                 group.state == state && group.reason == reason && group.remedy == item.remedy
             };
@@ -331,9 +331,7 @@ const NARROW: usize = 6;
 
 /// Whether a run was asked for a few measurements only.
 pub fn is_narrow(record: &Record) -> bool {
-    let left_out = |item: &&Coverage| {
-        item.state == State::Skipped && item.reason.as_deref() == Some(Coverage::NOT_ASKED_FOR)
-    };
+    let left_out = |item: &&Coverage| item.state == State::Skipped && item.is_for(&Coverage::NOT_ASKED_FOR);
     record.coverage.iter().filter(left_out).count() >= NARROW
 }
 

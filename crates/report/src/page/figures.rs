@@ -186,12 +186,11 @@ pub fn conditions(record: &Record) -> Markup {
 pub fn coverage(record: &Record) -> Markup {
     let mut all = Table::new("Coverage", Some("coverage"), &["what", "state", "reason", "what would help"]);
     for item in &record.coverage {
-        let some = |text: &Option<String>| text.clone().unwrap_or_default();
         all.row(vec![
             item.what.clone(),
             item.state.word().to_owned(),
-            some(&item.reason),
-            some(&item.remedy),
+            item.why(),
+            item.remedy.clone().unwrap_or_default(),
         ]);
     }
     let full = record.coverage.iter().filter(|item| item.state == State::Measured).count();

@@ -132,7 +132,7 @@ pub fn unseen(record: &Record) -> Markup {
                 @for item in &items {
                     li {
                         span class="badge" { (item.state.word()) } " "
-                        b { (item.what.join(", ")) } ": " (prose(&item.reason))
+                        b { (item.what.join(", ")) } ": " (prose(&item.reason.to_string()))
                         @if let Some(remedy) = &item.remedy {
                             " → "
                             @match remedy_parts(remedy) {

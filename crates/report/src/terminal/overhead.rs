@@ -41,7 +41,7 @@ pub fn overhead(record: &Record, style: &Style) -> String {
     for alike in missing.chunk_by(|a, b| (&a.reason, &a.remedy) == (&b.reason, &b.remedy)) {
         let name = alike.iter().map(|coverage| name(coverage)).collect::<Vec<_>>().join("; ");
         let Some(coverage) = alike.first() else { continue };
-        let reason = coverage.reason.as_deref().unwrap_or_default();
+        let reason = coverage.why();
         let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" → {remedy}"));
         screen.hanging("  - ", "    ", &format!("{name}: {reason}{remedy}"));
     }

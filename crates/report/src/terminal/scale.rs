@@ -10,6 +10,7 @@ use super::screen::Screen;
 use crate::contents::scaling::DISTURBED;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
+use crate::text::capitalized;
 
 /// What the coverage of a record of `linespeed scale` calls the whole run, and how its lines of single steps begin.
 const WHOLE: &str = "scale";
@@ -33,7 +34,7 @@ pub fn scale(record: &Record, style: &Style) -> String {
         screen.heading("What could not be measured");
     }
     for coverage in lost {
-        let reason = coverage.reason.as_deref().unwrap_or_default();
+        let reason = coverage.why();
         let remedy = coverage.remedy.as_ref().map_or(String::new(), |remedy| format!(" ({remedy})"));
         screen.hanging(
             "- ",
@@ -90,10 +91,9 @@ fn early(record: &Record) -> Option<String> {
         Ended::Failed { reason } => return Some(format!("Ended early: {reason}.")),
         Ended::Interrupted { signal } => signal,
     };
-    let how = record.coverage.iter().find(|c| c.what == WHOLE).and_then(|c| c.reason.as_deref());
-    let said = how.and_then(|how| how.strip_prefix("interrupted "));
-    Some(match said {
-        Some(said) => format!("Interrupted {said}."),
+    let how = record.coverage.iter().find(|c| c.what == WHOLE && c.is_for(&Coverage::INTERRUPTED));
+    Some(match how {
+        Some(how) => format!("{}.", capitalized(&how.why())),
         None => format!("Interrupted by signal {signal}: what was measured before stands here."),
     })
 }

@@ -52,7 +52,7 @@ pub fn write(screen: &mut Screen, record: &Record) {
         if at == 0 {
             screen.blank();
         }
-        let reason = coverage.reason.as_deref().unwrap_or(coverage.state.word());
+        let reason = coverage.reason.as_ref().map_or(coverage.state.word().to_owned(), ToString::to_string);
         let remedy =
             coverage.remedy.as_ref().map(|remedy| format!("; to have them: {remedy}")).unwrap_or_default();
         screen.paragraph(

@@ -190,7 +190,7 @@ pub fn lost(record: &Record, what: &str) -> Vec<String> {
         .coverage
         .iter()
         .filter(|c| c.what.starts_with(what) && c.state != record::State::Measured)
-        .map(|c| format!("{} {}: {}", c.state.word(), c.what, c.reason.as_deref().unwrap_or("")))
+        .map(|c| format!("{} {}: {}", c.state.word(), c.what, c.why()))
         .collect()
 }
 

@@ -33,7 +33,7 @@ pub fn record(text: &[u8]) -> Record {
         assert!((least..=most).contains(&median), "{name}: {median} {} is not plausible", metric.unit);
     }
     for coverage in &record.coverage {
-        let why = coverage.reason.as_deref().unwrap_or("");
+        let why = coverage.why();
         assert!(coverage.state == State::Measured || !why.is_empty(), "{} without a reason", coverage.what);
     }
     // What runs a person's command, or a routine in each layer, measures nothing else, and need not say so.

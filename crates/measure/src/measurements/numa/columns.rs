@@ -326,10 +326,7 @@ mod tests {
                 assert!(column.placement.acceptable(), "{:?}", column.placement);
                 assert!(column.has_fresh(1 << 18) && !column.has_fresh((1 << 18) + 1));
                 column.placement = Placement::Share { on_node: 0.98, pages: 100 };
-                assert!(
-                    withheld(&column)
-                        .is_some_and(|told| told.reason.unwrap().contains("98.0 % of 100 pages"))
-                );
+                assert!(withheld(&column).is_some_and(|told| told.why().contains("98.0 % of 100 pages")));
             }
             // A sandbox without mbind: then there are no columns.
             Err(Refused::Bind(error)) => assert!(error.raw_os_error().is_some()),

@@ -286,7 +286,7 @@ mod tests {
         let machine = made(1, 1, 4, 1, 4);
         let outlook = Numa.outlook(&machine, &Snapshot::default(), &machine.allowed_cpus());
         assert_eq!(outlook.state, record::State::Impossible);
-        assert!(outlook.reason.unwrap().starts_with("one node"));
+        assert!(outlook.why().starts_with("one node"));
         let budget = Numa.budget(&machine, &machine.allowed_cpus(), Depth::Named);
         assert_eq!((budget.seconds, budget.bytes), (0.0, 0));
     }

@@ -1,7 +1,8 @@
 //! What the coverage says about nodes: one line for all nodes of which the same holds, not one for each of sixteen.
 
+use record::text::Value;
 use record::units::{bytes, percent};
-use record::{Coverage, CpuList};
+use record::{Coverage, CpuList, text};
 
 /// What would give a node more memory to measure in.
 pub const FREE_MEMORY: &str = "free memory on that node: numactl --hardware shows how much it has";
@@ -54,7 +55,10 @@ impl Tell {
 
     /// The node's memory is not measured at all, and why.
     pub fn skipped(&mut self, node: u32, why: &str, remedy: &str) {
-        let mut told = Coverage::skipped("", format!("its memory is not measured: {why}"));
+        let mut told = Coverage::skipped(
+            "",
+            text!("node-not-measured", "memory not measured: {why}", why = why.to_owned()),
+        );
         if !remedy.is_empty() {
             told = told.with_remedy(remedy);
         }
@@ -81,9 +85,12 @@ impl Tell {
             let words = range.describe(|value| bytes(value as u64));
             let told = Coverage::degraded(
                 "",
-                format!(
-                    "{what} allowed {words} of its memory instead of {}: a part of its bandwidth may come from caches",
-                    bytes(wanted)
+                text!(
+                    "node-memory-limited",
+                    "{what} allowed {size} of memory instead of {wanted}: bandwidth may come partly from caches",
+                    what = what,
+                    size = words,
+                    wanted = Value::Bytes(wanted)
                 ),
             );
             said.push((told.with_remedy(remedy), range.nodes));
@@ -91,17 +98,18 @@ impl Tell {
         let words = self.walks.describe(percent);
         let told = Coverage::degraded(
             "",
-            format!("{words} of its memory lies on huge pages: its latencies hold page walks"),
+            text!(
+                "node-huge-pages-partial",
+                "{share} of memory on huge pages: latencies include page walks",
+                share = words
+            ),
         );
         said.push((told.with_remedy(HUGE_PAGES), self.walks.nodes));
         said.into_iter()
             .filter(|(_, nodes)| !nodes.is_empty())
             .map(|(mut told, nodes)| {
-                let one = nodes.len() == 1;
-                told.what = if one { format!("numa node {nodes}") } else { format!("numa nodes {nodes}") };
-                if !one {
-                    told.reason = told.reason.map(|reason| reason.replace("its ", "their "));
-                }
+                let noun = if nodes.len() == 1 { "node" } else { "nodes" };
+                told.what = format!("numa {noun} {nodes}");
                 told
             })
             .collect()
@@ -121,18 +129,17 @@ mod tests {
         }
         tell.walks(3, 0.5);
         let lines = tell.lines(64 << 20, "linespeed run numa");
-        let words: Vec<(&str, &str)> =
-            lines.iter().map(|line| (line.what.as_str(), line.reason.as_deref().unwrap())).collect();
+        let words: Vec<(&str, String)> = lines.iter().map(|line| (line.what.as_str(), line.why())).collect();
+        let words: Vec<(&str, &str)> = words.iter().map(|(what, why)| (*what, why.as_str())).collect();
         assert_eq!(
             words,
             [
-                ("numa nodes 0-15", "their memory is not measured: mbind is refused: EPERM"),
+                ("numa nodes 0-15", "memory not measured: mbind is refused: EPERM"),
                 (
                     "numa nodes 0-15",
-                    "time allowed 8 MiB to 12 MiB of their memory instead of 64 MiB: a part of their bandwidth may come \
-                     from caches"
+                    "time allowed 8 MiB to 12 MiB of memory instead of 64 MiB: bandwidth may come partly from caches"
                 ),
-                ("numa node 3", "50.0 % of its memory lies on huge pages: its latencies hold page walks"),
+                ("numa node 3", "50.0 % of memory on huge pages: latencies include page walks"),
             ]
         );
         assert_eq!(lines[1].remedy.as_deref(), Some("linespeed run numa"));

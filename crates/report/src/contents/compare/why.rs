@@ -3,6 +3,8 @@
 use record::comparison::{Cause, Explanation};
 use record::{Comparison, units};
 
+use crate::text::capitalized;
+
 use super::{COLUMNS, MOST_NAMES, name, names};
 use crate::contents::figures::figure_of;
 use crate::contents::{Block, Part, Section};
@@ -95,7 +97,7 @@ pub fn what_if(c: &Comparison) -> Option<Block> {
             what.setting,
             what.then,
             what.now,
-            capital(&what.acts_on),
+            capitalized(&what.acts_on),
             times(what.gain),
             what.says
         )));
@@ -104,11 +106,6 @@ pub fn what_if(c: &Comparison) -> Option<Block> {
         block.parts.push(Part::Says(format!("{} more stand in the JSON.", c.what_if.len() - MOST_WHAT_IF)));
     }
     Some(block)
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Who stands where.

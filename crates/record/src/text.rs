@@ -1,0 +1,240 @@
+//! Sentences as data: a template with a code of its own, declared where it is used, and the figures of its places. What people
+//! read is made when it is shown; code decides by the code and the figures.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::units;
+
+/// A sentence with named places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Its code, which never changes: `siblings-off`.
+    pub code: &'static str,
+    /// Its words, with places like `{cpus}`.
+    pub words: &'static str,
+}
+
+/// What stands in a place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A name, a list of CPUs, another program's words.
+    Text(Cow<'static, str>),
+    /// A number of things.
+    Count(u64),
+    /// A size; shown as `64 KiB`.
+    Bytes(u64),
+    /// A share of one; shown in per cent.
+    Share(f64),
+    /// A figure in a unit; shown as `3.21 GHz`.
+    Figure(f64, &'static str),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => f.write_str(text),
+            Value::Count(count) => write!(f, "{count}"),
+            Value::Bytes(bytes) => f.write_str(&units::bytes(*bytes)),
+            Value::Share(share) => f.write_str(&units::percent(*share)),
+            Value::Figure(value, unit) => f.write_str(&units::figure(*value, unit)),
+        }
+    }
+}
+
+impl From<&'static str> for Value {
+    fn from(text: &'static str) -> Self {
+        Value::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(Cow::Owned(text))
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Value::Text(Cow::Owned(text.clone()))
+    }
+}
+
+macro_rules! counts {
+    ($($type:ty),*) => {
+        $(impl From<$type> for Value {
+            fn from(count: $type) -> Self {
+                Value::Count(count as u64)
+            }
+        })*
+    };
+}
+counts!(u8, u16, u32, u64, usize);
+
+macro_rules! shown {
+    ($($type:ty),*) => {
+        $(impl From<$type> for Value {
+            fn from(shown: $type) -> Self {
+                Value::Text(Cow::Owned(shown.to_string()))
+            }
+        })*
+    };
+}
+shown!(&crate::CpuList, crate::CpuList, std::io::Error, &std::io::Error, Text, &Text);
+
+#[derive(Clone, Debug)]
+enum Source {
+    /// Of this program.
+    Declared(Template, Vec<(&'static str, Value)>),
+    /// Of a record: its code, where the program that wrote it had one, and its words.
+    Read(Option<String>, String),
+}
+
+/// A sentence: its template and its figures, or what a record says.
+#[derive(Clone, Debug)]
+pub struct Text(Source);
+
+impl Text {
+    /// A sentence of this program; [`text!`](crate::text!) makes it.
+    pub fn declared(template: Template, values: Vec<(&'static str, Value)>) -> Self {
+        Self(Source::Declared(template, values))
+    }
+
+    /// A sentence that a record holds, with its code where it has one.
+    pub fn read(code: Option<String>, words: String) -> Self {
+        Self(Source::Read(code, words))
+    }
+
+    /// Its code; none in a record of 0.1.
+    pub fn code(&self) -> Option<&str> {
+        match &self.0 {
+            Source::Declared(template, _) => Some(template.code),
+            Source::Read(code, _) => code.as_deref(),
+        }
+    }
+
+    /// Whether it is of this template. Records of 0.1 have no codes: there the words are held against what the template
+    /// says before its first place, which are the words of then.
+    pub fn is(&self, template: &Template) -> bool {
+        match &self.0 {
+            Source::Declared(own, _) => own.code == template.code,
+            Source::Read(Some(code), _) => code == template.code,
+            Source::Read(None, words) => {
+                let begins = template.words.split('{').next().unwrap_or_default();
+                !begins.is_empty() && words.starts_with(begins)
+            }
+        }
+    }
+
+    /// What stands in one of its places.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        match &self.0 {
+            Source::Declared(_, values) => {
+                values.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
+            }
+            Source::Read(..) => None,
+        }
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (template, values) = match &self.0 {
+            Source::Declared(template, values) => (template, values),
+            Source::Read(_, words) => return f.write_str(words),
+        };
+        let mut rest = template.words;
+        while let Some((before, after)) = rest.split_once('{') {
+            f.write_str(before)?;
+            let Some((name, after)) = after.split_once('}') else { break };
+            match values.iter().find(|(own, _)| *own == name) {
+                Some((_, value)) => write!(f, "{value}")?,
+                None => write!(f, "{{{name}}}")?,
+            }
+            rest = after;
+        }
+        f.write_str(rest)
+    }
+}
+
+/// Equal where people read the same.
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Text {}
+
+impl From<Template> for Text {
+    fn from(template: Template) -> Self {
+        Self::declared(template, Vec::new())
+    }
+}
+
+impl From<String> for Text {
+    fn from(words: String) -> Self {
+        Self::read(None, words)
+    }
+}
+
+impl From<&str> for Text {
+    fn from(words: &str) -> Self {
+        Self::read(None, words.to_owned())
+    }
+}
+
+/// A sentence: `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or of a template that is declared apart, so that
+/// others can ask for it: `text!(SIBLINGS_OFF, cpus = list)`. A place without a value, or a value without a place, does not
+/// compile where the words stand in the call.
+#[macro_export]
+macro_rules! text {
+    ($code:literal, $words:literal $(, $name:ident = $value:expr)* $(,)?) => {{
+        // Holds the places against the names.
+        if false {
+            let _ = ::std::format_args!($words $(, $name = "")*);
+        }
+        $crate::Text::declared(
+            $crate::Template { code: $code, words: $words },
+            ::std::vec![$((stringify!($name), $crate::text::Value::from($value))),*],
+        )
+    }};
+    ($template:path $(, $name:ident = $value:expr)* $(,)?) => {
+        $crate::Text::declared($template, ::std::vec![$((stringify!($name), $crate::text::Value::from($value))),*])
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BUSY: Template = Template { code: "busy", words: "{cpus} CPUs were busy for {share} of it" };
+    const OFF: Template = Template { code: "off", words: "switched off: {why}" };
+
+    #[test]
+    fn the_words_are_made_of_the_figures() {
+        let busy = text!(BUSY, cpus = 3u32, share = Value::Share(0.25));
+        assert_eq!(busy.to_string(), format!("3 CPUs were busy for {} of it", units::percent(0.25)));
+        assert_eq!(busy.value("cpus"), Some(&Value::Count(3)));
+        let sizes = text!("sizes", "{a} of {b}", a = Value::Bytes(1 << 20), b = "all");
+        assert_eq!(sizes.to_string(), "1 MiB of all");
+    }
+
+    #[test]
+    fn a_sentence_is_known_by_its_code_and_in_records_of_old_by_its_beginning() {
+        let off = text!(OFF, why = "root did");
+        assert!(off.is(&OFF) && !off.is(&BUSY));
+        assert!(Text::read(Some("off".into()), "other words".into()).is(&OFF));
+        assert!(Text::from("switched off: long ago").is(&OFF) && !Text::from("on").is(&OFF));
+        // Without words before its first place nothing can be known.
+        assert!(!Text::from("3 CPUs were busy").is(&BUSY));
+    }
+
+    proptest! {
+        #[test]
+        fn what_stands_in_a_place_is_never_read_as_a_place(value in "\\PC{0,40}") {
+            prop_assert_eq!(text!(OFF, why = value.clone()).to_string(), format!("switched off: {value}"));
+        }
+    }
+}
