@@ -1,12 +1,27 @@
 //! Experiments: alternatives that are run in rounds, each in turn, so that what drifts favours none.
 //!
 //! [`rounds`] is the order of that and its runner. [`throughput`] runs a command, or one of the [`recipes`], from one CPU to
-//! all; [`layouts`] runs copies of a command as somebody planned them and unbound.
+//! all; [`layouts`] runs copies of a command as somebody planned them and unbound; [`prove`] shows what setting knobs gains,
+//! which a [`proof_cache`] keeps, and a [`noise_estimate`] says how much each can gain at most.
 
 #![warn(unreachable_pub)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::todo,
+        clippy::unimplemented
+    )
+)]
 
 mod incidents;
 pub mod layouts;
+pub mod noise_estimate;
+pub mod proof_cache;
+pub mod prove;
 pub mod recipes;
 pub mod rounds;
 pub mod throughput;

@@ -58,29 +58,21 @@ pub fn run_rounds<T, E>(
     Rounds { whole, ended: None }
 }
 
-/// Two alternatives that are compared: one with something set and one without.
-pub trait Comparison {
-    /// Whether it is run at all.
-    fn is_wanted(&self) -> bool;
-    /// Runs both, the first one first or last.
-    fn run_pair(&mut self, first_comes_first: bool);
-}
-
-/// Runs all comparisons in each round, the order within each changing from round to round and from comparison to comparison.
-/// After each `is_enough` is asked whether to stop at once; after each round `ended` hears how many are over. The rounds that
-/// are over.
-pub fn run_comparisons<C: Comparison>(
+/// Runs the pair of each comparison in each round. Which of the two comes first changes from round to round and from
+/// comparison to comparison: `run_pair` is told whether the first does. After each, `is_enough` says whether to stop at once;
+/// after each round `ended` hears how many are over. The rounds that are over.
+pub fn run_comparisons<X, C>(
+    context: &mut X,
     comparisons: &mut [C],
     rounds: usize,
-    mut is_enough: impl FnMut(&mut C) -> bool,
+    mut run_pair: impl FnMut(&mut X, &mut C, bool),
+    mut is_enough: impl FnMut(&X) -> bool,
     mut ended: impl FnMut(usize),
 ) -> usize {
     for round in 0..rounds {
         for (at, comparison) in comparisons.iter_mut().enumerate() {
-            if comparison.is_wanted() {
-                comparison.run_pair(is_forward(round + at));
-            }
-            if is_enough(comparison) {
+            run_pair(context, comparison, is_forward(round + at));
+            if is_enough(context) {
                 return round;
             }
         }
@@ -110,24 +102,18 @@ mod tests {
         assert_eq!(rounds, Rounds { whole: vec![vec![0, 1], vec![0, 1]], ended: Some("enough") });
     }
 
-    struct Seen(Vec<bool>);
-
-    impl Comparison for Seen {
-        fn is_wanted(&self) -> bool {
-            self.0.len() < 3
-        }
-
-        fn run_pair(&mut self, first_comes_first: bool) {
-            self.0.push(first_comes_first);
-        }
-    }
-
     #[test]
     fn comparisons_change_their_order_from_round_to_round() {
-        let mut both = [Seen(Vec::new()), Seen(Vec::new())];
+        let mut orders = [Vec::new(), Vec::new()];
         let mut heard = 0;
-        assert_eq!(run_comparisons(&mut both, 4, |_| false, |done| heard = done), 4);
-        assert_eq!((&both[0].0[..], &both[1].0[..]), (&[true, false, true][..], &[false, true, false][..]));
-        assert_eq!((heard, run_comparisons(&mut both, 4, |_| true, |_| {})), (4, 0));
+        let note = |runs: &mut usize, order: &mut Vec<bool>, first: bool| {
+            *runs += 1;
+            order.push(first);
+        };
+        let done = run_comparisons(&mut 0, &mut orders, 3, note, |_| false, |done| heard = done);
+        assert_eq!((done, heard), (3, 3));
+        assert_eq!(orders, [vec![true, false, true], vec![false, true, false]]);
+        let done = run_comparisons(&mut 0, &mut orders, 3, note, |runs| *runs == 3, |_| {});
+        assert_eq!((done, orders[0].len(), orders[1].len()), (1, 5, 4));
     }
 }

@@ -7,22 +7,27 @@ use ::quiet::compound_change::CompoundChange;
 use ::quiet::error::Error;
 use ::quiet::existing_session::describe_leftover;
 use ::quiet::files::Tree;
-use ::quiet::knob::{Adjustment, ProcessSetting, State};
+use ::quiet::knob::{Adjustment, State};
 use ::quiet::knobs::nice_scope_limit;
 use ::quiet::tuned_session::read_boot_id;
 use ::quiet::tuning_plan::{Purpose, prepare_context};
+use experiment::noise_estimate::{NoiseEstimate, ProofBy, find_tuned_p99};
+use experiment::proof_cache::ProofCache;
+use experiment::prove::measured_cpus;
 use machine::Root;
-use measure::busy::{self, Load, Task};
-use record::units;
+use measure::busy;
+use os::Stop;
+use record::Record;
 use report::terminal::{Audit, Audited, Stand};
-use serde_json::{Value, json};
 
-use super::noise_estimate::{Noise, Proof};
-use super::tuned_session;
+use super::{audit_json, load, tuned_session};
+use crate::commands::plan::{records_here, same};
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::{output, signals};
+use crate::{files, output, signals};
 
+/// Records that are read, the newest first.
+const MOST_RECORDS: usize = 5;
 /// How long it is looked who is busy.
 const LOOK: Duration = Duration::from_millis(300);
 
@@ -34,18 +39,18 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     // Nothing of a captured machine can be measured, and who wants no report wants the exit code alone.
     let seen = root.is_live() && !options.out.quiet_output;
     let stop = signals::install();
-    let load = (seen && rows.iter().any(|row| row.knob.name() == "others")).then(|| busy::sample_load(LOOK));
-    let noise = if seen { Noise::here(&super::prove::cpus(options), stop) } else { Noise::default() };
+    let busy = (seen && rows.iter().any(|row| row.knob.name() == "others")).then(|| busy::sample_load(LOOK));
+    let noise = if seen { estimate_noise(options, stop) } else { NoiseEstimate::default() };
     let noise = noise
-        .beside(load.as_ref().and_then(|load| load.cpus))
-        .where_nice_counts_for(nice_scope_limit(&tree).is_some());
+        .with_others(busy.as_ref().and_then(|load| load.cpus))
+        .with_nice_scope(nice_scope_limit(&tree).is_some());
     if let Some(signal) = stop.signal() {
         return Ok(128u8.wrapping_add(signal as u8));
     }
     // Who runs beside comes first among equals: the other knobs only keep him away.
     let weight = |row: &AuditRow| {
         let name = row.knob.name();
-        noise.of(name).weight() + if name == "others" { 1e-3 } else { 0.0 }
+        noise.find_worth(name).weight() + if name == "others" { 1e-3 } else { 0.0 }
     };
     rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     let quiet = is_quiet(&rows);
@@ -54,14 +59,14 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
         _ => Ok(None),
     };
     let text = if options.out.json {
-        format!("{:#}\n", to_json(&rows, &noise, load.as_ref(), quiet, left.as_ref()))
+        format!("{:#}\n", audit_json::to_json(&rows, &noise, busy.as_ref(), quiet, left.as_ref()))
     } else if options.out.quiet_output {
         String::new()
     } else {
         let audit = Audit {
             knobs: rows.iter().map(|row| audited(row, &noise)).collect(),
-            noise: noise.told().map(|told| format!("{}: {told}", noise.source)).into_iter().collect(),
-            busy: load.as_ref().map(|load| busy_words(load, context.online.len())),
+            noise: noise.describe().map(|told| format!("{}: {told}", noise.source)).into_iter().collect(),
+            busy: busy.as_ref().map(|busy| load::describe(busy, context.online.len())),
             captured: !root.is_live(),
             remarks: remarks(root, &rows, left),
         };
@@ -77,7 +82,20 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     Ok(if quiet { 0 } else { super::NOT_QUIET })
 }
 
-fn audited(row: &AuditRow, noise: &Noise) -> Audited {
+/// How noisy the machine is, by the last proof or measured now; what records of it tell of wake-ups.
+fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
+    let machine = machine::inspect(&Root::live()).machine;
+    let hypervisor = machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
+    let cache = files::state_folder().ok().and_then(|state| ProofCache::read(&state, &read_boot_id()));
+    let records = records_here(&machine).into_iter().take(MOST_RECORDS);
+    let tuned = records
+        .filter_map(|path| Record::read(&path).ok())
+        .find_map(|record| same(&machine, &record.machine).then(|| find_tuned_p99(&record)).flatten());
+    let cpus = measured_cpus(options.measuring.cpus.as_ref());
+    NoiseEstimate::read_or_measure(cache, tuned, hypervisor, &cpus, stop)
+}
+
+fn audited(row: &AuditRow, noise: &NoiseEstimate) -> Audited {
     let inspection = &row.inspection;
     let (stand, why) = match &inspection.state {
         State::Steady => (Stand::Steady, None),
@@ -86,7 +104,7 @@ fn audited(row: &AuditRow, noise: &Noise) -> Audited {
         State::Absent(why) => (Stand::Absent, Some(why.clone())),
         State::Unseen(why) => (Stand::Absent, Some(why.clone())),
     };
-    let worth = noise.of(row.knob.name());
+    let worth = noise.find_worth(row.knob.name());
     let told = !noise.source.is_empty() && row.inspection.steadier.is_some();
     Audited {
         name: row.knob.name().to_owned(),
@@ -95,29 +113,11 @@ fn audited(row: &AuditRow, noise: &Noise) -> Audited {
         set_by: set_by(row),
         stand,
         effect: row.knob.effect().to_owned(),
-        here: told.then(|| worth.told(row.knob.name(), proof(row))),
+        here: told.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
         worth: if told { worth.brief() } else { String::new() },
         way: advice(row),
         why,
         notes: inspection.notes.clone(),
-    }
-}
-
-/// Whether `--prove KNOB -- COMMAND` could tell what it gains.
-fn proof(row: &AuditRow) -> Proof {
-    let tuned = match &row.inspection.adjustment {
-        Adjustment::Write(_)
-        | Adjustment::ProcessSetting(_)
-        | Adjustment::Compound(CompoundChange::Swap(_)) => true,
-        Adjustment::None
-        | Adjustment::Compound(CompoundChange::Shield(_))
-        | Adjustment::BootParameters(_)
-        | Adjustment::Manual(_) => false,
-    };
-    match &row.needs {
-        None if tuned => Proof::Anybodys,
-        Some(Need::Root) if tuned => Proof::Roots,
-        _ => Proof::None,
     }
 }
 
@@ -193,141 +193,4 @@ fn remarks(root: &Root, rows: &[AuditRow], left: Result<Option<String>, Error>) 
             .to_owned(),
     );
     remarks
-}
-
-/// Processes that are named, and the least that they take of a CPU.
-const NAMED: usize = 5;
-const WORTH_NAMING: f64 = 0.05;
-
-/// Who runs now, in one sentence.
-fn busy_words(load: &Load, online: usize) -> String {
-    let percent = |cpus: f64| format!("{:.0} %", cpus * 100.0);
-    let cpus = |cpus: f64| {
-        if cpus < 1.0 { format!("{} of a CPU", percent(cpus)) } else { format!("{cpus:.1} CPUs") }
-    };
-    let busy = load.cpus.unwrap_or_else(|| load.tasks.iter().map(|task| task.cpus).sum());
-    if busy < WORTH_NAMING {
-        return format!("nobody, looked at for {}.", units::figure(load.seconds, "s"));
-    }
-    let mut told = format!("{} of {online}, looked at for {}.", cpus(busy), units::figure(load.seconds, "s"));
-    let named: Vec<String> = load
-        .tasks
-        .iter()
-        .filter(|task| task.cpus >= WORTH_NAMING)
-        .take(NAMED)
-        .map(|task| format!("{} {} ({}) {}", task.name, task.pid, task.user, percent(task.cpus)))
-        .collect();
-    if !named.is_empty() {
-        told.push_str(&format!(" {}.", named.join(", ")));
-    }
-    let users: Vec<String> =
-        load.users().iter().take(NAMED).map(|(user, by)| format!("{user} {}", cpus(*by))).collect();
-    if !users.is_empty() {
-        told.push_str(&format!(" By user: {}.", users.join(", ")));
-    }
-    if load.unseen() >= WORTH_NAMING {
-        told.push_str(&format!(
-            " Too short to be seen, or not to be seen from here: {}.",
-            cpus(load.unseen())
-        ));
-    }
-    told
-}
-
-fn busy_json(load: &Load) -> Value {
-    let task =
-        |task: &Task| json!({"pid": task.pid, "name": task.name, "user": task.user, "cpus": task.cpus});
-    json!({
-        "seconds": load.seconds,
-        "cpus": load.cpus,
-        "processes": load.tasks.iter().take(20).map(task).collect::<Vec<_>>(),
-        "users": load.users().iter().map(|(user, cpus)| json!({"user": user, "cpus": cpus})).collect::<Vec<_>>(),
-        "not_seen": load.unseen(),
-    })
-}
-
-fn to_json(
-    rows: &[AuditRow],
-    noise: &Noise,
-    load: Option<&Load>,
-    quiet: bool,
-    left: Result<&Option<String>, &Error>,
-) -> Value {
-    let one = |row: &AuditRow| {
-        let inspection = &row.inspection;
-        let (state, why) = match &inspection.state {
-            State::Steady => ("steady", None),
-            State::Noisy => ("noisy", None),
-            State::Absent(why) => ("absent", Some(why)),
-            State::Unseen(why) => ("unseen", Some(why)),
-        };
-        let (adjustment, detail) = match &inspection.adjustment {
-            Adjustment::None => ("none", Value::Null),
-            Adjustment::Write(changes) => {
-                let change = |change: &::quiet::change::Change| json!({"path": change.path, "old": change.old, "new": change.new});
-                ("write", changes.iter().map(change).collect())
-            }
-            Adjustment::ProcessSetting(setting) => (
-                "hold",
-                json!(if matches!(setting, ProcessSetting::DmaLatency(_)) { "machine" } else { "command" }),
-            ),
-            Adjustment::Compound(_) => ("undertake", Value::Null),
-            Adjustment::BootParameters(parameters) => ("boot", json!(parameters)),
-            Adjustment::Manual(adjustment) => ("by hand", json!(adjustment)),
-        };
-        let worth = noise.of(row.knob.name());
-        let (word, most) = worth.word();
-        let told = !noise.source.is_empty() && inspection.steadier.is_some();
-        json!({
-            "knob": row.knob.name(),
-            "state": state,
-            "why": why,
-            "disturbs": row.disturbs(),
-            "only_when_named": row.knob.only_when_named(),
-            "now": inspection.now,
-            "steadier": inspection.steadier,
-            "effect": row.knob.effect(),
-            "here": told.then(|| worth.told(row.knob.name(), proof(row))),
-            "worth": told.then(|| json!({"is": word, "at_most": most})),
-            "way": adjustment,
-            "detail": detail,
-            "needs": row.needs.as_ref().map(Need::to_string),
-            "notes": inspection.notes,
-        })
-    };
-    json!({
-        "quiet": quiet,
-        "noise": noise.told(),
-        "measured": (!noise.source.is_empty()).then(|| json!({"when": noise.source, "figures": noise.measured})),
-        "busy": load.map(busy_json),
-        "left_behind": left.ok(),
-        "in_the_way": left.err().map(Error::to_string),
-        "knobs": rows.iter().map(one).collect::<Vec<_>>(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn task(name: &str, user: &str, cpus: f64) -> Task {
-        Task { pid: 4711, name: name.to_owned(), user: user.to_owned(), cpus }
-    }
-
-    #[test]
-    fn who_is_busy_is_named_with_user_and_share() {
-        let tasks = vec![task("rustc", "ann", 0.96), task("sh", "bob", 0.5), task("cron", "root", 0.01)];
-        let load = Load { seconds: 0.3, cpus: Some(1.75), tasks };
-        let told = busy_words(&load, 2);
-        for part in
-            ["1.8 CPUs of 2", "rustc 4711 (ann) 96 %", "sh 4711 (bob) 50 %", "By user: ann 96 % of a CPU"]
-        {
-            assert!(told.contains(part), "no {part:?} in {told}");
-        }
-        assert!(!told.contains("cron"), "{told}");
-        assert!(told.contains("not to be seen from here: 28 % of a CPU"), "{told}");
-        let nobody = Load { seconds: 0.3, cpus: Some(0.0), tasks: Vec::new() };
-        assert_eq!(busy_words(&nobody, 2), "nobody, looked at for 300 ms.");
-        assert_eq!(busy_json(&load)["processes"][0]["user"], "ann");
-    }
 }

@@ -1,9 +1,9 @@
 //! `linespeed quiet`: what makes measurements noisy here, turned off and put back.
 
 mod audit;
+mod audit_json;
 mod command;
-mod noise_estimate;
-mod proof_cache;
+mod load;
 mod prove;
 mod text;
 pub mod tuned_session;

@@ -39,7 +39,7 @@ pub fn caller() -> Caller {
 }
 
 /// Sets the knobs with these names, or all that nobody disputes. An error means that nothing is set.
-pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<TunedSession, Failure> {
+pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<TunedSession, Error> {
     let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref() };
     let tuned = TunedSession::begin(&caller(), wanted)?;
     if let Some(beside) = &tuned.beside

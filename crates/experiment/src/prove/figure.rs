@@ -5,34 +5,38 @@ use record::statistics::Verdict;
 use record::units;
 
 /// What is compared in a block; docs/words.md explains each.
-pub mod names {
-    pub const WORK: &str = "p95 of same work";
-    pub const OS: &str = "taken by the OS";
+pub(crate) mod names {
+    pub(crate) const WORK: &str = "p95 of same work";
+    pub(crate) const OS: &str = "taken by the OS";
     /// What the hypervisor took from a virtual machine, in the field's word.
-    pub const STEAL: &str = "steal";
+    pub(crate) const STEAL: &str = "steal";
     /// What was taken from below the kernel where there is no hypervisor.
-    pub const FIRMWARE: &str = "taken by firmware";
-    pub const ANYBODY: &str = "taken by anybody";
-    pub const WAKEUP: &str = "wake-up p99";
-    pub const CLOCK: &str = "clock's movement";
+    pub(crate) const FIRMWARE: &str = "taken by firmware";
+    pub(crate) const ANYBODY: &str = "taken by anybody";
+    pub(crate) const WAKEUP: &str = "wake-up p99";
+    pub(crate) const CLOCK: &str = "clock's movement";
     /// What is compared of a command.
-    pub const TIME: &str = "wall time";
-    pub const CORE: &str = "core clock";
-    pub const SWITCHES: &str = "context switches";
-    pub const MIGRATIONS: &str = "migrations";
+    pub(crate) const TIME: &str = "wall time";
+    pub(crate) const CORE: &str = "core clock";
+    pub(crate) const SWITCHES: &str = "context switches";
+    pub(crate) const MIGRATIONS: &str = "migrations";
     #[cfg(test)]
-    pub const ALL: [&str; 11] =
+    pub(crate) const ALL: [&str; 11] =
         [WORK, OS, STEAL, FIRMWARE, ANYBODY, WAKEUP, CLOCK, TIME, CORE, SWITCHES, MIGRATIONS];
 }
 
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
+    /// Seconds.
     Seconds,
+    /// Hertz.
     Hertz,
+    /// A share of something.
     Share,
     /// Of two like values.
     Ratio,
+    /// Events.
     Count,
 }
 
@@ -51,17 +55,23 @@ impl Unit {
 /// A figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
+    /// Its name.
     pub name: &'static str,
+    /// What it counts.
     pub unit: Unit,
+    /// How two of its values are compared.
     pub scale: Scale,
+    /// Whether less of it is better.
     pub less_is_better: bool,
 }
 
 /// Its rounds (before, after), and what they say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
+    /// Before and after, by round.
     pub rounds: Vec<(f64, f64)>,
-    pub gain: PairedComparison,
+    /// What they say.
+    pub comparison: PairedComparison,
 }
 
 impl Figure {
@@ -72,8 +82,8 @@ impl Figure {
         comparisons: usize,
         floor: Option<f64>,
     ) -> Option<Compared> {
-        let gain = compare_pairs(&rounds, self.scale, comparisons, floor);
-        (gain.rounds > 0).then_some(Compared { rounds, gain })
+        let comparison = compare_pairs(&rounds, self.scale, comparisons, floor);
+        (comparison.rounds > 0).then_some(Compared { rounds, comparison })
     }
 
     /// A value with its unit.
@@ -112,8 +122,8 @@ impl Figure {
     }
 
     /// How much it differs where nothing was changed.
-    pub fn floor(&self, gain: &PairedComparison) -> String {
-        match gain.floor {
+    pub fn floor(&self, comparison: &PairedComparison) -> String {
+        match comparison.floor {
             None => String::new(),
             // Beyond the double nobody cares by how much.
             Some(floor) if self.scale == Scale::Ratio && floor > 1.0 => "> 100 %".to_owned(),
@@ -123,9 +133,9 @@ impl Figure {
     }
 
     /// In words what came of it.
-    pub fn result(&self, gain: &PairedComparison) -> String {
+    pub fn result(&self, comparison: &PairedComparison) -> String {
         let unit = self.points();
-        match &gain.verdict {
+        match &comparison.verdict {
             Verdict::Costs { share, interval: (low, high) } => {
                 let (word, share, low, high) =
                     if *share >= 0.0 { ("less", *share, *low, *high) } else { ("more", -share, -high, -low) };
@@ -136,7 +146,7 @@ impl Figure {
                 format!("none resolved (< {}{unit})", self.amount(*smaller_than))
             }
             Verdict::NotResolved { .. } => "none".to_owned(),
-            Verdict::TooNoisy { rounds_needed: Some(more) } if gain.interval.is_none() => {
+            Verdict::TooNoisy { rounds_needed: Some(more) } if comparison.interval.is_none() => {
                 let are = if *more == 1 { "is" } else { "are" };
                 format!("too few rounds: {more} more {are} needed")
             }
@@ -163,44 +173,44 @@ mod tests {
         less_is_better: true,
     };
 
-    fn told(figure: Figure, rounds: &[(f64, f64)]) -> String {
-        figure.result(&figure.compare(rounds.to_vec(), 1, None).unwrap().gain)
+    fn result_of(figure: Figure, rounds: &[(f64, f64)]) -> String {
+        figure.result(&figure.compare(rounds.to_vec(), 1, None).unwrap().comparison)
     }
 
     #[test]
     fn what_is_less_or_more_is_told_with_its_interval() {
-        assert_eq!(told(TIME, &[(2.0, 1.0); 8]), "50.0 % less (50.0 % to 50.0 %)");
-        assert_eq!(told(TIME, &[(1.0, 1.5); 8]), "50.0 % more (50.0 % to 50.0 %)");
-        assert_eq!(told(SHARE, &[(0.02, 0.005); 8]), "1.50 points less (1.50 to 1.50)");
+        assert_eq!(result_of(TIME, &[(2.0, 1.0); 8]), "50.0 % less (50.0 % to 50.0 %)");
+        assert_eq!(result_of(TIME, &[(1.0, 1.5); 8]), "50.0 % more (50.0 % to 50.0 %)");
+        assert_eq!(result_of(SHARE, &[(0.02, 0.005); 8]), "1.50 points less (1.50 to 1.50)");
     }
 
     #[test]
     fn where_nothing_was_resolved_it_says_so() {
-        assert_eq!(told(SHARE, &[(0.0, 0.0); 8]), "none");
+        assert_eq!(result_of(SHARE, &[(0.0, 0.0); 8]), "none");
         let rounds = [(1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0), (1.0, 1.1), (1.1, 1.0)];
-        assert!(told(TIME, &rounds).starts_with("none resolved (< 10"), "{}", told(TIME, &rounds));
+        assert!(result_of(TIME, &rounds).starts_with("none resolved (< 10"), "{}", result_of(TIME, &rounds));
         let wild = [(1.0, 2.0), (2.0, 1.0)].repeat(3);
-        assert!(told(TIME, &wild).starts_with("too noisy (+"), "{}", told(TIME, &wild));
+        assert!(result_of(TIME, &wild).starts_with("too noisy (+"), "{}", result_of(TIME, &wild));
         let wilder = [(1.0, 9e9), (9e9, 1.0)].repeat(3);
-        assert_eq!(told(TIME, &wilder), "too noisy");
-        assert_eq!(told(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more are needed");
-        assert_eq!(told(TIME, &[(1.0, 2.0); 5]), "too few rounds: 1 more is needed");
-        let mut noisy = TIME.compare(wild, 1, None).unwrap().gain;
+        assert_eq!(result_of(TIME, &wilder), "too noisy");
+        assert_eq!(result_of(TIME, &[(1.0, 2.0); 4]), "too few rounds: 2 more are needed");
+        assert_eq!(result_of(TIME, &[(1.0, 2.0); 5]), "too few rounds: 1 more is needed");
+        let mut noisy = TIME.compare(wild, 1, None).unwrap().comparison;
         noisy.verdict = Verdict::TooNoisy { rounds_needed: Some(1) };
         assert_eq!(TIME.result(&noisy), "too noisy (+1 round)");
         assert!(TIME.compare(vec![(0.0, f64::NAN)], 1, None).is_none());
     }
 
     #[test]
-    fn a_bound_of_thousands_of_points_is_never_told() {
+    fn a_bound_of_thousands_of_points_is_never_result_of() {
         let shares = [(27.0, 0.1), (0.1, 27.0)].repeat(6);
-        assert!(told(SHARE, &shares).starts_with("too noisy"), "{}", told(SHARE, &shares));
+        assert!(result_of(SHARE, &shares).starts_with("too noisy"), "{}", result_of(SHARE, &shares));
     }
 
     #[test]
     fn the_floor_stands_beside_in_the_same_terms() {
         let floor = |figure: Figure, floor| {
-            figure.floor(&figure.compare(vec![(0.5, 0.5); 8], 1, floor).unwrap().gain)
+            figure.floor(&figure.compare(vec![(0.5, 0.5); 8], 1, floor).unwrap().comparison)
         };
         assert_eq!(floor(TIME, Some(0.031)), "3.10 %");
         assert_eq!(floor(SHARE, Some(0.0042)), "0.42 pts");

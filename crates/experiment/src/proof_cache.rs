@@ -2,14 +2,13 @@
 //!
 //! It lies in the state folder beside the records, and holds until the next boot, for a week at most.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use record::statistics::Verdict;
 use serde::{Deserialize, Serialize};
 
-use super::noise_estimate::Measured;
-use crate::failure::Failure;
-use crate::{date, files};
+use crate::noise_estimate::Measured;
 
 /// Its name in the state folder.
 const NAME: &str = "noise.json";
@@ -47,9 +46,10 @@ pub struct ProofCache {
 }
 
 impl ProofCache {
-    /// The last proof of this boot; `None` where there is none, or it is too old, or what lies there is something else.
-    pub fn read(boot: &str) -> Option<Self> {
-        let path = files::state_folder().ok()?.join(NAME);
+    /// The last proof of this boot in the state folder; `None` where there is none, or it is too old, or what lies there is
+    /// something else.
+    pub fn read(state: &Path, boot: &str) -> Option<Self> {
+        let path = state.join(NAME);
         let data = std::fs::metadata(&path).ok()?;
         let age = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();
         if !data.is_file() || data.len() > MOST || age > AGE {
@@ -64,19 +64,18 @@ impl ProofCache {
         (cache.boot_id == boot && cache.measured.is_sound()).then_some(cache)
     }
 
-    /// Keeps it. What an earlier proof of this boot showed of other knobs stays.
-    pub fn write(mut self) -> Result<(), Failure> {
-        if let Some(before) = Self::read(&self.boot_id) {
+    /// What is to be written, and where: what an earlier proof of this boot showed of other knobs stays.
+    pub fn to_file(mut self, state: &Path, date: String) -> serde_json::Result<(PathBuf, String)> {
+        if let Some(before) = Self::read(state, &self.boot_id) {
             let anew: Vec<String> = self.proven.iter().map(|proven| proven.knob.clone()).collect();
             self.proven.extend(before.proven.into_iter().filter(|proven| !anew.contains(&proven.knob)));
         }
-        self.date = date::now();
-        let text = serde_json::to_string(&self).map_err(|error| Failure::Cannot(error.to_string()))?;
-        files::write(&files::state_folder()?.join(NAME), &format!("{text}\n"))
+        self.date = date;
+        Ok((state.join(NAME), format!("{}\n", serde_json::to_string(&self)?)))
     }
 
     /// What it showed of a knob.
-    pub fn of<'a>(&'a self, knob: &'a str) -> impl Iterator<Item = &'a Proven> {
+    pub(crate) fn find_proofs<'a>(&'a self, knob: &'a str) -> impl Iterator<Item = &'a Proven> {
         self.proven.iter().filter(move |proven| proven.knob == knob)
     }
 }

@@ -1,20 +1,17 @@
 //! How noisy this machine is, and what each knob can be worth here at most: from the last proof, or from a short measurement.
 
-use ::quiet::knob::KnobClass;
-use ::quiet::knobs::find;
-use machine::Root;
 use measure::noise;
 use os::Stop;
+use quiet::audit::{AuditRow, Need};
+use quiet::compound_change::CompoundChange;
+use quiet::knob::{Adjustment, KnobClass};
+use quiet::knobs::find;
 use record::paired_comparison::{Scale, compare_pairs};
 use record::statistics::Verdict;
 use record::{Measurement, Record, units};
 use serde::{Deserialize, Serialize};
 
-use super::proof_cache::ProofCache;
-use crate::commands::plan::{records_here, same};
-
-/// Records that are looked at, the newest first.
-const MOST_RECORDS: usize = 5;
+use crate::proof_cache::ProofCache;
 
 /// CPUs in use by others from which on most of what the operating system takes is theirs.
 const MANY: f64 = 0.1;
@@ -38,10 +35,10 @@ pub struct Measured {
 
 impl Measured {
     /// Measures it now: half a second.
-    pub fn now(cpus: &[u32], stop: &Stop) -> Self {
+    pub fn measure(cpus: &[u32], stop: &Stop) -> Self {
         let block = noise::block(cpus, stop);
         Self {
-            floor: floor(cpus, stop),
+            floor: measure_floor(cpus, stop),
             taken_by_os: block.taken_by_os,
             taken_below: block.taken_below,
             taken: block.taken,
@@ -60,7 +57,7 @@ impl Measured {
 }
 
 /// How far two runs of the same work differ here, on the last of the CPUs.
-pub fn floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
+pub(crate) fn measure_floor(cpus: &[u32], stop: &Stop) -> Option<f64> {
     let rounds = noise::twice(*cpus.last()?, stop);
     compare_pairs(&rounds, Scale::Ratio, 1, None).as_floor().floor
 }
@@ -88,13 +85,33 @@ pub enum Worth {
 
 /// Whose proof would tell more of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
+pub enum ProofBy {
     /// Nobody's: it cannot be set for the time of a run.
     None,
     /// That of whoever asks.
     Anybodys,
     /// Root's.
     Roots,
+}
+
+impl ProofBy {
+    /// Whether `--prove KNOB -- COMMAND` could tell what it gains.
+    pub fn for_knob(row: &AuditRow) -> Self {
+        let tuned = match &row.inspection.adjustment {
+            Adjustment::Write(_)
+            | Adjustment::ProcessSetting(_)
+            | Adjustment::Compound(CompoundChange::Swap(_)) => true,
+            Adjustment::None
+            | Adjustment::Compound(CompoundChange::Shield(_))
+            | Adjustment::BootParameters(_)
+            | Adjustment::Manual(_) => false,
+        };
+        match &row.needs {
+            None if tuned => ProofBy::Anybodys,
+            Some(Need::Root) if tuned => ProofBy::Roots,
+            _ => ProofBy::None,
+        }
+    }
 }
 
 /// Shares of what.
@@ -116,7 +133,7 @@ impl Worth {
     }
 
     /// In a sentence.
-    pub fn told(&self, knob: &str, how: Proof) -> String {
+    pub fn describe(&self, knob: &str, how: ProofBy) -> String {
         match self {
             Worth::Proven(gains) => format!("Proven here: {}.", gains.join("; ")),
             Worth::NothingSeen => {
@@ -143,15 +160,17 @@ impl Worth {
                     .to_owned()
             }
             Worth::NotMeasured => match how {
-                Proof::None => "Not measured here.".to_owned(),
-                Proof::Anybodys => format!("Not measured here: linespeed quiet --prove {knob} -- COMMAND."),
-                Proof::Roots => format!("Not measured here: sudo linespeed quiet --prove {knob} -- COMMAND."),
+                ProofBy::None => "Not measured here.".to_owned(),
+                ProofBy::Anybodys => format!("Not measured here: linespeed quiet --prove {knob} -- COMMAND."),
+                ProofBy::Roots => {
+                    format!("Not measured here: sudo linespeed quiet --prove {knob} -- COMMAND.")
+                }
             },
         }
     }
 
     /// The word in JSON, and the largest that it can be: a share, or seconds.
-    pub fn word(&self) -> (&'static str, Option<f64>) {
+    pub fn to_code(&self) -> (&'static str, Option<f64>) {
         match self {
             Worth::Proven(_) => ("proven", None),
             Worth::NothingSeen => ("below the floor", None),
@@ -182,7 +201,7 @@ impl Worth {
 
 /// How noisy this machine is.
 #[derive(Clone, Debug, Default)]
-pub struct Noise {
+pub struct NoiseEstimate {
     /// The figures.
     pub measured: Measured,
     /// When and where they were measured; empty where they were not.
@@ -196,25 +215,29 @@ pub struct Noise {
     nice_counts_for_some: bool,
 }
 
-impl Noise {
+impl NoiseEstimate {
     /// Others used so many CPUs just before it was measured.
-    pub fn beside(mut self, cpus: Option<f64>) -> Self {
+    pub fn with_others(mut self, cpus: Option<f64>) -> Self {
         // A proof of another hour has its own company, and told its gains beside it.
         self.beside_others = self.cache.is_none() && cpus.is_some_and(|cpus| cpus >= MANY);
         self
     }
 
     /// What the operating system takes is by all other tasks; a nice value may count against some of them only.
-    pub fn where_nice_counts_for(mut self, some: bool) -> Self {
+    pub fn with_nice_scope(mut self, some: bool) -> Self {
         self.nice_counts_for_some = some;
         self
     }
 
-    /// By the last proof of this boot, or measured now on these CPUs.
-    pub fn here(cpus: &[u32], stop: &Stop) -> Self {
-        let machine = machine::inspect(&Root::live()).machine;
-        let hypervisor = machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none");
-        let cache = ProofCache::read(&::quiet::tuned_session::read_boot_id());
+    /// By the last proof of this boot, or measured now on these CPUs. `tuned` is wake-up p99 with idle states held off, seconds,
+    /// where a record tells it.
+    pub fn read_or_measure(
+        cache: Option<ProofCache>,
+        tuned: Option<f64>,
+        hypervisor: bool,
+        cpus: &[u32],
+        stop: &Stop,
+    ) -> Self {
         let (measured, source) = match &cache {
             Some(cache) => {
                 let date = cache.date.get(..16).unwrap_or(&cache.date).replace('T', " ");
@@ -222,19 +245,14 @@ impl Noise {
             }
             None => {
                 let list: record::CpuList = cpus.iter().copied().collect();
-                (Measured::now(cpus, stop), format!("now, CPU {list}"))
+                (Measured::measure(cpus, stop), format!("now, CPU {list}"))
             }
         };
-        let mut records = records_here(&machine).into_iter().take(MOST_RECORDS);
-        let tuned = records.find_map(|path| {
-            let record = Record::read(&path).ok()?;
-            same(&machine, &record.machine).then(|| tuned_p99(&record)).flatten()
-        });
         Self { measured, source, cache, tuned, hypervisor, beside_others: false, nice_counts_for_some: false }
     }
 
     /// What was measured, in one sentence; `None` where nothing was.
-    pub fn told(&self) -> Option<String> {
+    pub fn describe(&self) -> Option<String> {
         let measured = &self.measured;
         let percent = units::percent;
         let mut parts = Vec::new();
@@ -265,7 +283,7 @@ impl Noise {
     }
 
     /// What a knob can be worth here.
-    pub fn of(&self, knob: &str) -> Worth {
+    pub fn find_worth(&self, knob: &str) -> Worth {
         if let Some(proven) = self.cache.as_ref().and_then(|cache| proven(cache, knob)) {
             return proven;
         }
@@ -298,7 +316,7 @@ fn proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
     let mut any = false;
     let mut gains = Vec::new();
     let mut noisy = false;
-    for proven in cache.of(knob) {
+    for proven in cache.find_proofs(knob) {
         any = true;
         match &proven.verdict {
             Verdict::Costs { .. } => gains.push(format!("{} {}", proven.figure, proven.words)),
@@ -314,7 +332,7 @@ fn proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
 }
 
 /// Wake-up p99 with idle states held off, seconds.
-fn tuned_p99(record: &Record) -> Option<f64> {
+pub fn find_tuned_p99(record: &Record) -> Option<f64> {
     let tuned = |m: &&Measurement| {
         m.place.switch("corrected") != Some(true) && m.place.word("setting") == Some("tuned")
     };
@@ -325,9 +343,9 @@ fn tuned_p99(record: &Record) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::quiet::proof_cache::Proven;
+    use crate::proof_cache::Proven;
 
-    fn noise(floor: f64) -> Noise {
+    fn noise(floor: f64) -> NoiseEstimate {
         let measured = Measured {
             floor: Some(floor),
             taken_by_os: Some(0.02),
@@ -336,45 +354,48 @@ mod tests {
             wakeup_p99: Some(60e-6),
             clock_spread: Some(0.004),
         };
-        Noise { measured, source: "now, CPU 0-1".to_owned(), ..Noise::default() }
+        NoiseEstimate { measured, source: "now, CPU 0-1".to_owned(), ..NoiseEstimate::default() }
     }
 
     #[test]
     fn each_knob_is_worth_no_more_than_what_it_moves_was_measured_to_be() {
         let noise = noise(0.01);
-        assert_eq!(noise.of("stat-interval"), Worth::AtMost(OF_A_CPU, 0.02));
-        assert_eq!(noise.of("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));
-        assert_eq!(noise.of("governor"), Worth::BelowFloor(OF_THE_CLOCK, 0.004));
-        assert_eq!(noise.of("aslr"), Worth::NotMeasured);
-        assert_eq!(noise.of("idle-states").brief(), "< 60.0 µs a wake-up");
-        assert_eq!(Noise::default().of("governor"), Worth::NotMeasured);
-        assert_eq!(noise.of("stat-interval").brief(), "< 2.00 % of a CPU");
+        assert_eq!(noise.find_worth("stat-interval"), Worth::AtMost(OF_A_CPU, 0.02));
+        assert_eq!(noise.find_worth("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));
+        assert_eq!(noise.find_worth("governor"), Worth::BelowFloor(OF_THE_CLOCK, 0.004));
+        assert_eq!(noise.find_worth("aslr"), Worth::NotMeasured);
+        assert_eq!(noise.find_worth("idle-states").brief(), "< 60.0 µs a wake-up");
+        assert_eq!(NoiseEstimate::default().find_worth("governor"), Worth::NotMeasured);
+        assert_eq!(noise.find_worth("stat-interval").brief(), "< 2.00 % of a CPU");
     }
 
     #[test]
     fn what_others_take_is_no_bound_of_the_kernels_own_knobs() {
-        let busy = noise(0.01).beside(Some(1.9));
-        assert_eq!(busy.of("stat-interval"), Worth::BehindOthers);
-        assert_eq!(busy.of("others"), Worth::AtMost(OF_A_CPU, 0.02));
-        assert!(busy.of("others").weight() > busy.of("stat-interval").weight());
-        for idle in [noise(0.01).beside(Some(0.02)), noise(0.01).beside(None)] {
-            assert_eq!(idle.of("stat-interval"), Worth::AtMost(OF_A_CPU, 0.02));
+        let busy = noise(0.01).with_others(Some(1.9));
+        assert_eq!(busy.find_worth("stat-interval"), Worth::BehindOthers);
+        assert_eq!(busy.find_worth("others"), Worth::AtMost(OF_A_CPU, 0.02));
+        assert!(busy.find_worth("others").weight() > busy.find_worth("stat-interval").weight());
+        for idle in [noise(0.01).with_others(Some(0.02)), noise(0.01).with_others(None)] {
+            assert_eq!(idle.find_worth("stat-interval"), Worth::AtMost(OF_A_CPU, 0.02));
         }
     }
 
     #[test]
     fn a_nice_value_that_counts_against_some_is_not_worth_what_all_take() {
-        assert_eq!(noise(0.01).of("nice"), Worth::AtMost(OF_A_CPU, 0.02));
-        let some = noise(0.01).where_nice_counts_for(true);
-        assert_eq!((some.of("nice"), some.of("fifo")), (Worth::NotMeasured, Worth::AtMost(OF_A_CPU, 0.02)));
+        assert_eq!(noise(0.01).find_worth("nice"), Worth::AtMost(OF_A_CPU, 0.02));
+        let some = noise(0.01).with_nice_scope(true);
+        assert_eq!(
+            (some.find_worth("nice"), some.find_worth("fifo")),
+            (Worth::NotMeasured, Worth::AtMost(OF_A_CPU, 0.02))
+        );
     }
 
     #[test]
     fn a_proof_is_advised_where_one_can_be_made() {
-        let told = |how| Worth::NotMeasured.told("swap", how);
-        assert_eq!(told(Proof::None), "Not measured here.");
-        assert!(told(Proof::Anybodys).ends_with(": linespeed quiet --prove swap -- COMMAND."));
-        assert!(told(Proof::Roots).ends_with(": sudo linespeed quiet --prove swap -- COMMAND."));
+        let told = |how| Worth::NotMeasured.describe("swap", how);
+        assert_eq!(told(ProofBy::None), "Not measured here.");
+        assert!(told(ProofBy::Anybodys).ends_with(": linespeed quiet --prove swap -- COMMAND."));
+        assert!(told(ProofBy::Roots).ends_with(": sudo linespeed quiet --prove swap -- COMMAND."));
     }
 
     #[test]
@@ -395,25 +416,28 @@ mod tests {
             ],
             ..ProofCache::default()
         };
-        let noise = Noise { cache: Some(cache), ..noise(0.01) };
-        assert_eq!(noise.of("governor").brief(), "wake-up p99 12 % less (3 % to 20 %)");
-        assert_eq!((noise.of("ksm"), noise.of("nice")), (Worth::NothingSeen, Worth::TooNoisy));
-        assert_eq!(noise.of("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));
-        assert!(noise.of("governor").weight() > noise.of("stat-interval").weight());
-        assert!(noise.of("stat-interval").weight() > noise.of("ksm").weight());
+        let noise = NoiseEstimate { cache: Some(cache), ..noise(0.01) };
+        assert_eq!(noise.find_worth("governor").brief(), "wake-up p99 12 % less (3 % to 20 %)");
+        assert_eq!(
+            (noise.find_worth("ksm"), noise.find_worth("nice")),
+            (Worth::NothingSeen, Worth::TooNoisy)
+        );
+        assert_eq!(noise.find_worth("steal"), Worth::BelowFloor(OF_A_CPU, 0.001));
+        assert!(noise.find_worth("governor").weight() > noise.find_worth("stat-interval").weight());
+        assert!(noise.find_worth("stat-interval").weight() > noise.find_worth("ksm").weight());
     }
 
     #[test]
     fn what_is_taken_by_the_hypervisor_is_called_steal_and_the_rest_is_not() {
         let mut noise = noise(0.01);
         noise.hypervisor = true;
-        let told = noise.told().unwrap();
+        let told = noise.describe().unwrap();
         assert!(told.contains("the OS takes up to 2.00 % of a CPU by other tasks"), "{told}");
         assert!(told.contains("the hypervisor (steal) 0.1 %"), "{told}");
         noise.hypervisor = false;
-        assert!(!noise.told().unwrap().contains("steal"));
+        assert!(!noise.describe().unwrap().contains("steal"));
         noise.measured.taken_by_os = None;
-        assert!(noise.told().unwrap().contains("by whom is not told"));
-        assert_eq!(Noise::default().told(), None);
+        assert!(noise.describe().unwrap().contains("by whom is not told"));
+        assert_eq!(NoiseEstimate::default().describe(), None);
     }
 }

@@ -1,30 +1,38 @@
 //! A command's own time before and after: boost, affinity, priority, page cache.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ::quiet::files::Tree;
-use ::quiet::knob::ProcessSetting;
-use ::quiet::knobs::{lowest_nice_value, nice_scope_limit};
-use ::quiet::process_settings::{self, process};
-use ::quiet::tuning_plan::Purpose;
 use machine::Root;
 use measure::command::{self, Job, Run};
 use measure::file_trace;
-use os::Stop;
 use os::child::{Exit, Guard, Process};
 use os::pin;
+use quiet::files::Tree;
+use quiet::knob::ProcessSetting;
+use quiet::knobs::{lowest_nice_value, nice_scope_limit};
+use quiet::page_cache;
+use quiet::process_settings::{self, process};
+use quiet::tuning_plan::Purpose;
 use record::paired_comparison::Scale;
 use record::{CpuList, units};
 
 use super::figure::{Figure, Unit, names};
-use super::knobs::{self, Turnable};
-use super::{Findings, Rounds};
-use crate::commands::quiet::tuned_session;
-use crate::failure::Failure;
-use crate::options::{Options, Quiet};
-use crate::{output, signals};
-use ::quiet::page_cache;
+use super::knobs::{SettableKnobs, find_settable};
+use super::{Notice, Proof, ProofError, ProofRequest, Rounds};
+use crate::rounds::run_comparisons;
+
+/// The command that is run.
+#[derive(Clone, Copy, Debug)]
+pub struct ProvenCommand<'a> {
+    /// The command.
+    pub argv: &'a [OsString],
+    /// Whether it is also run with an empty page cache, of the whole machine.
+    pub drop_caches: bool,
+    /// Files that are read into the page cache before.
+    pub warm: &'a [PathBuf],
+}
 
 /// Rounds where they fit into [`WORTH_WAITING`] seconds; otherwise the fewest that give an interval.
 const ROUNDS: usize = 12;
@@ -64,7 +72,7 @@ struct Setting {
 }
 
 /// Two settings that differ in one thing.
-struct Comparison {
+struct SettingsPair {
     name: String,
     before: Setting,
     after: Setting,
@@ -81,103 +89,97 @@ const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
 /// The command as it is, against itself.
 const TWICE: &str = "as it is, twice";
 
-/// Runs the command in all settings in turn and prints; the exit code.
-pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
-    let stop = signals::install();
-    let (mut comparisons, mut missing) = comparisons(options, quiet, names)?;
+/// Runs the command in all settings in turn.
+pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Proof, ProofError> {
+    let stop = request.stop;
+    let (mut comparisons, mut missing) = plan_comparisons(request, command)?;
     let mut runner =
-        Runner { options, quiet, stop, failed: None, clock: None, files: Vec::new(), cold_reads: Vec::new() };
-    if !quiet.warm.is_empty() {
-        crate::commands::quiet::command::warm(quiet)?;
+        Runner { request, command, failed: None, clock: None, files: Vec::new(), cold_reads: Vec::new() };
+    if !command.warm.is_empty() {
+        let warmed = page_cache::warm(command.warm)?;
+        if let Some(free) = warmed.free.filter(|_| warmed.exceeds_memory()) {
+            (request.tell)(Notice::TooMuchWarmed { bytes: warmed.bytes, free });
+        }
     }
     let began = Instant::now();
     // Also what warms the caches.
-    let trial = runner.once(&Setting::default());
+    let trial = runner.run_once(&Setting::default());
     if let Some(failed) = runner.failed {
         return Err(failed);
     }
-    let trial = trial.map_err(Failure::Cannot)?;
+    let trial = trial?;
     let seconds = trial.and_then(|figures| figures[0]).unwrap_or(0.0);
     // With what is before and after the command's own time.
     let each = began.elapsed().as_secs_f64();
-    if names.is_empty() && !quiet.drop_caches && stop.signal().is_none() {
+    if request.names.is_empty() && !command.drop_caches && stop.signal().is_none() {
         match runner.look_at_files(seconds) {
             Ok(()) => comparisons.push(cold(Cold::Files)),
             Err(why) => missing.push((COLD.to_owned(), why)),
         }
     }
-    let fewest = super::rounds((comparisons.len() - 1).max(1) * FIGURES.len(), 0);
+    let fewest = super::choose_rounds((comparisons.len() - 1).max(1) * FIGURES.len(), 0);
     let time = |rounds: usize| (rounds * comparisons.len() * 2) as f64 * each;
-    let rounds = match quiet.rounds {
-        Some(rounds) => rounds as usize,
+    let rounds = match request.rounds {
+        Some(rounds) => rounds,
         None if time(ROUNDS) <= WORTH_WAITING => ROUNDS.max(fewest),
         None => fewest,
     };
-    if !options.out.quiet_output && stop.signal().is_none() {
-        output::complain(&format!(
-            "{} runs of about {} each, in turn, their output dropped: about {}",
-            rounds * comparisons.len() * 2,
-            units::figure(each, "s"),
-            units::figure(time(rounds), "s")
-        ));
+    if stop.signal().is_none() {
+        let runs = rounds * comparisons.len() * 2;
+        (request.tell)(Notice::Runs { runs, each, seconds: time(rounds) });
     }
     let promised = time(rounds);
     let began = Instant::now();
-    let mut done = 0;
-    'all: for round in 0..rounds {
-        for (at, comparison) in comparisons.iter_mut().enumerate() {
-            if comparison.refused.is_none() {
-                comparison.round(&mut runner, (round + at) % 2 == 0);
-            }
-            if stop.signal().is_some() || runner.failed.is_some() {
-                break 'all;
-            }
+    let run_pair = |runner: &mut Runner, pair: &mut SettingsPair, before_first| {
+        if pair.refused.is_none() {
+            pair.run_pair(runner, before_first);
         }
-        done += 1;
+    };
+    let is_enough = |runner: &Runner| stop.signal().is_some() || runner.failed.is_some();
+    let ended = |done: usize| {
         // One run as it is tells nothing of a bound one's, or of a cold one's.
         if done == 1
-            && !options.out.quiet_output
             && let Some(left) = corrected(promised, began.elapsed().as_secs_f64(), rounds)
         {
-            let left = units::figure(left, "s");
-            output::complain(&format!("the first round took another time than that: about {left} more"));
+            (request.tell)(Notice::Corrected(left));
         }
-    }
+    };
+    let done = run_comparisons(&mut runner, &mut comparisons, rounds, run_pair, is_enough, ended);
     if let Some(failed) = runner.failed {
         return Err(failed);
     }
-    let mut found = Findings {
+    let mut found = Proof {
         title: "The command before and after, in turn",
         head: "comparison",
         rounds: done,
         missing,
         interrupted: stop.signal(),
-        ..Findings::default()
+        ..Proof::default()
     };
     let mut same = (TWICE.to_owned(), Rounds::new());
     let mut others = Vec::new();
-    let held: Vec<ProcessSetting> =
+    let settings: Vec<ProcessSetting> =
         comparisons.iter().filter_map(|comparison| comparison.after.setting.clone()).collect();
     for comparison in comparisons {
-        let told = of_figures(&comparison.rounds);
+        let rounds = collect_figures(&comparison.rounds);
         let refused = match comparison.before.cold {
             Some(Cold::Files) => comparison.refused.or_else(|| runner.why_not_cold()),
             _ => comparison.refused,
         };
         match refused {
             Some(why) => found.missing.push((comparison.name, why)),
-            None if comparison.name == TWICE => same.1 = told,
-            None => others.push((comparison.name, told)),
+            None if comparison.name == TWICE => same.1 = rounds,
+            None => others.push((comparison.name, rounds)),
         }
     }
     found.judge(same, others);
-    found.remarks.extend(runner.told_of_files());
-    if held.iter().any(|setting| matches!(setting, ProcessSetting::Nice(_))) {
+    found.remarks.extend(runner.describe_files());
+    if settings.iter().any(|setting| matches!(setting, ProcessSetting::Nice(_))) {
         let limits = nice_scope_limit(&Tree::new(&Root::live()));
         found.remarks.extend(limits.map(|limits| format!("Nice: {limits}.")));
     }
     found.remarks.extend(runner.clock.map(|how| format!("Core clock: {how}.")));
-    found.tell(options)
+    Ok(found)
 }
 
 /// What remains by the first round, in seconds, where that is far from what was promised of all.
@@ -187,7 +189,7 @@ fn corrected(promised: f64, round: f64, rounds: usize) -> Option<f64> {
     (rounds > 1 && far).then_some(all - round)
 }
 
-fn of_figures(rounds: &[(Figures, Figures)]) -> Rounds {
+fn collect_figures(rounds: &[(Figures, Figures)]) -> Rounds {
     let of = |at: usize| rounds.iter().filter_map(|(a, b)| Some((a[at]?, b[at]?))).collect();
     FIGURES.into_iter().enumerate().map(|(at, figure)| (figure, of(at))).collect()
 }
@@ -195,12 +197,12 @@ fn of_figures(rounds: &[(Figures, Figures)]) -> Rounds {
 /// What can be compared here, the command with itself first, and what not, with the reason. Without names: boost, affinity,
 /// priority, page cache.
 #[allow(clippy::type_complexity)]
-fn comparisons(
-    options: &Options,
-    quiet: &Quiet,
-    names: &[&'static str],
-) -> Result<(Vec<Comparison>, Vec<(String, String)>), Failure> {
-    let comparison = Comparison::of;
+fn plan_comparisons(
+    request: ProofRequest,
+    command: ProvenCommand,
+) -> Result<(Vec<SettingsPair>, Vec<(String, String)>), ProofError> {
+    let names = request.names;
+    let comparison = SettingsPair::new;
     let plain = Setting::default;
     let mut all = vec![comparison(TWICE.to_owned(), plain(), plain())];
     let mut missing = Vec::new();
@@ -215,14 +217,14 @@ fn comparisons(
         }
     };
     if !of_machine.is_empty() {
-        let Turnable { knobs, left } = knobs::turnable(options, &of_machine, Purpose::Measuring)?;
+        let SettableKnobs { knobs, left } = find_settable(&of_machine, request.cpus, Purpose::Measuring)?;
         for knob in knobs {
             let name = format!("{} {}", knob.name, knob.change);
             all.push(comparison(name, plain(), Setting { knob: Some(knob.name), ..plain() }));
         }
         missing.extend(left);
     }
-    let bound = bound(options);
+    let bound = choose_cpus(request.cpus);
     let at = || Setting { cpus: bound.clone(), ..plain() };
     if asked(AFFINITY) {
         match &bound {
@@ -248,62 +250,61 @@ fn comparisons(
     let its_own: Vec<&'static str> =
         names.iter().copied().filter(|name| THE_COMMANDS.contains(name)).collect();
     if !its_own.is_empty() {
-        let Turnable { knobs, left } = knobs::turnable(options, &its_own, Purpose::Command)?;
+        let SettableKnobs { knobs, left } = find_settable(&its_own, request.cpus, Purpose::Command)?;
         for knob in knobs {
             let name = format!("{} {}", knob.name, knob.change);
             all.push(comparison(name, plain(), Setting { setting: knob.setting, ..plain() }));
         }
         missing.extend(left);
     }
-    if quiet.drop_caches {
+    if command.drop_caches {
         all.push(cold(Cold::Machine));
     }
     Ok((all, missing))
 }
 
 /// The CPUs that the command is bound to: those of `--cpus`, or the last that may be used; `None` where there is one only.
-fn bound(options: &Options) -> Option<CpuList> {
+fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
     let allowed = pin::allowed()?;
     if allowed.len() < 2 {
         return None;
     }
-    options.measuring.cpus.clone().or_else(|| Some(allowed.iter().last().into_iter().collect()))
+    quiet.cloned().or_else(|| Some(allowed.iter().last().into_iter().collect()))
 }
 
 /// The command with a page cache that lacks something, then with it.
-fn cold(what: Cold) -> Comparison {
+fn cold(what: Cold) -> SettingsPair {
     let name = match what {
         Cold::Files => "cold cache of its files, then warm",
         Cold::Machine => "cold cache of the machine, then warm",
     };
-    Comparison::of(name.to_owned(), Setting { cold: Some(what), ..Setting::default() }, Setting::default())
+    SettingsPair::new(name.to_owned(), Setting { cold: Some(what), ..Setting::default() }, Setting::default())
 }
 
-impl Comparison {
-    fn of(name: String, before: Setting, after: Setting) -> Self {
+impl SettingsPair {
+    fn new(name: String, before: Setting, after: Setting) -> Self {
         Self { name, before, after, rounds: Vec::new(), refused: None }
     }
 
-    fn round(&mut self, runner: &mut Runner, before_first: bool) {
+    fn run_pair(&mut self, runner: &mut Runner, before_first: bool) {
         let (first, second) =
             if before_first { (&self.before, &self.after) } else { (&self.after, &self.before) };
-        let runs = runner.once(first).and_then(|one| Ok((one, runner.once(second)?)));
+        let runs = runner.run_once(first).and_then(|one| Ok((one, runner.run_once(second)?)));
         match runs {
             Ok((Some(first), Some(second))) => {
                 self.rounds.push(if before_first { (first, second) } else { (second, first) });
             }
             Ok(_) => {}
-            Err(why) => self.refused = Some(why),
+            Err(why) => self.refused = Some(why.to_string()),
         }
     }
 }
 
 /// Runs the command.
 struct Runner<'a> {
-    options: &'a Options,
-    quiet: &'a Quiet,
-    stop: &'a Stop,
-    failed: Option<Failure>,
+    request: ProofRequest<'a>,
+    command: ProvenCommand<'a>,
+    failed: Option<ProofError>,
     /// How the clock is known.
     clock: Option<&'static str>,
     /// The files that the command opens.
@@ -322,7 +323,7 @@ impl Runner<'_> {
     fn look_at_files(&mut self, seconds: f64) -> Result<(), String> {
         let all = "drops the page cache of the whole machine as root";
         let limit = Duration::from_secs_f64(FOLLOWED.0 + FOLLOWED.1 * seconds);
-        match file_trace::by(&self.quiet.command, limit, self.stop) {
+        match file_trace::by(self.command.argv, limit, self.request.stop) {
             Ok(files) if files.is_empty() => Err("the command opens no file of a disk".to_owned()),
             Ok(files) => {
                 self.files = files;
@@ -345,7 +346,7 @@ impl Runner<'_> {
     }
 
     /// Which files were dropped.
-    fn told_of_files(&self) -> Option<String> {
+    fn describe_files(&self) -> Option<String> {
         if self.cold_reads.is_empty() {
             return None;
         }
@@ -370,36 +371,31 @@ impl Runner<'_> {
     }
 
     /// One run in a setting; `None` where a signal ended it or the command failed, an error where the setting cannot be had.
-    fn once(&mut self, setting: &Setting) -> Result<Option<Figures>, String> {
-        if self.stop.signal().is_some() {
+    fn run_once(&mut self, setting: &Setting) -> Result<Option<Figures>, ProofError> {
+        if self.request.stop.signal().is_some() {
             return Ok(None);
         }
         match setting.cold {
-            Some(Cold::Machine) => page_cache::drop_all().map_err(|why| why.to_string())?,
+            Some(Cold::Machine) => page_cache::drop_all()?,
             Some(Cold::Files) => page_cache::drop_files(&self.files),
             None => {}
         }
         let tuned = match setting.knob {
-            Some(name) => Some(
-                tuned_session::begin(self.options, &[name], Purpose::Measuring)
-                    .map_err(|why| why.to_string())?,
-            ),
+            Some(name) => Some((self.request.begin_session)(&[name])?),
             None => None,
         };
         let guard = Guard::new(None);
         let env = [guard.variable()];
         let job = Job {
-            argv: &self.quiet.command,
+            argv: self.command.argv,
             cpus: setting.cpus.as_ref(),
             env: &env,
             events: true,
             guard: None,
         };
-        let run = || command::run_silent(&job, self.stop, &mut |_: &[Process]| {});
+        let run = || command::run_silent(&job, self.request.stop, &mut |_: &[Process]| {});
         let run = match &setting.setting {
-            Some(setting) => {
-                process_settings::run_with_setting(setting, run).map_err(|why| why.to_string())?
-            }
+            Some(setting) => process_settings::run_with_setting(setting, run)?,
             None => run(),
         };
         drop(guard);
@@ -409,11 +405,11 @@ impl Runner<'_> {
         let run = match run {
             Ok(run) => run,
             Err(refused) => {
-                self.failed = Some(Failure::Refused(refused));
+                self.failed = Some(ProofError::CannotStart(refused));
                 return Ok(None);
             }
         };
-        if self.stop.signal().is_some() {
+        if self.request.stop.signal().is_some() {
             return Ok(None);
         }
         let how = match run.ended.exit {
@@ -427,7 +423,7 @@ impl Runner<'_> {
             Exit::Signal(signal) | Exit::Stopped(signal) => format!("was ended by signal {signal}"),
             Exit::TimedOut => "took too long".to_owned(),
         };
-        self.failed = Some(Failure::Cannot(format!("the command {how}: runs that fail cannot be compared")));
+        self.failed = Some(ProofError::CommandFailed(how));
         Ok(None)
     }
 

@@ -2,26 +2,22 @@
 
 use std::time::Duration;
 
-use ::quiet::audit::{AuditRow, audit};
-use ::quiet::files::Tree;
-use ::quiet::knob::ProcessSetting;
-use ::quiet::tuned_session::read_boot_id;
-use ::quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use machine::Root;
 use measure::noise::{self, Block};
-use os::Stop;
-use os::pin;
+use os::{Stop, pin};
+use quiet::audit::{AuditRow, audit};
+use quiet::files::Tree;
+use quiet::knob::ProcessSetting;
+use quiet::tuned_session::read_boot_id;
+use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
 use record::CpuList;
 use record::paired_comparison::Scale;
 
 use super::figure::{Compared, Figure, Unit, names};
-use super::{Findings, Rounds};
-use crate::commands::quiet::noise_estimate::{Measured, floor as noise_floor};
-use crate::commands::quiet::proof_cache::{ProofCache, Proven};
-use crate::commands::quiet::tuned_session;
-use crate::failure::Failure;
-use crate::options::Options;
-use crate::{output, signals};
+use super::{Notice, Proof, ProofError, ProofRequest, Rounds};
+use crate::noise_estimate::{Measured, measure_floor};
+use crate::proof_cache::{ProofCache, Proven};
+use crate::rounds::run_comparisons;
 
 /// Rounds beyond the fewest that give an interval: so that one odd round does not decide.
 const SPARE_ROUNDS: usize = 3;
@@ -59,87 +55,73 @@ fn figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
 const TOLD: usize = 5;
 
 /// One state that is compared with the machine as it is.
-struct Trial {
+struct Trial<'a> {
+    request: ProofRequest<'a>,
+    cpus: &'a [u32],
     name: &'static str,
     knobs: Vec<&'static str>,
     rounds: Vec<(Block, Block)>,
     refused: Option<String>,
 }
 
-/// Measures and prints; the exit code.
-pub fn run(options: &Options, names: &[&'static str], wanted: Option<u32>) -> Result<u8, Failure> {
-    let stop = signals::install();
-    let Turnable { knobs, left: mut missing } = turnable(options, names, Purpose::Measuring)?;
-    let mut trials = trials(knobs);
-    let cpus = cpus(options);
-    let rounds =
-        wanted.map_or_else(|| super::rounds((trials.len() - 1).max(1) * TOLD, SPARE_ROUNDS), |n| n as usize);
-    let seconds = (rounds * trials.len() * 2) as f64 * BLOCK;
-    if !options.out.quiet_output {
-        output::complain(&format!(
-            "{} of {} blocks in turn: about {}",
-            report::plural(rounds, "round"),
-            trials.len() * 2,
-            record::units::figure(seconds, "s")
-        ));
-    }
-    let mut done = 0;
-    for round in 0..rounds {
-        for (at, trial) in trials.iter_mut().enumerate() {
-            if stop.signal().is_none() && trial.refused.is_none() {
-                trial.round(options, &cpus, (round + at) % 2 == 0, stop);
-            }
+/// Measures the machine's noise with each knob set and without; what the audit is to know of it, unless it was interrupted.
+pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>), ProofError> {
+    let stop = request.stop;
+    let SettableKnobs { knobs, left: mut missing } =
+        find_settable(request.names, request.cpus, Purpose::Measuring)?;
+    let cpus = measured_cpus(request.cpus);
+    let mut trials = plan_trials(request, &cpus, knobs);
+    let rounds = request
+        .rounds
+        .unwrap_or_else(|| super::choose_rounds((trials.len() - 1).max(1) * TOLD, SPARE_ROUNDS));
+    let blocks = trials.len() * 2;
+    (request.tell)(Notice::Blocks { rounds, blocks, seconds: (rounds * blocks) as f64 * BLOCK });
+    let run_pair = |_: &mut (), trial: &mut Trial, plain_first| {
+        if trial.refused.is_none() {
+            trial.run_pair(plain_first);
         }
-        if stop.signal().is_some() {
-            break;
-        }
-        done += 1;
-    }
-    let mut found = Findings {
+    };
+    let done = run_comparisons(&mut (), &mut trials, rounds, run_pair, |()| stop.signal().is_some(), |_| {});
+    let mut found = Proof {
         title: "Noise before and after, in turn",
         head: "turned",
         rounds: done,
         interrupted: stop.signal(),
-        ..Findings::default()
+        ..Proof::default()
     };
     let figures = figures(machine::inspect(&Root::live()).machine.virtualization.hypervisor.as_deref());
     let mut same = (NOTHING.to_owned(), Rounds::new());
     let mut others = Vec::new();
     for trial in trials {
-        let told = of_figures(&trial.rounds, &figures);
+        let rounds = collect_figures(&trial.rounds, &figures);
         match trial.refused {
             Some(why) => missing.push((trial.name.to_owned(), why)),
-            None if trial.knobs.is_empty() => same.1 = told,
-            None => others.push((trial.name.to_owned(), told)),
+            None if trial.knobs.is_empty() => same.1 = rounds,
+            None => others.push((trial.name.to_owned(), rounds)),
         }
     }
     found.judge(same, others);
     found.missing = missing;
     let list: CpuList = cpus.iter().copied().collect();
-    if found.interrupted.is_none()
-        && let Err(why) = proof_cache(&found, &list, noise_floor(&cpus, stop)).write()
-        && !options.out.quiet_output
-    {
-        output::complain(&format!("linespeed quiet will not know of this: {why}"));
-    }
+    let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
     found.remarks.push(format!(
         "On CPU {list}, the worst of them. p95 of same work: over its median. Clock's movement: the 5th to the 95th \
          percentile of the core clock over its median."
     ));
-    found.tell(options)
+    Ok((found, cache))
 }
 
 /// What the audit is to know of it.
-fn proof_cache(found: &Findings, cpus: &CpuList, floor: Option<f64>) -> ProofCache {
+fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCache {
     let as_it_is = |name: &str| {
         let row = found.compared.iter().find(|(tuned, figure, _)| tuned == NOTHING && figure.name == name);
-        row.map(|(_, _, compared)| compared.gain.before)
+        row.map(|(_, _, compared)| compared.comparison.before)
     };
     let proven = |(tuned, figure, compared): &(String, Figure, Compared)| Proven {
         knob: tuned.clone(),
         figure: figure.name.to_owned(),
-        verdict: compared.gain.verdict.clone(),
-        words: figure.result(&compared.gain),
+        verdict: compared.comparison.verdict.clone(),
+        words: figure.result(&compared.comparison),
     };
     let of_knobs = found.compared.iter().filter(|(tuned, ..)| tuned != NOTHING && tuned != ALL);
     ProofCache {
@@ -158,30 +140,30 @@ fn proof_cache(found: &Findings, cpus: &CpuList, floor: Option<f64>) -> ProofCac
     }
 }
 
-fn of_figures(rounds: &[(Block, Block)], figures: &[(Figure, BlockFigure)]) -> Rounds {
+fn collect_figures(rounds: &[(Block, Block)], figures: &[(Figure, BlockFigure)]) -> Rounds {
     let of = |value: BlockFigure| rounds.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?))).collect();
     figures.iter().map(|(figure, value)| (*figure, of(*value))).collect()
 }
 
 /// CPUs that are measured: those that are to be quiet, or all that this process may use.
-pub fn cpus(options: &Options) -> Vec<u32> {
-    let chosen = options.measuring.cpus.clone().or_else(pin::allowed).unwrap_or_default();
+pub fn measured_cpus(quiet: Option<&CpuList>) -> Vec<u32> {
+    let chosen = quiet.cloned().or_else(pin::allowed).unwrap_or_default();
     let online = Root::live().cpu_list("/sys/devices/system/cpu/online");
     online.map_or(chosen.clone(), |online| chosen.intersection(&online)).iter().collect()
 }
 
 /// Knobs that can be set here, and those that cannot, with the reason.
 #[derive(Debug, Default)]
-pub struct Turnable {
+pub(super) struct SettableKnobs {
     /// Names, in the order of writing.
-    pub knobs: Vec<Named>,
+    pub knobs: Vec<SettableKnob>,
     /// What cannot be set, and why.
     pub left: Vec<(String, String)>,
 }
 
 /// A knob that can be set.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub(super) struct SettableKnob {
     /// Its name.
     pub name: &'static str,
     /// From what to what, in a person's words.
@@ -191,10 +173,14 @@ pub struct Named {
 }
 
 /// Which of these knobs, or of all, can be set for this purpose.
-pub fn turnable(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<Turnable, Failure> {
+pub(super) fn find_settable(
+    names: &[&'static str],
+    cpus: Option<&CpuList>,
+    purpose: Purpose,
+) -> Result<SettableKnobs, ProofError> {
     let root = Root::live();
     let tree = Tree::new(&root);
-    let context = prepare_context(&root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
+    let context = prepare_context(&root, &tree, cpus, Purpose::Command)?;
     let rows = audit(&context, names);
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
     let mut left: Vec<(String, String)> =
@@ -204,7 +190,7 @@ pub fn turnable(options: &Options, names: &[&'static str], purpose: Purpose) -> 
             || plan.settings.iter().any(|(held, _)| *held == name)
             || plan.compound_changes.iter().any(|(compound_applied, _)| *compound_applied == name)
     };
-    let told = |row: &AuditRow| Named {
+    let settable = |row: &AuditRow| SettableKnob {
         name: row.knob.name(),
         change: format!(
             "{}, then {}",
@@ -217,7 +203,7 @@ pub fn turnable(options: &Options, names: &[&'static str], purpose: Purpose) -> 
             .find(|(name, _)| *name == row.knob.name())
             .map(|(_, setting)| setting.clone()),
     };
-    let knobs: Vec<Named> = rows.iter().filter(|row| tuned(row.knob.name())).map(told).collect();
+    let knobs: Vec<SettableKnob> = rows.iter().filter(|row| tuned(row.knob.name())).map(settable).collect();
     // Who names a knob hears of it.
     for row in rows.iter().filter(|row| names.contains(&row.knob.name())) {
         let name = row.knob.name();
@@ -225,12 +211,12 @@ pub fn turnable(options: &Options, names: &[&'static str], purpose: Purpose) -> 
             left.push((name.to_owned(), format!("it is steady already: {}", row.inspection.now)));
         }
     }
-    Ok(Turnable { knobs, left })
+    Ok(SettableKnobs { knobs, left })
 }
 
 /// Nothing set, each knob, and all of them.
-fn trials(knobs: Vec<Named>) -> Vec<Trial> {
-    let trial = |name, knobs| Trial { name, knobs, rounds: Vec::new(), refused: None };
+fn plan_trials<'a>(request: ProofRequest<'a>, cpus: &'a [u32], knobs: Vec<SettableKnob>) -> Vec<Trial<'a>> {
+    let trial = |name, knobs| Trial { request, cpus, name, knobs, rounds: Vec::new(), refused: None };
     let mut trials = vec![trial(NOTHING, Vec::new())];
     trials.extend(knobs.iter().map(|knob| trial(knob.name, vec![knob.name])));
     if knobs.len() > 1 {
@@ -239,38 +225,36 @@ fn trials(knobs: Vec<Named>) -> Vec<Trial> {
     trials
 }
 
-impl Trial {
+impl Trial<'_> {
     /// A block as the machine is and one with the knobs set, in this order or the other.
-    fn round(&mut self, options: &Options, cpus: &[u32], plain_first: bool, stop: &Stop) {
-        let plain = || {
-            std::thread::sleep(SETTLING);
-            noise::block(cpus, stop)
-        };
+    fn run_pair(&mut self, plain_first: bool) {
+        let plain = || settled_block(self.cpus, self.request.stop);
         let first = plain_first.then(plain);
-        match self.tuned(options, cpus, stop) {
+        match self.tuned_block() {
             Ok(after) => {
                 let before = first.unwrap_or_else(plain);
-                if stop.signal().is_none() {
+                if self.request.stop.signal().is_none() {
                     self.rounds.push((before, after));
                 }
             }
-            Err(why) => self.refused = Some(why),
+            Err(why) => self.refused = Some(why.to_string()),
         }
     }
 
-    fn tuned(&self, options: &Options, cpus: &[u32], stop: &Stop) -> Result<Block, String> {
+    fn tuned_block(&self) -> Result<Block, ProofError> {
         let tuned = match self.knobs.is_empty() {
             true => None,
-            false => Some(
-                tuned_session::begin(options, &self.knobs, Purpose::Measuring)
-                    .map_err(|why| why.to_string())?,
-            ),
+            false => Some((self.request.begin_session)(&self.knobs)?),
         };
-        std::thread::sleep(SETTLING);
-        let block = noise::block(cpus, stop);
+        let block = settled_block(self.cpus, self.request.stop);
         if let Some(tuned) = tuned {
             tuned.end();
         }
         Ok(block)
     }
+}
+
+fn settled_block(cpus: &[u32], stop: &Stop) -> Block {
+    std::thread::sleep(SETTLING);
+    noise::block(cpus, stop)
 }

@@ -1,0 +1,142 @@
+//! What setting knobs gains: blocks or runs of a command before and after, in turn, each figure with its interval and the
+//! machine's own noise floor beside it.
+
+mod command;
+mod error;
+mod figure;
+mod knobs;
+mod notice;
+
+use os::Stop;
+use quiet::error::Error;
+use quiet::tuned_session::TunedSession;
+use record::CpuList;
+use record::paired_comparison::least_rounds;
+use record::statistics::Verdict;
+use serde_json::{Value, json};
+
+pub use command::{ProvenCommand, prove_command};
+pub use error::ProofError;
+pub use figure::{Compared, Figure, Unit};
+pub use knobs::{measured_cpus, prove_knobs};
+pub use notice::Notice;
+
+/// What is to be proven, and how.
+#[derive(Clone, Copy)]
+pub struct ProofRequest<'a> {
+    /// Knobs by name; empty for all that can be set.
+    pub names: &'a [&'static str],
+    /// CPUs that are to be quiet.
+    pub cpus: Option<&'a CpuList>,
+    /// Rounds; as many as are needed without.
+    pub rounds: Option<usize>,
+    /// Ends it early.
+    pub stop: &'a Stop,
+    /// Sets knobs for the time of measuring.
+    pub begin_session: &'a dyn Fn(&[&'static str]) -> Result<TunedSession, Error>,
+    /// Hears how far it is.
+    pub tell: &'a dyn Fn(Notice),
+}
+
+/// What came of it all.
+#[derive(Debug, Default)]
+pub struct Proof {
+    /// What was compared.
+    pub title: &'static str,
+    /// What a row's name is.
+    pub head: &'static str,
+    /// Whole rounds.
+    pub rounds: usize,
+    /// Each comparison in each figure.
+    pub compared: Vec<(String, Figure, Compared)>,
+    /// What was not compared, and why.
+    pub missing: Vec<(String, String)>,
+    /// What should be known.
+    pub remarks: Vec<String>,
+    /// The signal that ended it early.
+    pub interrupted: Option<i32>,
+}
+
+/// One comparison, figure by figure: its rounds (before, after).
+type Rounds = Vec<(Figure, Vec<(f64, f64)>)>;
+
+/// The rounds for so many comparisons: an even number, since who comes first changes from round to round.
+fn choose_rounds(comparisons: usize, duplicate: usize) -> usize {
+    (least_rounds(comparisons) + duplicate).next_multiple_of(2)
+}
+
+impl Proof {
+    /// Judges comparisons. `same` is that of the machine with itself, by whose differences the others are judged.
+    fn judge(&mut self, same: (String, Rounds), others: Vec<(String, Rounds)>) {
+        let with_values = |(_, rounds): &(String, Rounds)| -> usize {
+            rounds.iter().filter(|(_, rounds)| !rounds.is_empty()).count()
+        };
+        let comparisons = match others.iter().map(with_values).sum() {
+            0 => with_values(&same),
+            some => some,
+        };
+        let mut floors: Vec<(&str, Option<f64>)> = Vec::new();
+        let (name, figures) = same;
+        for (figure, rounds) in figures {
+            if let Some(Compared { rounds, comparison }) = figure.compare(rounds, comparisons, None) {
+                let comparison = comparison.as_floor();
+                floors.push((figure.name, comparison.floor));
+                self.compared.push((name.clone(), figure, Compared { rounds, comparison }));
+            }
+        }
+        for (name, figures) in others {
+            for (figure, rounds) in figures {
+                let floor =
+                    floors.iter().find(|(name, _)| *name == figure.name).and_then(|(_, floor)| *floor);
+                let compared = figure.compare(rounds, comparisons, floor);
+                self.compared.extend(compared.map(|compared| (name.clone(), figure, compared)));
+            }
+        }
+        let together = match comparisons {
+            0 | 1 => "intervals hold at 95 %".to_owned(),
+            many => format!("intervals hold at 95 % for all {many} comparisons together"),
+        };
+        self.remarks.push(format!(
+            "Medians of {}; {together}. The rows {name:?} compare one state with itself: how far that differs is the \
+             floor, and no smaller difference counts. (+N rounds): so many more would do, with --rounds.",
+            name_rounds(self.rounds)
+        ));
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let row = |(name, figure, compared): &(String, Figure, Compared)| {
+            let comparison = &compared.comparison;
+            let verdict: &Verdict = &comparison.verdict;
+            json!({
+                self.head: name,
+                "figure": figure.name,
+                "unit": figure.unit.symbol(),
+                "compared_by": figure.scale_word(),
+                "rounds": comparison.rounds,
+                "before": comparison.before,
+                "after": comparison.after,
+                "less_by": comparison.less_by,
+                "interval": comparison.interval,
+                "floor": comparison.floor,
+                "verdict": verdict,
+                "samples": compared.rounds,
+            })
+        };
+        let why = |(name, why): &(String, String)| {
+            let verdict = Verdict::NotMeasurable { reason: why.clone() };
+            json!({self.head: name, "why": why, "verdict": verdict})
+        };
+        json!({
+            "rounds": self.rounds,
+            "compared": self.compared.iter().map(row).collect::<Vec<_>>(),
+            "not_compared": self.missing.iter().map(why).collect::<Vec<_>>(),
+            "remarks": self.remarks,
+        })
+    }
+}
+
+/// `1 round`, `3 rounds`.
+fn name_rounds(rounds: usize) -> String {
+    if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") }
+}

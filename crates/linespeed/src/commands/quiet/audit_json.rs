@@ -1,0 +1,73 @@
+//! The audit in JSON.
+
+use ::quiet::audit::{AuditRow, Need};
+use ::quiet::change::Change;
+use ::quiet::error::Error;
+use ::quiet::knob::{Adjustment, ProcessSetting, State};
+use experiment::noise_estimate::{NoiseEstimate, ProofBy};
+use measure::busy::Load;
+use serde_json::{Value, json};
+
+use super::load;
+
+/// Every knob as it stands, how noisy the machine is, and who is busy.
+pub fn to_json(
+    rows: &[AuditRow],
+    noise: &NoiseEstimate,
+    busy: Option<&Load>,
+    quiet: bool,
+    left: Result<&Option<String>, &Error>,
+) -> Value {
+    let one = |row: &AuditRow| {
+        let inspection = &row.inspection;
+        let (state, why) = match &inspection.state {
+            State::Steady => ("steady", None),
+            State::Noisy => ("noisy", None),
+            State::Absent(why) => ("absent", Some(why)),
+            State::Unseen(why) => ("unseen", Some(why)),
+        };
+        let (adjustment, detail) = match &inspection.adjustment {
+            Adjustment::None => ("none", Value::Null),
+            Adjustment::Write(changes) => {
+                let change =
+                    |change: &Change| json!({"path": change.path, "old": change.old, "new": change.new});
+                ("write", changes.iter().map(change).collect())
+            }
+            Adjustment::ProcessSetting(setting) => (
+                "hold",
+                json!(if matches!(setting, ProcessSetting::DmaLatency(_)) { "machine" } else { "command" }),
+            ),
+            Adjustment::Compound(_) => ("undertake", Value::Null),
+            Adjustment::BootParameters(parameters) => ("boot", json!(parameters)),
+            Adjustment::Manual(adjustment) => ("by hand", json!(adjustment)),
+        };
+        let worth = noise.find_worth(row.knob.name());
+        let (word, most) = worth.to_code();
+        let told = !noise.source.is_empty() && inspection.steadier.is_some();
+        json!({
+            "knob": row.knob.name(),
+            "state": state,
+            "why": why,
+            "disturbs": row.disturbs(),
+            "only_when_named": row.knob.only_when_named(),
+            "now": inspection.now,
+            "steadier": inspection.steadier,
+            "effect": row.knob.effect(),
+            "here": told.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
+            "worth": told.then(|| json!({"is": word, "at_most": most})),
+            "way": adjustment,
+            "detail": detail,
+            "needs": row.needs.as_ref().map(Need::to_string),
+            "notes": inspection.notes,
+        })
+    };
+    json!({
+        "quiet": quiet,
+        "noise": noise.describe(),
+        "measured": (!noise.source.is_empty()).then(|| json!({"when": noise.source, "figures": noise.measured})),
+        "busy": busy.map(load::to_json),
+        "left_behind": left.ok(),
+        "in_the_way": left.err().map(Error::to_string),
+        "knobs": rows.iter().map(one).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,83 @@
+//! Who is busy beside what is measured: in a sentence, and in JSON.
+
+use measure::busy::{Load, Task};
+use record::units;
+use serde_json::{Value, json};
+
+/// Processes that are named, and the least that they take of a CPU.
+const NAMED: usize = 5;
+const WORTH_NAMING: f64 = 0.05;
+
+/// Who runs now, in one sentence.
+pub fn describe(load: &Load, online: usize) -> String {
+    let percent = |cpus: f64| format!("{:.0} %", cpus * 100.0);
+    let cpus = |cpus: f64| {
+        if cpus < 1.0 { format!("{} of a CPU", percent(cpus)) } else { format!("{cpus:.1} CPUs") }
+    };
+    let busy = load.cpus.unwrap_or_else(|| load.tasks.iter().map(|task| task.cpus).sum());
+    if busy < WORTH_NAMING {
+        return format!("nobody, looked at for {}.", units::figure(load.seconds, "s"));
+    }
+    let mut told = format!("{} of {online}, looked at for {}.", cpus(busy), units::figure(load.seconds, "s"));
+    let named: Vec<String> = load
+        .tasks
+        .iter()
+        .filter(|task| task.cpus >= WORTH_NAMING)
+        .take(NAMED)
+        .map(|task| format!("{} {} ({}) {}", task.name, task.pid, task.user, percent(task.cpus)))
+        .collect();
+    if !named.is_empty() {
+        told.push_str(&format!(" {}.", named.join(", ")));
+    }
+    let users: Vec<String> =
+        load.users().iter().take(NAMED).map(|(user, by)| format!("{user} {}", cpus(*by))).collect();
+    if !users.is_empty() {
+        told.push_str(&format!(" By user: {}.", users.join(", ")));
+    }
+    if load.unseen() >= WORTH_NAMING {
+        told.push_str(&format!(
+            " Too short to be seen, or not to be seen from here: {}.",
+            cpus(load.unseen())
+        ));
+    }
+    told
+}
+
+/// The same in JSON.
+pub fn to_json(load: &Load) -> Value {
+    let task =
+        |task: &Task| json!({"pid": task.pid, "name": task.name, "user": task.user, "cpus": task.cpus});
+    json!({
+        "seconds": load.seconds,
+        "cpus": load.cpus,
+        "processes": load.tasks.iter().take(20).map(task).collect::<Vec<_>>(),
+        "users": load.users().iter().map(|(user, cpus)| json!({"user": user, "cpus": cpus})).collect::<Vec<_>>(),
+        "not_seen": load.unseen(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(name: &str, user: &str, cpus: f64) -> Task {
+        Task { pid: 4711, name: name.to_owned(), user: user.to_owned(), cpus }
+    }
+
+    #[test]
+    fn who_is_busy_is_named_with_user_and_share() {
+        let tasks = vec![task("rustc", "ann", 0.96), task("sh", "bob", 0.5), task("cron", "root", 0.01)];
+        let load = Load { seconds: 0.3, cpus: Some(1.75), tasks };
+        let told = describe(&load, 2);
+        for part in
+            ["1.8 CPUs of 2", "rustc 4711 (ann) 96 %", "sh 4711 (bob) 50 %", "By user: ann 96 % of a CPU"]
+        {
+            assert!(told.contains(part), "no {part:?} in {told}");
+        }
+        assert!(!told.contains("cron"), "{told}");
+        assert!(told.contains("not to be seen from here: 28 % of a CPU"), "{told}");
+        let nobody = Load { seconds: 0.3, cpus: Some(0.0), tasks: Vec::new() };
+        assert_eq!(describe(&nobody, 2), "nobody, looked at for 300 ms.");
+        assert_eq!(to_json(&load)["processes"][0]["user"], "ann");
+    }
+}

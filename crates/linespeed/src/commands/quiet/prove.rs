@@ -1,0 +1,103 @@
+//! `linespeed quiet --prove`: what setting knobs gains here, from blocks or runs before and after in turn.
+
+use ::quiet::error::Error;
+use ::quiet::tuned_session::TunedSession;
+use ::quiet::tuning_plan::Purpose;
+use experiment::proof_cache::ProofCache;
+use experiment::prove::{
+    Compared, Figure, Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs,
+};
+use report::plural;
+use report::terminal::{self, ProofRow};
+
+use super::tuned_session;
+use crate::failure::Failure;
+use crate::options::{Options, Quiet};
+use crate::{date, files, output, signals};
+
+/// Measures and prints; the exit code.
+pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
+    let begin_session = |names: &[&'static str]| -> Result<TunedSession, Error> {
+        tuned_session::begin(options, names, Purpose::Measuring)
+    };
+    let tell = |notice: Notice| {
+        if notice.is_warning() || !options.out.quiet_output {
+            output::complain(&notice.to_string());
+        }
+    };
+    let request = ProofRequest {
+        names,
+        cpus: options.measuring.cpus.as_ref(),
+        rounds: quiet.rounds.map(|rounds| rounds as usize),
+        stop: signals::install(),
+        begin_session: &begin_session,
+        tell: &tell,
+    };
+    let proof = if quiet.command.is_empty() {
+        let (proof, cache) = prove_knobs(request)?;
+        if let Some(Err(why)) = cache.map(keep)
+            && !options.out.quiet_output
+        {
+            output::complain(&format!("linespeed quiet will not know of this: {why}"));
+        }
+        proof
+    } else {
+        let (argv, drop_caches, warm) = (&quiet.command, quiet.drop_caches, &quiet.warm);
+        prove_command(request, ProvenCommand { argv, drop_caches, warm })?
+    };
+    print(options, proof)
+}
+
+/// Keeps what the audit is to know of a proof.
+fn keep(cache: ProofCache) -> Result<(), Failure> {
+    let written = cache.to_file(&files::state_folder()?, date::now());
+    let (path, text) = written.map_err(|error| Failure::Cannot(error.to_string()))?;
+    files::write(&path, &text)
+}
+
+/// Prints it; the exit code.
+fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
+    if let Some(signal) = proof.interrupted {
+        let after = plural(proof.rounds, "round");
+        proof.remarks.push(format!("Interrupted by signal {signal} after {after}."));
+    }
+    let text = if options.out.json {
+        format!("{:#}\n", proof.to_json())
+    } else {
+        terminal::proof(&table(&proof), &output::style(&options.out))
+    };
+    output::print(&text)?;
+    Ok(proof.interrupted.map_or(0, |signal| 128u8.wrapping_add(signal as u8)))
+}
+
+fn table(proof: &Proof) -> terminal::Proof {
+    let row = |(name, figure, compared): &(String, Figure, Compared)| {
+        let comparison = &compared.comparison;
+        ProofRow {
+            name: name.clone(),
+            figure: figure.name.to_owned(),
+            before: figure.value(comparison.before),
+            after: figure.value(comparison.after),
+            floor: figure.floor(comparison),
+            result: figure.result(comparison),
+            better: comparison.is_less().map(|less| less == figure.less_is_better),
+        }
+    };
+    terminal::Proof {
+        title: proof.title.to_owned(),
+        head: proof.head.to_owned(),
+        rows: proof.compared.iter().map(row).collect(),
+        missing: proof.missing.clone(),
+        remarks: proof.remarks.clone(),
+    }
+}
+
+impl From<ProofError> for Failure {
+    fn from(error: ProofError) -> Self {
+        match error {
+            ProofError::Session(error) => error.into(),
+            ProofError::CannotStart(refused) => Failure::Refused(refused),
+            error => Failure::Cannot(error.to_string()),
+        }
+    }
+}
