@@ -95,7 +95,7 @@ const COUNTS: [(&str, Count); 6] = [
     ("stolen_share", |disturbed| disturbed.stolen),
 ];
 
-/// UserMode often something happened in a second of the portions in which it could be counted; `None` where it never could.
+/// How often something happened in a second of the portions in which it could be counted; `None` where it never could.
 fn rate(all: &[&Pass], count: Count) -> Option<f64> {
     let (mut events, mut seconds) = (0.0, 0.0);
     for pass in all {

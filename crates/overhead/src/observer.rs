@@ -37,7 +37,7 @@ pub struct Observation {
     pub seconds: f64,
     /// The core's clock before and after: their mean, Hz.
     pub clock: f64,
-    /// UserMode far they lie apart: a share of their mean.
+    /// How far they lie apart: a share of their mean.
     pub clock_moved: f64,
     /// The CPU at the start.
     pub cpu_from: Option<u32>,
@@ -154,7 +154,7 @@ fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) 
     }
 }
 
-/// UserMode often the scheduler has moved the calling thread; `None` in kernels built without that count.
+/// How often the scheduler has moved the calling thread; `None` in kernels built without that count.
 fn migrations() -> Option<u64> {
     migrations_in(&std::fs::read_to_string("/proc/thread-self/sched").ok()?)
 }

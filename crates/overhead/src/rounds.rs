@@ -16,7 +16,7 @@ pub const MOST_ROUNDS: usize = 1_000;
 /// Passes that are made even where they take longer than the time that was given: fewer say nothing of their spread.
 const LEAST_ROUNDS: usize = 3;
 
-/// UserMode long to go on.
+/// How long to go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effort {
     /// So many passes of each layer.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use kernels::counter;
 
-/// UserMode long the counter is held against the kernel's clock: their readings are 50 ns apart at most, so the rate is
+/// How long the counter is held against the kernel's clock: their readings are 50 ns apart at most, so the rate is
 /// known to one in a million.
 const CALIBRATION: Duration = Duration::from_millis(50);
 

@@ -13,7 +13,7 @@ use os::pin::Pinned;
 /// The least real-time priority: above every other task of the usual kind.
 const PRIORITY: i32 = 1;
 
-/// UserMode a user program is run.
+/// How a user program is run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UserMode {
     /// On these CPUs, as the scheduler places it.

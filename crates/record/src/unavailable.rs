@@ -27,12 +27,30 @@ impl Unavailable {
     }
 
     /// As the coverage of `what`: impossible here.
-    pub fn into_coverage(self, what: impl Into<String>) -> Coverage {
-        let coverage = Coverage::impossible(what, self.reason);
-        match self.remedy {
-            Some(remedy) => coverage.with_remedy(remedy),
-            None => coverage,
-        }
+    pub fn into_impossible(self, what: impl Into<String>) -> Coverage {
+        Coverage { remedy: self.remedy, ..Coverage::impossible(what, self.reason) }
+    }
+
+    /// As the coverage of `what`, of which a part is missing.
+    pub fn into_degraded(self, what: impl Into<String>) -> Coverage {
+        Coverage { remedy: self.remedy, ..Coverage::degraded(what, self.reason) }
+    }
+
+    /// As the coverage of `what`, which was left out.
+    pub fn into_skipped(self, what: impl Into<String>) -> Coverage {
+        Coverage { remedy: self.remedy, ..Coverage::skipped(what, self.reason) }
+    }
+}
+
+impl From<String> for Unavailable {
+    fn from(reason: String) -> Self {
+        Self::new(reason)
+    }
+}
+
+impl From<&str> for Unavailable {
+    fn from(reason: &str) -> Self {
+        Self::new(reason)
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Run {
     pub ended: Ended,
     /// What the counters show of it and all that it started.
     pub reading: Reading,
-    /// Events that could not be counted, and why.
+    /// Events that could not be opened, and why; those that then were not counted are in the reading.
     pub refused: Vec<(&'static str, String)>,
     /// What was seen of its threads.
     pub seen: Seen,
@@ -91,9 +91,8 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<Run, Spawn
     child.started()?;
     let own_rss = os::child::own_peak_bytes();
     let ended = wait_all(&mut [&mut child], stop, None, &mut watch).pop();
-    let (reading, mut refused) =
+    let (reading, refused) =
         opened.as_ref().map_or_else(Default::default, |counters| (counters.read(), refusals(counters)));
-    refused.extend(reading.not_counted.iter().cloned());
     let (seen, around, cpufreq) = watch.sampler.finish();
     let clock = clock(&reading, cpufreq, seen.samples);
     // One child was waited for, so one has ended.

@@ -317,11 +317,16 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         figures.coverage.push(lost);
     }
     let refused = runs.iter().flat_map(|run| &run.refused);
-    if let Some((_, why)) = refused.clone().find(|(event, _)| *event == "task-clock") {
+    let not_counted = runs.iter().flat_map(|run| &run.reading.not_counted);
+    if let Some((_, why)) = refused.clone().chain(not_counted).find(|(event, _)| *event == "task-clock") {
         figures.coverage.push(Coverage::degraded("kernel events", why.clone()));
     }
     let mut told: Vec<&str> = Vec::new();
-    for (event, why) in refused {
+    let missing = runs.iter().flat_map(|run| {
+        let refused = run.refused.iter().map(|(event, why)| (event, why, false));
+        refused.chain(run.reading.not_counted.iter().map(|(event, why)| (event, why, true)))
+    });
+    for (event, why, opened) in missing {
         let have = figures
             .measurements
             .iter()
@@ -331,7 +336,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         }
         told.push(event);
         let what = format!("counter {event}");
-        figures.coverage.push(if why.starts_with("not counted") {
+        figures.coverage.push(if opened {
             Coverage::skipped(what, why.clone())
         } else {
             Coverage::impossible(what, why.clone())

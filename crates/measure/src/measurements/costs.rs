@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::{branch, hint};
-use record::{Coverage, CpuList, Machine, Measurement, Where};
+use record::{Coverage, CpuList, Machine, Measurement, Unavailable, Where};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -165,7 +165,7 @@ fn single(
                 all.push(m);
             }
             Err(why) => coverage.push(
-                Coverage::impossible(format!("costs page fault {}", page.word()), why)
+                why.into_impossible(format!("costs page fault {}", page.word()))
                     .with_remedy("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
             ),
         }
@@ -184,9 +184,9 @@ fn page_faults(
     effort: Effort,
     part: Duration,
     watch: &mut Watch,
-) -> Result<Vec<Watched>, String> {
+) -> Result<Vec<Watched>, Unavailable> {
     if page == Page::Huge && !os::mapping::transparent_huge_pages_allowed() {
-        return Err("transparent huge pages are off".to_owned());
+        return Err("transparent huge pages are off".into());
     }
     let mut failed = None;
     let end = Instant::now() + part;
@@ -219,7 +219,7 @@ fn page_faults(
             sample
         },
     );
-    failed.map_or(Ok(samples), Err)
+    failed.map_or(Ok(samples), |why| Err(why.into()))
 }
 
 /// (Random − predictable) ÷ the half that is mispredicted, a fresh sequence each time.

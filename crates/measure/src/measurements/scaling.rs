@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Machine, Where};
+use record::{Coverage, CpuList, Machine, Unavailable, Where};
 
 use super::workloads::{arrays_bytes, chosen, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
@@ -118,7 +118,7 @@ impl Measure for Scaling {
             // Passes of some tenths of a second would take minutes on every step.
             let steps = if workload.indivisible() && context.depth < Depth::Full { &few } else { &all };
             if let Err(why) = measure_steps(context, workload, steps, &pool, share, &incidents) {
-                context.coverage.push(Coverage::degraded(format!("scaling {}", workload.name()), why));
+                context.coverage.push(why.into_degraded(format!("scaling {}", workload.name())));
             }
             context.advance((index + 1) as f64 / count as f64);
         }
@@ -187,12 +187,12 @@ fn measure_steps(
     pool: &Option<std::sync::Arc<ArrayPool>>,
     seconds: f64,
     incidents: &Incidents,
-) -> Result<(), String> {
+) -> Result<(), Unavailable> {
     let begun = Instant::now();
     let steps = affordable(context, workload, steps)?;
     let cpus: BTreeSet<u32> = steps.iter().flat_map(|step| step.cpus.iter().copied()).collect();
     if cpus.is_empty() {
-        return Err("memory has no room for a thread".to_owned());
+        return Err("memory has no room for a thread".into());
     }
     let cpus: Vec<u32> = cpus.into_iter().collect();
     let workers = WorkerPool::start(workload, context.machine, &cpus, pool.as_ref())?;
@@ -249,7 +249,11 @@ fn measure_steps(
 }
 
 /// The steps for which there is memory; the others are named in the coverage.
-fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) -> Result<Vec<Step>, String> {
+fn affordable(
+    context: &mut Context,
+    workload: &dyn Workload,
+    steps: &[Step],
+) -> Result<Vec<Step>, Unavailable> {
     let each = workload.bytes(context.machine);
     let allowed = context.memory_allowance();
     let threads = allowed.checked_div(each).map_or(usize::MAX, |n| n as usize);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Unavailable, Where};
 use serde_json::json;
 
 use super::workloads::{arrays_bytes, chosen};
@@ -92,7 +92,7 @@ impl Measure for SmtYield {
                 let pool = supply.arrays_for(context, self.name(), workload)?;
                 if let Err(why) = measure_core(context, workload, core, &pool, share, &incidents) {
                     let what = format!("smt-yield {}", workload.name());
-                    context.coverage.push(Coverage::degraded(what, why));
+                    context.coverage.push(why.into_degraded(what));
                 }
                 done += 1;
                 context.advance(done as f64 / parts as f64);
@@ -155,11 +155,11 @@ fn measure_core(
     pool: &Option<std::sync::Arc<ArrayPool>>,
     seconds: f64,
     incidents: &Incidents,
-) -> Result<(), String> {
+) -> Result<(), Unavailable> {
     let begun = Instant::now();
     let bytes = workload.bytes(context.machine).saturating_mul(core.cpus.len() as u64);
     if bytes > context.memory_allowance() {
-        return Err(format!("it needs {} for the siblings of a core", record::units::bytes(bytes)));
+        return Err(format!("it needs {} for the siblings of a core", record::units::bytes(bytes)).into());
     }
     let workers = WorkerPool::start(workload, context.machine, &core.cpus, pool.as_ref())?;
     let alone = &core.cpus[..1];

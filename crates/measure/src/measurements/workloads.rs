@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Machine, Where};
+use record::{Coverage, CpuList, Machine, Unavailable, Where};
 
 use crate::arrays;
 use crate::budget::{Budget, Depth, beyond_caches};
@@ -64,7 +64,7 @@ impl Measure for Workloads {
             let share = (context.seconds_left() - reserved).max(0.0) / (count - index) as f64;
             let pool = supply.arrays_for(context, self.name(), workload)?;
             if let Err(why) = measure_cpu(context, workload, lead, &pool, share, &incidents) {
-                context.coverage.push(Coverage::degraded(format!("workloads {}", workload.name()), why));
+                context.coverage.push(why.into_degraded(format!("workloads {}", workload.name())));
             }
             context.advance((index + 1) as f64 / count as f64);
         }
@@ -88,7 +88,7 @@ pub(crate) fn chosen(
     for workload in workloads::all() {
         if let Err(why) = workload.usable(context.machine) {
             let what = format!("{measurement} {}", workload.name());
-            context.coverage.push(Coverage::impossible(what, why));
+            context.coverage.push(why.into_impossible(what));
         } else if wanted(workload) {
             chosen.push(workload);
         } else {
@@ -116,13 +116,14 @@ fn measure_cpu(
     pool: &Option<std::sync::Arc<ArrayPool>>,
     seconds: f64,
     incidents: &Incidents,
-) -> Result<(), String> {
+) -> Result<(), Unavailable> {
     if workload.bytes(context.machine) > context.memory_allowance() {
         return Err(format!(
             "it needs {}, memory allows {}",
             record::units::bytes(workload.bytes(context.machine)),
             record::units::bytes(context.memory_allowance())
-        ));
+        )
+        .into());
     }
     let begun = Instant::now();
     let workers = WorkerPool::start(workload, context.machine, &[cpu], pool.as_ref())?;

@@ -2,9 +2,9 @@
 //! each block waiting for the one before.
 
 use kernels::aes_ige::{BLOCK, Key, encrypt};
-use record::Machine;
+use record::{Machine, Unavailable};
 
-use super::workload::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
 pub struct Aes256Ige;
@@ -48,7 +48,7 @@ impl Workload for Aes256Ige {
         2 * MESSAGE as u64
     }
 
-    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let mut cipher = Cipher {
             key: Key::encrypt(&KEY),
             message: (0..MESSAGE).map(|at| (at % 251) as u8).collect(),
@@ -88,14 +88,14 @@ impl Worker for Cipher {
         (self.messages * MESSAGE as u64) as f64
     }
 
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         match self.wrong {
             None => Ok(()),
-            Some(last) => Err(format!(
+            Some(last) => Err(WrongResult(format!(
                 "the last block of a message came out as {}, it is {}",
                 hexadecimal(&last),
                 hexadecimal(&LAST_BLOCK)
-            )),
+            ))),
         }
     }
 }
@@ -121,6 +121,6 @@ mod tests {
         assert_eq!(cipher.verify(), Ok(()));
         cipher.message[77] ^= 4;
         cipher.round();
-        assert!(cipher.verify().unwrap_err().contains("came out as"));
+        assert!(cipher.verify().unwrap_err().0.contains("came out as"));
     }
 }

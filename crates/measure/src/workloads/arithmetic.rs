@@ -1,6 +1,7 @@
 //! Whether a CPU's multiply-adds are right: on every lane of each vector width, against results that were worked out
 //! with exact fractions. The timed loops keep no result; this is what `flops` is verified by.
 
+use super::workload::WrongResult;
 use kernels::Variant;
 
 /// Multiplier of the even steps, of the odd ones, and what is added: values of the timed loops, with as many bits set
@@ -40,10 +41,10 @@ const APART: [u64; 8] = [
 ];
 
 /// Does the steps on the vectors of `variant`, which must be usable, and checks every lane's bits.
-pub fn check(variant: Variant) -> Result<(), String> {
+pub fn check(variant: Variant) -> Result<(), WrongResult> {
     for _ in 0..TIMES {
         let (lanes, known): (Vec<f64>, &[u64]) = match variant {
-            _ if !variant.usable() => return Err(format!("this CPU has no {variant} vectors")),
+            _ if !variant.usable() => return Err(WrongResult(format!("this CPU has no {variant} vectors"))),
             // SAFETY: the variant is usable on this CPU.
             #[cfg(target_arch = "x86_64")]
             Variant::Avx512 => (unsafe { x86::avx512() }.to_vec(), &FUSED),
@@ -61,15 +62,15 @@ pub fn check(variant: Variant) -> Result<(), String> {
     Ok(())
 }
 
-fn compare(lanes: &[f64], known: &[u64]) -> Result<(), String> {
+fn compare(lanes: &[f64], known: &[u64]) -> Result<(), WrongResult> {
     match lanes.iter().zip(known).position(|(lane, known)| lane.to_bits() != *known) {
         None => Ok(()),
-        Some(at) => Err(format!(
+        Some(at) => Err(WrongResult(format!(
             "multiply-adds on lane {at} of {} came out as {:?}, they are {:?}",
             lanes.len(),
             lanes[at],
             f64::from_bits(known[at])
-        )),
+        ))),
     }
 }
 
@@ -159,7 +160,7 @@ mod tests {
         let mut lanes: Vec<f64> = FUSED.iter().map(|bits| f64::from_bits(*bits)).collect();
         assert_eq!(compare(&lanes, &FUSED), Ok(()));
         lanes[5] = f64::from_bits(FUSED[5] ^ 1);
-        assert!(compare(&lanes, &FUSED).unwrap_err().contains("lane 5 of 8"));
+        assert!(compare(&lanes, &FUSED).unwrap_err().0.contains("lane 5 of 8"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `bignum-power`: 7 to the power of 999,999 in decimal limbs, the work of `echo "7^999999" | bc`: long products.
 
 use kernels::bignum::{Limb, POWER, POWER_CHECK, check, power, power_limbs};
-use record::Machine;
+use record::{Machine, Unavailable};
 
-use super::workload::{Site, Worker, Workload};
+use super::workload::{Site, Worker, Workload, WrongResult};
 
 /// See the module.
 pub struct BignumPower;
@@ -34,7 +34,7 @@ impl Workload for BignumPower {
         true
     }
 
-    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let (result, scratch) = power_limbs();
         // Written, not only reserved: the pages shall be this thread's.
         Ok(Box::new(Power { result: vec![1; result], scratch: vec![1; scratch], wrong: None }))
@@ -58,10 +58,12 @@ impl Worker for Power {
         1.0
     }
 
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         match self.wrong {
             None => Ok(()),
-            Some(rest) => Err(format!("7^999999 came out as {rest} modulo 2^61 - 1, it is {POWER_CHECK}")),
+            Some(rest) => {
+                Err(WrongResult(format!("7^999999 came out as {rest} modulo 2^61 - 1, it is {POWER_CHECK}")))
+            }
         }
     }
 }
@@ -77,6 +79,6 @@ mod tests {
         assert_eq!(worker.round(), 1.0);
         assert_eq!(worker.verify(), Ok(()));
         worker.wrong = Some(5);
-        assert!(worker.verify().unwrap_err().contains("came out as 5 modulo"));
+        assert!(worker.verify().unwrap_err().0.contains("came out as 5 modulo"));
     }
 }

@@ -1,8 +1,9 @@
 //! `cpu-bound`: the loop of three nops by which published comparisons tell what a core does with nothing to wait for.
 
 use kernels::cpu_bound::CPU_BOUND;
+use record::Unavailable;
 
-use super::workload::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
 pub struct CpuBound;
@@ -20,7 +21,7 @@ impl Workload for CpuBound {
         Some(f64::from(CPU_BOUND.work.instructions) / f64::from(CPU_BOUND.work.operations))
     }
 
-    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         Ok(Box::new(Loop { iterations: iterations_a_round(CPU_BOUND.run) }))
     }
 }
@@ -36,7 +37,7 @@ impl Worker for Loop {
     }
 
     /// It computes nothing.
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         Ok(())
     }
 }

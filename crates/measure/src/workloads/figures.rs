@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Workload;
 use super::worker_pool::{GroupRun, Slice};
+use super::workload::WrongResult;
 use crate::context::Context;
 use crate::counters::{self, Reading};
 use crate::repeat::judge;
@@ -26,7 +27,7 @@ pub struct Seen<'a> {
     /// Slices so far.
     pub slices: Vec<Slice>,
     /// What came out wrong, a CPU.
-    pub wrong: Vec<(u32, String)>,
+    pub wrong: Vec<(u32, WrongResult)>,
     /// CPUs on which no thread could be kept.
     pub unpinned: Vec<u32>,
     /// Threads that could not be started, or died.

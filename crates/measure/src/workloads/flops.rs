@@ -3,10 +3,10 @@
 
 use kernels::Variant;
 use kernels::heavy::{self, Heavy};
-use record::Machine;
+use record::{Machine, Unavailable};
 
 use super::arithmetic;
-use super::workload::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// The loop of one vector width.
 pub struct Flops {
@@ -55,15 +55,15 @@ impl Workload for Flops {
         Some(f64::from(work.instructions) / f64::from(work.operations))
     }
 
-    fn usable(&self, _: &Machine) -> Result<(), String> {
+    fn usable(&self, _: &Machine) -> Result<(), Unavailable> {
         if self.variant.usable() && self.heavy().is_some() {
             Ok(())
         } else {
-            Err(format!("this CPU has no multiply-add on vectors of {} bits", self.variant.bits()))
+            Err(format!("this CPU has no multiply-add on vectors of {} bits", self.variant.bits()).into())
         }
     }
 
-    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let heavy = self.heavy().filter(|heavy| heavy.variant.usable());
         let heavy = heavy.ok_or_else(|| format!("this CPU has no {} vectors", self.variant))?;
         // SAFETY: the variant is usable on this CPU.
@@ -85,7 +85,7 @@ impl Worker for Loop {
     }
 
     /// The loop keeps no result: the same arithmetic is done again where it can be looked at.
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         arithmetic::check(self.heavy.variant)
     }
 }

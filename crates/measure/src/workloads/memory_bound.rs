@@ -1,9 +1,9 @@
 //! `memory-bound`: a cache line flushed and loaded again: the way to memory and back, with nothing to hide it.
 
 use kernels::flush::{WORK, available, reload};
-use record::Machine;
+use record::{Machine, Unavailable};
 
-use super::workload::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
 pub struct MemoryBound;
@@ -27,15 +27,15 @@ impl Workload for MemoryBound {
         Some(f64::from(WORK.instructions) / f64::from(WORK.operations))
     }
 
-    fn usable(&self, _: &Machine) -> Result<(), String> {
-        if available() { Ok(()) } else { Err("this CPU cannot flush a cache line in user mode".to_owned()) }
+    fn usable(&self, _: &Machine) -> Result<(), Unavailable> {
+        if available() { Ok(()) } else { Err("this CPU cannot flush a cache line in user mode".into()) }
     }
 
     fn bytes(&self, _: &Machine) -> u64 {
         2 * PAGE as u64
     }
 
-    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let _ = site;
         self.usable(&Machine::default())?;
         let mut line = Line { memory: vec![CONTENT; 2 * PAGE], iterations: 1 };
@@ -67,13 +67,13 @@ impl Worker for Line {
         self.iterations as f64 * f64::from(WORK.operations)
     }
 
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         match self.memory.iter().position(|byte| *byte != CONTENT) {
             None => Ok(()),
-            Some(at) => Err(format!(
+            Some(at) => Err(WrongResult(format!(
                 "a byte that was only flushed and loaded came back as {:#04x}, it was {CONTENT:#04x}",
                 self.memory[at]
-            )),
+            ))),
         }
     }
 }
@@ -90,6 +90,6 @@ mod tests {
         }
         assert_eq!(line.verify(), Ok(()));
         line.memory[PAGE] ^= 1;
-        assert!(line.verify().unwrap_err().contains("0x5b"));
+        assert!(line.verify().unwrap_err().0.contains("0x5b"));
     }
 }

@@ -20,7 +20,7 @@ pub mod worker_pool;
 mod workload;
 
 pub use group::Group;
-pub use workload::{Site, Worker, Workload};
+pub use workload::{Site, Worker, Workload, WrongResult};
 
 /// Every workload, in the order in which people read them. Not each is usable on each machine.
 pub fn all() -> Vec<&'static dyn Workload> {

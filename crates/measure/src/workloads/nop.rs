@@ -1,8 +1,9 @@
 //! `nop`: instructions that do nothing. Its IPC is the number of instructions that a core takes in a cycle.
 
 use kernels::chain::NOPS;
+use record::Unavailable;
 
-use super::workload::{Site, Worker, Workload, iterations_a_round};
+use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
 pub struct Nop;
@@ -20,7 +21,7 @@ impl Workload for Nop {
         Some(f64::from(NOPS.work.instructions) / f64::from(NOPS.work.operations))
     }
 
-    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         Ok(Box::new(Loop { iterations: iterations_a_round(NOPS.run) }))
     }
 }
@@ -36,7 +37,7 @@ impl Worker for Loop {
     }
 
     /// It computes nothing.
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         Ok(())
     }
 }

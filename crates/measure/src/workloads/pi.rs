@@ -1,9 +1,9 @@
 //! `pi`: 5,000 digits of π by the arctangent's series, the work of `bc`'s `4*a(1)`: short products and divisions.
 
 use kernels::bignum::{Limb, PI_CHECK, PI_DIGITS, check, pi, pi_limbs};
-use record::Machine;
+use record::{Machine, Unavailable};
 
-use super::workload::{Site, Worker, Workload};
+use super::workload::{Site, Worker, Workload, WrongResult};
 
 /// See the module.
 pub struct Pi;
@@ -34,7 +34,7 @@ impl Workload for Pi {
         true
     }
 
-    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let (result, scratch) = pi_limbs(PI_DIGITS);
         Ok(Box::new(Digits { result: vec![1; result], scratch: vec![1; scratch], wrong: None }))
     }
@@ -56,12 +56,12 @@ impl Worker for Digits {
         1.0
     }
 
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         match self.wrong {
             None => Ok(()),
-            Some(rest) => {
-                Err(format!("5,000 digits of pi came out as {rest} modulo 2^61 - 1, it is {PI_CHECK}"))
-            }
+            Some(rest) => Err(WrongResult(format!(
+                "5,000 digits of pi came out as {rest} modulo 2^61 - 1, it is {PI_CHECK}"
+            ))),
         }
     }
 }

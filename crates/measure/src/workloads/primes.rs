@@ -1,10 +1,11 @@
 //! `primes`: primes below 1,000,000 by trial division, as kernel and user mode are compared by.
 
+use record::Unavailable;
 use std::sync::LazyLock;
 
 use kernels::primes::{KNOWN, LIMIT, count, instructions};
 
-use super::workload::{Site, Worker, Workload};
+use super::workload::{Site, Worker, Workload, WrongResult};
 
 /// See the module.
 pub struct Primes;
@@ -63,7 +64,7 @@ impl Workload for Primes {
         Some(1.0)
     }
 
-    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         // Here, and not in the first timed slice.
         LazyLock::force(&PORTIONS);
         Ok(Box::new(Counting { next: 0, found: 0, passes: 0, wrong: None }))
@@ -95,9 +96,9 @@ impl Worker for Counting {
         portion.share
     }
 
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         if let Some(wrong) = &self.wrong {
-            return Err(wrong.clone());
+            return Err(WrongResult(wrong.clone()));
         }
         // Whole passes against the published number, the rest against the sieve.
         let rest: u64 = PORTIONS.0[..self.next].iter().map(|portion| portion.primes).sum();
@@ -105,7 +106,10 @@ impl Worker for Counting {
         if self.found == expected {
             Ok(())
         } else {
-            Err(format!("{} primes in {} passes and a part, there are {expected}", self.found, self.passes))
+            Err(WrongResult(format!(
+                "{} primes in {} passes and a part, there are {expected}",
+                self.found, self.passes
+            )))
         }
     }
 }
@@ -136,6 +140,6 @@ mod tests {
         });
         assert_eq!((worker.passes, worker.found, worker.verify()), (1, KNOWN, Ok(())));
         worker.found -= 1;
-        assert!(worker.verify().unwrap_err().contains("78497 primes"));
+        assert!(worker.verify().unwrap_err().0.contains("78497 primes"));
     }
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{CpuList, Machine, Mark, Snapshot, Where};
+use record::{CpuList, Machine, Mark, Snapshot, Unavailable, Where};
 
 use super::figures::Seen;
 use super::incidents::Incidents;
@@ -49,7 +49,7 @@ impl Workload for MadeUp {
         None
     }
 
-    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(Spinner {
             rounds: 0,
@@ -76,8 +76,8 @@ impl Worker for Spinner {
         1.0
     }
 
-    fn verify(&mut self) -> Result<(), String> {
-        if self.wrong { Err("2 + 2 came out as 5".to_owned()) } else { Ok(()) }
+    fn verify(&mut self) -> Result<(), WrongResult> {
+        if self.wrong { Err(WrongResult("2 + 2 came out as 5".to_owned())) } else { Ok(()) }
     }
 }
 
@@ -162,7 +162,7 @@ fn a_triad_that_is_wrong_in_one_element_is_noticed() {
         unsafe {
             *pool.part(pool.share(Group { cpus: &cpus, index: 0 })[0]).unwrap().array(0, 0).add(1_000) = 7.5
         };
-        assert!(worker.verify().unwrap_err().contains("came out as 7.5"));
+        assert!(worker.verify().unwrap_err().0.contains("came out as 7.5"));
     });
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use kernels::Variant;
 use kernels::stream::{self, CONSTANT, Op, Stores, Stream};
-use record::Machine;
+use record::{Machine, Unavailable};
 
 use super::array_pool::ArrayPool;
 use super::group::Group;
-use super::workload::{Site, Worker, Workload};
+use super::workload::{Site, Worker, Workload, WrongResult};
 use crate::arrays::CHUNK;
 
 /// See the module.
@@ -33,15 +33,15 @@ impl Workload for Triad {
         Some(f64::from(kernel.work.instructions) / f64::from(kernel.stream_bytes()))
     }
 
-    fn usable(&self, _: &Machine) -> Result<(), String> {
-        kernel().map(drop).ok_or_else(|| "no triad kernel is usable here".to_owned())
+    fn usable(&self, _: &Machine) -> Result<(), Unavailable> {
+        kernel().map(drop).ok_or_else(|| "no triad kernel is usable here".into())
     }
 
     fn streams(&self) -> bool {
         true
     }
 
-    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, String> {
+    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let kernel = kernel().ok_or("no triad kernel is usable here")?;
         let pool = site.pool.clone().ok_or("its arrays could not be made")?;
         let mut worker = Walk { kernel, pool, parts: Vec::new(), at: 0, last: None };
@@ -83,7 +83,7 @@ impl Worker for Walk {
         self.kernel.iterations(CHUNK) as f64 * f64::from(self.kernel.stream_bytes())
     }
 
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         let Some((index, offset)) = self.last else { return Ok(()) };
         let Some(part) = self.pool.part(index) else { return Ok(()) };
         let (sum, a, b) = (part.array(0, offset), part.array(1, offset), part.array(2, offset));
@@ -92,7 +92,7 @@ impl Worker for Walk {
             let (sum, a, b) = unsafe { (*sum.add(at), *a.add(at), *b.add(at)) };
             // The arrays hold small whole numbers: exact with and without a fused multiply-add.
             if sum != a + CONSTANT * b {
-                return Err(format!("{a} + {CONSTANT} × {b} came out as {sum}"));
+                return Err(WrongResult(format!("{a} + {CONSTANT} × {b} came out as {sum}")));
             }
         }
         Ok(())

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use record::{Machine, Mark};
+use record::{Machine, Mark, Unavailable};
 
 use super::array_pool::ArrayPool;
 use super::group::Group;
 use super::incidents::Incidents;
+use super::workload::WrongResult;
 use super::workload::{Site, Worker, Workload};
 use crate::common_interval::{self, WorkLog};
 use crate::counters::{Counters, Reading, Set, Target};
@@ -85,7 +86,7 @@ pub struct GroupRun {
     /// Its slices; those that were not whole are left out.
     pub slices: Vec<Slice>,
     /// CPUs whose results were wrong, and how.
-    pub wrong: Vec<(u32, String)>,
+    pub wrong: Vec<(u32, WrongResult)>,
     /// CPUs on which no thread could be kept.
     pub unpinned: Vec<u32>,
     /// Threads that could not be started, or died.
@@ -143,7 +144,7 @@ impl<'a> WorkerPool<'a> {
         machine: &Machine,
         cpus: &[u32],
         pool: Option<&Arc<ArrayPool>>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Unavailable> {
         let made = thread_group::run(cpus, |member| {
             workload.prepare(&Site { cpu: member.cpu, pool: pool.cloned() })
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use record::Machine;
+use record::{Machine, Unavailable};
 
 use super::array_pool::ArrayPool;
 use super::group::Group;
@@ -25,7 +25,7 @@ pub trait Workload: Sync {
     }
 
     /// Whether it can run here; the error says why not.
-    fn usable(&self, machine: &Machine) -> Result<(), String> {
+    fn usable(&self, machine: &Machine) -> Result<(), Unavailable> {
         let _ = machine;
         Ok(())
     }
@@ -47,7 +47,7 @@ pub trait Workload: Sync {
     }
 
     /// Makes what a thread needs. It is called on that thread, pinned, so that its memory lies on its node.
-    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, String>;
+    fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable>;
 }
 
 /// Where a worker will work.
@@ -58,6 +58,18 @@ pub struct Site {
     /// The arrays, for a workload that streams.
     pub pool: Option<Arc<ArrayPool>>,
 }
+
+/// A result that is not what it must be: this machine computes wrongly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongResult(pub String);
+
+impl std::fmt::Display for WrongResult {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongResult {}
 
 /// One thread's share of a workload.
 pub trait Worker: Send {
@@ -71,7 +83,7 @@ pub trait Worker: Send {
 
     /// Checks what was computed so far by its known result, outside the timed window. An error means that this
     /// machine computes wrongly.
-    fn verify(&mut self) -> Result<(), String>;
+    fn verify(&mut self) -> Result<(), WrongResult>;
 }
 
 /// How long a round of a loop should take: long beside what stands between two rounds (reading the clock, 25 ns, and

@@ -15,7 +15,7 @@ use crate::{kills, weather};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(50);
-/// UserMode long a thing may take that is waited for: a build does, in a slow emulator.
+/// How long a thing may take that is waited for: a build does, in a slow emulator.
 const PATIENCE: Duration = Duration::from_secs(400);
 /// What the kernel rows are bound to and whether interrupts reach them: N is the CPU.
 const KERNEL_ROWS: [(&str, &str); 4] = [("none", "on"), ("none", "off"), ("cpu N", "on"), ("cpu N", "off")];
@@ -37,7 +37,7 @@ pub struct Ran {
     pub printed: String,
     /// What it complained of.
     pub complained: String,
-    /// UserMode long it took.
+    /// How long it took.
     pub took: Duration,
     loaded: Option<Duration>,
 }

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::trial::{Trial, is_loaded, load, request};
 
-/// UserMode many are killed.
+/// How many are killed.
 const KILLS: u64 = 25;
 /// The guardian's name as the kernel has it.
 const GUARDIAN: &str = "linespeed-kmod";
-/// UserMode long everything may take to be put back in a slow emulator.
+/// How long everything may take to be put back in a slow emulator.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Loads the module and makes passes until it is killed.

@@ -34,6 +34,44 @@ pub struct Built {
     pub words: String,
 }
 
+/// Why a module was not built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// There is no room where it is built, as make or the system says.
+    NoSpace(String),
+    /// Anything else.
+    Other(Unavailable),
+}
+
+impl BuildError {
+    /// As make's first complaint, which is another program's words: here alone they are read.
+    fn read_complaint(what: &str, words: &str) -> Self {
+        let reason = format!("{what}: {}", complaint(words));
+        if reason.contains("No space left on device") {
+            Self::NoSpace(reason)
+        } else {
+            Self::Other(Unavailable::new(reason))
+        }
+    }
+}
+
+impl From<Unavailable> for BuildError {
+    fn from(why: Unavailable) -> Self {
+        Self::Other(why)
+    }
+}
+
+impl std::fmt::Display for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BuildError::NoSpace(reason) => f.write_str(reason),
+            BuildError::Other(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
 /// Builds the module in `folder`, which holds its sources, with at most `limit` of time. `started` is told the process
 /// group of make, all of whose processes can be ended together.
 ///
@@ -46,7 +84,7 @@ pub fn build(
     path: &OsStr,
     stop: &Stop,
     started: impl FnOnce(i32),
-) -> Result<Built, Unavailable> {
+) -> Result<Built, BuildError> {
     build_within(LIMIT, headers, folder, path, stop, started)
 }
 
@@ -57,7 +95,7 @@ fn build_within(
     path: &OsStr,
     stop: &Stop,
     started: impl FnOnce(i32),
-) -> Result<Built, Unavailable> {
+) -> Result<Built, BuildError> {
     let odd = |c: char| c.is_whitespace() || c.is_control() || ":#$%\\'\"".contains(c);
     match folder.to_str() {
         Some(text) if !text.contains(odd) => {}
@@ -66,11 +104,16 @@ fn build_within(
                 "make cannot build in {}: its name has characters that make takes for its own",
                 folder.display()
             ))
-            .with_remedy("TMPDIR=/tmp linespeed overhead --kernel"));
+            .with_remedy("TMPDIR=/tmp linespeed overhead --kernel")
+            .into());
         }
     }
     let cannot = |what: &str, error: std::io::Error| {
-        Unavailable::new(format!("the module cannot be built: {what}: {error}"))
+        let reason = format!("the module cannot be built: {what}: {error}");
+        match error.kind() {
+            std::io::ErrorKind::StorageFull => BuildError::NoSpace(reason),
+            _ => BuildError::Other(Unavailable::new(reason)),
+        }
     };
     let words = folder.join(WORDS);
     let output = File::create(&words).map_err(|error| cannot("its output", error))?;
@@ -101,11 +144,11 @@ fn build_within(
     let ended = wait(child, limit, stop)?;
     let said = last_words(&words);
     if !ended {
-        return Err(Unavailable::new(format!("the module could not be built: {}", complaint(&said))));
+        return Err(BuildError::read_complaint("the module could not be built", &said));
     }
     let module = folder.join(MODULE);
     if !module.is_file() {
-        return Err(Unavailable::new(format!("make built no module: {}", complaint(&said))));
+        return Err(BuildError::read_complaint("make built no module", &said));
     }
     Ok(Built { module, words: said })
 }
@@ -161,7 +204,7 @@ mod tests {
         (folder, headers)
     }
 
-    fn built(recipe: &str, limit: Duration) -> Result<Built, Unavailable> {
+    fn built(recipe: &str, limit: Duration) -> Result<Built, BuildError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let (_kept, headers) = headers(recipe);
         let folder = tempfile::tempdir().unwrap();
@@ -185,14 +228,15 @@ mod tests {
             ("@true", "make built no module"),
         ] {
             let failure = built(recipe, limit).unwrap_err();
-            assert!(failure.reason.contains(said) && !failure.reason.contains('\n'), "{failure:?}");
+            let reason = failure.to_string();
+            assert!(reason.contains(said) && !reason.contains('\n'), "{failure:?}");
         }
     }
 
     #[test]
     fn a_build_that_does_not_end_is_ended() {
         let failure = built("@sleep 600", Duration::from_millis(300)).unwrap_err();
-        assert!(failure.reason.contains("was not built after 0 s"), "{failure:?}");
+        assert!(failure.to_string().contains("was not built after 0 s"), "{failure:?}");
     }
 
     #[test]
@@ -202,7 +246,7 @@ mod tests {
         stop.ask(2);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let failure = build(&headers, folder.path(), &path, &stop, |_| {}).unwrap_err();
-        assert!(failure.reason.contains("signal"), "{failure:?}");
+        assert!(failure.to_string().contains("signal"), "{failure:?}");
     }
 
     #[test]
@@ -210,6 +254,16 @@ mod tests {
         let (_kept, headers) = headers("@true");
         let failure =
             build(&headers, Path::new("/tmp/a b"), OsStr::new(""), &Stop::new(), |_| {}).unwrap_err();
+        let BuildError::Other(failure) = failure else { panic!("{failure}") };
         assert!(failure.remedy.unwrap().contains("TMPDIR"), "{}", failure.reason);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_from_other_complaints() {
+        let built = built(
+            "@echo 'x.c:1:2: fatal error: /x.s: No space left on device'; exit 1",
+            Duration::from_secs(60),
+        );
+        assert!(matches!(built, Err(BuildError::NoSpace(_))), "{built:?}");
     }
 }

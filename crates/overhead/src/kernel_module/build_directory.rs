@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::build::BuildError;
 use super::guardian::ModuleGuardian;
 use super::{build, distribution, headers, loaded, sources};
 use crate::Unavailable;
@@ -133,12 +134,14 @@ fn elsewhere(reason: String) -> Unavailable {
 }
 
 /// What would help where a build has failed and does not say it itself.
-fn add_remedy(failure: Unavailable, root: &Path, release: &str, stop: &Stop) -> Unavailable {
+fn add_remedy(failure: BuildError, root: &Path, release: &str, stop: &Stop) -> Unavailable {
+    let failure = match failure {
+        BuildError::NoSpace(reason) if stop.signal().is_none() => return elsewhere(reason),
+        BuildError::NoSpace(reason) => Unavailable::new(reason),
+        BuildError::Other(failure) => failure,
+    };
     if failure.remedy.is_some() || stop.signal().is_some() {
         return failure;
-    }
-    if failure.reason.contains("No space left on device") {
-        return elsewhere(failure.reason);
     }
     let install = distribution::install_headers(root, release);
     failure.with_remedy(format!("see that what builds modules is whole: {install}"))
@@ -151,14 +154,14 @@ mod tests {
     #[test]
     fn a_build_that_failed_says_what_to_look_at_unless_it_was_ended() {
         let (root, stop) = (Path::new("/nowhere"), Stop::new());
-        let told = |failure: Unavailable| add_remedy(failure, root, "6.1.0", &stop).remedy;
+        let told = |failure: Unavailable| add_remedy(failure.into(), root, "6.1.0", &stop).remedy;
         assert!(told(Unavailable::new("x")).unwrap().contains("the headers of kernel 6.1.0"));
-        assert!(
-            told(Unavailable::new("/x.s: No space left on device")).unwrap().starts_with("TMPDIR=/var/tmp ")
-        );
+        let full = BuildError::NoSpace("/x.s: No space left on device".to_owned());
+        let remedy = add_remedy(full, root, "6.1.0", &stop).remedy;
+        assert!(remedy.unwrap().starts_with("TMPDIR=/var/tmp "));
         assert_eq!(told(Unavailable::new("x").with_remedy("y")).as_deref(), Some("y"));
         stop.ask(2);
-        assert_eq!(add_remedy(Unavailable::new("a signal came"), root, "6.1.0", &stop).remedy, None);
+        assert_eq!(add_remedy(Unavailable::new("a signal came").into(), root, "6.1.0", &stop).remedy, None);
     }
 
     #[test]

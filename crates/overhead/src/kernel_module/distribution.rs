@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// UserMode packages are installed here.
+/// How packages are installed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Debian,
@@ -36,7 +36,7 @@ fn family(root: &Path) -> Family {
     known.unwrap_or(Family::Unknown)
 }
 
-/// UserMode to install the headers of the kernel `release`, and what builds with them.
+/// How to install the headers of the kernel `release`, and what builds with them.
 pub(crate) fn install_headers(root: &Path, release: &str) -> String {
     let tools = "make gcc";
     match family(root) {
@@ -70,7 +70,7 @@ pub(crate) fn install_headers(root: &Path, release: &str) -> String {
     }
 }
 
-/// UserMode to install a program by the package of the same name.
+/// How to install a program by the package of the same name.
 pub(crate) fn install_package(root: &Path, name: &str) -> String {
     match family(root) {
         Family::Debian => format!("sudo apt install {name}"),

@@ -19,7 +19,7 @@ pub(super) const MODULE: &CStr = c"linespeed";
 const TRIES: u32 = 600;
 /// Between two tries, ns.
 const PAUSE_NS: i64 = 50_000_000;
-/// UserMode deep the folder's own folders are looked into.
+/// How deep the folder's own folders are looked into.
 const DEPTH: u32 = 8;
 
 /// A guardian that waits for our end.

@@ -110,18 +110,18 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
 ///
 /// # Errors
 ///
-/// Why it stays, in words.
-pub(super) fn unload() -> Result<(), String> {
+/// Why it stays.
+pub(super) fn unload() -> io::Result<()> {
     let mut last = 0;
     for _ in 0..TRIES {
         match guardian::unload() {
             Ok(()) | Err(libc::ENOENT) => return Ok(()),
             Err(number @ (libc::EAGAIN | libc::EBUSY)) => last = number,
-            Err(number) => return Err(io::Error::from_raw_os_error(number).to_string()),
+            Err(number) => return Err(io::Error::from_raw_os_error(number)),
         }
         std::thread::sleep(PAUSE);
     }
-    Err(io::Error::from_raw_os_error(last).to_string())
+    Err(io::Error::from_raw_os_error(last))
 }
 
 /// The device of a module that is loaded.

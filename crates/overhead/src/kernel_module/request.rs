@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// PassReport by both sides.
+/// Known to both sides.
 const VERSION: u32 = 2;
 /// The largest end of a range that the module takes: a number below it has at most 4096 divisions, so that interrupts
 /// are never off for long.
 pub const BELOW_MAX: u64 = 1 << 24;
-/// UserMode long a burst may last, ns: no interrupt waits longer.
+/// How long a burst may last, ns: no interrupt waits longer.
 pub const BURST_NS: u32 = 2_000_000;
 /// Most iterations of the dependent adds for one look at the clock.
 pub const CLOCK_MAX: u32 = 8192;
@@ -25,7 +25,7 @@ pub struct Load {
     pub cpu: u32,
     /// From one interrupt to the next, ns; 20,000 at least.
     pub period_ns: u32,
-    /// UserMode long each works, ns; half of the period at most, and 500,000.
+    /// How long each works, ns; half of the period at most, and 500,000.
     pub busy_ns: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct Load {
 pub struct Request {
     /// The numbers, below [`BELOW_MAX`].
     pub range: Range<u64>,
-    /// UserMode many passes, 1 to 32.
+    /// How many passes, 1 to 32.
     pub passes: u32,
     /// The CPU that the thread is bound to.
     pub cpu: Option<u32>,
@@ -75,7 +75,7 @@ impl Request {
         bytes
     }
 
-    /// UserMode many bytes its answer has.
+    /// How many bytes its answer has.
     pub fn answer_bytes(&self) -> usize {
         ANSWER_BYTES + self.passes as usize * PASS_BYTES
     }
@@ -127,7 +127,7 @@ pub struct Answer {
     pub clock_crc: u32,
     /// Interrupts of the load.
     pub load_count: u64,
-    /// UserMode long they worked, ns.
+    /// How long they worked, ns.
     pub load_ns: u64,
     /// CPU time of the thread that made the passes, ns.
     pub thread_ns: u64,

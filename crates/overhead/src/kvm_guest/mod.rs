@@ -52,7 +52,7 @@ impl Mode {
     }
 }
 
-/// UserMode the guest says that the routine has ended.
+/// How the guest says that the routine has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitWay {
     /// It writes to a port.
@@ -87,9 +87,9 @@ struct Counted {
 /// The numbers that are tried first, and the primes below it.
 const TRIAL: Range<u64> = 0..2000;
 const TRIAL_PRIMES: u64 = 303;
-/// UserMode long the trial may take. A KVM that interprets takes 0.3 s, a processor 20 µs.
+/// How long the trial may take. A KVM that interprets takes 0.3 s, a processor 20 µs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4);
-/// UserMode long the routine may take for what is asked of it afterwards: a hundred times what a whole pass takes on a slow
+/// How long the routine may take for what is asked of it afterwards: a hundred times what a whole pass takes on a slow
 /// processor.
 const LIMIT: Duration = Duration::from_secs(60);
 /// So many times as long as outside of the guest cannot be a hypervisor's cost: it is interpreted. Seen: 1.0 to 1.3
@@ -144,7 +144,7 @@ pub fn probe(
 #[derive(Clone, Debug)]
 struct Tried {
     failure: Unavailable,
-    /// UserMode many times as long as outside the trial took in it.
+    /// How many times as long as outside the trial took in it.
     times: Option<f64>,
     /// Whether there was no guest at all.
     before_running: bool,
@@ -173,12 +173,12 @@ impl Guest {
         Ok(Self { mode, cpu, worker, way: trial.way, times: trial.times })
     }
 
-    /// UserMode the guest says that the routine has ended.
+    /// How the guest says that the routine has ended.
     pub fn way(&self) -> ExitWay {
         self.way
     }
 
-    /// UserMode many times as long as outside of the guest the trial took, its best run against the best one.
+    /// How many times as long as outside of the guest the trial took, its best run against the best one.
     pub fn times(&self) -> f64 {
         self.times
     }

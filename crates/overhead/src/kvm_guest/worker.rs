@@ -15,7 +15,7 @@ use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::Stop;
 use os::pin::Pinned;
 
-/// UserMode long a thread that was told to leave its guest may take.
+/// How long a thread that was told to leave its guest may take.
 const GRACE: Duration = Duration::from_secs(1);
 /// Between two looks whether a signal asks us to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -27,11 +27,11 @@ const LONG: f64 = 0.05;
 /// What came of the trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trial {
-    /// UserMode the guest is left.
+    /// How the guest is left.
     pub way: ExitWay,
     /// The best run, seconds.
     pub seconds: f64,
-    /// UserMode many times as long as outside.
+    /// How many times as long as outside.
     pub times: f64,
 }
 

@@ -18,11 +18,11 @@ use crate::{Pass, Unavailable};
 use os::Stop;
 use os::pin::Pinned;
 
-/// UserMode long the machine may take to boot.
+/// How long the machine may take to boot.
 const BOOT: Duration = Duration::from_secs(120);
 /// A signal is looked for as often while the machine is waited for.
 const LOOK: Duration = Duration::from_millis(50);
-/// UserMode long an answer may take.
+/// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A machine that runs. It ends when this is dropped, and when this process does.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Coverage, Machine};
+use record::{Coverage, Machine, Unavailable};
 
 use crate::context::Context;
 use crate::cycle::{Cycle, LINE, Place};
@@ -131,7 +131,7 @@ fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
 }
 
 /// How much one column gets, or why it gets none.
-fn size_of(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, String> {
+fn size_of(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, Unavailable> {
     let words = record::units::bytes;
     let told = context.machine.nodes.iter().find(|n| n.id == node);
     let free = available_on(node).or(told.and_then(|node| node.free_bytes));
@@ -141,11 +141,11 @@ fn size_of(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<
     if bytes >= LEAST {
         return Ok(bytes);
     }
-    Err(if of_node <= allowed {
+    Err(Unavailable::new(if of_node <= allowed {
         format!("only {} are free on it", words(free.unwrap_or(0)))
     } else {
         format!("memory allows {} for each of {columns} nodes", words(allowed))
-    })
+    }))
 }
 
 /// Why a column could not be made.
@@ -204,7 +204,7 @@ pub fn build(context: &mut Context, rows: &[Row], nodes: &[u32], wanted: u64, se
     for (node, builder) in nodes.iter().zip(builders(context.machine, rows, nodes)) {
         match size_of(context, *node, nodes.len(), wanted) {
             Ok(bytes) => plans.push((*node, bytes, builder)),
-            Err(why) => tell.skipped(*node, &why, FREE_MEMORY),
+            Err(why) => tell.skipped(*node, &why.reason, FREE_MEMORY),
         }
     }
     // All at once, but for an emulated machine, whose many CPUs are few threads that would wait for each other's locks.

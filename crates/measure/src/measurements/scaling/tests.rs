@@ -1,7 +1,8 @@
 use super::*;
 use crate::context::Silent;
+use crate::workloads::WrongResult;
 use os::Stop;
-use record::{Snapshot, machine::Cpu};
+use record::{Snapshot, Unavailable, machine::Cpu};
 
 /// `cpus` CPUs with `siblings` a core and `nodes` nodes, siblings numbered far apart.
 fn made(cpus: u32, siblings: u32, nodes: u32) -> Machine {
@@ -142,7 +143,7 @@ impl Workload for Stopping {
     fn instructions(&self) -> Option<f64> {
         None
     }
-    fn prepare(&self, _: &crate::workloads::Site) -> Result<Box<dyn crate::workloads::Worker>, String> {
+    fn prepare(&self, _: &crate::workloads::Site) -> Result<Box<dyn crate::workloads::Worker>, Unavailable> {
         Ok(Box::new(Rounds(0, self.0.clone(), false)))
     }
 }
@@ -161,7 +162,7 @@ impl crate::workloads::Worker for Rounds {
         }
         1.0
     }
-    fn verify(&mut self) -> Result<(), String> {
+    fn verify(&mut self) -> Result<(), WrongResult> {
         Ok(())
     }
 }
@@ -201,8 +202,11 @@ fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
         fn bytes(&self, _: &Machine) -> u64 {
             self.0
         }
-        fn prepare(&self, _: &crate::workloads::Site) -> Result<Box<dyn crate::workloads::Worker>, String> {
-            Err("not reached".to_owned())
+        fn prepare(
+            &self,
+            _: &crate::workloads::Site,
+        ) -> Result<Box<dyn crate::workloads::Worker>, Unavailable> {
+            Err("not reached".into())
         }
     }
     here(Depth::Named, &Stop::new(), |context| {
