@@ -147,7 +147,7 @@ fn slowest_rules(record: &Record) {
         .iter()
         .map(|rule| {
             let took = best(&|| {
-                if (rule.missing)(&case).is_none() {
+                if rule.missing(&case).is_none() {
                     std::hint::black_box((rule.find)(&case));
                 }
             });

@@ -5,21 +5,28 @@ use record::units::figure;
 
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_told};
-use super::{Case, Rule, finding, inputs, is_virtual, lines};
+use super::needs::Need;
+use super::{Case, Rule, finding, is_virtual, lines, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, middle};
 use crate::resources::CORE;
 
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
-pub const RULE: Rule = Rule { name: "all-core-clock", resource: Some(CORE), missing, find };
+pub const RULE: Rule = Rule {
+    name: "all-core-clock",
+    resource: Some(CORE),
+    needs: &[
+        needs::CORE_CLOCK,
+        Need {
+            what: "the clock of all cores together",
+            is_met: |case| case.clocks("scalar", "all").next().is_some(),
+        },
+    ],
+    find,
+};
 
 /// What turbo gives up at most when all cores work, as a share of one core's clock, in published figures of servers: a
 /// tenth to a third. Between that and the base clock it is as it was sold.
 const TURBO: f64 = 1.0 / 3.0;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let all = case.clocks("scalar", "all").next();
-    inputs::clock(case).or_else(|| inputs::told(all, "the clock of all cores together"))
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     below_base(case).or_else(|| below_one(case)).into_iter().collect()

@@ -3,27 +3,29 @@
 use record::diagnosis::Finding;
 use record::units::{figure, percent};
 
-use super::{Case, Rule, costs, finding, inputs, is_virtual, lines};
+use super::needs::Need;
+use super::{Case, Rule, costs, finding, is_virtual, lines};
 use crate::figures::{RESOLUTION, cite_fact, evidence, has_labels, spread, verdict};
 use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
-pub const RULE: Rule =
-    Rule { name: "bandwidth-below-parts", resource: Some(MEMORY_BANDWIDTH), missing, find };
+pub const RULE: Rule = Rule {
+    name: "bandwidth-below-parts",
+    resource: Some(MEMORY_BANDWIDTH),
+    needs: &[
+        Need {
+            what: "memory devices with channel and speed (SMBIOS)",
+            is_met: |case| !whole(case) || memory_channels::channels(&case.record.machine).is_some(),
+        },
+        Need { what: "memory bandwidth", is_met: |case| !whole(case) || case.has("memory.bandwidth") },
+    ],
+    find,
+};
 
 /// The lowest share of their channels that well set-up servers deliver in published figures: 70 % (dual EPYC with
 /// stacked cache, triad); two generations of dual Xeon reach 80 and 86 % reading.
 const USUAL: f64 = 0.7;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    if !whole(case) {
-        return None;
-    }
-    let channels = memory_channels::channels(&case.record.machine);
-    inputs::told(channels, "memory devices with channel and speed (SMBIOS)")
-        .or_else(|| inputs::metric(case, "memory.bandwidth", "memory bandwidth"))
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_bandwidth_below_parts(case).into_iter().collect()

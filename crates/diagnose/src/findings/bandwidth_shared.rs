@@ -5,7 +5,8 @@ use record::diagnosis::{Confidence, Finding};
 use record::statistics::Verdict;
 use record::units::{figure, percent};
 
-use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines, steal_time};
+use super::needs::Need;
+use super::{Case, Rule, at_most_warning, by_model, costs, finding, lines, steal_time};
 use crate::figures::{RESOLUTION, cite_fact, evidence, has_labels, share_of, verdict};
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
@@ -15,15 +16,25 @@ use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 /// Else modelled from the time that they took: a thread moves no bytes while another task has its CPU, so the share of
 /// all CPUs' time is lost. Where fewer CPUs than there are fill the memory it is less, and where the others stream
 /// themselves more.
-pub const RULE: Rule = Rule { name: "bandwidth-shared", resource: Some(MEMORY_BANDWIDTH), missing, find };
+pub const RULE: Rule = Rule {
+    name: "bandwidth-shared",
+    resource: Some(MEMORY_BANDWIDTH),
+    needs: &[
+        Need { what: "memory bandwidth", is_met: |case| case.has("memory.bandwidth") },
+        Need {
+            what: steal_time::SHARE.what,
+            is_met: |case| turns(case).is_some() || steal_time::SHARE.is_met(case),
+        },
+        Need {
+            what: steal_time::CAUSE.what,
+            is_met: |case| turns(case).is_some() || steal_time::CAUSE.is_met(case),
+        },
+    ],
+    find,
+};
 
 /// So many times what the turns with others gave, and the figure shows that others did not take as much all the time.
 const AT_TIMES: f64 = 1.25;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let bandwidth = inputs::metric(case, "memory.bandwidth", "memory bandwidth");
-    bandwidth.or_else(|| if turns(case).is_some() { None } else { steal_time::missing(case) })
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     match turns(case) {

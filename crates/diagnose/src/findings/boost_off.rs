@@ -5,7 +5,8 @@ use record::diagnosis::{Finding, Severity};
 use record::units::figure;
 
 use super::clock_cause::no_boost;
-use super::{Case, Rule, by_model, clock_limit, inputs, is_virtual, of_fact};
+use super::needs::Need;
+use super::{Case, Rule, by_model, clock_limit, is_virtual, of_fact};
 use crate::figures::{RESOLUTION, cite_fact, has_labels, modelled};
 use crate::resources::CORE;
 
@@ -13,15 +14,18 @@ use crate::resources::CORE;
 /// what it costs; but drivers lower the advertised clock with boost, so that nothing is left to be measured against.
 ///
 /// Modelled, where the record tells both: 1 − base clock ÷ highest clock.
-pub const RULE: Rule = Rule { name: "boost-off", resource: Some(CORE), missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    // A guest's boost is its host's.
-    if is_virtual(case.record) {
-        return None;
-    }
-    inputs::told(case.record.conditions.before.boost, "whether boost is allowed")
-}
+pub const RULE: Rule = Rule {
+    name: "boost-off",
+    resource: Some(CORE),
+    needs: &[
+        // A guest's boost is its host's.
+        Need {
+            what: "whether boost is allowed",
+            is_met: |case| is_virtual(case.record) || case.record.conditions.before.boost.is_some(),
+        },
+    ],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_boost_off(case).into_iter().collect()
@@ -32,7 +36,7 @@ fn find_boost_off(case: &Case) -> Option<Finding> {
         return None;
     }
     let cause = no_boost(&case.record.conditions.before)?;
-    let measured = (clock_limit::RULE.missing)(case).is_none();
+    let measured = clock_limit::RULE.missing(case).is_none();
     if measured && !(clock_limit::RULE.find)(case).is_empty() {
         return None;
     }

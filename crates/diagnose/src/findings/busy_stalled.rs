@@ -6,21 +6,24 @@ use record::diagnosis::{Confidence, Finding};
 use record::units::{percent, significant};
 use record::{Better, Measurement};
 
+use super::needs::Need;
 use super::{Case, Rule, at_most_warning, costs, finding, lines, other_load, steal_time};
 use crate::figures::{RESOLUTION, evidence, loss, spread, verdict};
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
 /// issue slots that waited.
-pub const RULE: Rule = Rule { name: "busy-stalled", resource: None, missing, find };
+pub const RULE: Rule = Rule {
+    name: "busy-stalled",
+    resource: None,
+    needs: &[Need {
+        what: "instructions a cycle of a command, or at several thread counts (a PMU, linespeed stat or scale)",
+        is_met: |case| !steps(case).is_empty() || slots(case, "backend-bound").is_some(),
+    }],
+    find,
+};
 
 /// The workload whose figures `linespeed stat` writes.
 const COMMAND: &str = "command";
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let words =
-        "instructions a cycle of a command, or at several thread counts (a PMU, linespeed stat or scale)";
-    (steps(case).is_empty() && slots(case, "backend-bound").is_none()).then_some(words)
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     let worst = steps(case).into_iter().filter_map(|step| of_step(case, step));

@@ -4,20 +4,22 @@ use record::diagnosis::{Confidence, Finding, Severity};
 use record::machine::Cache;
 use record::units::{bytes, percent};
 
-use super::{Case, Rule, cache_smaller, inputs, is_virtual, lines, of_fact};
+use super::needs::Need;
+use super::{Case, Rule, cache_smaller, is_virtual, lines, needs, of_fact};
 use crate::figures::cite_fact;
 use crate::levels::MUCH_SMALLER;
 
 /// The last-level cache that a virtual machine is shown, where all its CPUs share one whole cache: a host's cache comes in
 /// one piece, whatever part of its cores a guest has. What the curve shows to be missing is `cache-smaller`'s.
-pub const RULE: Rule = Rule { name: "cache-of-host", resource: None, missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    if !is_virtual(case.record) {
-        return None;
-    }
-    inputs::told(case.record.machine.caches.iter().find(|cache| cache.bytes.is_some()), "sizes of the caches")
-}
+pub const RULE: Rule = Rule {
+    name: "cache-of-host",
+    resource: None,
+    needs: &[Need {
+        what: needs::CACHE_SIZES.what,
+        is_met: |case| !is_virtual(case.record) || needs::CACHE_SIZES.is_met(case),
+    }],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_cache_of_host(case).into_iter().collect()

@@ -4,27 +4,28 @@ use record::diagnosis::{Confidence, Evidence, Finding, Severity};
 use record::units::bytes;
 use record::{Level, Measurement};
 
-use super::{Case, Rule, costs, inputs, is_virtual, lines, of_fact};
+use super::needs::Need;
+use super::{Case, Rule, costs, is_virtual, lines, needs, of_fact};
 use crate::figures::{cite_fact, evidence, spread, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
-pub const RULE: Rule = Rule { name: "cache-smaller", resource: None, missing, find };
+pub const RULE: Rule = Rule {
+    name: "cache-smaller",
+    resource: None,
+    needs: &[
+        needs::LOAD_LATENCY,
+        Need { what: "load latency on 2 MiB pages", is_met: |case| first_huge(case).is_some() },
+        needs::CACHE_SIZES,
+    ],
+    find,
+};
 
 /// A point that may lie this little above a level's latency, by its interval, may still be of that level.
 const STILL_ON: f64 = 1.15;
 
 /// From one point in so many that is in doubt the curve is.
 const DOUBTFUL: usize = 4;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    inputs::latency(case).or_else(|| inputs::told(first_huge(case), "load latency on 2 MiB pages")).or_else(
-        || {
-            let sized = case.record.machine.caches.iter().find(|cache| cache.bytes.is_some());
-            inputs::told(sized, "sizes of the caches")
-        },
-    )
-}
 
 /// The smallest working set measured on 2 MiB pages. Below it the curve is one on 4 KiB pages, whose physical addresses fall
 /// together in some sets of a cache and whose TLB ends early: both look like the end of a cache beyond the first.

@@ -10,18 +10,27 @@ use record::statistics::Verdict;
 use record::units::figure;
 
 use super::clock_cause::cause;
-use super::{Case, Rule, costs, finding, inputs};
+use super::needs::Need;
+use super::{Case, Rule, costs, finding, needs};
 use crate::figures::{RESOLUTION, cite_fact, cpus_of, cpus_text, evidence, share_of, spread, verdict};
 use crate::resources::CORE;
 
 /// One core alone against its highest clock.
-pub const RULE: Rule = Rule { name: "clock-limit", resource: Some(CORE), missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let machine = &case.record.machine;
-    let promised = machine.processor.max_hz.or(machine.cpus.iter().find_map(|cpu| cpu.max_hz));
-    inputs::clock(case).or_else(|| inputs::told(promised, "the highest clock that the cores advertise"))
-}
+pub const RULE: Rule = Rule {
+    name: "clock-limit",
+    resource: Some(CORE),
+    needs: &[
+        needs::CORE_CLOCK,
+        Need {
+            what: "the highest clock that the cores advertise",
+            is_met: |case| {
+                let machine = &case.record.machine;
+                machine.processor.max_hz.is_some() || machine.cpus.iter().any(|cpu| cpu.max_hz.is_some())
+            },
+        },
+    ],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_clock_limit(case).into_iter().collect()

@@ -5,13 +5,22 @@ use record::diagnosis::{Evidence, Finding};
 use record::statistics::Verdict;
 use record::units::figure;
 
-use super::{Case, Rule, by_model, inputs};
+use super::needs::Need;
+use super::{Case, Rule, by_model};
 use crate::figures::{cite_fact, evidence, middle, restore_command, spread, verdict, write_command};
 
 /// The cost of reading the clock, and the clocksource behind it.
 ///
 /// Modelled: the loss is against what reading costs in user space by published figures.
-pub const RULE: Rule = Rule { name: "clocksource", resource: None, missing, find };
+pub const RULE: Rule = Rule {
+    name: "clocksource",
+    resource: None,
+    needs: &[Need {
+        what: "the clocksource, or the cost of reading the clock",
+        is_met: |case| case.record.conditions.before.clocksource.is_some() || case.has("cost.clock_read"),
+    }],
+    find,
+};
 
 /// Clocksources that the vDSO cannot read (kernel: clocksources without an archdata/vdso mode).
 const SLOW: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies", "pit"];
@@ -20,13 +29,6 @@ const SLOW: [&str; 6] = ["hpet", "acpi_pm", "xen", "jiffies", "refined-jiffies",
 const VDSO_NS: (f64, f64) = (13.0, 140.0);
 
 const PATH: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-
-fn missing(case: &Case) -> Option<&'static str> {
-    if case.record.conditions.before.clocksource.is_some() {
-        return None;
-    }
-    inputs::metric(case, "cost.clock_read", "the clocksource, or the cost of reading the clock")
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_clocksource(case).into_iter().collect()

@@ -3,15 +3,20 @@
 
 use record::diagnosis::{Finding, Severity};
 
-use super::{Case, Rule, clocksource, inputs, lines, of_fact};
+use super::needs::Need;
+use super::{Case, Rule, clocksource, lines, of_fact};
 use crate::figures::{cite_fact, evidence, middle};
 
 /// Whether the cycle counter keeps its rate in every state.
-pub const RULE: Rule = Rule { name: "counter-not-invariant", resource: None, missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    inputs::told(case.record.machine.processor.counter_invariant, "whether the cycle counter keeps its rate")
-}
+pub const RULE: Rule = Rule {
+    name: "counter-not-invariant",
+    resource: None,
+    needs: &[Need {
+        what: "whether the cycle counter keeps its rate",
+        is_met: |case| case.record.machine.processor.counter_invariant.is_some(),
+    }],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     if case.record.machine.processor.counter_invariant != Some(false) {

@@ -3,18 +3,25 @@
 use record::diagnosis::{Finding, Severity};
 use record::units::{self, percent, significant};
 
+use super::needs::Need;
 use super::quota::{quota, throttled_periods};
-use super::{Case, Rule, by_model, inputs, lines, of_fact, steal_time};
+use super::{Case, Rule, by_model, lines, of_fact, steal_time};
 use crate::figures::{cite_fact, modelled};
 use crate::resources::CORE;
 
 /// The quota against the CPUs allowed.
-pub const RULE: Rule = Rule { name: "cpu-quota", resource: Some(CORE), missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    // No quota is none, not a quota that is not told.
-    inputs::told(case.record.machine.counts.cpus_allowed, "the CPUs that this process may use")
-}
+pub const RULE: Rule = Rule {
+    name: "cpu-quota",
+    resource: Some(CORE),
+    needs: &[
+        // No quota is none, not a quota that is not told.
+        Need {
+            what: "the CPUs that this process may use",
+            is_met: |case| case.record.machine.counts.cpus_allowed.is_some(),
+        },
+    ],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_smaller_quota(case).into_iter().collect()

@@ -3,16 +3,23 @@
 use record::CpuList;
 use record::diagnosis::{Finding, Severity};
 
-use super::{Case, Rule, by_model, inputs, lines};
+use super::needs::Need;
+use super::{Case, Rule, by_model, lines};
 use crate::figures::{cite_fact, cpus_text, modelled};
 
 /// CPUs allowed against CPUs online.
-pub const RULE: Rule = Rule { name: "cpuset-smaller", resource: None, missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let counts = &case.record.machine.counts;
-    inputs::told(counts.cpus_allowed.and(counts.cpus_online), "the CPUs that this process may use")
-}
+pub const RULE: Rule = Rule {
+    name: "cpuset-smaller",
+    resource: None,
+    needs: &[Need {
+        what: "the CPUs that this process may use",
+        is_met: |case| {
+            let counts = &case.record.machine.counts;
+            counts.cpus_allowed.is_some() && counts.cpus_online.is_some()
+        },
+    }],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_cpuset_smaller(case).into_iter().collect()

@@ -5,7 +5,8 @@ use record::units::{bytes, figure};
 use record::{Better, Level, Measurement, State};
 
 use super::huge_pages::{LIFTED, is_refusal_lifted};
-use super::{Case, Rule, by_model, costs, finding, huge_pages, inputs, is_virtual};
+use super::needs::Need;
+use super::{Case, Rule, by_model, costs, finding, huge_pages, is_virtual, needs};
 use crate::figures::{cite_fact, evidence, has_labels, loss, severity, verdict};
 use crate::levels;
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
@@ -16,24 +17,30 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 /// Then modelled: a walk from a large working set reads one entry of the page table from the last cache, and under a
 /// hypervisor, whose table is walked too, one more there. Half and twice of it are the ends of the interval: entries of
 /// smaller sets lie nearer, those of larger ones in memory.
-pub const RULE: Rule = Rule { name: "huge-pages-refused", resource: Some(MEMORY_LATENCY), missing, find };
+pub const RULE: Rule = Rule {
+    name: "huge-pages-refused",
+    resource: Some(MEMORY_LATENCY),
+    needs: &[
+        // What was measured on both sizes needs no model.
+        Need {
+            what: "whether huge pages are to be had",
+            is_met: |case| {
+                let told = case.record.conditions.before.thp.is_some();
+                told || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
+            },
+        },
+        Need {
+            what: needs::LOAD_LATENCY.what,
+            is_met: |case| on(case, "2MiB").next().is_some() || needs::LOAD_LATENCY.is_met(case),
+        },
+    ],
+    find,
+};
 
 const WHAT: &str = "huge pages are refused, so that large working sets wait for page walks";
 
 const BY_PARENT: &str =
     "the process that started this one refused them (PR_SET_THP_DISABLE): start it another way";
-
-fn missing(case: &Case) -> Option<&'static str> {
-    // What was measured on both sizes needs no model.
-    if on(case, "2MiB").next().is_some() {
-        return None;
-    }
-    let thp = case.record.conditions.before.thp.as_deref();
-    if thp.is_none() && on(case, "4KiB").next().is_none() {
-        return Some("whether huge pages are to be had");
-    }
-    inputs::latency(case)
-}
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
     case.figures_of("load.latency")

@@ -4,19 +4,25 @@ use record::diagnosis::Finding;
 use record::machine::IdleState;
 use record::units::figure;
 
+use super::needs::Need;
 use super::timer_slack::{NOTHING, both, gains};
-use super::{Case, Rule, at_most_warning, costs, finding, inputs};
+use super::{Case, Rule, at_most_warning, costs, finding, needs};
 use crate::figures::{cite_fact, cpus_text, evidence};
 use crate::resources::WAKE_UP;
 
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
-pub const RULE: Rule = Rule { name: "idle-states", resource: Some(WAKE_UP), missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    inputs::wakeup(case).or_else(|| {
-        inputs::told(both(case, "fifo"), "real-time wake-up latency with idle states held off (needs root)")
-    })
-}
+pub const RULE: Rule = Rule {
+    name: "idle-states",
+    resource: Some(WAKE_UP),
+    needs: &[
+        needs::WAKE_UP,
+        Need {
+            what: "real-time wake-up latency with idle states held off (needs root)",
+            is_met: |case| both(case, "fifo").is_some(),
+        },
+    ],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_idle_states(case).into_iter().collect()

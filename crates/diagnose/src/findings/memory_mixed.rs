@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use record::Machine;
 use record::diagnosis::Finding;
 
-use super::{Case, Rule, by_model, inputs, lines};
+use super::needs::Need;
+use super::{Case, Rule, by_model, lines, needs};
 use crate::figures::{cite_fact, modelled};
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
@@ -14,18 +15,24 @@ use crate::resources::MEMORY_BANDWIDTH;
 ///
 /// Modelled: memory is interleaved evenly over its channels, so that all are as fast as the slowest:
 /// 1 − slowest ÷ mean.
-pub const RULE: Rule = Rule { name: "memory-mixed", resource: Some(MEMORY_BANDWIDTH), missing, find };
+pub const RULE: Rule = Rule {
+    name: "memory-mixed",
+    resource: Some(MEMORY_BANDWIDTH),
+    needs: &[
+        needs::MEMORY_DEVICES,
+        Need {
+            what: "rated and configured speed of memory devices",
+            is_met: |case| {
+                let mut devices = memory_channels::populated(&case.record.machine);
+                devices.any(|device| device.rated_mt_s.or(device.configured_mt_s).is_some())
+            },
+        },
+    ],
+    find,
+};
 
 /// Speeds are thirds of 100 MT/s, rounded one way by the firmware and the other way by the device: 2933 is 2934.
 pub(super) const ROUNDING: u32 = 1;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    inputs::devices(case).or_else(|| {
-        let mut devices = memory_channels::populated(&case.record.machine);
-        let speed = devices.find(|device| device.rated_mt_s.or(device.configured_mt_s).is_some());
-        inputs::told(speed, "rated and configured speed of memory devices")
-    })
-}
 
 /// The rated speed of the slowest device with memory, MT/s; `None` unless all tell theirs and they differ.
 pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
@@ -128,6 +135,6 @@ mod tests {
         record.machine.memory_devices[0].configured_mt_s = None;
         assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));
         record.machine.memory_devices.clear();
-        assert_eq!(missing(&record, RULE), Some(inputs::DEVICES));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
     }
 }

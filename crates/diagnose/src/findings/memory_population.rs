@@ -6,7 +6,8 @@ use record::diagnosis::Finding;
 use record::machine::MemoryDevice;
 use record::units::bytes;
 
-use super::{Case, Rule, by_model, inputs, lines};
+use super::needs::Need;
+use super::{Case, Rule, by_model, lines, needs};
 use crate::figures::{cite_fact, modelled};
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
@@ -15,16 +16,21 @@ use crate::resources::MEMORY_BANDWIDTH;
 ///
 /// Modelled: a program that uses all memory evenly is done when the fullest channel is, so that the share lost is
 /// 1 − mean ÷ maximum.
-pub const RULE: Rule = Rule { name: "memory-population", resource: Some(MEMORY_BANDWIDTH), missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let devices = &case.record.machine.memory_devices;
-    let tells = |slot: &MemoryDevice| slot.channel.is_some() || slot.node.is_some();
-    inputs::devices(case).or_else(|| {
-        let words = "channels or nodes of memory devices";
-        inputs::told(devices.iter().find(|slot| tells(slot)), words)
-    })
-}
+pub const RULE: Rule = Rule {
+    name: "memory-population",
+    resource: Some(MEMORY_BANDWIDTH),
+    needs: &[
+        needs::MEMORY_DEVICES,
+        Need {
+            what: "channels or nodes of memory devices",
+            is_met: |case| {
+                let slots = &case.record.machine.memory_devices;
+                slots.iter().any(|slot| slot.channel.is_some() || slot.node.is_some())
+            },
+        },
+    ],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     let slots: Vec<&MemoryDevice> = case
@@ -158,6 +164,6 @@ mod tests {
         record.machine.memory_devices[3].channel = None;
         assert_eq!(found(&record, RULE), []);
         record.machine.memory_devices.clear();
-        assert_eq!(missing(&record, RULE), Some(inputs::DEVICES));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
     }
 }

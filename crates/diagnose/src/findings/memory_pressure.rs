@@ -3,15 +3,20 @@
 use record::diagnosis::Finding;
 use record::units::percent;
 
-use super::{Case, Rule, finding, inputs, lines};
+use super::needs::Need;
+use super::{Case, Rule, finding, lines};
 use crate::figures::{cite_fact, modelled};
 
 /// Pressure stall information for memory: the share of time in which some task waited.
-pub const RULE: Rule = Rule { name: "memory-pressure", resource: None, missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    inputs::told(case.record.conditions.before.pressure.get("memory"), "memory pressure (PSI)")
-}
+pub const RULE: Rule = Rule {
+    name: "memory-pressure",
+    resource: None,
+    needs: &[Need {
+        what: "memory pressure (PSI)",
+        is_met: |case| case.record.conditions.before.pressure.contains_key("memory"),
+    }],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_memory_pressure(case).into_iter().collect()

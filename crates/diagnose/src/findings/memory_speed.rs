@@ -5,24 +5,29 @@ use std::collections::BTreeMap;
 use record::diagnosis::Finding;
 
 use super::memory_mixed::{ROUNDING, slowest_rated};
-use super::{Case, Rule, by_model, inputs, lines};
+use super::needs::Need;
+use super::{Case, Rule, by_model, lines, needs};
 use crate::figures::{cite_fact, modelled};
 use crate::memory_channels;
 use crate::resources::MEMORY_BANDWIDTH;
 
 /// Configured MT/s below rated MT/s, one finding for each group of devices that agree. Devices that a slower one beside
 /// them holds down are `memory-mixed`'s.
-pub const RULE: Rule = Rule { name: "memory-speed", resource: Some(MEMORY_BANDWIDTH), missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let both = |device: &&record::machine::MemoryDevice| {
-        device.rated_mt_s.is_some() && device.configured_mt_s.is_some()
-    };
-    inputs::devices(case).or_else(|| {
-        let words = "rated and configured speed of memory devices";
-        inputs::told(memory_channels::populated(&case.record.machine).find(both), words)
-    })
-}
+pub const RULE: Rule = Rule {
+    name: "memory-speed",
+    resource: Some(MEMORY_BANDWIDTH),
+    needs: &[
+        needs::MEMORY_DEVICES,
+        Need {
+            what: "rated and configured speed of memory devices",
+            is_met: |case| {
+                let mut devices = memory_channels::populated(&case.record.machine);
+                devices.any(|device| device.rated_mt_s.is_some() && device.configured_mt_s.is_some())
+            },
+        },
+    ],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     let slowest = slowest_rated(&case.record.machine);
@@ -107,7 +112,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let mut record = machine(1);
-        assert_eq!(missing(&record, RULE), Some(inputs::DEVICES));
+        assert_eq!(missing(&record, RULE), Some(needs::MEMORY_DEVICES.what));
         record.machine.memory_devices = vec![device("A", "A", 32)];
         record.machine.memory_devices[0].configured_mt_s = None;
         assert_eq!(missing(&record, RULE), Some("rated and configured speed of memory devices"));

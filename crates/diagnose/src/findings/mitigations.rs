@@ -3,13 +3,25 @@
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::units::figure;
 
-use super::{Case, Rule, by_model, inputs};
+use super::needs::Need;
+use super::{Case, Rule, by_model};
 use crate::figures::{RESOLUTION, cite_fact, evidence, middle, spread, verdict};
 
 /// The cost of a system call, where mitigations on its way are active.
 ///
 /// Modelled: against 50 to 150 ns for a system call without page-table isolation by published figures.
-pub const RULE: Rule = Rule { name: "mitigations", resource: None, missing, find };
+pub const RULE: Rule = Rule {
+    name: "mitigations",
+    resource: None,
+    needs: &[
+        Need {
+            what: "the kernel's report of mitigations",
+            is_met: |case| !case.record.machine.kernel.mitigations.is_empty(),
+        },
+        Need { what: "the cost of a system call", is_met: |case| case.has("cost.syscall") },
+    ],
+    find,
+};
 
 /// Published system calls without the mitigations below, ns.
 const WITHOUT_NS: (f64, f64) = (50.0, 150.0);
@@ -34,14 +46,6 @@ const ON_THE_WAY: [&str; 10] = [
 
 /// The whole report of flaws that are met by a barrier on each way in; elsewhere the word is about switches of tasks.
 const BARRIER: &str = "Mitigation: IBPB";
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let told = &case.record.machine.kernel.mitigations;
-    if told.is_empty() {
-        return Some("the kernel's report of mitigations");
-    }
-    inputs::metric(case, "cost.syscall", "the cost of a system call")
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_mitigations(case).into_iter().collect()

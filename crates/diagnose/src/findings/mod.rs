@@ -17,12 +17,12 @@ mod cpuset_smaller;
 mod huge_pages;
 mod huge_pages_refused;
 mod idle_states;
-mod inputs;
 mod memory_mixed;
 mod memory_population;
 mod memory_pressure;
 mod memory_speed;
 mod mitigations;
+pub mod needs;
 mod numa_balancing;
 mod numa_distances;
 mod numa_latency;
@@ -50,6 +50,8 @@ use record::statistics::Verdict;
 use record::{Level, Measurement, Record};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of};
+use needs::Need;
+
 use crate::record_index::RecordIndex;
 
 /// What a rule sees.
@@ -107,11 +109,18 @@ pub struct Rule {
     /// The resource of which its findings take, as in `diagnosis.resources[].name`; `None` where they take CPU time or
     /// something that is none of the resources.
     pub resource: Option<&'static str>,
-    /// What the record does not hold and the rule needs, in a few words. `None` when it can look, and when this
-    /// machine cannot have what it looks for: siblings that no core has are not missing.
-    pub missing: fn(&Case) -> Option<&'static str>,
+    /// What it needs of a record.
+    pub needs: &'static [Need],
     /// What it finds; called only when nothing is missing.
     pub find: fn(&Case) -> Vec<Finding>,
+}
+
+impl Rule {
+    /// The first of its needs that the record does not meet; `None` when it can look, and when this machine cannot have what
+    /// it looks for.
+    pub fn missing(&self, case: &Case) -> Option<&'static str> {
+        self.needs.iter().find(|need| !need.is_met(case)).map(|need| need.what)
+    }
 }
 
 /// Every rule.
@@ -161,7 +170,7 @@ const MACHINE: &str = "the whole machine";
 
 /// The findings of all rules, the worst first; of those equally bad the largest loss, then by the rule's name.
 pub fn findings(case: &Case) -> Vec<Finding> {
-    let able = RULES.iter().filter(|rule| (rule.missing)(case).is_none());
+    let able = RULES.iter().filter(|rule| rule.missing(case).is_none());
     let mut found: Vec<Finding> = able.flat_map(|rule| (rule.find)(case)).collect();
     for finding in &mut found {
         finding.place.get_or_insert_with(|| MACHINE.to_owned());
@@ -179,7 +188,7 @@ pub fn findings(case: &Case) -> Vec<Finding> {
 /// The rules that could not look, each with what it misses, in the order of [`RULES`].
 pub fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     let untold = |rule: &Rule| {
-        let missing = (rule.missing)(case)?;
+        let missing = rule.missing(case)?;
         Some(NotLookedFor { rule: rule.name.to_owned(), missing: missing.to_owned() })
     };
     RULES.iter().filter_map(untold).collect()

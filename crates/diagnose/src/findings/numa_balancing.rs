@@ -2,19 +2,21 @@
 
 use record::diagnosis::{Finding, Severity};
 
+use super::needs::Need;
 use super::numa_latency::has_nodes;
-use super::{Case, Rule, inputs, lines, of_fact};
+use super::{Case, Rule, lines, of_fact};
 use crate::figures::cite_fact;
 
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
-pub const RULE: Rule = Rule { name: "numa-balancing", resource: None, missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    if !has_nodes(case) {
-        return None;
-    }
-    inputs::told(case.record.conditions.before.numa_balancing, "the setting of automatic NUMA balancing")
-}
+pub const RULE: Rule = Rule {
+    name: "numa-balancing",
+    resource: None,
+    needs: &[Need {
+        what: "the setting of automatic NUMA balancing",
+        is_met: |case| !has_nodes(case) || case.record.conditions.before.numa_balancing.is_some(),
+    }],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     let setting = case.record.conditions.before.numa_balancing.filter(|setting| *setting > 0);

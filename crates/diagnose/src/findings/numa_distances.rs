@@ -3,21 +3,27 @@
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
 
-use super::numa_latency::{has_nodes, missing as matrix};
+use super::needs::Need;
+use super::numa_latency::{MATRIX, has_nodes};
 use super::{Case, Rule, finding, lines};
 use crate::figures::{cite_fact, severity};
 use crate::resources::MEMORY_LATENCY;
 
 /// The firmware's distances against the measured latencies.
-pub const RULE: Rule = Rule { name: "numa-distances", resource: Some(MEMORY_LATENCY), missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    if !has_nodes(case) {
-        return None;
-    }
-    let untold = case.record.machine.nodes.iter().all(|node| node.distances.is_empty());
-    matrix(case).or(untold.then_some("the firmware's distances between nodes"))
-}
+pub const RULE: Rule = Rule {
+    name: "numa-distances",
+    resource: Some(MEMORY_LATENCY),
+    needs: &[
+        MATRIX,
+        Need {
+            what: "the firmware's distances between nodes",
+            is_met: |case| {
+                !has_nodes(case) || case.record.machine.nodes.iter().any(|node| !node.distances.is_empty())
+            },
+        },
+    ],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     case.numa.and_then(find_mismatches).into_iter().collect()

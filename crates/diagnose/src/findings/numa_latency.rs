@@ -4,6 +4,7 @@ use record::diagnosis::{Finding, Numa};
 use record::statistics::Verdict;
 use record::units::{figure, percent, significant};
 
+use super::needs::Need;
 use super::{Case, Rule, at_most_warning, by_model, costs, lines};
 use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, reaches};
@@ -14,7 +15,7 @@ use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 ///
 /// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may hold
 /// single figures of own and other nodes' memory, as other tools print them; then these serve.
-pub const RULE: Rule = Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), missing, find };
+pub const RULE: Rule = Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), needs: &[MATRIX], find };
 
 /// Whether the machine has more than one node.
 pub(super) fn has_nodes(case: &Case) -> bool {
@@ -22,11 +23,11 @@ pub(super) fn has_nodes(case: &Case) -> bool {
     machine.counts.nodes.unwrap_or(0) > 1 || machine.nodes.len() > 1
 }
 
-/// What is missing to judge a machine of several nodes.
-pub(super) fn missing(case: &Case) -> Option<&'static str> {
-    (has_nodes(case) && case.numa.is_none() && by_place(case).is_none())
-        .then_some("latency or bandwidth between the nodes")
-}
+/// Figures between the nodes, where there are several.
+pub(super) const MATRIX: Need = Need {
+    what: "latency or bandwidth between the nodes",
+    is_met: |case| !has_nodes(case) || case.numa.is_some() || by_place(case).is_some(),
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     // Times of an emulator say nothing of distances.

@@ -4,7 +4,8 @@ use record::diagnosis::Finding;
 use record::machine::Processor;
 use record::units::percent;
 
-use super::{Case, Rule, at_most_warning, by_model, inputs, is_virtual, lines};
+use super::needs::Need;
+use super::{Case, Rule, at_most_warning, by_model, is_virtual, lines};
 use crate::figures::{cite_fact, verdict};
 use crate::resources::MEMORY_LATENCY;
 
@@ -12,18 +13,21 @@ use crate::resources::MEMORY_LATENCY;
 ///
 /// Modelled: of p packages, (p − 1) ÷ p of the accesses go to another one, at 1.5 to 1.8 times the local latency by
 /// published figures of two Xeon packages; with nodes a program could have all of them local.
-pub const RULE: Rule = Rule { name: "numa-off", resource: Some(MEMORY_LATENCY), missing, find };
+pub const RULE: Rule = Rule {
+    name: "numa-off",
+    resource: Some(MEMORY_LATENCY),
+    needs: &[Need {
+        what: "counts of packages and nodes",
+        is_met: |case| {
+            let counts = &case.record.machine.counts;
+            is_virtual(case.record) || counts.packages.is_some() && counts.nodes.is_some()
+        },
+    }],
+    find,
+};
 
 /// Latency to another package over the local one: the least and the most published for two packages.
 const REMOTE: (f64, f64) = (1.5, 1.8);
-
-fn missing(case: &Case) -> Option<&'static str> {
-    if is_virtual(case.record) {
-        return None;
-    }
-    let counts = &case.record.machine.counts;
-    inputs::told(counts.packages.and(counts.nodes), "counts of packages and nodes")
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_numa_off(case).into_iter().collect()

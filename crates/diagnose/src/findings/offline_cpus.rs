@@ -4,18 +4,25 @@ use record::CpuList;
 use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
 
-use super::{Case, Rule, by_model, inputs, lines};
+use super::needs::Need;
+use super::{Case, Rule, by_model, lines};
 use crate::figures::{cite_fact, cpus_text, modelled, write_command, write_for_cpus};
 
 /// CPUs present that are not online.
-pub const RULE: Rule = Rule { name: "offline-cpus", resource: None, missing, find };
+pub const RULE: Rule = Rule {
+    name: "offline-cpus",
+    resource: None,
+    needs: &[Need {
+        what: "counts of CPUs present and online",
+        is_met: |case| {
+            let counts = &case.record.machine.counts;
+            counts.cpus_present.is_some() && counts.cpus_online.is_some()
+        },
+    }],
+    find,
+};
 
 const SMT: &str = "/sys/devices/system/cpu/smt/control";
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let counts = &case.record.machine.counts;
-    inputs::told(counts.cpus_present.and(counts.cpus_online), "counts of CPUs present and online")
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_offline_cpus(case).into_iter().collect()

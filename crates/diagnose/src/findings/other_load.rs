@@ -4,7 +4,8 @@ use record::diagnosis::{Evidence, Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{self, percent, significant};
 
-use super::{Case, Rule, bandwidth_shared, by_model, finding, inputs, lines, of_fact, quota, steal_time};
+use super::needs::Need;
+use super::{Case, Rule, bandwidth_shared, by_model, finding, lines, of_fact, quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
 
@@ -16,27 +17,25 @@ use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
 /// there before and after, without what the measuring was of it. Where the measuring threads' own waiting for a CPU is known
 /// that is the loss, as far as others can have caused it. A command, which may wait for other things, is held up for as long
 /// as it ran, times L ÷ n, at most.
-pub const RULE: Rule = Rule { name: "other-load", resource: None, missing, find };
+pub const RULE: Rule = Rule {
+    name: "other-load",
+    resource: None,
+    needs: &[
+        Need { what: "a run of measurements", is_met: |case| !case.record.measurements.is_empty() },
+        Need { what: "the number of CPUs", is_met: |case| case.record.machine.counts.cpus_online.is_some() },
+        Need {
+            what: "CPU time during the run, or the load average before it",
+            is_met: |case| used(case).is_some() || case.record.conditions.before.load.is_some(),
+        },
+    ],
+    find,
+};
 
 /// With less idle time than this share of the busy time no CPU was free for what others wanted.
 const IDLE: f64 = 0.1;
 
 /// By so much the CPU time of a CPU may be wrong: a tick at either end.
 const TICKS: f64 = 0.02;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let before = &case.record.conditions.before;
-    if case.record.measurements.is_empty() {
-        return Some("a run of measurements");
-    }
-    inputs::told(case.record.machine.counts.cpus_online, "the number of CPUs").or_else(|| {
-        let load = before.load.map(|load| load[0]);
-        inputs::told(
-            used(case).map(|used| used.used).or(load),
-            "CPU time during the run, or the load average before it",
-        )
-    })
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_other_load(case).into_iter().collect()
@@ -79,7 +78,7 @@ fn is_of_commands(case: &Case) -> bool {
 
 /// Whether what others take was measured, and is nothing.
 fn give_way(case: &Case) -> bool {
-    steal_time::missing(case).is_none() && steal_time::worst(case, "os").is_none()
+    steal_time::is_known(case) && steal_time::worst(case, "os").is_none()
 }
 
 /// CPUs of others.
@@ -126,8 +125,7 @@ fn find_other_load(case: &Case) -> Option<Finding> {
             "stolen.share cause=os",
         ));
     }
-    let is_told =
-        steal_time::missing(case).is_none() || bandwidth_shared::is_measured(case) || is_elsewhere(case);
+    let is_told = steal_time::is_known(case) || bandwidth_shared::is_measured(case) || is_elsewhere(case);
     let severity = if is_told { Severity::Note } else { severity(&loss) };
     let found = match (measured, of_commands) {
         (true, _) => finding(&RULE, loss, what),

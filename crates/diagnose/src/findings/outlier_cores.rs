@@ -8,7 +8,8 @@ use record::machine::Cpu;
 use record::statistics::{MAD_SCALE, Verdict};
 use record::units::figure;
 
-use super::{Case, Rule, costs, finding, inputs, lines, of_fact};
+use super::needs::Need;
+use super::{Case, Rule, costs, finding, lines, needs, of_fact};
 use crate::figures::{
     RESOLUTION, cite_fact, cpus_of, cpus_text, evidence, median, share_of, spread, verdict,
 };
@@ -16,17 +17,28 @@ use crate::figures::{
 /// The clock of each CPU with all at work against the median of those of its kind.
 ///
 /// A CPU is slower when its whole interval is, by more than the CPUs of its kind scatter among each other.
-pub const RULE: Rule = Rule { name: "outlier-cores", resource: None, missing, find };
+pub const RULE: Rule = Rule {
+    name: "outlier-cores",
+    resource: None,
+    needs: &[
+        Need {
+            what: needs::CORE_CLOCK.what,
+            is_met: |case| !is_many(case) || needs::CORE_CLOCK.is_met(case),
+        },
+        Need {
+            what: "the clock of all cores together",
+            is_met: |case| !is_many(case) || case.clocks("scalar", "all").count() >= FEWEST,
+        },
+    ],
+    find,
+};
 
 /// Of fewer CPUs none is the odd one.
 const FEWEST: usize = 3;
 
-fn missing(case: &Case) -> Option<&'static str> {
-    if case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() < FEWEST {
-        return None;
-    }
-    inputs::clock(case)
-        .or((case.clocks("scalar", "all").count() < FEWEST).then_some("the clock of all cores together"))
+/// Whether there are cores enough for one to stand out.
+fn is_many(case: &Case) -> bool {
+    case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() >= FEWEST
 }
 
 fn find(case: &Case) -> Vec<Finding> {

@@ -4,23 +4,33 @@ use record::Better;
 use record::diagnosis::Finding;
 use record::units::bytes;
 
-use super::{Case, Rule, costs, finding, huge_pages, inputs, is_virtual};
+use super::needs::Need;
+use super::{Case, Rule, costs, finding, huge_pages, is_virtual, needs};
 use crate::figures::{cite_fact, evidence, loss, severity};
 use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
 /// beyond the caches.
-pub const RULE: Rule = Rule { name: "page-walk", resource: Some(MEMORY_LATENCY), missing, find };
+pub const RULE: Rule = Rule {
+    name: "page-walk",
+    resource: Some(MEMORY_LATENCY),
+    needs: &[
+        needs::LOAD_LATENCY,
+        Need {
+            what: "load latency on 2 MiB and on 4 KiB pages",
+            is_met: |case| size_on_both(case).is_some(),
+        },
+        Need {
+            what: "load latency beyond the caches on both page sizes (linespeed run latency --full)",
+            is_met: |case| size_on_both(case) >= Some(beyond(case.record, case.levels, Walk::Loads)),
+        },
+    ],
+    find,
+};
 
-fn missing(case: &Case) -> Option<&'static str> {
-    inputs::latency(case).or_else(|| {
-        let size = case.index.pages().and_then(|(small, _)| small.place.count("bytes"));
-        let Some(size) = size else {
-            return Some("load latency on 2 MiB and on 4 KiB pages");
-        };
-        (size < beyond(case.record, case.levels, Walk::Loads))
-            .then_some("load latency beyond the caches on both page sizes (linespeed run latency --full)")
-    })
+/// The largest working set that was measured on both sizes of page.
+fn size_on_both(case: &Case) -> Option<u64> {
+    case.index.pages().and_then(|(small, _)| small.place.count("bytes"))
 }
 
 fn find(case: &Case) -> Vec<Finding> {

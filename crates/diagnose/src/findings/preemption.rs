@@ -3,7 +3,8 @@
 use record::diagnosis::{Confidence, Finding, Severity};
 use record::units::figure;
 
-use super::{Case, Rule, by_model, inputs, steal_time};
+use super::needs::Need;
+use super::{Case, Rule, by_model, needs, steal_time};
 use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, verdict};
 use crate::resources::WAKE_UP;
 
@@ -11,16 +12,22 @@ use crate::resources::WAKE_UP;
 ///
 /// Modelled: with full preemption the 99th percentile stays near the median, so that 1 − median ÷ 99th percentile of a
 /// rare wake-up is lost.
-pub const RULE: Rule = Rule { name: "preemption", resource: Some(WAKE_UP), missing, find };
+pub const RULE: Rule = Rule {
+    name: "preemption",
+    resource: Some(WAKE_UP),
+    needs: &[
+        Need {
+            what: "the kernel's preemption model",
+            is_met: |case| case.record.machine.kernel.preemption.is_some(),
+        },
+        needs::WAKE_UP,
+        Need { what: "tails of real-time wake-ups (needs root)", is_met: |case| worst(case).is_some() },
+    ],
+    find,
+};
 
 /// A tail this many times the median is one: the published tails of kernels with full preemption stay within it.
 const TAIL: f64 = 4.0;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    inputs::told(case.record.machine.kernel.preemption.as_ref(), "the kernel's preemption model")
-        .or_else(|| inputs::wakeup(case))
-        .or_else(|| inputs::told(worst(case), "tails of real-time wake-ups (needs root)"))
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_preemption(case).into_iter().collect()

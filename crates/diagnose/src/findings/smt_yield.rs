@@ -5,12 +5,21 @@ use record::diagnosis::{Finding, Severity};
 use record::statistics::Verdict;
 use record::units::{percent, significant};
 
-use super::{Case, Rule, at_most_warning, by_model, costs, finding, inputs, lines};
+use super::needs::Need;
+use super::{Case, Rule, at_most_warning, by_model, costs, finding, lines};
 use crate::figures::{RESOLUTION, evidence, median, share_of, spread, verdict, write_command};
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
-pub const RULE: Rule = Rule { name: "smt-yield", resource: None, missing, find };
+pub const RULE: Rule = Rule {
+    name: "smt-yield",
+    resource: None,
+    needs: &[Need {
+        what: "the yield of siblings (linespeed run smt-yield)",
+        is_met: |case| siblings(case) < 2 || case.has("smt.yield"),
+    }],
+    find,
+};
 
 /// A sibling is worth little below this share of a core, and much above the other: a quarter to each side of a half.
 const LITTLE: f64 = 0.25;
@@ -22,13 +31,6 @@ const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 fn siblings(case: &Case) -> usize {
     let of = |cpu: &record::machine::Cpu| cpu.siblings.len();
     case.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed).map(of).max().unwrap_or(0)
-}
-
-fn missing(case: &Case) -> Option<&'static str> {
-    if siblings(case) < 2 && !case.has("smt.yield") {
-        return None;
-    }
-    inputs::metric(case, "smt.yield", "the yield of siblings (linespeed run smt-yield)")
 }
 
 fn find(case: &Case) -> Vec<Finding> {

@@ -3,21 +3,29 @@
 use record::diagnosis::Finding;
 use record::units::percent;
 
-use super::{Case, Rule, finding, inputs, steal_time};
+use super::needs::Need;
+use super::{Case, Rule, finding, needs, steal_time};
 use crate::figures::{cite_fact, modelled};
 use crate::resources::CORE;
 
 /// Steal during the run, by the kernel's account.
-pub const RULE: Rule = Rule { name: "steal", resource: Some(CORE), missing, find };
+pub const RULE: Rule = Rule {
+    name: "steal",
+    resource: Some(CORE),
+    needs: &[
+        needs::STATE_AFTER,
+        Need {
+            what: "steal (/proc/stat)",
+            is_met: |case| {
+                case.record.conditions.after.as_ref().is_some_and(|after| after.steal_share.is_some())
+            },
+        },
+    ],
+    find,
+};
 
 /// Seconds of steal below which it may be chance: the kernel counts it in ticks of 10 ms.
 const FEW_TICKS: f64 = 0.05;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let after = case.record.conditions.after.as_ref();
-    inputs::told(after, inputs::AFTER)
-        .or_else(|| inputs::told(after.and_then(|after| after.steal_share), "steal (/proc/stat)"))
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_steal(case).into_iter().collect()
@@ -91,6 +99,6 @@ mod tests {
         assert_eq!(missing(&record_with(None), RULE), Some("steal (/proc/stat)"));
         let mut record = machine(1);
         record.conditions.before.steal_share = Some(0.5);
-        assert_eq!(missing(&record, RULE), Some(inputs::AFTER));
+        assert_eq!(missing(&record, RULE), Some(needs::STATE_AFTER.what));
     }
 }

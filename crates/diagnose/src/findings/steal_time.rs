@@ -5,17 +5,23 @@ use record::statistics::Verdict;
 use record::units::{figure, percent};
 use record::{CpuList, Measurement};
 
-use super::{Case, inputs, lines, quota};
+use super::needs::Need;
+use super::{Case, lines, quota};
 use crate::figures::{
     RESOLUTION, cite_fact, cpus_of, evidence, has_labels, locate_figure, share_of, spread, verdict,
 };
 
-/// What is missing to tell whose the stolen time is.
-pub(super) fn missing(case: &Case) -> Option<&'static str> {
-    inputs::stolen(case).or_else(|| {
-        let told = case.figures_of("stolen.share").find(|m| m.place.word("cause").is_some());
-        inputs::told(told, "whose the stolen time is (/proc/interrupts)")
-    })
+/// Time stolen from a thread that never stops.
+pub(super) const SHARE: Need = Need { what: "stolen time", is_met: |case| case.has("stolen.share") };
+/// Whose the stolen time is.
+pub(super) const CAUSE: Need = Need {
+    what: "whose the stolen time is (/proc/interrupts)",
+    is_met: |case| case.figures_of("stolen.share").any(|m| m.place.word("cause").is_some()),
+};
+
+/// Whether a record tells how much time was stolen, and whose it is.
+pub(super) fn is_known(case: &Case) -> bool {
+    [SHARE, CAUSE].iter().all(|need| need.is_met(case))
 }
 
 /// The CPU that loses most, and all that lose.

@@ -3,16 +3,23 @@
 use record::diagnosis::{Finding, Severity};
 use record::units::bytes;
 
-use super::{Case, Rule, inputs, lines, of_fact};
+use super::needs::Need;
+use super::{Case, Rule, lines, of_fact};
 use crate::figures::cite_fact;
 
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
-pub const RULE: Rule = Rule { name: "swap-in-use", resource: None, missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let before = &case.record.conditions.before;
-    inputs::told(before.swap_used_bytes.map(|_| ()).or(before.swapped_pages.map(|_| ())), "swap in use")
-}
+pub const RULE: Rule = Rule {
+    name: "swap-in-use",
+    resource: None,
+    needs: &[Need {
+        what: "swap in use",
+        is_met: |case| {
+            let before = &case.record.conditions.before;
+            before.swap_used_bytes.is_some() || before.swapped_pages.is_some()
+        },
+    }],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_swap(case).into_iter().collect()

@@ -2,22 +2,28 @@
 
 use record::diagnosis::{Finding, Severity};
 
-use super::{Case, Rule, inputs, is_virtual, lines, of_fact};
+use super::needs::Need;
+use super::{Case, Rule, is_virtual, lines, needs, of_fact};
 use crate::figures::cite_fact;
 use crate::resources::CORE;
 
 /// The kernel's count of throttling for heat, after against before.
-pub const RULE: Rule = Rule { name: "throttled", resource: Some(CORE), missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    // The host's thermometers are not a guest's.
-    if is_virtual(case.record) {
-        return None;
-    }
-    let conditions = &case.record.conditions;
-    inputs::told(conditions.before.throttled, "counts of throttling for heat")
-        .or_else(|| inputs::told(conditions.after.as_ref(), inputs::AFTER))
-}
+pub const RULE: Rule = Rule {
+    name: "throttled",
+    resource: Some(CORE),
+    needs: &[
+        // The host's thermometers are not a guest's.
+        Need {
+            what: "counts of throttling for heat",
+            is_met: |case| is_virtual(case.record) || case.record.conditions.before.throttled.is_some(),
+        },
+        Need {
+            what: needs::STATE_AFTER.what,
+            is_met: |case| is_virtual(case.record) || needs::STATE_AFTER.is_met(case),
+        },
+    ],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     find_throttled(case).into_iter().collect()

@@ -5,19 +5,24 @@ use record::statistics::{Summary, Verdict};
 use record::units::figure;
 use record::{Better, Coverage, Measurement};
 
-use super::{Case, Rule, costs, finding, inputs, lines};
+use super::needs::Need;
+use super::{Case, Rule, costs, finding, lines, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, loss, severity, spread};
 use crate::resources::{WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
-pub const RULE: Rule = Rule { name: "timer-slack", resource: Some(WAKE_UP), missing, find };
+pub const RULE: Rule = Rule {
+    name: "timer-slack",
+    resource: Some(WAKE_UP),
+    needs: &[
+        needs::WAKE_UP,
+        Need { what: "wake-up latency without timer slack", is_met: |case| both(case, "other").is_some() },
+    ],
+    find,
+};
 
 /// The kernel's default slack, ns (`init_task`: 50 µs), which every ordinary thread has unless somebody changed it.
 const DEFAULT_NS: f64 = 50e3;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    inputs::wakeup(case).or_else(|| inputs::told(both(case, "other"), "wake-up latency without timer slack"))
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_timer_slack(case).into_iter().collect()

@@ -3,8 +3,9 @@
 use record::diagnosis::{Finding, Severity};
 use record::units::figure;
 
+use super::needs::Need;
 use super::steal_time::quickest;
-use super::{Case, Rule, by_model, inputs, lines};
+use super::{Case, Rule, by_model, lines, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, severity, verdict};
 use crate::resources::WAKE_UP;
 
@@ -12,7 +13,18 @@ use crate::resources::WAKE_UP;
 ///
 /// Modelled: with them an ordinary thread waits for its timer slack of 50 µs; half and twice of it are the ends of the
 /// interval.
-pub const RULE: Rule = Rule { name: "timer-tick", resource: Some(WAKE_UP), missing, find };
+pub const RULE: Rule = Rule {
+    name: "timer-tick",
+    resource: Some(WAKE_UP),
+    needs: &[
+        needs::WAKE_UP,
+        Need {
+            what: "the kernel's timer interrupts a second (HZ)",
+            is_met: |case| case.record.machine.kernel.hz.is_some_and(|hz| hz > 0),
+        },
+    ],
+    find,
+};
 
 /// The kernel's default timer slack, ns.
 const SLACK_NS: f64 = 50e3;
@@ -20,11 +32,6 @@ const SLACK_NS: f64 = 50e3;
 /// Wake-ups that are spread over a tick have their median near its half, and none comes much later than the tick.
 const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 const LATEST: f64 = 1.25;
-
-fn missing(case: &Case) -> Option<&'static str> {
-    let hz = case.record.machine.kernel.hz.filter(|hz| *hz > 0);
-    inputs::wakeup(case).or_else(|| inputs::told(hz, "the kernel's timer interrupts a second (HZ)"))
-}
 
 fn find(case: &Case) -> Vec<Finding> {
     find_timer_tick(case).into_iter().collect()

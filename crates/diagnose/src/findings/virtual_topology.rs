@@ -2,19 +2,23 @@
 
 use record::diagnosis::{Finding, Severity};
 
-use super::{Case, Rule, inputs, is_virtual, lines, of_fact};
+use super::needs::Need;
+use super::{Case, Rule, is_virtual, lines, of_fact};
 use crate::figures::cite_fact;
 
 /// As many packages as CPUs under a hypervisor.
-pub const RULE: Rule = Rule { name: "virtual-topology", resource: None, missing, find };
-
-fn missing(case: &Case) -> Option<&'static str> {
-    if !is_virtual(case.record) {
-        return None;
-    }
-    let counts = &case.record.machine.counts;
-    inputs::told(counts.packages.and(counts.cpus_online), "counts of packages and CPUs")
-}
+pub const RULE: Rule = Rule {
+    name: "virtual-topology",
+    resource: None,
+    needs: &[Need {
+        what: "counts of packages and CPUs",
+        is_met: |case| {
+            let counts = &case.record.machine.counts;
+            !is_virtual(case.record) || counts.packages.is_some() && counts.cpus_online.is_some()
+        },
+    }],
+    find,
+};
 
 fn find(case: &Case) -> Vec<Finding> {
     let counts = &case.record.machine.counts;

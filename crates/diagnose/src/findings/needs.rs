@@ -1,0 +1,38 @@
+//! What rules need of a record.
+
+use super::Case;
+
+/// Something that a rule needs of a record.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    /// What it is, in the words in which a report says that it is missing.
+    pub what: &'static str,
+    /// Whether the record holds it; and where this machine cannot have what the rule looks for, for siblings that no core
+    /// has are not missing.
+    pub is_met: fn(&Case) -> bool,
+}
+
+impl Need {
+    /// Whether the record holds it.
+    pub fn is_met(&self, case: &Case) -> bool {
+        (self.is_met)(case)
+    }
+}
+
+/// Memory devices with their size: the firmware's table, which guests and unprivileged users often do not see.
+pub const MEMORY_DEVICES: Need =
+    Need { what: "memory devices (SMBIOS)", is_met: |case| !case.record.machine.memory_devices.is_empty() };
+/// The state of the machine when the run ended.
+pub const STATE_AFTER: Need =
+    Need { what: "the state after a run", is_met: |case| case.record.conditions.after.is_some() };
+/// Clocks of the cores with plain work.
+pub const CORE_CLOCK: Need = Need { what: "the core clock", is_met: |case| case.has("core.clock") };
+/// Load latency at any working set.
+pub const LOAD_LATENCY: Need = Need { what: "load latency", is_met: |case| case.has("load.latency") };
+/// Wake-up latency.
+pub const WAKE_UP: Need = Need { what: "wake-up latency", is_met: |case| case.has("wakeup.latency") };
+/// The size of a cache.
+pub const CACHE_SIZES: Need = Need {
+    what: "sizes of the caches",
+    is_met: |case| case.record.machine.caches.iter().any(|cache| cache.bytes.is_some()),
+};
