@@ -156,7 +156,7 @@ fn slowest_rules(record: &Record) {
         .collect();
     parts.push(("(levels)", best(&|| drop(std::hint::black_box(diagnose::levels::levels(&index))))));
     parts.push(("(numa)", best(&|| drop(std::hint::black_box(diagnose::numa::numa(&index))))));
-    parts.push(("(reading)", best(&|| drop(std::hint::black_box(RecordIndex::new(record))))));
+    parts.push(("(index)", best(&|| drop(std::hint::black_box(RecordIndex::new(record))))));
     parts.push(("(plan)", best(&|| drop(std::hint::black_box(diagnose::plan::of_nodes(&index))))));
     parts.push(("(scaling)", best(&|| drop(std::hint::black_box(diagnose::scaling::scaling(&index))))));
     let resources = || drop(std::hint::black_box(diagnose::resources::resources(&index)));

@@ -47,13 +47,13 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let numa = numa::numa(index);
     let case = findings::Case::new(index, numa.as_ref());
     let (findings, not_looked_for) = (findings::findings(&case), findings::not_looked_for(&case));
-    let mut resources = resources::resources(index);
+    let mut headlines = resources::resources(index);
     let inputs = loss_breakdown::BreakdownInputs { index, findings: &findings, numa: numa.as_ref() };
-    let ladders = loss_breakdown::break_down(inputs, &mut resources);
+    let ladders = loss_breakdown::break_down(inputs, &mut headlines);
     let layers = layers::layers(index);
     let overhead = overhead::overhead(index, &layers);
     Diagnosis {
-        resources,
+        resources: headlines.into_iter().map(|headline| headline.resource).collect(),
         not_reached: resources::not_reached(index),
         findings,
         ladders,

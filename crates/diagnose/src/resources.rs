@@ -20,9 +20,33 @@ pub const MEMORY_LATENCY: &str = "memory latency";
 /// Time from a timer to the thread that waits for it.
 pub const WAKE_UP: &str = "wake-up";
 
+/// A resource with what its figures are, each in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Headline {
+    /// The resource.
+    pub resource: Resource,
+    /// What is delivered.
+    pub delivered_is: String,
+    /// What the ceiling is.
+    pub ceiling_is: String,
+}
+
+impl Headline {
+    fn new(resource: Resource, delivered_is: String, ceiling_is: String) -> Self {
+        let mut headline = Self { resource, delivered_is, ceiling_is };
+        headline.state_meaning();
+        headline
+    }
+
+    /// Says in the resource what its figures are.
+    pub fn state_meaning(&mut self) {
+        self.resource.meaning = format!("{}, against {}", self.delivered_is, self.ceiling_is);
+    }
+}
+
 /// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
 /// absent, and so is memory where nothing measured lay beyond the caches: [`not_reached`] tells that.
-pub fn resources(index: &RecordIndex) -> Vec<Resource> {
+pub fn resources(index: &RecordIndex) -> Vec<Headline> {
     [core(index), memory_bandwidth(index), memory_latency(index), wake_up(index)]
         .into_iter()
         .flatten()
@@ -148,8 +172,7 @@ const SHORT: usize = 32;
 
 /// The first of these doubts, in a few words: what stands before the figures of it.
 fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<String> {
-    let doubt = behind.into_iter().find_map(|m| m.doubt.as_deref())?;
-    let short = doubt.split([':', ';', '(']).next().unwrap_or(doubt).trim();
+    let short = behind.into_iter().find_map(Measurement::read_doubt)?.gist();
     Some(if short.chars().count() > SHORT { "see the notes on its figures" } else { short }.to_owned())
 }
 
@@ -177,7 +200,7 @@ fn ceiling_text(source: Option<CeilingSource>, parts: &str, measured: &str) -> S
 }
 
 /// The core clock: what all cores together deliver of what one advertises.
-fn core(index: &RecordIndex) -> Option<Resource> {
+fn core(index: &RecordIndex) -> Option<Headline> {
     let scalar = |active: &str| index.clocks("scalar", active).iter().copied();
     let best = scalar("one").chain(scalar("all")).map(Measurement::value).fold(0.0, f64::max);
     let (active, how) =
@@ -187,24 +210,24 @@ fn core(index: &RecordIndex) -> Option<Resource> {
     let source = ceiling.map(|(_, source)| source);
     let (sure, doubtful): (Vec<_>, Vec<_>) = scalar(active).partition(|m| m.doubt.is_none());
     let cpus = cpus_text(&cpus_of(scalar(active))).unwrap_or_else(|| "the CPUs".to_owned());
-    Some(Resource {
+    let resource = Resource {
         name: CORE.to_owned(),
         unit: "Hz".to_owned(),
         ceiling: ceiling.map(|(hz, _)| hz),
         source,
         delivered,
         share: ceiling.map(|(hz, _)| delivered / hz),
-        meaning: format!(
-            "median clock of {cpus} with {how}, against {}",
-            ceiling_text(
-                source,
-                "the highest clock that a core advertises",
-                "the highest clock measured on one, without vectors"
-            )
-        ),
+        meaning: String::new(),
         // A median stands as long as most of what it is of does.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
-    })
+    };
+    let delivered_is = format!("median clock of {cpus} with {how}");
+    let ceiling_is = ceiling_text(
+        source,
+        "the highest clock that a core advertises",
+        "the highest clock measured on one, without vectors",
+    );
+    Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
 /// Bandwidths in bus bytes whose arrays were mostly memory.
@@ -257,7 +280,7 @@ fn maybe_cached(record: &Record, triad: &Measurement) -> Option<String> {
 }
 
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
-fn memory_bandwidth(index: &RecordIndex) -> Option<Resource> {
+fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (best, triad) = bandwidths(index)?;
     let threads = triad.place.count("threads")?;
     let channels = memory_channels::channels(&index.record.machine);
@@ -270,23 +293,25 @@ fn memory_bandwidth(index: &RecordIndex) -> Option<Resource> {
         best.place.word("stores").unwrap_or("no"),
         of_threads(best.place.count("threads").unwrap_or(0))
     );
-    Some(Resource {
+    let resource = Resource {
         name: MEMORY_BANDWIDTH.to_owned(),
         unit: "B/s".to_owned(),
         ceiling: ceiling.map(|(rate, _)| rate),
         source,
         delivered: triad.value(),
         share: ceiling.map(|(rate, _)| triad.value() / rate),
-        meaning: format!(
-            "triad with {} stores on {}, bytes on the bus, against {}",
-            triad.place.word("stores").unwrap_or("regular"),
-            of_threads(threads),
-            ceiling_text(source, &from_parts, &from_best)
-        ),
+        meaning: String::new(),
         doubt: maybe_cached(index.record, triad).or_else(|| {
             doubt([triad].into_iter().chain((source == Some(CeilingSource::Measured)).then_some(best)))
         }),
-    })
+    };
+    let delivered_is = format!(
+        "triad with {} stores on {}, bytes on the bus",
+        triad.place.word("stores").unwrap_or("regular"),
+        of_threads(threads)
+    );
+    let ceiling_is = ceiling_text(source, &from_parts, &from_best);
+    Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
 fn of_threads(threads: u64) -> String {
@@ -300,21 +325,24 @@ pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measureme
 }
 
 /// Memory latency: what ordinary pages leave of the hardware's latency.
-fn memory_latency(index: &RecordIndex) -> Option<Resource> {
+fn memory_latency(index: &RecordIndex) -> Option<Headline> {
     let (small, huge) = memory_pages(index)?;
     let ceiling = huge.value().min(small.value());
     let size = small.place.count("bytes").map_or_else(String::new, bytes);
     let cpu = small.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    Some(Resource {
+    let resource = Resource {
         name: MEMORY_LATENCY.to_owned(),
         unit: "ns".to_owned(),
         ceiling: Some(ceiling),
         source: Some(CeilingSource::Measured),
         delivered: small.value(),
         share: Some(ceiling / small.value()),
-        meaning: format!("a load from {size}{cpu} on ordinary 4 KiB pages, against the same on 2 MiB pages"),
+        meaning: String::new(),
         doubt: doubt([small, huge]),
-    })
+    };
+    let delivered_is = format!("a load from {size}{cpu} on ordinary 4 KiB pages");
+    let ceiling_is = "the same on 2 MiB pages".to_owned();
+    Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
 /// The CPU that stands for the machine's wake-ups: what one CPU gains says nothing of another, so all that is told of gains
@@ -355,7 +383,7 @@ pub(crate) fn wake_up_at<'a>(
 }
 
 /// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
-fn wake_up(index: &RecordIndex) -> Option<Resource> {
+fn wake_up(index: &RecordIndex) -> Option<Headline> {
     let delivered = wake_up_at(index, "other", "as-is")?;
     let settings = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
     let (best, policy, setting) = settings
@@ -365,18 +393,19 @@ fn wake_up(index: &RecordIndex) -> Option<Resource> {
     let policy = if policy == "fifo" { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let tail = delivered.summary.p99.map_or_else(String::new, |p99| format!(" (p99 {})", figure(p99, "ns")));
     let cpu = delivered.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    Some(Resource {
+    let resource = Resource {
         name: WAKE_UP.to_owned(),
         unit: "ns".to_owned(),
         ceiling: Some(best.value()),
         source: Some(CeilingSource::Measured),
         delivered: delivered.value(),
         share: Some(best.value() / delivered.value()),
-        meaning: format!(
-            "median of SCHED_OTHER{cpu} as the machine is{tail}, against the best median measured there ({policy}, {setting})"
-        ),
+        meaning: String::new(),
         doubt: doubt([delivered, best]),
-    })
+    };
+    let delivered_is = format!("median of SCHED_OTHER{cpu} as the machine is{tail}");
+    let ceiling_is = format!("the best median measured there ({policy}, {setting})");
+    Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
 #[cfg(test)]
@@ -387,7 +416,7 @@ mod tests {
     use record::machine::MemoryDevice;
 
     fn resources_of(record: &Record) -> Vec<Resource> {
-        resources(&RecordIndex::new(record))
+        resources(&RecordIndex::new(record)).into_iter().map(|headline| headline.resource).collect()
     }
 
     fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {

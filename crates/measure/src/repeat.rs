@@ -1,5 +1,6 @@
 //! Repetition: how many samples, when to stop, and what to say when they never agree.
 
+use record::doubt::{too_few_samples, too_noisy};
 use record::{Mark, Measurement, SampleMark, Where};
 
 use crate::watch::Watched;
@@ -81,8 +82,7 @@ pub fn judge(measurement: &mut Measurement, target: f64) {
     }
     let Some(width) = measurement.summary.relative_half_width() else {
         if n > 0 {
-            measurement.doubt =
-                Some(format!("too few samples ({n}) for an interval; give it more time with --full"));
+            measurement.doubt = Some(too_few_samples(n));
         }
         return;
     };
@@ -109,17 +109,13 @@ pub fn judge(measurement: &mut Measurement, target: f64) {
             causes.push(format!("{words} in {seen} of {n} samples"));
         }
     }
-    let cause = if causes.is_empty() {
-        "no cause seen from here: another user of the caches, the memory or the core below".to_owned()
-    } else {
-        causes.join(", ")
-    };
+    let cause = (!causes.is_empty()).then(|| causes.join(", "));
     let how = if width > target {
         format!("the median is known to ±{} only", record::units::percent(width))
     } else {
         format!("samples scatter by ±{} about the median", record::units::percent(scatter))
     };
-    measurement.doubt = Some(format!("too noisy: {how}; {cause}"));
+    measurement.doubt = Some(too_noisy(&how, cause.as_deref()));
 }
 
 /// How far some clocks lie apart, all but the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`

@@ -47,7 +47,7 @@ mod virtual_topology;
 
 use record::diagnosis::{Confidence, Evidence, Finding, NotLookedFor, Numa, Severity};
 use record::statistics::Verdict;
-use record::{Level, Measurement, Record};
+use record::{DoubtKind, Level, Measurement, Record};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of};
 use needs::Need;
@@ -207,10 +207,11 @@ fn weaken(case: &Case, finding: &mut Finding) {
         Some(cite_fact("from one sample: how far it scatters is not known", seen.from.clone()))
     };
     let single = finding.evidence.iter().find_map(single).filter(|_| finding.measured);
-    let doubt = |seen: &Evidence| {
-        let doubtful = of(seen, |m| m.doubt.is_some())?;
-        Some(cite_fact(format!("in doubt: {}", doubtful.doubt.as_deref()?), seen.from.clone()))
-    };
+    let doubtful = |seen: &Evidence| of(seen, |m| m.doubt.is_some())?.read_doubt();
+    let noise_alone =
+        finding.evidence.iter().filter_map(doubtful).all(|doubt| doubt.kind == DoubtKind::TooNoisy);
+    let doubt =
+        |seen: &Evidence| Some(cite_fact(format!("in doubt: {}", doubtful(seen)?.text), seen.from.clone()));
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
     doubts.dedup();
     if let Some(single) = single.filter(|single| doubts.iter().all(|doubt| doubt.from != single.from)) {
@@ -218,7 +219,6 @@ fn weaken(case: &Case, finding: &mut Finding) {
         finding.evidence.push(single);
     }
     if !doubts.is_empty() {
-        let noise_alone = doubts.iter().all(|doubt| doubt.says.starts_with("in doubt: too noisy"));
         let least = match &finding.loss {
             Verdict::Costs { interval: (least, most), .. } if noise_alone && least < most => {
                 least_severity(*least)

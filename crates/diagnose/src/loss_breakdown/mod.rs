@@ -6,13 +6,14 @@ mod core;
 mod latency;
 mod wakeup;
 
-use record::diagnosis::{CeilingSource, Finding, Numa, Resource};
+use record::diagnosis::{CeilingSource, Finding, Numa};
 use record::ladder::{Ladder, Rung};
 use record::statistics::Verdict;
 use record::{Better, Measurement};
 
 use crate::figures::{RESOLUTION, spread};
 use crate::record_index::RecordIndex;
+use crate::resources::Headline;
 
 /// What a ladder is built from.
 #[derive(Clone, Copy, Debug)]
@@ -38,10 +39,11 @@ impl<'a> BreakdownInputs<'a> {
 
 /// One ladder a resource that has a ceiling. Each resource's ceiling, delivered figure and share become the ladder's, so
 /// that both tell the same.
-pub fn break_down(inputs: BreakdownInputs, resources: &mut [Resource]) -> Vec<Ladder> {
+pub fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) -> Vec<Ladder> {
     let mut ladders = Vec::new();
-    for resource in resources {
-        let Some(mut steps) = Steps::from(resource) else { continue };
+    for headline in headlines {
+        let Some(mut steps) = Steps::from_headline(headline) else { continue };
+        let resource = &mut headline.resource;
         let delivered_is = match resource.name.as_str() {
             "core" => core::descend(inputs, &mut steps),
             "memory bandwidth" => bandwidth::descend(inputs, &mut steps),
@@ -57,20 +59,17 @@ pub fn break_down(inputs: BreakdownInputs, resources: &mut [Resource]) -> Vec<La
         }
         resource.ceiling = Some(ladder.ceiling);
         resource.delivered = ladder.delivered;
-        if resource.meaning.contains(AGAINST) {
-            resource.meaning = format!("{}{AGAINST}{}", ladder.delivered_is, ladder.ceiling_is);
-        }
         resource.share = Some(match ladder.better {
             Better::Higher => ladder.delivered / ladder.ceiling,
             Better::Lower => ladder.ceiling / ladder.delivered,
         });
+        headline.delivered_is.clone_from(&ladder.delivered_is);
+        headline.ceiling_is.clone_from(&ladder.ceiling_is);
+        headline.state_meaning();
         ladders.push(ladder);
     }
     ladders
 }
-
-/// Stands in a resource's meaning between what is delivered and what the ceiling is.
-const AGAINST: &str = ", against ";
 
 /// A ladder under construction.
 #[derive(Debug)]
@@ -82,25 +81,23 @@ struct Steps {
 
 impl Steps {
     /// The ceiling of a resource; `None` where there is none to fall short of.
-    fn from(resource: &Resource) -> Option<Self> {
+    fn from_headline(Headline { resource, delivered_is, ceiling_is }: &Headline) -> Option<Self> {
         let ceiling = resource.ceiling.filter(|ceiling| ceiling.is_finite() && *ceiling > 0.0)?;
         if !(resource.delivered.is_finite() && resource.delivered > 0.0) {
             return None;
         }
         let better = if resource.unit == "ns" { Better::Lower } else { Better::Higher };
-        let (delivered_is, ceiling_is) =
-            resource.meaning.split_once(AGAINST).unwrap_or((&resource.meaning, "the ceiling"));
         let ladder = Ladder {
             resource: resource.name.clone(),
             unit: resource.unit.clone(),
             better,
             ceiling,
             source: resource.source.unwrap_or(CeilingSource::Measured),
-            ceiling_is: ceiling_is.to_owned(),
+            ceiling_is: ceiling_is.clone(),
             rungs: Vec::new(),
             unexplained: 0.0,
             delivered: resource.delivered,
-            delivered_is: delivered_is.to_owned(),
+            delivered_is: delivered_is.clone(),
         };
         Some(Self { level: ceiling, ladder })
     }

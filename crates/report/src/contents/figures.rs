@@ -1,7 +1,7 @@
 //! A measurement's figures as people read them: value, spread, place, and what is to be said against them.
 
 use crate::text::range;
-use record::{Mark, Measurement, metrics, units};
+use record::{Doubt, DoubtKind, Mark, Measurement, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
 /// so that no figure stands alone.
@@ -107,10 +107,10 @@ pub fn remarks(m: &Measurement) -> Vec<String> {
 
 /// What is to be said against a measurement, in a table of many: noise in a few words, so that rows share their notes.
 pub fn brief_remarks(m: &Measurement) -> Vec<String> {
-    let brief = |remark: String| match remark.split_once(':') {
-        Some(("too noisy", _)) => "too noisy to lean on".to_owned(),
-        _ if remark.starts_with("too few samples") => "too few samples for an interval".to_owned(),
-        _ => remark,
+    let brief = |remark: String| match Doubt::read(&remark).kind {
+        DoubtKind::TooNoisy => "too noisy to lean on".to_owned(),
+        DoubtKind::TooFewSamples => "too few samples for an interval".to_owned(),
+        DoubtKind::Other => remark,
     };
     remarks(m).into_iter().map(brief).collect()
 }
@@ -118,11 +118,9 @@ pub fn brief_remarks(m: &Measurement) -> Vec<String> {
 /// What is to be said against a measurement, in the parts that rows of a table may share: noise without its causes,
 /// which the marks tell again.
 pub fn parted_remarks(m: &Measurement) -> Vec<String> {
-    let part = |remark: String| match remark.split_once("; ") {
-        Some((how, cause)) if how.starts_with("too noisy") && cause.starts_with("no cause seen") => {
-            vec![how.to_owned(), cause.to_owned()]
-        }
-        Some((how, _)) if how.starts_with("too noisy") && !m.marks.is_empty() => vec![how.to_owned()],
+    let part = |remark: String| match Doubt::read(&remark).noise() {
+        Some(noise) if !noise.is_explained => vec![noise.extent.to_owned(), noise.cause.to_owned()],
+        Some(noise) if !m.marks.is_empty() => vec![noise.extent.to_owned()],
         _ => vec![remark],
     };
     remarks(m).into_iter().flat_map(part).collect()
