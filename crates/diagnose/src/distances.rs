@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::Machine;
+use record::phrase::agree;
 use record::units::figure;
 
 /// One measured cell of a matrix.
@@ -145,7 +146,7 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Verdict {
     let mut mismatches: Vec<String> =
         mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
     if more > 0 {
-        let pairs = if more == 1 { "pair differs" } else { "pairs differ" };
+        let pairs = agree(more, "pair differs", "pairs differ");
         mismatches.push(format!("{more} more {pairs} likewise."));
     }
     Verdict { agreement: gamma(&rated), mismatches, worst, default_table }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use record::Machine;
 use record::machine::MemoryDevice;
+use record::phrase::count_noun;
 
 /// Data bits of a memory channel where the firmware does not tell: 64, without those for error correction.
 const CHANNEL_BITS: u32 = 64;
@@ -28,8 +29,7 @@ impl Channels {
     /// How many there are, at which speeds: `6 populated channels at 2666 to 2933 MT/s`.
     pub fn describe_at(&self, (slowest, fastest): (u32, u32)) -> String {
         let speed = if slowest == fastest { format!("{slowest}") } else { format!("{slowest} to {fastest}") };
-        let plural = if self.populated == 1 { "" } else { "s" };
-        format!("{} populated channel{plural} at {speed} MT/s", self.populated)
+        format!("{} at {speed} MT/s", count_noun(self.populated, "populated channel"))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::diagnosis::{CeilingSource, Resource};
+use record::phrase::count_noun;
 use record::units::{bytes, figure, parse_bytes};
 use record::{Level, Measurement, Record};
 
@@ -267,7 +268,7 @@ pub(crate) fn bandwidth_alone(index: &RecordIndex) -> Option<(f64, String)> {
         "{} with {} stores on {} with the CPUs to itself, in turns of some milliseconds",
         m.place.word("op").unwrap_or("a loop"),
         m.place.word("stores").unwrap_or("regular"),
-        of_threads(m.place.count("threads").unwrap_or(0))
+        count_noun(m.place.count("threads").unwrap_or(0), "thread")
     );
     Some((alone, words))
 }
@@ -291,7 +292,7 @@ fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
         "the best measured here ({}, {} stores, {})",
         best.place.word("op").unwrap_or("?"),
         best.place.word("stores").unwrap_or("no"),
-        of_threads(best.place.count("threads").unwrap_or(0))
+        count_noun(best.place.count("threads").unwrap_or(0), "thread")
     );
     let resource = Resource {
         name: MEMORY_BANDWIDTH.to_owned(),
@@ -308,14 +309,10 @@ fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
     let delivered_is = format!(
         "triad with {} stores on {}, bytes on the bus",
         triad.place.word("stores").unwrap_or("regular"),
-        of_threads(threads)
+        count_noun(threads, "thread")
     );
     let ceiling_is = ceiling_text(source, &from_parts, &from_best);
     Some(Headline::new(resource, delivered_is, ceiling_is))
-}
-
-fn of_threads(threads: u64) -> String {
-    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 
 /// [`RecordIndex::pages`], where that working set was mostly memory.

@@ -31,6 +31,7 @@ pub mod machine;
 pub mod measurement;
 pub mod metrics;
 pub mod paired_comparison;
+pub mod phrase;
 pub mod plan;
 mod schema;
 pub mod statistics;

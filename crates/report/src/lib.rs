@@ -29,5 +29,3 @@ mod shown;
 mod table;
 pub mod terminal;
 mod text;
-
-pub use text::plural;

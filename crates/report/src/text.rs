@@ -198,11 +198,6 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Adds `s` to a word for any count but one: `1 CPU`, `2 CPUs`.
-pub fn plural(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
-}
-
 /// With its first letter as at the beginning of a sentence.
 pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();

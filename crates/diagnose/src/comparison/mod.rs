@@ -19,6 +19,7 @@ use std::collections::HashMap;
 
 use record::comparison::{COMPARISON_VERSION, Comparison, Relation, Subject};
 use record::document::Tool;
+use record::phrase::count_noun;
 use record::{Coverage, Ended, Machine, Record};
 
 use rows::Rows;
@@ -139,9 +140,7 @@ fn machine_words(machine: &Machine) -> String {
     let counts = &machine.counts;
     let processor = machine.processor.model_name.as_ref().or(machine.processor.firmware_name.as_ref());
     let design = machine.processor.microarchitecture.as_ref().or(machine.processor.vendor.as_ref());
-    let count = |n: Option<u32>, one: &str| {
-        n.map(|n| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") })
-    };
+    let count = |n: Option<u32>, one: &str| n.map(|n| count_noun(n, one));
     let hypervisor = machine.virtualization.hypervisor.as_deref().filter(|name| *name != "none");
     let parts = [
         processor.or(design).cloned(),

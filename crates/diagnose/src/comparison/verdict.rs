@@ -5,6 +5,7 @@ use record::Better;
 use record::comparison::{
     Cause, Claim, Comparison, Difference, Explanation, FactKind, Order, Relation, Row, Support, WhatIf,
 };
+use record::phrase::{agree, join_most};
 use record::statistics::Verdict;
 use record::units::{figure, significant};
 
@@ -37,19 +38,6 @@ pub fn state_verdict(c: &Comparison) -> Vec<String> {
 
 fn name(c: &Comparison, subject: usize) -> &str {
     c.subjects.get(subject).map_or("", |subject| &subject.name)
-}
-
-/// `a, b and c`; of a longer list how many more there are.
-fn listed(all: &[String], most: usize) -> String {
-    let mut said: Vec<String> = all.iter().take(most).cloned().collect();
-    if all.len() > most {
-        said.push(format!("{} more", all.len() - most));
-    }
-    match said.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
-    }
 }
 
 fn capital(text: &str) -> String {
@@ -123,14 +111,14 @@ fn result(c: &Comparison, e: &Explanation) -> String {
         [] if despite.is_empty() => said.push_str("; nothing in these figures explains it"),
         [] => {}
         all if words::is_little(e) => {
-            let verb = if all.len() == 1 { "makes" } else { "make" };
-            said.push_str(&format!("; of that {} {verb} little", listed(all, MOST_CAUSES)));
+            let verb = agree(all.len(), "makes", "make");
+            said.push_str(&format!("; of that {} {verb} little", join_most(all, MOST_CAUSES)));
         }
         [one] => said.push_str(&format!(", by {one}")),
         [first, rest @ ..] => said.push_str(&format!(", first by {first}, then {}", rest.join(", then "))),
     }
     if !held && !despite.is_empty() {
-        said.push_str(&format!("; despite {}", listed(&despite, MOST_CAUSES)));
+        said.push_str(&format!("; despite {}", join_most(&despite, MOST_CAUSES)));
     }
     said + "." + &words::left(e) + &judged(&e.claims)
 }
@@ -170,7 +158,7 @@ fn to_try(c: &Comparison, subject: usize) -> Option<String> {
         })
         .collect();
     let first = (!each.is_empty()).then(|| {
-        format!("{} can do better (modelled) with {}.", name(c, subject), listed(&each, MOST_LISTED))
+        format!("{} can do better (modelled) with {}.", name(c, subject), join_most(&each, MOST_LISTED))
     });
     match (first, together) {
         (Some(first), Some(together)) => Some(format!("{first} {}", together.says)),
@@ -233,7 +221,7 @@ fn since(c: &Comparison) -> Vec<String> {
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let noisy =
         rows.iter().filter(|(_, cell)| matches!(cell.verdict, Some(Verdict::TooNoisy { .. }))).count();
-    let figures = if rows.len() == 1 { "figure" } else { "figures" };
+    let figures = agree(rows.len(), "figure", "figures");
     let mut words = if changed.is_empty() {
         format!("Of {} {figures} none changed beyond noise", rows.len())
     } else {
@@ -283,7 +271,7 @@ fn settings(c: &Comparison, other: usize) -> String {
     if all.is_empty() {
         return format!("Nothing that both tell of the machine and its settings changed.{others}");
     }
-    format!("What changed on the machine: {}.{others}", listed(&all, MOST_LISTED))
+    format!("What changed on the machine: {}.{others}", join_most(&all, MOST_LISTED))
 }
 
 /// Many records: who lies far from the others, the order of the result that most of them have, and what was refused.
@@ -291,7 +279,7 @@ fn many(c: &Comparison) -> Vec<String> {
     let mut said = Vec::new();
     let far: Vec<String> = c.orders.iter().filter_map(|order| outliers(c, order)).collect();
     if !far.is_empty() {
-        said.push(format!("Far from the others: {}.", listed(&far, MOST_LISTED)));
+        said.push(format!("Far from the others: {}.", join_most(&far, MOST_LISTED)));
     }
     // Of orders with as many records the first.
     let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);
@@ -318,7 +306,7 @@ fn many(c: &Comparison) -> Vec<String> {
         said.push(format!(
             "Refused: {} of {}: {}.",
             refused.metrics.join(", "),
-            listed(&of, MOST_LISTED),
+            join_most(&of, MOST_LISTED),
             refused.why
         ));
     }
@@ -337,7 +325,7 @@ fn outliers(c: &Comparison, order: &Order) -> Option<String> {
         format!(
             "{}, {}, half of them {}",
             order.result,
-            listed(&of, MOST_LISTED),
+            join_most(&of, MOST_LISTED),
             figure(middle.value, &order.unit)
         )
     })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
 use record::machine::MemoryDevice;
+use record::phrase::agree;
 use record::units::bytes;
 
 use super::needs::Need;
@@ -90,13 +91,13 @@ fn of_node(node: Option<u32>, channels: &BTreeMap<String, u64>) -> Option<Findin
     let what = if empty.is_empty() {
         "memory channels hold different amounts, so the fullest ones carry more than their share".to_owned()
     } else {
-        let are = if empty.len() == 1 { "is" } else { "are" };
+        let are = agree(empty.len(), "is", "are");
         format!("{} of {} memory channels {are} empty", empty.len(), channels.len())
     };
     let sizes: Vec<String> = channels.iter().map(|(name, size)| format!("{name} {}", bytes(*size))).collect();
     let mut place = node.map(|node| format!("node or package {node}"));
     if !empty.is_empty() {
-        let channels = if empty.len() == 1 { "channel" } else { "channels" };
+        let channels = agree(empty.len(), "channel", "channels");
         let named = format!("{channels} {}", empty.join(", "));
         place = Some(place.map_or_else(|| named.clone(), |place| format!("{place}, {named}")));
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::diagnosis::Finding;
+use record::phrase::agree;
 
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::needs::Need;
@@ -49,7 +50,7 @@ fn find(case: &Case) -> Vec<Finding> {
 fn find_memory_speed((rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let count = names.len();
-    let plural = if count == 1 { "device runs" } else { "devices run" };
+    let devices = agree(count, "device runs", "devices run");
     let shown = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
     let more = count.checked_sub(5).map_or_else(String::new, |more| format!(" and {} more", more + 1));
     Some(Finding {
@@ -62,7 +63,7 @@ fn find_memory_speed((rated, configured): (u32, u32), names: &[String]) -> Optio
             "in the firmware: memory speed to automatic or maximum performance, no power saving for memory",
             "if it stays: the processor's limit or two devices on a channel hold it down; fit fewer or faster ones",
         ]),
-        ..by_model(&RULE, loss, format!("{count} memory {plural} at {configured} of {rated} MT/s"))
+        ..by_model(&RULE, loss, format!("{count} memory {devices} at {configured} of {rated} MT/s"))
     })
 }
 

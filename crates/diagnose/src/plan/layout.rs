@@ -1,6 +1,7 @@
 //! Processes over nodes: how many, on which CPUs, with which memory.
 
 use record::CpuList;
+use record::phrase::{agree, count_noun};
 use record::plan::{Policy, Process};
 
 use super::PlanRequest;
@@ -237,11 +238,10 @@ fn share_threads(processes: &mut [Process]) {
 fn several_a_node(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<String> {
     let (processes, seats) = (layout.processes.len(), available.seats.len());
     let threads = request.threads.filter(|_| request.processes.is_none() && processes > seats)?;
-    let plural = if threads == 1 { "" } else { "s" };
-    let fewer = if seats == 1 { "one alone" } else { "one a node" };
+    let fewer = agree(seats, "one alone", "one a node");
     Some(format!(
-        "There is room for {processes} processes of {threads} thread{plural}, and so many are planned; {fewer}: --processes \
-         {seats}."
+        "There is room for {processes} processes of {}, and so many are planned; {fewer}: --processes {seats}.",
+        count_noun(threads, "thread")
     ))
 }
 

@@ -88,9 +88,9 @@ fn exit_code(options: &Options, records: &[Record]) -> u8 {
 /// What to do with what was written.
 fn suggest_next(written: &[String]) -> String {
     match written {
-        [one] => format!("All of it:  linespeed show {}\n", terminal::quoted(one)),
+        [one] => format!("All of it:  linespeed show {}\n", record::phrase::quote_word(one)),
         _ => {
-            let all: Vec<String> = written.iter().map(|path| terminal::quoted(path)).collect();
+            let all: Vec<String> = written.iter().map(|path| record::phrase::quote_word(path)).collect();
             format!("All of one: linespeed show RECORD\nCompared:   linespeed compare {}\n", all.join(" "))
         }
     }

@@ -97,7 +97,7 @@ fn add_way_out(error: &mut clap::Error) {
         words.insert(at, "--".to_owned());
         "a command stands after --"
     };
-    let words: Vec<String> = words.iter().map(|word| report::terminal::quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| record::phrase::quote_word(word)).collect();
     let tip = format!("{way_out}: linespeed {}", words.join(" "));
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }

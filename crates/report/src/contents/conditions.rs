@@ -4,8 +4,8 @@ use record::{Conditions, Snapshot, units};
 
 use super::section::{Section, listed};
 use crate::table::Table;
-use crate::text::plural;
 use crate::text::range;
+use record::phrase::count_noun;
 
 /// The conditions as facts: what was so before, and what was otherwise after the run.
 pub fn section(conditions: &Conditions) -> Section {
@@ -142,7 +142,7 @@ fn snapshot(state: &Snapshot) -> Section {
     section.add_some("zone_reclaim_mode", state.zone_reclaim);
     let load = |[one, five, fifteen]: [f64; 3]| format!("{one:.2}, {five:.2}, {fifteen:.2} (1, 5, 15 min)");
     section.add_some("Load average", state.load.map(load));
-    section.add_some("Running", state.running.map(|tasks| plural(tasks as usize, "task")));
+    section.add_some("Running", state.running.map(|tasks| count_noun(tasks as usize, "task")));
     let pressure =
         state.pressure.iter().map(|(what, share)| Some(format!("{what} {}", units::percent(*share))));
     section.add("Pressure, 10 s", listed(pressure));

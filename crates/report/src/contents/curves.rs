@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use record::{Measurement, Record, units};
 
 use crate::chart::{Axis, Chart, Scale, Series};
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// Every chart that the record has figures for, each with the metric that it shows.
 pub fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
@@ -121,7 +121,7 @@ pub fn wakeups(record: &Record) -> Option<Chart> {
     cpus.sort_unstable();
     cpus.dedup();
     Chart {
-        title: format!("Wake-ups later than a time, on {}", plural(cpus.len(), "CPU")),
+        title: format!("Wake-ups later than a time, on {}", count_noun(cpus.len(), "CPU")),
         x: Axis::new("late by", Scale::Decades, "ns"),
         y: Axis::new("share of wake-ups that are later", Scale::Decades, "share"),
         series,

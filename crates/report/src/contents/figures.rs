@@ -137,7 +137,7 @@ pub fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Opt
     (doubtful + marked > 0).then(|| {
         let some = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
         let found = super::listed([some(doubtful, "in doubt"), some(marked, "with marked samples")]);
-        format!("Of {}, {found}; the record says why.", crate::text::plural(count, what))
+        format!("Of {}, {found}; the record says why.", record::phrase::count_noun(count, what))
     })
 }
 

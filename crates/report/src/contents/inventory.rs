@@ -7,7 +7,7 @@ use record::{CpuList, Machine, Record, units};
 
 use super::section::{Section, listed};
 use super::{conditions, memory, placement};
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// Every section of `linespeed inspect`; those with nothing to say are left out.
 pub fn sections(record: &Record) -> Vec<Section> {
@@ -149,7 +149,7 @@ fn kinds(machine: &Machine) -> Vec<(String, String)> {
         .into_iter()
         .map(|(kind, (cpus, clock))| {
             let clock = clock.map(|clock| format!("up to {}", hz(clock)));
-            (kind.to_owned(), listed([Some(format!("{} ({cpus})", plural(cpus.len(), "CPU"))), clock]))
+            (kind.to_owned(), listed([Some(format!("{} ({cpus})", count_noun(cpus.len(), "CPU"))), clock]))
         })
         .collect()
 }

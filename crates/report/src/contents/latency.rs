@@ -7,7 +7,7 @@ use record::{Measurement, Record};
 use super::block::{Block, Part};
 use super::figures::{key, parted_remarks, place, spread, value};
 use crate::table::Table;
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// Figures up to which each has a row: eight CPUs and four nodes.
 const FEW: usize = 32;
@@ -25,11 +25,11 @@ pub fn block(record: &Record) -> Option<Block> {
             all.iter().map(|m| format!("{} {}", key(m, "cpu"), key(m, "node"))).collect();
         let from = match places.len() {
             1 => String::new(),
-            n => format!(", from {}", plural(n, "CPU and node")),
+            n => format!(", from {}", count_noun(n, "CPU and node")),
         };
         block.parts.push(Part::Says(format!(
             "{}{from}; the curve draws one place, each figure stands in the record (--json) and on its page (--html).",
-            plural(all.len(), "figure")
+            count_noun(all.len(), "figure")
         )));
         all.iter().chain(&cycles).for_each(|m| block.shown.add(m));
         return Some(block);

@@ -6,7 +6,7 @@ use record::machine::{Cache, CacheKind, MemoryDevice};
 use record::{Machine, units};
 
 use super::section::{Fact, listed};
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// At most this many sharing sets are written out; the rest is `…`.
 const SETS: usize = 4;
@@ -51,7 +51,7 @@ pub fn caches(machine: &Machine) -> Vec<Fact> {
             let number = if untold { format!("{size} each") } else { format!("{size} × {}", group.len()) };
             let value = listed([
                 Some(number),
-                cache.ways.map(|ways| plural(ways as usize, "way")),
+                cache.ways.map(|ways| count_noun(ways as usize, "way")),
                 cache.line.map(|line| format!("{line} B lines")),
                 sharers,
             ]);
@@ -77,8 +77,8 @@ pub fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     let channels_told = (!channels.is_empty()).then(|| {
         let used = channels.values().filter(|devices| **devices > 0).count();
         match excerpt {
-            true => format!("in {}", plural(used, "channel")),
-            false => format!("{used} of {} populated", plural(channels.len(), "channel")),
+            true => format!("in {}", count_noun(used, "channel")),
+            false => format!("{used} of {} populated", count_noun(channels.len(), "channel")),
         }
     });
     let mut facts = vec![Fact {
@@ -111,7 +111,7 @@ fn device(slot: &MemoryDevice) -> String {
     let words = |parts: [Option<String>; 3]| parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     listed([
         Some(words(what)),
-        slot.ranks.map(|ranks| plural(ranks as usize, "rank")),
+        slot.ranks.map(|ranks| count_noun(ranks as usize, "rank")),
         slot.rated_mt_s.map(|speed| format!("rated {speed} MT/s")),
         slot.configured_mt_s.map(|speed| format!("configured {speed} MT/s")),
         Some(maker.into_iter().flatten().collect::<Vec<_>>().join(" ")),

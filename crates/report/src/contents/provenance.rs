@@ -6,7 +6,7 @@ use record::Record;
 use record::import::{Import, Origin, Output};
 
 use crate::table::Table;
-use crate::text::plural;
+use record::phrase::{agree, count_noun};
 
 /// Places of one statement that are named.
 const MOST_PLACES: usize = 4;
@@ -23,7 +23,7 @@ pub fn contradictions(record: &Record) -> Vec<String> {
         let places: BTreeSet<(&str, u64)> =
             one.origins.iter().map(|origin| (origin.text.as_str(), origin.line)).collect();
         let lines: Vec<String> = places.iter().take(MOST_PLACES).map(|(_, line)| line.to_string()).collect();
-        let word = if lines.len() == 1 { "line" } else { "lines" };
+        let word = agree(lines.len(), "line", "lines");
         if lines.is_empty() {
             one.says.clone()
         } else {
@@ -55,7 +55,10 @@ pub fn outputs(record: &Record) -> Option<Table> {
         ]);
     }
     if import.not_understood.lines > 0 {
-        table.note(&format!("{} of no known output", plural(import.not_understood.lines as usize, "line")));
+        table.note(&format!(
+            "{} of no known output",
+            count_noun(import.not_understood.lines as usize, "line")
+        ));
     }
     table.note(&hint(import));
     Some(table.finished())

@@ -42,7 +42,7 @@ pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
     if many.len() > room.workloads {
         summary.parts.push(Part::Says(format!(
             "The steps of {} are shown; those of all {} are on the page (--html) and in the record.",
-            crate::text::plural(room.workloads, "workload"),
+            record::phrase::count_noun(room.workloads, "workload"),
             many.len()
         )));
     }
@@ -374,7 +374,7 @@ fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
         y: Axis::new("throughput over that of one thread", Scale::FromZero, "×"),
         series,
         verticals: cores
-            .map(|cores| (f64::from(cores), crate::text::plural(cores as usize, "core")))
+            .map(|cores| (f64::from(cores), record::phrase::count_noun(cores as usize, "core")))
             .into_iter()
             .collect(),
     }

@@ -7,7 +7,7 @@ use record::machine::CacheKind;
 use record::{CpuList, Machine, units};
 
 use super::memory::cache_name;
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// What encloses CPUs. The order is that of nesting where two enclose the same number of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,7 +86,7 @@ impl Run<'_> {
     /// `8 × L2 1 MiB · core of 2 CPUs`.
     fn counted(&self) -> String {
         let cpus = self.parts.first().map_or(0, |part| part.cpus.len());
-        format!("{} × {} of {}", self.parts.len(), self.what(), plural(cpus, "CPU"))
+        format!("{} × {} of {}", self.parts.len(), self.what(), count_noun(cpus, "CPU"))
     }
 
     /// The CPUs of each: `0,32` and `1,33`, or just one list where each has one; of over `most` the first and last.

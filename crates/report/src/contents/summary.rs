@@ -7,8 +7,8 @@ use record::{Coverage, Ended, Machine, Record, State, Text, Verdict, text, units
 use super::conditions::duration;
 use super::figures::mark_words;
 use super::section::listed;
-use crate::text::plural;
 use crate::text::range;
+use record::phrase::{agree, count_noun};
 
 /// What stands above everything else, where something does.
 pub fn banner(record: &Record) -> Option<String> {
@@ -103,7 +103,7 @@ fn memory_devices(count: usize) -> String {
 
 fn counts(machine: &Machine) -> Option<String> {
     let counts = &machine.counts;
-    let some = |count: Option<u32>, word| count.map(|count| plural(count as usize, word));
+    let some = |count: Option<u32>, word| count.map(|count| count_noun(count as usize, word));
     let text = listed([
         some(counts.packages, "package"),
         some(counts.cores, "core"),
@@ -345,14 +345,14 @@ pub fn not_looked_for(record: &Record) -> Option<String> {
     }
     if record.import.is_some() {
         let count = untold.len();
-        let causes = if count == 1 { "cause" } else { "causes" };
+        let causes = agree(count, "cause", "causes");
         return Some(format!(
             "not looked for: {count} {causes} of lost speed that these outputs do not tell of (--json lists them); \
              linespeed on the machine itself looks for them"
         ));
     }
     if is_narrow(record) {
-        let (count, causes) = (untold.len(), if untold.len() == 1 { "cause" } else { "causes" });
+        let (count, causes) = (untold.len(), agree(untold.len(), "cause", "causes"));
         return Some(format!(
             "not looked for: {count} {causes} of lost speed that other measurements tell of (--json lists them); plain \
              linespeed looks for all"
@@ -377,7 +377,7 @@ pub fn noise(record: &Record) -> Vec<String> {
         let all = record.measurements.len();
         let marked = record.measurements.iter().filter(|m| !m.marks.is_empty()).count();
         let doubtful = record.measurements.iter().filter(|m| m.doubt.is_some()).count();
-        let figures = plural(all, "figure");
+        let figures = count_noun(all, "figure");
         lines.push(match (marked, doubtful) {
             (0, 0) => format!("none of {figures} is marked or in doubt"),
             (marked, doubtful) => format!("{marked} of {figures} with marked samples, {doubtful} in doubt"),
@@ -387,7 +387,7 @@ pub fn noise(record: &Record) -> Vec<String> {
         kinds.sort_unstable();
         let counted = kinds
             .chunk_by(|a, b| a == b)
-            .map(|chunk| Some(format!("{} in {}", mark_words(chunk[0]), plural(chunk.len(), "sample"))));
+            .map(|chunk| Some(format!("{} in {}", mark_words(chunk[0]), count_noun(chunk.len(), "sample"))));
         lines.push(listed(counted));
     }
     let worst = record

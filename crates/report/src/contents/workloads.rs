@@ -7,7 +7,7 @@ use record::{Measurement, Record, units};
 use super::figures::{brief_remarks, key, spread, value};
 use crate::shown::Shown;
 use crate::table::Table;
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// Rows of a table; the rest is among all measurements.
 const MOST: usize = 64;
@@ -162,7 +162,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     if again > 0 {
         table.note(&format!(
             "scaling ran one thread again: {} of that in the record (--json)",
-            plural(again, "figure")
+            count_noun(again, "figure")
         ));
     }
     table.finished()

@@ -7,7 +7,8 @@ use maud::{Markup, html};
 use record::{Measurement, Record};
 
 use crate::contents::figures::{key, value, withheld};
-use crate::text::{keep_units, plural};
+use crate::text::keep_units;
+use record::phrase::count_noun;
 
 /// Most bars of one number of threads; a record of many placements has the rest in its table.
 const MOST: usize = 24;
@@ -33,7 +34,7 @@ pub fn bandwidth(record: &Record) -> Markup {
                 @for (threads, group) in groups.take(MOST_GROUPS) {
                     h3 {
                         @match threads {
-                            Some(threads) => (plural(usize::try_from(threads).unwrap_or(usize::MAX), "thread")),
+                            Some(threads) => (count_noun(usize::try_from(threads).unwrap_or(usize::MAX), "thread")),
                             None => "bandwidth",
                         }
                         span class="quiet" { ", STREAM bytes" }

@@ -14,7 +14,8 @@ use crate::contents::blocks::blocks;
 use crate::contents::details::generic;
 use crate::contents::{Section, conditions as condition_contents, inventory as inventory_contents};
 use crate::table::{Table, Weight};
-use crate::text::{keep_units, plural};
+use crate::text::keep_units;
+use record::phrase::count_noun;
 
 /// Rows of a table of CPUs before only the worst are shown; all are in the tables at the page's end.
 const MOST: usize = 12;
@@ -196,7 +197,7 @@ pub fn coverage(record: &Record) -> Markup {
     let full = record.coverage.iter().filter(|item| item.state == State::Measured).count();
     let inside = html! {
         @if !all.is_empty() {
-            p { (full) " of " (plural(record.coverage.len(), "thing")) " measured in full." }
+            p { (full) " of " (count_noun(record.coverage.len(), "thing")) " measured in full." }
             (table(&all.finished()))
         }
     };
@@ -217,7 +218,7 @@ pub fn all(record: &Record) -> Markup {
         @for metric in metrics(record) {
             @let measurements: Vec<_> = record.of(metric).collect();
             details {
-                summary { (metric) " " span class="quiet" { (plural(measurements.len(), "figure")) } }
+                summary { (metric) " " span class="quiet" { (count_noun(measurements.len(), "figure")) } }
                 (table(&generic(metric, &measurements, most_of(metric))))
             }
         }

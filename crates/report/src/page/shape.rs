@@ -6,7 +6,7 @@ use record::{CpuList, Machine, units};
 use super::figures::table;
 use crate::contents::placement;
 use crate::contents::shape::{Kind, Part, tree};
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// Above this many CPUs, parts alike are one box from the caches inwards: a box a core would be a wall.
 const WIDE: usize = 256;
@@ -80,7 +80,7 @@ fn render_part(part: &Part, wide: bool) -> Markup {
     html! {
         @if part.parts.is_empty() {
             // A core: its CPUs are what a user types; what it is stands in the title and in the row's name.
-            div class=(class) title=(format!("{}: {}", part.name(), plural(part.cpus.len(), "CPU"))) {
+            div class=(class) title=(format!("{}: {}", part.name(), count_noun(part.cpus.len(), "CPU"))) {
                 @for cpu in &part.cpus { span class="cpu" { (cpu) } }
             }
         } @else {

@@ -6,7 +6,8 @@ use record::import::{Import, Origin};
 use super::screen::Screen;
 use crate::contents::summary;
 use crate::paint::{Span, Tone};
-use crate::text::{clean, plural};
+use crate::text::clean;
+use record::phrase::count_noun;
 
 /// Entries of a list that are printed; the record has all.
 const MOST: usize = 8;
@@ -56,7 +57,7 @@ fn recognised(screen: &mut Screen, import: &Import, extent: Extent) {
         let lines = if first == last { format!("line {first}") } else { format!("lines {first}–{last}") };
         let of = if import.texts.len() > 1 { format!(" of {}", output.text) } else { String::new() };
         let text =
-            format!("{}{version}: {lines}{of}, {}", output.tool, plural(output.taken as usize, "figure"));
+            format!("{}{version}: {lines}{of}, {}", output.tool, count_noun(output.taken as usize, "figure"));
         screen.hanging("  ", "      ", &clean(&text));
     }
     more(screen, import.outputs.len(), extent.most(MOST * 4));
@@ -107,7 +108,7 @@ fn not_understood(screen: &mut Screen, import: &Import, extent: Extent) {
     if lines.lines == 0 {
         return;
     }
-    screen.heading(&format!("Not understood: {}", plural(lines.lines as usize, "line")));
+    screen.heading(&format!("Not understood: {}", count_noun(lines.lines as usize, "line")));
     let shown = lines.examples.len().min(extent.most(FEW));
     for example in &lines.examples[..shown] {
         screen.hanging("  ", "      ", &clean(&format!("line {}: {}", example.line, example.says)));

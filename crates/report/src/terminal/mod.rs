@@ -30,7 +30,6 @@ pub use proof::{Proof, ProofRow, proof};
 pub use quiet::{Audit, Audited, KnobLine, Stand, knob_lines, knobs, knobs_briefly};
 pub use scale::{ListedRecipe, is_scale, recipes, scale, scale_briefly};
 use screen::Screen;
-pub use stat::quoted;
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::Style;
 use super::screen::Screen;
 use crate::contents::plan::{MOST_PROCESSES, processes, reasons, verification};
 use crate::paint::{Span, Tone};
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// Lines of one tool that are shown for more than the first process.
 const MOST_LINES: usize = 16;
@@ -73,7 +73,7 @@ pub fn pasted(plan: &Plan, tool: &str) -> Option<String> {
 
 fn more(screen: &mut Screen, count: usize, shown: usize, what: &str, way: &str) {
     if count > shown {
-        let rest = plural(count - shown, what).replace("processs", "processes");
+        let rest = count_noun(count - shown, what).replace("processs", "processes");
         screen.paragraph(&[Span::plain("  ")], Tone::Quiet, &format!("… and {rest} more; {way}."));
     }
 }

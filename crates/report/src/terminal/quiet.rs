@@ -4,7 +4,8 @@ use super::Style;
 use super::screen::Screen;
 use crate::paint::{Span, Tone};
 use crate::table::{Table, Weight};
-use crate::text::{pad_right, plural, width};
+use crate::text::{pad_right, width};
+use record::phrase::{agree, count_noun};
 
 /// How a knob stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,16 +135,16 @@ fn head(screen: &mut Screen, audit: &Audit) {
     let noisy = of(Stand::Noisy).count();
     screen.line(&[Span::strong(match noisy {
         0 if audit.captured => {
-            let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
+            let seen = count_noun(audit.knobs.len() - of(Stand::Absent).count(), "knob");
             format!("Of the {seen} that this tree shows, none adds noise that could be turned off.")
         }
         0 => {
-            let here = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
+            let here = count_noun(audit.knobs.len() - of(Stand::Absent).count(), "knob");
             format!("Quiet: of the {here} here, none adds noise that could be turned off.")
         }
         noisy if audit.captured => {
-            let seen = plural(audit.knobs.len() - of(Stand::Absent).count(), "knob");
-            let add = if noisy == 1 { "adds" } else { "add" };
+            let seen = count_noun(audit.knobs.len() - of(Stand::Absent).count(), "knob");
+            let add = agree(noisy, "adds", "add");
             format!("Of the {seen} that this tree shows, {noisy} {add} noise to measurements.")
         }
         1 => "1 knob adds noise to measurements.".to_owned(),

@@ -105,7 +105,7 @@ fn command(record: &Record) -> String {
     }
     let behind = record.command.iter().position(|word| word == "--").map_or(0, |at| at + 1);
     let words: Vec<String> =
-        record.command.iter().skip(behind).map(|word| super::stat::quoted(word)).collect();
+        record.command.iter().skip(behind).map(|word| record::phrase::quote_word(word)).collect();
     words.join(" ")
 }
 
@@ -242,8 +242,10 @@ fn remarks(m: &Measurement) -> Vec<String> {
         if runs > 1 && runs as u64 == m.summary.n {
             remarks.push(format!("{words} in all runs"));
         } else if runs > 0 {
-            remarks
-                .push(format!("{words} in {runs} of {}", crate::text::plural(m.summary.n as usize, "run")));
+            remarks.push(format!(
+                "{words} in {runs} of {}",
+                record::phrase::count_noun(m.summary.n as usize, "run")
+            ));
         }
     }
     remarks

@@ -7,8 +7,8 @@ use super::screen::Screen;
 use crate::contents::figures::remarks;
 use crate::paint::{Span, Tone};
 use crate::table::Table;
-use crate::text::plural;
 use crate::text::range;
+use record::phrase::{agree, count_noun, quote_word};
 
 /// Threads that the report tells one by one; the record has more.
 const MOST_THREADS: usize = 8;
@@ -78,18 +78,8 @@ pub(crate) fn time_of(record: &Record) -> Option<&Measurement> {
 /// The command as it was typed, more or less.
 pub(crate) fn command_text(time: &Measurement) -> String {
     let words = time.detail.get("command").and_then(|command| command.as_array());
-    let quoted = words.into_iter().flatten().filter_map(|word| word.as_str()).map(quoted);
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell takes it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%^".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
+    let shown = words.into_iter().flatten().filter_map(|word| word.as_str()).map(quote_word);
+    shown.collect::<Vec<_>>().join(" ")
 }
 
 /// Seconds with their prefix; none are none of any prefix.
@@ -109,7 +99,7 @@ pub(crate) fn early(record: &Record, time: &Measurement) -> Option<String> {
     let whole = ends.filter(|end| end.get("stopped").is_none()).count();
     let told = match whole {
         0 => "what follows is of a run that was cut short".to_owned(),
-        _ => format!("{whole} of {} counted", plural(asked as usize, "run")),
+        _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
     };
     Some(format!("ended early {by}: {told}"))
 }
@@ -143,18 +133,18 @@ pub(crate) fn ends(time: &Measurement) -> String {
             let all: usize = several.iter().map(|(_, count)| count).sum();
             let list: Vec<String> = several
                 .iter()
-                .map(|(words, count)| format!("{words} in {count} of {}", plural(all, "run")))
+                .map(|(words, count)| format!("{words} in {count} of {}", count_noun(all, "run")))
                 .collect();
             text.push_str(&format!("; {}", list.join(", ")));
         }
     }
     if let Some(left) = time.detail.get("left_behind").and_then(|left| left.as_array()) {
         let names: Vec<&str> = left.iter().filter_map(|name| name.as_str()).take(5).collect();
-        let count = plural(left.len(), "process").replace("processs", "processes");
+        let count = count_noun(left.len(), "process").replace("processs", "processes");
         text.push_str(&format!(
             "; it forked away: {count} ({}) outlived it and {} waited for",
             names.join(", "),
-            if left.len() == 1 { "was" } else { "were" }
+            agree(left.len(), "was", "were")
         ));
     }
     text

@@ -6,7 +6,7 @@ use super::screen::Screen;
 use crate::contents::shape::{Part, tree};
 use crate::contents::{listed, placement};
 use crate::paint::{Span, Tone};
-use crate::text::plural;
+use record::phrase::count_noun;
 
 /// Above this many CPUs, parts alike are one row from the caches inwards.
 const WIDE: usize = 64;
@@ -20,12 +20,12 @@ pub fn write(screen: &mut Screen, machine: &Machine) {
         screen.line(&[Span::plain("Nothing is known of this machine's CPUs.")]);
     } else {
         let counts = &machine.counts;
-        let some = |count: Option<u32>, word| count.map(|count| plural(count as usize, word));
+        let some = |count: Option<u32>, word| count.map(|count| count_noun(count as usize, word));
         let title = listed([
             some(counts.packages, "package"),
             some(counts.nodes, "node"),
             some(counts.cores, "core"),
-            Some(plural(root.cpus.len(), "CPU")),
+            Some(count_noun(root.cpus.len(), "CPU")),
         ]);
         screen.paragraph(&[], Tone::Strong, &title);
         let wide = root.cpus.len() > WIDE;

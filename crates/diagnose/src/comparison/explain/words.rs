@@ -1,21 +1,13 @@
 //! What the causes of a result make of it, in words, from the side of the faster one.
 
 use record::comparison::{Cause, Explanation};
+use record::phrase::{agree, join_list};
 use record::units::significant;
 
 use super::{MUCH_LEFT, NO_CAUSE, differs};
 
 /// Causes that make less than this share of a difference, on the scale of logarithms, explain little of it.
 const LITTLE: f64 = 0.25;
-
-/// `a, b and c`.
-fn listed(all: &[String]) -> String {
-    match all {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
 
 /// A factor as it is from the side of the faster one.
 fn towards_faster(e: &Explanation, factor: f64) -> f64 {
@@ -63,8 +55,8 @@ pub fn beside(rest: &[Cause], led: bool, say: impl Fn(&Cause) -> String) -> Stri
         .into_iter()
         .filter_map(|(despite, who)| {
             let of: Vec<String> = rest.iter().filter(|cause| cause.despite == despite).map(&say).collect();
-            let verb = if of.len() == 1 { "speaks" } else { "speak" };
-            (!of.is_empty()).then(|| format!("{} {verb} {who}", listed(&of)))
+            let verb = agree(of.len(), "speaks", "speak");
+            (!of.is_empty()).then(|| format!("{} {verb} {who}", join_list(&of)))
         })
         .collect();
     let begin = match (sides.is_empty(), led) {
@@ -111,7 +103,7 @@ pub fn factors(e: &Explanation) -> String {
         [] => return " Nothing in these figures explains it.".to_owned(),
         [one] if is_little(e) => format!(" Of that {} makes little.", say(one)),
         all if is_little(e) => {
-            format!(" Of that {} make little.", listed(&all.iter().map(say).collect::<Vec<_>>()))
+            format!(" Of that {} make little.", join_list(&all.iter().map(say).collect::<Vec<_>>()))
         }
         all => in_turn(all, say),
     };

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use record::comparison::{Cause, Claim, Explanation, Support};
+use record::phrase::count_noun;
 use record::units::{figure, significant};
 use record::{Better, Measurement, Record};
 
@@ -253,9 +254,9 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
                     name: "how well cores scale",
                     says: format!(
                         "{} {} of {n} times one, against {} and {}",
-                        if n == 1 { "1 thread does".to_owned() } else { format!("{n} threads do") },
+                        format!("{} {}", count_noun(n, "thread"), if n == 1 { "does" } else { "do" }),
                         percent(scale),
-                        if base_n == 1 { "1 thread".to_owned() } else { format!("{base_n} threads") },
+                        count_noun(base_n, "thread"),
                         percent(base_scale)
                     ),
                     factor: scale / base_scale,

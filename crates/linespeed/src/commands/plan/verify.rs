@@ -6,9 +6,9 @@ use experiment::recipes::template::{Template, Values};
 use experiment::rounds::is_forward;
 use experiment::throughput::{RunObserver, Trouble};
 use os::child::Guard;
+use record::phrase::count_noun;
 use record::plan::{Plan as Layout, Policy, Process, Verification};
 use record::{CpuList, Mark, units};
-use report::plural;
 
 use crate::commands::quiet::tuned_session;
 use crate::commands::scale::{FILES_A_COPY, raise_file_limit, timeout};
@@ -69,7 +69,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         Some(signal) => {
             verified.says = format!(
                 "Interrupted by signal {signal} after {}. {}",
-                plural(verified.planned.len(), "round"),
+                count_noun(verified.planned.len(), "round"),
                 verified.says
             );
             128u8.wrapping_add(signal as u8)

@@ -7,7 +7,7 @@ use experiment::proof_cache::ProofCache;
 use experiment::prove::{
     Compared, Figure, Notice, Proof, ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs,
 };
-use report::plural;
+use record::phrase::count_noun;
 use report::terminal::{self, ProofRow};
 
 use super::tuned_session;
@@ -58,7 +58,7 @@ fn keep(cache: ProofCache) -> Result<(), Failure> {
 /// Prints it; the exit code.
 fn print(options: &Options, mut proof: Proof) -> Result<u8, Failure> {
     if let Some(signal) = proof.interrupted {
-        let after = plural(proof.rounds, "round");
+        let after = count_noun(proof.rounds, "round");
         proof.remarks.push(format!("Interrupted by signal {signal} after {after}."));
     }
     let text = if options.out.json {

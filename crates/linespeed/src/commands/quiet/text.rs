@@ -9,7 +9,7 @@ use ::quiet::root_session::RootSession;
 use ::quiet::session::Leftover;
 use ::quiet::tuned_session::Restored;
 use ::quiet::tuning_plan::TuningPlan;
-use report::plural;
+use record::phrase::count_noun;
 use report::terminal::{KnobLine, Style, knob_lines};
 
 use crate::options::Quiet;
@@ -84,7 +84,7 @@ pub fn dry_run(plan: &TuningPlan, quiet: &Quiet, style: &Style) -> String {
         lines.push(KnobLine::Knob("page cache".to_owned(), what.to_owned()));
     }
     if !quiet.warm.is_empty() {
-        let what = format!("{} read into it before the command", plural(quiet.warm.len(), "file"));
+        let what = format!("{} read into it before the command", count_noun(quiet.warm.len(), "file"));
         lines.push(KnobLine::Knob("page cache".to_owned(), what));
     }
     if !plan.not_set.is_empty() {
@@ -113,7 +113,7 @@ pub fn restored(restored: &Restored, style: &Style) -> String {
     }
     let back = restored.iter().filter(|(_, restored)| restored.is_back()).count();
     if back > 0 {
-        let values = plural(back, "value");
+        let values = count_noun(back, "value");
         lines.push(KnobLine::Note(format!("{values} {} as before.", if back == 1 { "is" } else { "are" })));
     }
     if back < restored.len() {

@@ -29,7 +29,7 @@ fn hear(event: Event) {
 
 /// This program, as who sets knobs.
 pub fn caller() -> Caller {
-    let words = std::env::args_os().map(|word| report::terminal::quoted(&word.to_string_lossy()));
+    let words = std::env::args_os().map(|word| record::phrase::quote_word(&word.to_string_lossy()));
     Caller {
         state: files::state_folder().ok(),
         command: words.collect::<Vec<_>>().join(" "),

@@ -8,7 +8,8 @@ use record::comparison::{FactKind, Relation};
 
 use super::{Block, Part, Section};
 use crate::table::Table;
-use crate::text::{plural, width};
+use crate::text::width;
+use record::phrase::{count_noun, join_most};
 
 /// Subjects that have a column of their own.
 pub const COLUMNS: usize = 4;
@@ -31,7 +32,7 @@ pub fn title(c: &Comparison) -> String {
         Relation::SameRecord if others.len() == 1 => format!("{base}, twice"),
         Relation::SameRecord => format!("{base}, {} times", others.len() + 1),
         _ if others.len() <= MOST_NAMES => format!("{} against {base}", names(c, &others)),
-        _ => format!("{} against {base}", plural(others.len(), "record")),
+        _ => format!("{} against {base}", count_noun(others.len(), "record")),
     }
 }
 
@@ -56,17 +57,8 @@ fn letter(c: &Comparison, index: usize) -> Option<char> {
 
 /// Subjects' names with commas; of many the first few.
 pub fn names(c: &Comparison, all: &[usize]) -> String {
-    let mut said: Vec<&str> = all.iter().take(MOST_NAMES).map(|index| name(c, *index)).collect();
-    let more = all.len().saturating_sub(MOST_NAMES);
-    let more_said = format!("{more} more");
-    if more > 0 {
-        said.push(&more_said);
-    }
-    match said.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
-    }
+    let all: Vec<String> = all.iter().map(|index| name(c, *index).to_owned()).collect();
+    join_most(&all, MOST_NAMES)
 }
 
 /// The subjects: what each is and when it was measured.
@@ -97,7 +89,7 @@ pub fn subjects(c: &Comparison) -> Section {
     }
     if !shown {
         let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
-        section.add(plural(others.len(), "other"), names(c, &others));
+        section.add(count_noun(others.len(), "other"), names(c, &others));
     }
     section
 }
@@ -198,7 +190,7 @@ fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
         })
         .collect();
     if more > 0 {
-        said.push(plural(more, "other"));
+        said.push(count_noun(more, "other"));
     }
     said.join("; ")
 }
