@@ -3,6 +3,7 @@
 //!
 //! A new machine is one new text and its line in [`MACHINES`].
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(

@@ -1,7 +1,7 @@
 //! What the documents concluded from these machines, as linespeed concludes it from the same figures; and what they
 //! concluded that the figures do not carry.
 
-use diagnose::comparison::{Extent, Side, compare};
+use diagnose::{Extent, Side, compare};
 use record::Record;
 use record::comparison::{Comparison, Support};
 use record::document::Tool;
@@ -58,7 +58,7 @@ fn the_machine_of_196_cores_waits_for_memory() {
     let slow =
         big.diagnosis.findings.iter().find(|finding| finding.rule == "memory-speed").expect("2100 of 2933");
     assert!(slow.what.contains("2100 of 2933"), "{slow:?}");
-    let plan = diagnose::plan::plan(&big, &diagnose::plan::PlanRequest::default()).expect("a plan");
+    let plan = diagnose::plan(&big, &diagnose::PlanRequest::default()).expect("a plan");
     assert_eq!(plan.processes.len(), 4);
     assert!(plan.processes.iter().all(|process| process.nodes.len() == 1), "{plan:#?}");
 }

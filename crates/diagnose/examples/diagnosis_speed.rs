@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use diagnose::RecordIndex;
-use diagnose::findings::{Case, RULES};
+use diagnose::{Case, RULES};
 use record::machine::{Cache, CacheKind, Cpu, Node};
 use record::{Measurement, Record, Where};
 
@@ -133,7 +133,7 @@ fn main() {
 /// The rules that take longest, each at its best of several times.
 fn slowest_rules(record: &Record) {
     let index = RecordIndex::new(record);
-    let numa = diagnose::numa::numa(&index);
+    let numa = diagnose::numa(&index);
     let case = Case::new(&index, numa.as_ref());
     let best = |run: &dyn Fn()| {
         let took = (0..11).map(|_| {
@@ -154,12 +154,12 @@ fn slowest_rules(record: &Record) {
             (rule.name, took)
         })
         .collect();
-    parts.push(("(levels)", best(&|| drop(std::hint::black_box(diagnose::levels::levels(&index))))));
-    parts.push(("(numa)", best(&|| drop(std::hint::black_box(diagnose::numa::numa(&index))))));
+    parts.push(("(levels)", best(&|| drop(std::hint::black_box(diagnose::levels(&index))))));
+    parts.push(("(numa)", best(&|| drop(std::hint::black_box(diagnose::numa(&index))))));
     parts.push(("(index)", best(&|| drop(std::hint::black_box(RecordIndex::new(record))))));
-    parts.push(("(plan)", best(&|| drop(std::hint::black_box(diagnose::plan::of_nodes(&index))))));
-    parts.push(("(scaling)", best(&|| drop(std::hint::black_box(diagnose::scaling::scaling(&index))))));
-    let resources = || drop(std::hint::black_box(diagnose::resources::resources(&index)));
+    parts.push(("(plan)", best(&|| drop(std::hint::black_box(diagnose::plan_nodes(&index))))));
+    parts.push(("(scaling)", best(&|| drop(std::hint::black_box(diagnose::scaling(&index))))));
+    let resources = || drop(std::hint::black_box(diagnose::resources(&index)));
     parts.push(("(resources)", best(&resources)));
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, took) in parts.iter().take(8) {

@@ -5,10 +5,10 @@ use record::Record;
 /// Kinds of CPU time in which somebody works.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
 /// A shorter run counts too few ticks (of 10 ms) to tell its own time from others'.
-pub const LEAST_SECONDS: f64 = 1.0;
+pub(crate) const LEAST_SECONDS: f64 = 1.0;
 
 /// CPU time during a run, in seconds.
-pub struct CpuAccounting {
+pub(crate) struct CpuAccounting {
     /// How long the run took.
     pub seconds: f64,
     /// Of this process and its children.
@@ -19,7 +19,7 @@ pub struct CpuAccounting {
 
 impl CpuAccounting {
     /// What the record tells, where it tells all of it.
-    pub fn from_record(record: &Record) -> Option<Self> {
+    pub(crate) fn from_record(record: &Record) -> Option<Self> {
         let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
         let mut busy = 0.0;
         for kind in BUSY {
@@ -30,13 +30,13 @@ impl CpuAccounting {
     }
 
     /// CPUs that others used on average: all busy time less this process's own.
-    pub fn by_others(&self) -> f64 {
+    pub(crate) fn by_others(&self) -> f64 {
         ((self.busy - self.own) / self.seconds).max(0.0)
     }
 }
 
 /// CPUs that others used on average during a run that was long enough to tell.
-pub fn used_by_others(record: &Record) -> Option<f64> {
+pub(crate) fn used_by_others(record: &Record) -> Option<f64> {
     let accounting =
         CpuAccounting::from_record(record).filter(|accounting| accounting.seconds >= LEAST_SECONDS)?;
     Some(accounting.by_others()).filter(|used| used.is_finite())

@@ -24,7 +24,7 @@ const LEFT_RATIO: f64 = 1.15;
 
 /// A latency curve: working sets ascending and distinct, in bytes; latency in ns, as measured and made monotone.
 #[derive(Clone, Debug, Default)]
-pub struct Curve {
+pub(crate) struct Curve {
     bytes: Vec<u64>,
     raw: Vec<f64>,
     /// Base-2 logarithm of `bytes`.
@@ -37,7 +37,7 @@ pub struct Curve {
 
 /// A run of points between two edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plateau {
+pub(crate) struct Plateau {
     /// Latency: the median over its flattest part, ns.
     pub latency: f64,
     /// Largest working set at which the curve is still on it, bytes; `None` for the last plateau.
@@ -51,7 +51,7 @@ pub struct Plateau {
 impl Curve {
     /// A curve of (bytes, ns) points in any order. Points that are not positive numbers are left out; of several at
     /// one size the median counts.
-    pub fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
+    pub(crate) fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
         let mut points: Vec<(u64, f64)> =
             points.into_iter().filter(|(bytes, ns)| *bytes > 0 && ns.is_finite() && *ns > 0.0).collect();
         points.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -71,22 +71,22 @@ impl Curve {
     }
 
     /// How many sizes it has.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
     /// Whether it has no point.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// Smallest and largest working set, bytes.
-    pub fn range(&self) -> Option<(u64, u64)> {
+    pub(crate) fn range(&self) -> Option<(u64, u64)> {
         Some((*self.bytes.first()?, *self.bytes.last()?))
     }
 
     /// Latency in ns at a working set in bytes, between the points by the logarithms; beyond the ends, the end's.
-    pub fn latency_at(&self, bytes: f64) -> Option<f64> {
+    pub(crate) fn latency_at(&self, bytes: f64) -> Option<f64> {
         if self.is_empty() || bytes.is_nan() || bytes <= 0.0 {
             return None;
         }
@@ -95,7 +95,7 @@ impl Curve {
 
     /// The median latency, in ns, as measured, of working sets of so many bytes and more, with the smallest of them; `None`
     /// where there are none.
-    pub fn from(&self, bytes: u64) -> Option<(f64, u64)> {
+    pub(crate) fn from(&self, bytes: u64) -> Option<(f64, u64)> {
         let first = self.bytes.partition_point(|size| *size < bytes);
         let mut beyond = self.raw.get(first..)?.to_vec();
         beyond.sort_by(f64::total_cmp);
@@ -103,7 +103,7 @@ impl Curve {
     }
 
     /// The climbs that lead from one plateau to another, in order.
-    pub fn edges(&self) -> Vec<Edge> {
+    pub(crate) fn edges(&self) -> Vec<Edge> {
         let slopes = self.slopes();
         let mut peaks: Vec<usize> = (0..slopes.len())
             .filter(|i| {
@@ -132,7 +132,7 @@ impl Curve {
 
     /// The plateaus from the nearest to the last, with these edges (of [`Self::edges`], in order) between them: one
     /// more than edges, or none when the curve is empty.
-    pub fn plateaus(&self, edges: &[Edge]) -> Vec<Plateau> {
+    pub(crate) fn plateaus(&self, edges: &[Edge]) -> Vec<Plateau> {
         let Some(last) = self.len().checked_sub(1) else {
             return Vec::new();
         };
@@ -237,7 +237,7 @@ impl Curve {
 
 /// One climb of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Edge {
+pub(crate) struct Edge {
     /// Index of the point from which it climbs.
     foot: usize,
     /// Index of the point before the steepest place.

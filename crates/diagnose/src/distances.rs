@@ -70,13 +70,13 @@ impl Mismatch {
 
 impl Verdict {
     /// The share of its latency that the worst pair costs who follows the table.
-    pub fn loss(&self) -> Option<record::Verdict> {
+    pub(crate) fn loss(&self) -> Option<record::Verdict> {
         let (factor, (low, high)) = self.worst?;
         Some(crate::figures::verdict(1.0 - 1.0 / factor, (1.0 - 1.0 / low, 1.0 - 1.0 / high)))
     }
 
     /// One sentence, where there is something to say.
-    pub fn says(&self) -> Option<String> {
+    pub(crate) fn says(&self) -> Option<String> {
         let agreement = self.agreement?;
         Some(match (self.default_table, self.mismatches.is_empty()) {
             (true, true) => {

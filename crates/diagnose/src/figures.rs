@@ -4,20 +4,20 @@
 use record::diagnosis::{Evidence, Severity};
 use record::statistics::{Summary, Verdict, median_of_sorted};
 use record::units::figure;
-use record::{Better, CpuList, Key, Measurement, metrics};
+use record::{Better, CpuList, Measurement, metrics};
 
 /// Below this share nothing is called a loss: two runs of the same measurement on an idle machine may differ by as
 /// much, and the two clock chains may disagree by as much.
-pub const RESOLUTION: f64 = 0.01;
+pub(crate) const RESOLUTION: f64 = 0.01;
 
 /// The 95 % interval of the median where there is one, else the whole range of the samples.
-pub fn spread(summary: &Summary) -> (f64, f64) {
+pub(crate) fn spread(summary: &Summary) -> (f64, f64) {
     summary.interval.unwrap_or((summary.min, summary.max))
 }
 
 /// The share of `could_be` that is lost where `is` was delivered. Lower is better for times, higher for rates. The
 /// interval holds the spread of both and [`RESOLUTION`]; a loss whose interval reaches 0 is not resolved.
-pub fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
+pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
     let share = |is: f64, could_be: f64| match better {
         Better::Lower => 1.0 - could_be / is,
         Better::Higher => 1.0 - is / could_be,
@@ -32,7 +32,7 @@ pub fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
 
 /// A share with its interval as a verdict: not resolved where the interval reaches 0, not measurable where the
 /// figures are none.
-pub fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
+pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     if !(share.is_finite() && least.is_finite() && most.is_finite()) {
         return Verdict::NotMeasurable { reason: "a figure behind it is not a number".to_owned() };
     }
@@ -43,13 +43,13 @@ pub fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
 }
 
 /// A loss that follows exactly from the inventory (a quota, a configured speed). `None` below [`RESOLUTION`].
-pub fn modelled(share: f64) -> Option<Verdict> {
+pub(crate) fn modelled(share: f64) -> Option<Verdict> {
     (share.is_finite() && share >= RESOLUTION)
         .then(|| Verdict::Costs { share: share.min(1.0), interval: (share.min(1.0), share.min(1.0)) })
 }
 
 /// The share that a verdict says is lost; 0 where it says none.
-pub fn share_of(loss: &Verdict) -> f64 {
+pub(crate) fn share_of(loss: &Verdict) -> f64 {
     match loss {
         Verdict::Costs { share, .. } => *share,
         _ => 0.0,
@@ -58,7 +58,7 @@ pub fn share_of(loss: &Verdict) -> f64 {
 
 /// How bad a loss of a whole resource is: serious from a quarter, a warning from a twentieth. A quarter is a
 /// generation of hardware; a twentieth is what people begin to notice.
-pub fn severity(loss: &Verdict) -> Severity {
+pub(crate) fn severity(loss: &Verdict) -> Severity {
     match share_of(loss) {
         share if share >= 0.25 => Severity::Serious,
         share if share >= 0.05 => Severity::Warning,
@@ -67,18 +67,18 @@ pub fn severity(loss: &Verdict) -> Severity {
 }
 
 /// A measurement as evidence: what it says, and its place in the record.
-pub fn evidence(measurement: &Measurement, says: &str) -> Evidence {
+pub(crate) fn evidence(measurement: &Measurement, says: &str) -> Evidence {
     let value = figure(measurement.value(), &measurement.unit);
     Evidence { says: format!("{says} {value}"), from: locate_figure(measurement) }
 }
 
 /// A figure of the inventory or the conditions as evidence.
-pub fn cite_fact(says: impl Into<String>, from: impl Into<String>) -> Evidence {
+pub(crate) fn cite_fact(says: impl Into<String>, from: impl Into<String>) -> Evidence {
     Evidence { says: says.into(), from: from.into() }
 }
 
 /// A measurement's place in the record: `wakeup.latency cpu=0 setting=as-is`.
-pub fn locate_figure(measurement: &Measurement) -> String {
+pub(crate) fn locate_figure(measurement: &Measurement) -> String {
     let known = metrics::find(&measurement.metric).map_or(&[][..], |metric| metric.keys);
     let mut text = measurement.metric.to_string();
     for key in known {
@@ -90,34 +90,26 @@ pub fn locate_figure(measurement: &Measurement) -> String {
 }
 
 /// Whether the keys of a measurement's place have these words.
-pub fn has_labels(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
+pub(crate) fn has_labels(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
     words.iter().all(|(key, word)| measurement.place.word(key) == Some(word))
 }
 
-/// Whether two places differ in `key` alone (or not at all).
-pub fn differ_only_in(a: &Measurement, b: &Measurement, key: &str) -> bool {
-    fn without<'a>(m: &'a Measurement, key: &str) -> impl Iterator<Item = (&'a String, &'a Key)> {
-        m.place.0.iter().filter(move |(name, _)| *name != key)
-    }
-    a.metric == b.metric && without(a, key).eq(without(b, key))
-}
-
 /// The measurement with the median value; `None` for none.
-pub fn middle<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
+pub(crate) fn middle<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
     let mut sorted: Vec<&Measurement> = measurements.into_iter().filter(|m| m.value().is_finite()).collect();
     sorted.sort_by(|a, b| a.value().total_cmp(&b.value()));
     (!sorted.is_empty()).then(|| sorted[(sorted.len() - 1) / 2])
 }
 
 /// The median of values; `None` for none.
-pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     (!sorted.is_empty()).then(|| median_of_sorted(&sorted))
 }
 
 /// The CPUs that measurements name in their place.
-pub fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> CpuList {
+pub(crate) fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> CpuList {
     measurements
         .into_iter()
         .filter_map(|m| m.place.count("cpu").and_then(|cpu| u32::try_from(cpu).ok()))
@@ -125,7 +117,7 @@ pub fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> C
 }
 
 /// `CPU 3`, `CPUs 0-3,8`; nothing for none.
-pub fn cpus_text(cpus: &CpuList) -> Option<String> {
+pub(crate) fn cpus_text(cpus: &CpuList) -> Option<String> {
     match cpus.len() {
         0 => None,
         1 => Some(format!("CPU {cpus}")),
@@ -135,7 +127,7 @@ pub fn cpus_text(cpus: &CpuList) -> Option<String> {
 
 /// A word from a record that may stand in a command to paste. Records come from other machines and from hand: a
 /// governor named `$(reboot)` must not.
-pub fn pasteable(text: &str) -> Option<&str> {
+pub(crate) fn pasteable(text: &str) -> Option<&str> {
     let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let parts_up = text.split('/').any(|part| part == "..");
     (!text.is_empty()
@@ -147,13 +139,13 @@ pub fn pasteable(text: &str) -> Option<&str> {
 }
 
 /// A command that writes a value below /sys or /proc as root.
-pub fn write_command(value: &str, path: &str) -> String {
+pub(crate) fn write_command(value: &str, path: &str) -> String {
     format!("echo {value} | sudo tee {path}")
 }
 
 /// How a file gets back the value that the record has; of a value that may not stand in a command, that it is to be noted
 /// first.
-pub fn restore_command(old: &str, path: &str) -> String {
+pub(crate) fn restore_command(old: &str, path: &str) -> String {
     match pasteable(old) {
         Some(old) => write_command(old, path),
         None => format!("note before what stands there, and write that again: cat {path}"),
@@ -161,7 +153,7 @@ pub fn restore_command(old: &str, path: &str) -> String {
 }
 
 /// The numbers of CPUs as words of a shell's `for`: `$(seq 4 7) 12`.
-pub fn shell_words(cpus: &CpuList) -> String {
+pub(crate) fn shell_words(cpus: &CpuList) -> String {
     let text = cpus.to_string();
     let words = text.split(',').map(|range| match range.split_once('-') {
         Some((first, last)) => format!("$(seq {first} {last})"),
@@ -171,7 +163,7 @@ pub fn shell_words(cpus: &CpuList) -> String {
 }
 
 /// A command that writes a value into the file `file` below the folder of each of these CPUs.
-pub fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> String {
+pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> String {
     let path = format!("/sys/devices/system/cpu/cpu$cpu/{file}");
     format!("for cpu in {}; do {}; done", shell_words(cpus), write_command(value, &path))
 }

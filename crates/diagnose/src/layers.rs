@@ -9,9 +9,9 @@ use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 
 /// The layer that is a user program once more: what differs from the first is noise.
-pub const AGAIN: &str = "user again";
+pub(crate) const AGAIN: &str = "user again";
 /// The user program with real-time priority.
-pub const REAL_TIME: &str = "user real-time";
+pub(crate) const REAL_TIME: &str = "user real-time";
 
 /// What is counted beside passes, by its name in a figure's details, and its words.
 const COUNTED: [(&str, &str); 4] = [
@@ -22,7 +22,7 @@ const COUNTED: [(&str, &str); 4] = [
 ];
 
 /// A layer's name for people: `user, bound to CPU 1`.
-pub fn label(m: &Measurement) -> String {
+pub(crate) fn label(m: &Measurement) -> String {
     let layer = m.place.word("layer").unwrap_or("?");
     let bound = match m.place.word("bound") {
         None => String::new(),
@@ -44,7 +44,7 @@ fn beside(m: &Measurement) -> Vec<String> {
 
 /// One entry a layer that was timed, fastest first; the fastest is the line speed that the others are held against.
 /// Layers timed in different units are not held against each other: none then.
-pub fn layers(index: &RecordIndex) -> Vec<Layer> {
+pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
     let mut timed: Vec<_> = index.figures_of("layer.time").filter(|m| m.value() > 0.0).collect();
     timed.sort_by(|a, b| a.value().total_cmp(&b.value()));
     let Some(fastest) = timed.first().copied() else { return Vec::new() };

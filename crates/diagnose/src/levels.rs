@@ -12,7 +12,7 @@ use crate::curve::{Curve, Edge, Plateau};
 use crate::record_index::RecordIndex;
 
 /// The name of the last level.
-pub const MEMORY: &str = "memory";
+pub(crate) const MEMORY: &str = "memory";
 
 /// From this share of the advertised size on a cache is as advertised: sets, ways and the program's own stack and page
 /// tables account for the rest.
@@ -21,7 +21,7 @@ const AS_ADVERTISED: f64 = 0.8;
 /// a cache that is as advertised: one that replaces at random still holds half of a working set of twice its size.
 const AT_MOST: f64 = 2.0;
 /// Below this share a cache is not the one advertised: no step of the curve and no pollution explains half.
-pub const MUCH_SMALLER: f64 = 0.5;
+pub(crate) const MUCH_SMALLER: f64 = 0.5;
 /// What it costs to leave a cache or an edge unmatched, against the logarithm of how far their sizes lie apart: a
 /// virtual machine may own a thirtieth of the cache that it is shown.
 const UNMATCHED: f64 = 3.0;

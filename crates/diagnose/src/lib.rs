@@ -1,8 +1,9 @@
 //! Records into meaning: the levels of the memory hierarchy, each resource's distance from line speed, and
 //! findings. Pure functions of a record: nothing here reads a file or measures.
 //!
-//! A new rule is one new file in `findings/` and its line in [`findings::RULES`].
+//! A new rule is one new file in `findings/` and its line in [`RULES`].
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(
@@ -15,31 +16,39 @@
     )
 )]
 
-pub mod bound;
-pub mod comparison;
+mod bound;
+mod comparison;
 mod cpu_accounting;
-pub mod curve;
+mod curve;
 mod distances;
-pub mod figures;
-pub mod findings;
-pub mod layers;
-pub mod levels;
-pub mod loss_breakdown;
-pub mod memory_channels;
-pub mod numa;
-pub mod overhead;
-pub mod plan;
-pub mod record_index;
-pub mod resources;
+mod figures;
+mod findings;
+mod layers;
+mod levels;
+mod loss_breakdown;
+mod memory_channels;
+mod numa;
+mod overhead;
+mod plan;
+mod record_index;
+mod resources;
 #[cfg(test)]
 mod samples;
-pub mod scaling;
-pub mod siblings;
+mod scaling;
+mod siblings;
 mod usl;
 
 use record::{Diagnosis, Record};
 
+pub use bound::bound;
+pub use comparison::{Extent, Side, compare};
+pub use findings::{Case, Need, RULES, Rule};
+pub use levels::levels;
+pub use numa::numa;
+pub use plan::{PlanError, PlanRequest, TOOLS, judge_verification, plan, plan_nodes};
 pub use record_index::RecordIndex;
+pub use resources::{Headline, MEMORY_LATENCY, beyond_caches, resources};
+pub use scaling::scaling;
 
 /// Everything that follows from a record's figures. Inputs that are missing leave their part out.
 pub fn diagnose(record: &Record) -> Diagnosis {
@@ -64,7 +73,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
         siblings: siblings::siblings(index),
         layers,
         overhead,
-        plan: plan::of_nodes(index),
+        plan: plan_nodes(index),
         bound: bound::bound(index),
     }
 }

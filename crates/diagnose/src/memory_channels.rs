@@ -11,7 +11,7 @@ const CHANNEL_BITS: u32 = 64;
 
 /// What the memory channels of a machine can carry together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Channels {
+pub(crate) struct Channels {
     /// Channels with at least one device.
     pub populated: usize,
     /// Channels × MT/s × bytes a transfer, B/s.
@@ -27,7 +27,7 @@ pub struct Channels {
 
 impl Channels {
     /// How many there are, at which speeds: `6 populated channels at 2666 to 2933 MT/s`.
-    pub fn describe_at(&self, (slowest, fastest): (u32, u32)) -> String {
+    pub(crate) fn describe_at(&self, (slowest, fastest): (u32, u32)) -> String {
         let speed = if slowest == fastest { format!("{slowest}") } else { format!("{slowest} to {fastest}") };
         format!("{} at {speed} MT/s", count_noun(self.populated, "populated channel"))
     }
@@ -48,19 +48,19 @@ impl Channel {
 }
 
 /// The devices that hold memory: slots that are empty or hold flash are left out.
-pub fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
+pub(crate) fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     machine.memory_devices.iter().filter(|device| is_populated(device))
 }
 
 /// Whether a device holds memory. Firmware gives empty slots a speed now and then, but no kind beside it; published
 /// figures give speed and kind, but not always a size.
-pub fn is_populated(device: &MemoryDevice) -> bool {
+pub(crate) fn is_populated(device: &MemoryDevice) -> bool {
     let told = device.kind.is_some() && device.configured_mt_s.is_some_and(|speed| speed > 0);
     device.bytes.map_or(told, |bytes| bytes > 0) && !is_flash(device)
 }
 
 /// Whether a device is storage or firmware rather than memory.
-pub fn is_flash(device: &MemoryDevice) -> bool {
+pub(crate) fn is_flash(device: &MemoryDevice) -> bool {
     let kind = device.kind.as_deref().unwrap_or("").to_ascii_lowercase();
     ["flash", "rom", "non-volatile"].iter().any(|word| kind.contains(word))
 }
@@ -68,7 +68,7 @@ pub fn is_flash(device: &MemoryDevice) -> bool {
 /// The channels of a machine. `None` unless every device tells its channel and its configured speed: a sum with
 /// holes would be a ceiling that is too low. Devices of one channel share it, so it counts once, at the slowest's
 /// speed.
-pub fn channels(machine: &Machine) -> Option<Channels> {
+pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     let mut channels: BTreeMap<(Option<u32>, &str), Channel> = BTreeMap::new();
     for device in populated(machine) {
         let configured = device.configured_mt_s.filter(|speed| *speed > 0)?;

@@ -13,13 +13,13 @@ use crate::memory_channels;
 use crate::record_index::RecordIndex;
 
 /// The clock of all cores at work.
-pub const CORE: &str = "core";
+pub(crate) const CORE: &str = "core";
 /// Bytes a second between memory and all CPUs.
-pub const MEMORY_BANDWIDTH: &str = "memory bandwidth";
+pub(crate) const MEMORY_BANDWIDTH: &str = "memory bandwidth";
 /// Time of a load from memory.
 pub const MEMORY_LATENCY: &str = "memory latency";
 /// Time from a timer to the thread that waits for it.
-pub const WAKE_UP: &str = "wake-up";
+pub(crate) const WAKE_UP: &str = "wake-up";
 
 /// A resource with what its figures are, each in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +55,7 @@ pub fn resources(index: &RecordIndex) -> Vec<Headline> {
 }
 
 /// What was measured of memory only within the caches, a sentence each.
-pub fn not_reached(index: &RecordIndex) -> Vec<String> {
+pub(crate) fn not_reached(index: &RecordIndex) -> Vec<String> {
     let RecordIndex { record, .. } = *index;
     let mut said = Vec::new();
     // What other tools walked is theirs to say, and measuring again is not this machine's to do.

@@ -4,12 +4,12 @@ use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::{Measurement, Record, Snapshot, Where};
 
 /// Eight sizes an octave from `from` to `to` bytes, whole lines.
-pub fn sizes(from: u64, to: u64) -> Vec<u64> {
+pub(crate) fn sizes(from: u64, to: u64) -> Vec<u64> {
     sizes_by(8.0, from, to)
 }
 
 /// Sizes from `from` to `to` bytes, so many an octave, whole lines.
-pub fn sizes_by(an_octave: f64, from: u64, to: u64) -> Vec<u64> {
+pub(crate) fn sizes_by(an_octave: f64, from: u64, to: u64) -> Vec<u64> {
     let octaves = (to as f64 / from as f64).log2();
     (0..=(octaves * an_octave).round() as u32)
         .map(|i| (from as f64 * 2f64.powf(f64::from(i) / an_octave) / 64.0).round() as u64 * 64)
@@ -17,13 +17,13 @@ pub fn sizes_by(an_octave: f64, from: u64, to: u64) -> Vec<u64> {
 }
 
 /// A curve of sharp steps: each size has the latency of the first step that holds it.
-pub fn steps(sizes: &[u64], steps: &[(u64, f64)]) -> Vec<(u64, f64)> {
+pub(crate) fn steps(sizes: &[u64], steps: &[(u64, f64)]) -> Vec<(u64, f64)> {
     let ns = |bytes: u64| steps.iter().find(|(most, _)| bytes <= *most).map_or(f64::NAN, |step| step.1);
     sizes.iter().map(|bytes| (*bytes, ns(*bytes))).collect()
 }
 
 /// A curve of caches that replace at random: beyond its size a cache still holds its share of the lines.
-pub fn gradual(sizes: &[u64], caches: &[(u64, f64)], memory: f64) -> Vec<(u64, f64)> {
+pub(crate) fn gradual(sizes: &[u64], caches: &[(u64, f64)], memory: f64) -> Vec<(u64, f64)> {
     let ns = |bytes: u64| {
         let mut missing = 1.0;
         let mut total = 0.0;
@@ -38,7 +38,7 @@ pub fn gradual(sizes: &[u64], caches: &[(u64, f64)], memory: f64) -> Vec<(u64, f
 }
 
 /// The same points with up to ± `share` of noise and, on one in sixteen, a spike to twice the latency.
-pub fn noisy(points: Vec<(u64, f64)>, share: f64, seed: u64) -> Vec<(u64, f64)> {
+pub(crate) fn noisy(points: Vec<(u64, f64)>, share: f64, seed: u64) -> Vec<(u64, f64)> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = move || {
         state ^= state << 13;
@@ -62,17 +62,17 @@ pub fn noisy(points: Vec<(u64, f64)>, share: f64, seed: u64) -> Vec<(u64, f64)> 
 }
 
 /// Eight samples within ± 0.2 % of `value`.
-pub fn tight(value: f64) -> Vec<f64> {
+pub(crate) fn tight(value: f64) -> Vec<f64> {
     [1.0, 0.999, 1.001, 1.0, 0.998, 1.002, 1.0, 1.001].iter().map(|factor| value * factor).collect()
 }
 
 /// A measurement with tight samples.
-pub fn measured(metric: &'static str, place: Where, value: f64) -> Measurement {
+pub(crate) fn measured(metric: &'static str, place: Where, value: f64) -> Measurement {
     Measurement::new(metric, place, tight(value))
 }
 
 /// An empty record of a machine with `cpus` CPUs, one a core, all online and allowed.
-pub fn machine(cpus: u32) -> Record {
+pub(crate) fn machine(cpus: u32) -> Record {
     let mut record = Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
     for id in 0..cpus {
         let siblings = std::iter::once(id).collect();
@@ -95,7 +95,7 @@ pub fn machine(cpus: u32) -> Record {
 }
 
 /// Adds a cache that CPUs 0 to `cpus` share.
-pub fn add_cache(record: &mut Record, level: u32, bytes: u64, cpus: u32) {
+pub(crate) fn add_cache(record: &mut Record, level: u32, bytes: u64, cpus: u32) {
     record.machine.caches.push(Cache {
         level,
         kind: if level == 1 { CacheKind::Data } else { CacheKind::Unified },
@@ -107,7 +107,7 @@ pub fn add_cache(record: &mut Record, level: u32, bytes: u64, cpus: u32) {
 }
 
 /// Adds a latency curve of CPU 0 on pages of `page`.
-pub fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) {
+pub(crate) fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) {
     for (bytes, ns) in points {
         let place =
             Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", *bytes).with("page", page);
@@ -116,7 +116,7 @@ pub fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) {
 }
 
 /// Adds the wake-up latency of CPUs 0 and 1 with a policy and a setting.
-pub fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: [f64; 2]) {
+pub(crate) fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: [f64; 2]) {
     for (cpu, ns) in ns.into_iter().enumerate() {
         let place = Where::new().with("cpu", cpu).with("policy", policy).with("setting", setting);
         record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
@@ -124,7 +124,7 @@ pub fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: [f64; 2
 }
 
 /// A machine of two CPUs from which these shares were stolen, with gaps of 4 ms.
-pub fn stolen(cause: &str, shares: [f64; 2]) -> Record {
+pub(crate) fn stolen(cause: &str, shares: [f64; 2]) -> Record {
     let mut record = machine(2);
     for (cpu, share) in shares.into_iter().enumerate() {
         let place = Where::new().with("cpu", cpu).with("cause", cause);
@@ -137,7 +137,7 @@ pub fn stolen(cause: &str, shares: [f64; 2]) -> Record {
 }
 
 /// A memory device of node 0 that runs at its rated 2933 MT/s.
-pub fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
+pub(crate) fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
     MemoryDevice {
         locator: Some(locator.to_owned()),
         channel: Some(channel.to_owned()),
@@ -150,7 +150,7 @@ pub fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
 }
 
 /// A machine of so many nodes of one CPU each, a package each, with a matrix of latencies: `ns(from, to)`.
-pub fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u32) -> f64) -> Record {
+pub(crate) fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u32) -> f64) -> Record {
     let mut record = machine(count);
     for cpu in &mut record.machine.cpus {
         (cpu.node, cpu.package) = (Some(cpu.id), Some(cpu.id));
@@ -174,7 +174,7 @@ pub fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u3
 }
 
 /// A run of 10 s in which all together used `busy` CPU seconds and this process `own`.
-pub fn ran(record: &mut Record, busy: f64, own: f64) {
+pub(crate) fn ran(record: &mut Record, busy: f64, own: f64) {
     let state = record.conditions.before.clone();
     let at = |uptime: f64, user: f64, own: f64| Snapshot {
         uptime_seconds: Some(uptime),

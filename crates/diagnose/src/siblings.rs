@@ -13,7 +13,7 @@ use crate::record_index::RecordIndex;
 const MOST: usize = 64;
 
 /// One entry a workload (and block size, where it has one), of machines whose cores have siblings.
-pub fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
+pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
     let counts = &index.record.machine.counts;
     let (Some(cores), Some(cpus)) = (counts.cores, counts.cpus_online) else { return Vec::new() };
     if cores == 0 || cpus <= cores {

@@ -42,7 +42,7 @@ pub(crate) enum Doubt {
 
 impl Doubt {
     /// In words that end a sentence.
-    pub fn describe(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Doubt::Quota => "but a CPU quota stopped it, so this is no limit of the machine",
             Doubt::Switched => "but other programs ran on these CPUs, so this says little of the machine",
@@ -66,7 +66,7 @@ pub(crate) struct Fit {
 
 impl Fit {
     /// Throughput of so many threads.
-    pub fn throughput_at(&self, threads: u32) -> f64 {
+    pub(crate) fn throughput_at(&self, threads: u32) -> f64 {
         throughput(self.rate, self.contention, self.coherency, threads.into())
     }
 }

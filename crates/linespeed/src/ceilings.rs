@@ -130,7 +130,7 @@ fn of(record: &Record) -> Map<String, Value> {
     let clock = most(&mut clocks.map(|m| m.value()));
     // What a miss of the last cache moves is a line read.
     let reads = || record.of("memory.bandwidth").filter(|m| m.place.word("op") == Some("read"));
-    let usable = |m: &&Measurement| m.doubt.is_none() && diagnose::resources::beyond_caches(record, m);
+    let usable = |m: &&Measurement| m.doubt.is_none() && diagnose::beyond_caches(record, m);
     let one = reads().filter(|m| m.place.count("threads") == Some(1)).filter(usable).map(|m| m.value());
     // All are those of the machine, not those that a run was held to.
     let threads = reads().filter_map(|m| m.place.count("threads")).max();

@@ -5,6 +5,7 @@
 //! What a report says stands in `contents`, once, whatever it is printed on; `terminal` and `page` only lay it
 //! out. A measurement is data, so one of a metric that this version does not know is printed too, as a table.
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(

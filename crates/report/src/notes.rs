@@ -8,7 +8,7 @@ enum Piece<'a> {
 }
 
 /// The notes with those alike as one, in the order of the first of each, and for each given note its new place.
-pub fn grouped(notes: &[String]) -> (Vec<String>, Vec<usize>) {
+pub(crate) fn grouped(notes: &[String]) -> (Vec<String>, Vec<usize>) {
     let mut groups: Vec<Vec<Piece>> = Vec::new();
     let mut of = Vec::with_capacity(notes.len());
     for note in notes {

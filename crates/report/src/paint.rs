@@ -5,7 +5,7 @@ use crate::text::clean;
 
 /// How a piece is set off. Never the only carrier of a meaning: without colour the words still say it all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub(crate) enum Tone {
     /// As it is.
     Plain,
     /// Headings and what matters most.
@@ -39,45 +39,45 @@ impl Tone {
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     tone: Tone,
     text: String,
 }
 
 impl Span {
     /// A piece; whatever in it could act on a terminal is made visible.
-    pub fn new(tone: Tone, text: impl AsRef<str>) -> Self {
+    pub(crate) fn new(tone: Tone, text: impl AsRef<str>) -> Self {
         Self { tone, text: clean(text.as_ref()) }
     }
 
     /// A plain piece.
-    pub fn plain(text: impl AsRef<str>) -> Self {
+    pub(crate) fn plain(text: impl AsRef<str>) -> Self {
         Self::new(Tone::Plain, text)
     }
 
     /// A quiet piece.
-    pub fn quiet(text: impl AsRef<str>) -> Self {
+    pub(crate) fn quiet(text: impl AsRef<str>) -> Self {
         Self::new(Tone::Quiet, text)
     }
 
     /// A strong piece.
-    pub fn strong(text: impl AsRef<str>) -> Self {
+    pub(crate) fn strong(text: impl AsRef<str>) -> Self {
         Self::new(Tone::Strong, text)
     }
 
     /// Its text.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Its tone.
-    pub fn tone(&self) -> Tone {
+    pub(crate) fn tone(&self) -> Tone {
         self.tone
     }
 }
 
 /// A line of pieces as it goes to the terminal, without spaces at its end.
-pub fn render(spans: &[Span], color: bool) -> String {
+pub(crate) fn render(spans: &[Span], color: bool) -> String {
     let kept = spans.iter().rposition(|span| !span.text.trim_end().is_empty()).map_or(0, |last| last + 1);
     let mut line = String::new();
     let mut tone = Tone::Plain;

@@ -8,21 +8,21 @@ use record::Measurement;
 /// Figures that are shown, or counted in a sentence that says where they stand. Each is known by where it lies, so this
 /// holds for one record that stays as it is.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Shown(HashSet<usize>);
+pub(crate) struct Shown(HashSet<usize>);
 
 impl Shown {
     /// This figure is shown.
-    pub fn add(&mut self, m: &Measurement) {
+    pub(crate) fn add(&mut self, m: &Measurement) {
         self.0.insert(std::ptr::from_ref(m).addr());
     }
 
     /// What that has shown is shown.
-    pub fn join(&mut self, other: &Self) {
+    pub(crate) fn join(&mut self, other: &Self) {
         self.0.extend(&other.0);
     }
 
     /// Whether this figure is shown.
-    pub fn has(&self, m: &Measurement) -> bool {
+    pub(crate) fn has(&self, m: &Measurement) -> bool {
         self.0.contains(&std::ptr::from_ref(m).addr())
     }
 }

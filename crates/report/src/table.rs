@@ -7,11 +7,11 @@ use crate::shown::Shown;
 /// The heading of the column that says how far figures scatter.
 const SPREAD: &str = "spread";
 /// What stands there for a figure of one sample.
-pub const ONE_SAMPLE: &str = "1 sample";
+pub(crate) const ONE_SAMPLE: &str = "1 sample";
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub(crate) struct Column {
     /// Its heading; figures carry their own unit, so it has none.
     pub head: String,
     /// Figures stand on the right, words on the left.
@@ -22,7 +22,7 @@ pub struct Column {
 
 /// How a row is set off from the others, beside what it says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Weight {
+pub(crate) enum Weight {
     /// Not at all.
     #[default]
     Plain,
@@ -34,7 +34,7 @@ pub enum Weight {
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub(crate) struct Table {
     /// What it is.
     pub title: String,
     /// The name under which [`record::words`] explains it: a metric, mostly.
@@ -60,7 +60,7 @@ pub struct Table {
 impl Table {
     /// An empty table. `columns` are the headings; one that begins with `?` may be left out where there is no room,
     /// one that (then) begins with `#` is of figures; both lose their sign.
-    pub fn new(title: &str, word: Option<&str>, columns: &[&str]) -> Self {
+    pub(crate) fn new(title: &str, word: Option<&str>, columns: &[&str]) -> Self {
         let column = |head: &&str| {
             let (head, optional) = head.strip_prefix('?').map_or((*head, false), |head| (head, true));
             let (head, figures) = head.strip_prefix('#').map_or((head, false), |head| (head, true));
@@ -75,7 +75,7 @@ impl Table {
     }
 
     /// Adds a row; cells that are missing are empty, those beyond the columns are dropped.
-    pub fn row(&mut self, mut cells: Vec<String>) {
+    pub(crate) fn row(&mut self, mut cells: Vec<String>) {
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
         self.pending.sort_unstable();
@@ -84,30 +84,30 @@ impl Table {
     }
 
     /// The table tells this figure, or counts it in a remark.
-    pub fn tells(&mut self, m: &Measurement) {
+    pub(crate) fn tells(&mut self, m: &Measurement) {
         self.shown.add(m);
     }
 
     /// Sets off the row that is added next.
-    pub fn weigh_row(&mut self, weight: Weight) {
+    pub(crate) fn weigh_row(&mut self, weight: Weight) {
         self.weights.resize(self.rows.len(), Weight::Plain);
         self.weights.push(weight);
     }
 
     /// How a row is set off.
-    pub fn weight(&self, row: usize) -> Weight {
+    pub(crate) fn weight(&self, row: usize) -> Weight {
         self.weights.get(row).copied().unwrap_or_default()
     }
 
     /// Whether it has nothing to say.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The finished table: without the columns in which no row has anything, notes that differ only in their numbers
     /// as one with the range, and the numbers of the notes at the end of each row, where they push no figure out of
     /// its column.
-    pub fn finished(mut self) -> Self {
+    pub(crate) fn finished(mut self) -> Self {
         self.group_notes();
         self.single_samples();
         for at in (0..self.columns.len()).rev() {
@@ -136,7 +136,7 @@ impl Table {
     }
 
     /// The table without the last of its optional columns; `None` where it has none.
-    pub fn narrower(&self) -> Option<Self> {
+    pub(crate) fn narrower(&self) -> Option<Self> {
         let at = self.columns.iter().rposition(|column| column.optional)?;
         let mut narrower = self.clone();
         narrower.remove(at);
@@ -162,14 +162,14 @@ impl Table {
     }
 
     /// Adds a note about the whole table below it, once.
-    pub fn note(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         if !self.remarks.iter().any(|remark| remark == text) {
             self.remarks.push(text.to_owned());
         }
     }
 
     /// Adds a note to which the row that is added next refers.
-    pub fn note_row(&mut self, text: &str) {
+    pub(crate) fn note_row(&mut self, text: &str) {
         let at = self.notes.iter().position(|note| note == text).unwrap_or(self.notes.len());
         if at == self.notes.len() {
             self.notes.push(text.to_owned());

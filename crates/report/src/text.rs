@@ -22,7 +22,7 @@ fn unprintable(c: char) -> bool {
 /// The text with everything that could act on a terminal or reorder a line made visible: an escape character
 /// becomes the four characters `\x1b`. Tabs and line ends become spaces, and a text beyond any honest length is
 /// cut.
-pub fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     if text.len() <= LONGEST && is_plain(text) {
         return text.to_owned();
     }
@@ -38,7 +38,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// The same for a whole finished page: line ends stay, nothing is cut.
-pub fn clean_page(text: &str) -> String {
+pub(crate) fn clean_page(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if c == '\n' { safe.push(c) } else { push_safe(&mut safe, c) }
@@ -62,7 +62,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Columns that the text takes on a terminal.
-pub fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
     }
@@ -71,17 +71,17 @@ pub fn width(text: &str) -> usize {
 }
 
 /// The text in exactly `columns`: filled with spaces on the right, never cut.
-pub fn pad_right(text: &str, columns: usize) -> String {
+pub(crate) fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// The text in exactly `columns`: filled with spaces on the left, never cut.
-pub fn pad_left(text: &str, columns: usize) -> String {
+pub(crate) fn pad_left(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// The text cut to `columns`, with `…` where something is missing.
-pub fn cut(text: &str, columns: usize) -> String {
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -93,7 +93,7 @@ pub fn cut(text: &str, columns: usize) -> String {
 }
 
 /// The longest beginning of the text that fits into `columns`, and at least one character.
-pub fn beginning(text: &str, columns: usize) -> &str {
+pub(crate) fn beginning(text: &str, columns: usize) -> &str {
     let end = take(text, columns).len().max(text.chars().next().map_or(0, char::len_utf8));
     &text[..end]
 }
@@ -114,7 +114,7 @@ fn take(text: &str, columns: usize) -> &str {
 }
 
 /// `3.1 – 3.4 GHz` of `3.1 GHz` and `3.4 GHz`; one figure where both are the same.
-pub fn range(low: &str, high: &str) -> String {
+pub(crate) fn range(low: &str, high: &str) -> String {
     if low == high {
         return low.to_owned();
     }
@@ -137,7 +137,7 @@ fn glued(before: &str, after: &str) -> bool {
 }
 
 /// The text with spaces that do not break (U+00A0) between figures and their units, for a page.
-pub fn keep_units(text: &str) -> String {
+pub(crate) fn keep_units(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for (number, word) in text.split(' ').enumerate() {
         if number > 0 {
@@ -152,7 +152,7 @@ pub fn keep_units(text: &str) -> String {
 /// The text in lines of at most `columns`: broken at spaces, though not between a figure and its unit; a word too
 /// long for a line is broken after a comma or a slash where it has one, else after a hyphen or an equals sign (a figure in
 /// two halves would be two figures), and anywhere where it has none. Never empty.
-pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let spaced = || text.starts_with(' ') || text.ends_with(' ') || text.contains("  ");
     if text.len() <= columns && is_plain(text) && !spaced() {
@@ -199,7 +199,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// With its first letter as at the beginning of a sentence.
-pub fn capitalized(text: &str) -> String {
+pub(crate) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

@@ -7,7 +7,7 @@ use super::method::{self, Unfit};
 use crate::figures::locate_figure;
 
 /// Samples up to which a comparison draws from them; of more the interval is kept instead.
-pub const MOST_SAMPLES: usize = 24;
+pub(crate) const MOST_SAMPLES: usize = 24;
 /// The z of 95 %.
 const Z: f64 = 1.959_964;
 /// Measurements from which their medians are the samples: below, the samples themselves are taken together.
@@ -15,7 +15,7 @@ const MANY: usize = 5;
 
 /// One figure.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Datum {
+pub(crate) struct Datum {
     /// The median.
     pub value: f64,
     /// The samples behind it, or the medians over places, up to [`MOST_SAMPLES`]; of more the interval is kept instead.
@@ -48,7 +48,7 @@ pub struct Datum {
 
 /// Where a working set lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub(crate) enum Size {
     /// Within the last-level caches.
     Cached,
     /// Partly in them: under twice their size.
@@ -59,7 +59,7 @@ pub enum Size {
 
 impl Size {
     /// Where a working set of so many bytes lies with so large caches; `None` where either is unknown.
-    pub fn classify(bytes: u64, caches: u64) -> Option<Self> {
+    pub(crate) fn classify(bytes: u64, caches: u64) -> Option<Self> {
         (bytes > 0 && caches > 0).then(|| match bytes as f64 / caches as f64 {
             share if share <= 1.0 => Size::Cached,
             share if share < 2.0 => Size::Between,
@@ -68,7 +68,7 @@ impl Size {
     }
 
     /// In words.
-    pub fn describe(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Size::Cached => "within the caches",
             Size::Between => "partly in the caches",
@@ -79,7 +79,7 @@ impl Size {
 
 impl Datum {
     /// One measurement.
-    pub fn from_measurement(m: &Measurement) -> Self {
+    pub(crate) fn from_measurement(m: &Measurement) -> Self {
         let few = m.samples.len() <= MOST_SAMPLES;
         let samples =
             if few { m.samples.iter().copied().filter(|v| v.is_finite()).collect() } else { Vec::new() };
@@ -102,7 +102,7 @@ impl Datum {
     }
 
     /// Several measurements of the same thing at different places; `what` is what they are of: `CPUs`. `None` for none.
-    pub fn from_several(all: &[&Measurement], what: &str) -> Option<Self> {
+    pub(crate) fn from_several(all: &[&Measurement], what: &str) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);
         if rest.is_empty() {
@@ -149,7 +149,7 @@ impl Datum {
     }
 
     /// A figure that follows from others, with a standard deviation on the scale of logarithms where it is known.
-    pub fn derived(value: f64, deviation: Option<f64>, unit: &str, from: impl Into<String>) -> Self {
+    pub(crate) fn derived(value: f64, deviation: Option<f64>, unit: &str, from: impl Into<String>) -> Self {
         Self {
             value,
             interval: deviation.map(|deviation| interval_around(value, deviation)),
@@ -162,13 +162,13 @@ impl Datum {
 
     /// Samples alone.
     #[cfg(test)]
-    pub fn from_samples(samples: Vec<f64>) -> Self {
+    pub(crate) fn from_samples(samples: Vec<f64>) -> Self {
         let summary = Summary::of(&samples);
         Self { value: summary.median, n: summary.n, interval: summary.interval, samples, ..Self::default() }
     }
 
     /// The same over a number of equal parts.
-    pub fn divided_by(&self, parts: f64) -> Self {
+    pub(crate) fn divided_by(&self, parts: f64) -> Self {
         let mut datum = self.clone();
         datum.value /= parts;
         datum.samples.iter_mut().for_each(|sample| *sample /= parts);
@@ -177,12 +177,12 @@ impl Datum {
     }
 
     /// Whether it is a share of time taken.
-    pub fn is_share(&self) -> bool {
+    pub(crate) fn is_share(&self) -> bool {
         self.share && (0.0..=1.0).contains(&self.value)
     }
 
     /// What a share leaves.
-    pub fn complement(&self) -> Self {
+    pub(crate) fn complement(&self) -> Self {
         let mut datum = self.clone();
         datum.value = 1.0 - datum.value;
         datum.samples.iter_mut().for_each(|sample| *sample = 1.0 - *sample);
@@ -191,18 +191,18 @@ impl Datum {
     }
 
     /// The 95 % interval of the median, by order statistics where nothing else is known.
-    pub fn own_interval(&self) -> Option<(f64, f64)> {
+    pub(crate) fn own_interval(&self) -> Option<(f64, f64)> {
         self.interval.or_else(|| Summary::of(&self.samples).interval)
     }
 
     /// The half width of the median's interval on the scale of logarithms as a standard deviation, for figures made of several.
-    pub fn log_deviation(&self) -> Option<f64> {
+    pub(crate) fn log_deviation(&self) -> Option<f64> {
         let (low, high) = self.own_interval()?;
         (low > 0.0).then(|| (high / low).ln() / (2.0 * Z)).filter(|deviation| deviation.is_finite())
     }
 
     /// Whether there is a figure.
-    pub fn is_some(&self) -> bool {
+    pub(crate) fn is_some(&self) -> bool {
         self.value.is_finite() && self.n > 0
     }
 }
@@ -214,7 +214,7 @@ fn unit(m: &Measurement) -> String {
 }
 
 /// An interval around a value from a standard deviation on the scale of logarithms.
-pub fn interval_around(value: f64, deviation: f64) -> (f64, f64) {
+pub(crate) fn interval_around(value: f64, deviation: f64) -> (f64, f64) {
     (value * (-Z * deviation).exp(), value * (Z * deviation).exp())
 }
 
@@ -223,7 +223,7 @@ fn is_share(metric: &str, unit: &str) -> bool {
 }
 
 /// A key of a place as text for a row's name.
-pub fn key_text(key: &Key) -> String {
+pub(crate) fn key_text(key: &Key) -> String {
     match key {
         Key::Switch(value) => if *value { "yes" } else { "no" }.to_owned(),
         other => other.to_string(),

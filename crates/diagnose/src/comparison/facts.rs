@@ -13,7 +13,7 @@ use crate::memory_channels::populated;
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
+pub(super) struct Fact {
     /// What kind.
     pub kind: FactKind,
     /// In words.
@@ -35,7 +35,7 @@ impl Facts {
 }
 
 /// The facts of a record that can matter for speed, always in the same order; what it does not tell is left out.
-pub fn facts(record: &Record) -> Vec<Fact> {
+pub(super) fn facts(record: &Record) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
     hardware(&record.machine, &mut facts);
     software(&record.machine, &mut facts);
@@ -235,7 +235,7 @@ fn limits(machine: &Machine, facts: &mut Facts) {
 }
 
 /// What others took of the CPUs while a record was measured.
-pub const OTHER_WORK: &str = "Other work during the run";
+pub(super) const OTHER_WORK: &str = "Other work during the run";
 
 fn state(record: &Record, facts: &mut Facts) {
     use FactKind::State;
@@ -267,7 +267,7 @@ fn state(record: &Record, facts: &mut Facts) {
 
 /// What differs between the subjects: facts that at least one of them tells otherwise than another. A fact that only some
 /// records tell is no difference by itself.
-pub fn differences(all: &[Vec<Fact>]) -> Vec<Difference> {
+pub(super) fn differences(all: &[Vec<Fact>]) -> Vec<Difference> {
     let mut order: Vec<(&str, &Fact)> = Vec::new();
     let mut values: BTreeMap<&str, Vec<Option<String>>> = BTreeMap::new();
     for (index, facts) in all.iter().enumerate() {

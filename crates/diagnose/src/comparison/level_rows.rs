@@ -13,7 +13,7 @@ const ON_PLATEAU: f64 = 0.08;
 const ENOUGH: usize = 5;
 
 /// Adds the rows of a record's latency curve, or of its single points where it has no curve.
-pub fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows) {
+pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows) {
     let points: Vec<&Measurement> = record
         .of("load.latency")
         .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.place.count("bytes").is_some())

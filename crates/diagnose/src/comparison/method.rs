@@ -22,7 +22,7 @@ const ALIKE: &[(&str, &str)] = &[
 
 /// The method where it is another than linespeed's own or one that is defined alike; without the tool's version, with
 /// which a method does not change.
-pub fn foreign(metric: &str, method: &str) -> Option<String> {
+pub(super) fn foreign(metric: &str, method: &str) -> Option<String> {
     let words: Vec<&str> = method.split_whitespace().filter(|word| !is_version(word)).collect();
     let name = words.join(" ");
     let folded = name.to_lowercase();
@@ -43,18 +43,18 @@ fn is_version(word: &str) -> bool {
 }
 
 /// A method in words.
-pub fn describe_method(method: Option<&str>) -> String {
+pub(super) fn describe_method(method: Option<&str>) -> String {
     method.map_or("linespeed's own way".to_owned(), str::to_owned)
 }
 
 /// Whether a figure was counted over the whole system and not of one program.
-pub fn is_system_wide(m: &Measurement) -> bool {
+pub(super) fn is_system_wide(m: &Measurement) -> bool {
     m.place.word("scope").is_some_and(|scope| scope.starts_with("system"))
 }
 
 /// Why a figure is comparable with no other.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Unfit {
+pub(crate) enum Unfit {
     /// It was counted over the whole system and not of the program.
     SystemWide,
     /// An emulator's times.
@@ -79,13 +79,13 @@ impl fmt::Display for Unfit {
 }
 
 /// Why a figure is comparable with no other, as far as one figure alone tells.
-pub fn unfit(m: &Measurement) -> Option<Unfit> {
+pub(super) fn unfit(m: &Measurement) -> Option<Unfit> {
     let of_program = m.place.get("workload").is_some() || m.metric == "core.ipc";
     (is_system_wide(m) && of_program).then_some(Unfit::SystemWide)
 }
 
 /// Whether a tool takes every CPU of the machine by itself, so that its figures need not name threads.
-pub fn takes_all(m: &Measurement) -> bool {
+pub(super) fn takes_all(m: &Measurement) -> bool {
     m.method.as_deref().is_some_and(|method| method.to_lowercase().starts_with("intel mlc"))
 }
 

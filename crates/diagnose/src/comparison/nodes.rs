@@ -15,14 +15,14 @@ const WORTH_TELLING: f64 = 1.1;
 const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 
 /// Which node a CPU is on, as far as a record tells.
-pub struct Nodes<'a> {
+pub(crate) struct Nodes<'a> {
     record: &'a Record,
     of_cpu: HashMap<u32, u32>,
 }
 
 impl<'a> Nodes<'a> {
     /// Of a record.
-    pub fn from_record(record: &'a Record) -> Self {
+    pub(crate) fn from_record(record: &'a Record) -> Self {
         let machine = &record.machine;
         let mut of_cpu: HashMap<u32, u32> =
             machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
@@ -35,7 +35,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Whether a figure is of the CPU's own node's memory; `None` where the record does not tell.
-    pub fn is_own(&self, m: &Measurement) -> Option<bool> {
+    pub(crate) fn is_own(&self, m: &Measurement) -> Option<bool> {
         if let Some(word) = m.place.word("node") {
             return match word {
                 "local" | "own" => Some(true),
@@ -60,7 +60,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Whether a figure is of another package's memory; `None` where the record does not tell.
-    pub fn is_other_package(&self, m: &Measurement) -> Option<bool> {
+    pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
         let own =
             if let Some(from) = m.place.count("from") { u32::try_from(from).ok()? } else { self.own(m)? };
@@ -78,7 +78,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// Nodes with memory; 1 where the record tells of none.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         let machine = &self.record.machine;
         let with_memory = machine.nodes.iter().filter(|node| node.bytes != Some(0)).count() as u32;
         let told = machine.counts.nodes.unwrap_or(0);
@@ -87,20 +87,20 @@ impl<'a> Nodes<'a> {
     }
 
     /// Share of accesses that are remote for a program that ignores nodes.
-    pub fn remote_share(&self) -> f64 {
+    pub(crate) fn remote_share(&self) -> f64 {
         let nodes = f64::from(self.count());
         (nodes - 1.0) / nodes
     }
 
     /// Bytes of the last-level cache that one CPU has.
-    pub fn cache_bytes(&self) -> u64 {
+    pub(crate) fn cache_bytes(&self) -> u64 {
         let machine = &self.record.machine;
         machine.data_caches(machine.last_level()).filter_map(|cache| cache.bytes).max().unwrap_or(0)
     }
 }
 
 /// What a record says of its own nodes, a sentence each: how much longer other packages' memory takes.
-pub fn describe_nodes(record: &Record, who: &str) -> Vec<String> {
+pub(crate) fn describe_nodes(record: &Record, who: &str) -> Vec<String> {
     let said = |reach: &Reach| {
         let (far, other) = match (&reach.far, &reach.other) {
             (Some(far), _) => (far, "other packages'"),
@@ -124,7 +124,7 @@ pub fn describe_nodes(record: &Record, who: &str) -> Vec<String> {
 
 /// What was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timed {
+pub(crate) enum Timed {
     /// Loads from node to node.
     Matrix,
     /// Loads of a large working set.
@@ -135,7 +135,7 @@ pub enum Timed {
 
 /// Latency of a record's memory by where it lies.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub(crate) struct Reach {
     /// What was timed.
     pub timed: Timed,
     /// What was timed, in words: `load latency`, `lmbench copy`.
@@ -160,24 +160,24 @@ pub struct Reach {
 
 impl Reach {
     /// Other nodes' memory over the own node's, on average.
-    pub fn factor(&self) -> f64 {
+    pub(crate) fn factor(&self) -> f64 {
         self.mean_other.map_or(1.0, |other| other / self.own.value)
     }
 
     /// What a program sees that ignores nodes, over what it would see on its own node's memory.
-    pub fn ignoring(&self) -> f64 {
+    pub(crate) fn ignoring(&self) -> f64 {
         1.0 + self.remote_share * (self.factor() - 1.0)
     }
 
     /// What a program sees that ignores nodes.
-    pub fn average(&self) -> f64 {
+    pub(crate) fn average(&self) -> f64 {
         self.own.value * self.ignoring()
     }
 }
 
 /// How a record's memory answers: by the node matrix, by single loads of large working sets, or by lmbench's loops, the
 /// best known first.
-pub fn reaches(record: &Record) -> Vec<Reach> {
+pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
     let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
     let matrix: Vec<&Measurement> = usable(record, "numa.latency").collect();
@@ -303,7 +303,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Opt
 }
 
 /// Adds the rows about nodes.
-pub fn add_node_rows(record: &Record, rows: &mut Rows) {
+pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     for reach in reaches(record) {
         let what = &reach.what;
         // A row has the same place in every record, whatever else that has.

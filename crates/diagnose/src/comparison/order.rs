@@ -21,7 +21,7 @@ const WORTH: f64 = 0.05;
 const MOST_PAIRS: usize = 64;
 
 /// The orders of the rows that are results, and of those in which somebody lies far from the others.
-pub fn orders(rows: &[TableRow], known: &[Known], names: &[String]) -> Vec<Order> {
+pub(super) fn orders(rows: &[TableRow], known: &[Known], names: &[String]) -> Vec<Order> {
     if known.len() < LEAST {
         return Vec::new();
     }

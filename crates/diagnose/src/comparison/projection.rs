@@ -19,7 +19,7 @@ const DEVICES: &str = "memory devices";
 const BINDING: &str = "processes bound to nodes";
 
 /// Every setting of every subject that another has better, or that its own figures show to be better.
-pub fn projections(
+pub(super) fn projections(
     known: &[Known],
     names: &[String],
     baseline: usize,

@@ -24,7 +24,7 @@ const DOUBTFUL: f64 = 1.5;
 
 /// A ratio and what can be said of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Compared {
+pub(super) struct Compared {
     /// This figure over the baseline's.
     pub ratio: Option<f64>,
     /// Its 95 % interval.
@@ -36,7 +36,7 @@ pub struct Compared {
 }
 
 /// Holds one figure against the baseline's.
-pub fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Compared {
+pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Compared {
     // Of a share of time that is taken, what is left decides: 0.2 % against 0.1 % is not half the speed.
     let (this, base, better) = if this.is_share() && base.is_share() {
         (&this.complement(), &base.complement(), better.map(|_| Better::Higher))
@@ -227,12 +227,12 @@ fn bootstrap(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
 }
 
 /// Whether samples tell the ratio of two figures from 1; single figures, which have no interval, are taken as they are.
-pub fn is_told_from_1(this: &Datum, base: &Datum) -> bool {
+pub(super) fn is_told_from_1(this: &Datum, base: &Datum) -> bool {
     interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
 }
 
 /// The same of a ratio that is made of several figures: its value, and the medians that it was made of.
-pub fn of_medians_is_told_from_1(ratio: f64, medians: &[&Datum]) -> bool {
+pub(super) fn of_medians_is_told_from_1(ratio: f64, medians: &[&Datum]) -> bool {
     let deviations: Option<Vec<f64>> = medians.iter().map(|datum| datum.log_deviation()).collect();
     deviations.is_none_or(|all| {
         let (low, high) = interval_around(ratio, all.iter().map(|one| one * one).sum::<f64>().sqrt());

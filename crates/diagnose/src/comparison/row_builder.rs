@@ -27,7 +27,7 @@ const TOLD: &[&str] = &["read", "write", "copy", "triad"];
 const DIVIDED: &[&str] = &["read", "triad"];
 
 /// The rows of a record. `levels` are those of its latency curve.
-pub fn build_rows(record: &Record, levels: &[Level]) -> Rows {
+pub(super) fn build_rows(record: &Record, levels: &[Level]) -> Rows {
     let mut builder = Builder::new(record);
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
         builder.take(m);
@@ -427,7 +427,7 @@ fn work_name(m: &Measurement) -> String {
 }
 
 /// Threads that made a figure: as many as it says, or one for each CPU that it names; `None` where the record does not tell.
-pub fn threads(m: &Measurement) -> Option<u64> {
+pub(super) fn threads(m: &Measurement) -> Option<u64> {
     let cpus = || match m.place.get("cpus")? {
         record::Key::Word(list) => list.parse::<record::CpuList>().ok().map(|cpus| cpus.len() as u64),
         _ => Some(1),
@@ -522,6 +522,6 @@ fn listed(parts: &[&str]) -> String {
 }
 
 /// The direction of a row: a metric's own, but of an efficiency more is better.
-pub fn better(key: &RowKey) -> Option<record::Better> {
+pub(super) fn better(key: &RowKey) -> Option<record::Better> {
     metrics::find(&key.metric).and_then(|metric| metric.better)
 }

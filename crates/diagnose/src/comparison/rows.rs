@@ -8,7 +8,7 @@ use super::datum::Datum;
 
 /// What belongs together, in the order in which it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Group {
+pub(crate) enum Group {
     /// Clock and instructions a cycle.
     Core,
     /// Work with a known amount.
@@ -33,7 +33,7 @@ pub enum Group {
 
 impl Group {
     /// The words for people and JSON.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Group::Core => "core",
             Group::Workloads => "workloads",
@@ -51,7 +51,7 @@ impl Group {
 
 /// What a row is of, as far as something is decided by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RowKind {
+pub(crate) enum RowKind {
     /// Nothing is decided by it.
     #[default]
     Other,
@@ -79,7 +79,7 @@ pub enum RowKind {
 
 /// Which row a figure belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RowKey {
+pub(crate) struct RowKey {
     /// Group.
     pub group: Group,
     /// The metric.
@@ -98,7 +98,7 @@ pub struct RowKey {
 
 /// A row of one record.
 #[derive(Clone, Debug)]
-pub struct RowEntry {
+pub(crate) struct RowEntry {
     /// The figure.
     pub datum: Datum,
     /// The place without what names a place on one machine.
@@ -109,7 +109,7 @@ pub struct RowEntry {
 
 /// What a throughput may be divided by; 0 where it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Divisors {
+pub(crate) struct Divisors {
     /// Physical cores.
     pub cores: u32,
     /// CPUs.
@@ -119,10 +119,10 @@ pub struct Divisors {
 }
 
 /// The rows of one record.
-pub type Rows = BTreeMap<RowKey, RowEntry>;
+pub(super) type Rows = BTreeMap<RowKey, RowEntry>;
 
 /// A row that follows from others: where it stands and what it is.
-pub struct Derived<'a> {
+pub(super) struct Derived<'a> {
     /// Group.
     pub group: Group,
     /// The metric.
@@ -136,12 +136,12 @@ pub struct Derived<'a> {
 }
 
 /// Adds a row of which nothing is decided.
-pub fn add_row(rows: &mut Rows, group: Group, metric: &str, order: u32, what: &str, datum: Datum) {
+pub(super) fn add_row(rows: &mut Rows, group: Group, metric: &str, order: u32, what: &str, datum: Datum) {
     add_derived(rows, &Derived { group, metric, order, kind: RowKind::Other, subject: "" }, what, datum);
 }
 
 /// Adds a row that follows from others; `what` names it for people.
-pub fn add_derived(rows: &mut Rows, row: &Derived, what: &str, datum: Datum) {
+pub(super) fn add_derived(rows: &mut Rows, row: &Derived, what: &str, datum: Datum) {
     if datum.is_some() {
         let key = RowKey {
             group: row.group,
@@ -157,24 +157,29 @@ pub fn add_derived(rows: &mut Rows, row: &Derived, what: &str, datum: Datum) {
 }
 
 /// The first row of a metric that is of this kind.
-pub fn find_row<'a>(rows: &'a Rows, metric: &str, kind: RowKind) -> Option<&'a Datum> {
+pub(super) fn find_row<'a>(rows: &'a Rows, metric: &str, kind: RowKind) -> Option<&'a Datum> {
     rows.iter().find(|(key, _)| key.metric == metric && key.kind == kind).map(|(_, entry)| &entry.datum)
 }
 
 /// The row of wake-ups of a metric with this policy and setting.
-pub fn find_wakeups<'a>(rows: &'a Rows, metric: &str, policy: &str, setting: &str) -> Option<&'a Datum> {
+pub(super) fn find_wakeups<'a>(
+    rows: &'a Rows,
+    metric: &str,
+    policy: &str,
+    setting: &str,
+) -> Option<&'a Datum> {
     let is = |entry: &RowEntry| entry.policy() == policy && entry.setting() == setting;
     rows.iter().find(|(key, entry)| key.metric == metric && is(entry)).map(|(_, entry)| &entry.datum)
 }
 
 impl RowEntry {
     /// Of wake-ups: the scheduling policy; where it is not told, the ordinary one.
-    pub fn policy(&self) -> &str {
+    pub(crate) fn policy(&self) -> &str {
         self.place.word("policy").unwrap_or("other")
     }
 
     /// Of wake-ups: the setting; where it is not told, as the machine is.
-    pub fn setting(&self) -> &str {
+    pub(crate) fn setting(&self) -> &str {
         self.place.word("setting").unwrap_or("as-is")
     }
 }

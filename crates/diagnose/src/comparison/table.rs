@@ -78,7 +78,7 @@ impl Refused {
 }
 
 /// A row with what it is of.
-pub struct TableRow {
+pub(super) struct TableRow {
     /// What it is of.
     pub kind: RowKind,
     /// The thing itself.
@@ -88,7 +88,7 @@ pub struct TableRow {
 }
 
 /// The rows that at least two subjects have, and what is refused.
-pub fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refusal>) {
+pub(super) fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refusal>) {
     let mut all: BTreeMap<&RowKey, Vec<Option<&RowEntry>>> = BTreeMap::new();
     // Rows that only one record has, by what they have in common with others.
     for (index, side) in known.iter().enumerate() {
@@ -268,7 +268,7 @@ fn divided(
 }
 
 /// Every figure that at least two subjects have at the very same place.
-pub fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
+pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
     let mut order: Vec<String> = Vec::new();
     let mut all: HashMap<String, Vec<Option<&record::Measurement>>> = HashMap::new();
     for (index, side) in known.iter().enumerate() {

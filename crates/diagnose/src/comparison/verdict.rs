@@ -27,7 +27,7 @@ const MOST_CAUSES: usize = 3;
 const MOST_LISTED: usize = 3;
 
 /// The answer, a paragraph a result; empty where the records are the same one.
-pub fn state_verdict(c: &Comparison) -> Vec<String> {
+pub(super) fn state_verdict(c: &Comparison) -> Vec<String> {
     match (c.relation, c.subjects.len()) {
         (Relation::SameRecord, _) | (_, 0 | 1) => Vec::new(),
         (Relation::SameMachine, 2) => since(c),

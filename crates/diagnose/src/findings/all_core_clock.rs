@@ -11,7 +11,7 @@ use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, middle};
 use crate::resources::CORE;
 
 /// All cores together against the base clock; where that is not told, against the clock of one core alone.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "all-core-clock",
     resource: Some(CORE),
     needs: &[

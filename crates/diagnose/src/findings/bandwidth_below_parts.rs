@@ -10,7 +10,7 @@ use crate::memory_channels;
 use crate::resources::{MEMORY_BANDWIDTH, Walk, beyond, walked};
 
 /// The best bandwidth measured with all CPUs against channels × MT/s × 8 B.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "bandwidth-below-parts",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[

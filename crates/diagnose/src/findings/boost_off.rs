@@ -14,7 +14,7 @@ use crate::resources::CORE;
 /// what it costs; but drivers lower the advertised clock with boost, so that nothing is left to be measured against.
 ///
 /// Modelled, where the record tells both: 1 − base clock ÷ highest clock.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "boost-off",
     resource: Some(CORE),
     needs: &[

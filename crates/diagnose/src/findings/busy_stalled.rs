@@ -12,7 +12,7 @@ use crate::figures::{RESOLUTION, evidence, loss, spread, verdict};
 
 /// Instructions a cycle of the same work on many cores against one; and of a command, by the core's own account, the
 /// issue slots that waited.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "busy-stalled",
     resource: None,
     needs: &[Need {

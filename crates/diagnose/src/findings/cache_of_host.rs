@@ -11,7 +11,7 @@ use crate::levels::MUCH_SMALLER;
 
 /// The last-level cache that a virtual machine is shown, where all its CPUs share one whole cache: a host's cache comes in
 /// one piece, whatever part of its cores a guest has. What the curve shows to be missing is `cache-smaller`'s.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "cache-of-host",
     resource: None,
     needs: &[Need {

@@ -10,7 +10,7 @@ use crate::figures::{cite_fact, evidence, spread, verdict};
 use crate::levels::MUCH_SMALLER;
 
 /// Where the latency curve leaves a level against its advertised size.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "cache-smaller",
     resource: None,
     needs: &[

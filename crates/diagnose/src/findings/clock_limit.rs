@@ -16,7 +16,7 @@ use crate::figures::{RESOLUTION, cite_fact, cpus_of, cpus_text, evidence, share_
 use crate::resources::CORE;
 
 /// One core alone against its highest clock.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "clock-limit",
     resource: Some(CORE),
     needs: &[

@@ -12,7 +12,7 @@ use crate::figures::{cite_fact, evidence, middle, restore_command, spread, verdi
 /// The cost of reading the clock, and the clocksource behind it.
 ///
 /// Modelled: the loss is against what reading costs in user space by published figures.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "clocksource",
     resource: None,
     needs: &[Need {

@@ -8,7 +8,7 @@ use super::{Case, Rule, clocksource, lines, of_fact};
 use crate::figures::{cite_fact, evidence, middle};
 
 /// Whether the cycle counter keeps its rate in every state.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "counter-not-invariant",
     resource: None,
     needs: &[Need {

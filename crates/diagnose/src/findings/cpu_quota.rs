@@ -10,7 +10,7 @@ use crate::figures::{cite_fact, modelled};
 use crate::resources::CORE;
 
 /// The quota against the CPUs allowed.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "cpu-quota",
     resource: Some(CORE),
     needs: &[

@@ -8,7 +8,7 @@ use super::{Case, Rule, by_model, lines};
 use crate::figures::{cite_fact, cpus_text, modelled};
 
 /// CPUs allowed against CPUs online.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "cpuset-smaller",
     resource: None,
     needs: &[Need {

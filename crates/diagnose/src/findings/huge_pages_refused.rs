@@ -17,7 +17,7 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 /// Then modelled: a walk from a large working set reads one entry of the page table from the last cache, and under a
 /// hypervisor, whose table is walked too, one more there. Half and twice of it are the ends of the interval: entries of
 /// smaller sets lie nearer, those of larger ones in memory.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "huge-pages-refused",
     resource: Some(MEMORY_LATENCY),
     needs: &[

@@ -11,7 +11,7 @@ use crate::figures::{cite_fact, cpus_text, evidence};
 use crate::resources::WAKE_UP;
 
 /// FIFO wake-up latency (which has no timer slack) as the machine is, against the same with idle states held off.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "idle-states",
     resource: Some(WAKE_UP),
     needs: &[

@@ -15,7 +15,7 @@ use crate::resources::MEMORY_BANDWIDTH;
 ///
 /// Modelled: memory is interleaved evenly over its channels, so that all are as fast as the slowest:
 /// 1 − slowest ÷ mean.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "memory-mixed",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[

@@ -17,7 +17,7 @@ use crate::resources::MEMORY_BANDWIDTH;
 ///
 /// Modelled: a program that uses all memory evenly is done when the fullest channel is, so that the share lost is
 /// 1 − mean ÷ maximum.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "memory-population",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[

@@ -8,7 +8,7 @@ use super::{Case, Rule, finding, lines};
 use crate::figures::{cite_fact, modelled};
 
 /// Pressure stall information for memory: the share of time in which some task waited.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "memory-pressure",
     resource: None,
     needs: &[Need {

@@ -14,7 +14,7 @@ use crate::resources::MEMORY_BANDWIDTH;
 
 /// Configured MT/s below rated MT/s, one finding for each group of devices that agree. Devices that a slower one beside
 /// them holds down are `memory-mixed`'s.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "memory-speed",
     resource: Some(MEMORY_BANDWIDTH),
     needs: &[

@@ -10,7 +10,7 @@ use crate::figures::{RESOLUTION, cite_fact, evidence, middle, spread, verdict};
 /// The cost of a system call, where mitigations on its way are active.
 ///
 /// Modelled: against 50 to 150 ns for a system call without page-table isolation by published figures.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "mitigations",
     resource: None,
     needs: &[

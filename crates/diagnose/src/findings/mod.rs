@@ -22,7 +22,7 @@ mod memory_population;
 mod memory_pressure;
 mod memory_speed;
 mod mitigations;
-pub mod needs;
+mod needs;
 mod numa_balancing;
 mod numa_distances;
 mod numa_latency;
@@ -50,7 +50,7 @@ use record::statistics::Verdict;
 use record::{DoubtKind, Level, Measurement, Record};
 
 use crate::figures::{cite_fact, locate_figure, severity, share_of};
-use needs::Need;
+pub use needs::Need;
 
 use crate::record_index::RecordIndex;
 
@@ -169,7 +169,7 @@ pub const RULES: &[Rule] = &[
 const MACHINE: &str = "the whole machine";
 
 /// The findings of all rules, the worst first; of those equally bad the largest loss, then by the rule's name.
-pub fn findings(case: &Case) -> Vec<Finding> {
+pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let able = RULES.iter().filter(|rule| rule.missing(case).is_none());
     let mut found: Vec<Finding> = able.flat_map(|rule| (rule.find)(case)).collect();
     for finding in &mut found {
@@ -186,7 +186,7 @@ pub fn findings(case: &Case) -> Vec<Finding> {
 }
 
 /// The rules that could not look, each with what it misses, in the order of [`RULES`].
-pub fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
+pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     let untold = |rule: &Rule| {
         let missing = rule.missing(case)?;
         Some(NotLookedFor { rule: rule.name.to_owned(), missing: missing.to_owned() })

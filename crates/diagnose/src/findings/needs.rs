@@ -20,19 +20,19 @@ impl Need {
 }
 
 /// Memory devices with their size: the firmware's table, which guests and unprivileged users often do not see.
-pub const MEMORY_DEVICES: Need =
+pub(super) const MEMORY_DEVICES: Need =
     Need { what: "memory devices (SMBIOS)", is_met: |case| !case.record.machine.memory_devices.is_empty() };
 /// The state of the machine when the run ended.
-pub const STATE_AFTER: Need =
+pub(super) const STATE_AFTER: Need =
     Need { what: "the state after a run", is_met: |case| case.record.conditions.after.is_some() };
 /// Clocks of the cores with plain work.
-pub const CORE_CLOCK: Need = Need { what: "the core clock", is_met: |case| case.has("core.clock") };
+pub(super) const CORE_CLOCK: Need = Need { what: "the core clock", is_met: |case| case.has("core.clock") };
 /// Load latency at any working set.
-pub const LOAD_LATENCY: Need = Need { what: "load latency", is_met: |case| case.has("load.latency") };
+pub(super) const LOAD_LATENCY: Need = Need { what: "load latency", is_met: |case| case.has("load.latency") };
 /// Wake-up latency.
-pub const WAKE_UP: Need = Need { what: "wake-up latency", is_met: |case| case.has("wakeup.latency") };
+pub(super) const WAKE_UP: Need = Need { what: "wake-up latency", is_met: |case| case.has("wakeup.latency") };
 /// The size of a cache.
-pub const CACHE_SIZES: Need = Need {
+pub(super) const CACHE_SIZES: Need = Need {
     what: "sizes of the caches",
     is_met: |case| case.record.machine.caches.iter().any(|cache| cache.bytes.is_some()),
 };

@@ -8,7 +8,7 @@ use super::{Case, Rule, lines, of_fact};
 use crate::figures::cite_fact;
 
 /// Automatic NUMA balancing switched on, on a machine of several nodes.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "numa-balancing",
     resource: None,
     needs: &[Need {

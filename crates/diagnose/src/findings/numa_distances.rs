@@ -10,7 +10,7 @@ use crate::figures::{cite_fact, severity};
 use crate::resources::MEMORY_LATENCY;
 
 /// The firmware's distances against the measured latencies.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "numa-distances",
     resource: Some(MEMORY_LATENCY),
     needs: &[

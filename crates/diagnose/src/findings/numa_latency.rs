@@ -15,7 +15,8 @@ use crate::resources::{MEMORY_BANDWIDTH, MEMORY_LATENCY};
 ///
 /// The matrix is measured; that accesses spread evenly over all nodes is the model. A record without a matrix may hold
 /// single figures of own and other nodes' memory, as other tools print them; then these serve.
-pub const RULE: Rule = Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), needs: &[MATRIX], find };
+pub(super) const RULE: Rule =
+    Rule { name: "numa-latency", resource: Some(MEMORY_LATENCY), needs: &[MATRIX], find };
 
 /// Whether the machine has more than one node.
 pub(super) fn has_nodes(case: &Case) -> bool {

@@ -13,7 +13,7 @@ use crate::resources::MEMORY_LATENCY;
 ///
 /// Modelled: of p packages, (p − 1) ÷ p of the accesses go to another one, at 1.5 to 1.8 times the local latency by
 /// published figures of two Xeon packages; with nodes a program could have all of them local.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "numa-off",
     resource: Some(MEMORY_LATENCY),
     needs: &[Need {

@@ -9,7 +9,7 @@ use super::{Case, Rule, by_model, lines};
 use crate::figures::{cite_fact, cpus_text, modelled, write_command, write_for_cpus};
 
 /// CPUs present that are not online.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "offline-cpus",
     resource: None,
     needs: &[Need {

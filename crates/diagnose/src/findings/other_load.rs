@@ -17,7 +17,7 @@ use crate::figures::{RESOLUTION, cite_fact, severity, verdict};
 /// there before and after, without what the measuring was of it. Where the measuring threads' own waiting for a CPU is known
 /// that is the loss, as far as others can have caused it. A command, which may wait for other things, is held up for as long
 /// as it ran, times L ÷ n, at most.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "other-load",
     resource: None,
     needs: &[

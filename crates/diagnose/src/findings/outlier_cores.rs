@@ -17,7 +17,7 @@ use crate::figures::{
 /// The clock of each CPU with all at work against the median of those of its kind.
 ///
 /// A CPU is slower when its whole interval is, by more than the CPUs of its kind scatter among each other.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "outlier-cores",
     resource: None,
     needs: &[

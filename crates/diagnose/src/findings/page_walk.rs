@@ -11,7 +11,7 @@ use crate::resources::{MEMORY_LATENCY, Walk, beyond};
 
 /// Load latency on 4 KiB against 2 MiB pages, at the largest working set measured on both; of memory only where that lay
 /// beyond the caches.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "page-walk",
     resource: Some(MEMORY_LATENCY),
     needs: &[

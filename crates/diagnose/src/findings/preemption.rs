@@ -12,7 +12,7 @@ use crate::resources::WAKE_UP;
 ///
 /// Modelled: with full preemption the 99th percentile stays near the median, so that 1 − median ÷ 99th percentile of a
 /// rare wake-up is lost.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "preemption",
     resource: Some(WAKE_UP),
     needs: &[

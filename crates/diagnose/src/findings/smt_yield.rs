@@ -11,7 +11,7 @@ use crate::figures::{RESOLUTION, evidence, median, share_of, spread, verdict, wr
 
 /// Throughput of all siblings of a core against one alone: less than one is a loss, hardly more than one means that
 /// capacity should be counted in cores, and much more that it should be counted in CPUs.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "smt-yield",
     resource: None,
     needs: &[Need {

@@ -9,7 +9,7 @@ use crate::figures::{cite_fact, modelled};
 use crate::resources::CORE;
 
 /// Steal during the run, by the kernel's account.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "steal",
     resource: Some(CORE),
     needs: &[

@@ -53,7 +53,7 @@ impl StealTime<'_> {
     }
 
     /// `6.00 % of CPU 1's time, 3.00 % of all 2 CPUs'`.
-    pub fn says(&self) -> String {
+    pub(super) fn says(&self) -> String {
         let cpu = self.worst.place.count("cpu").map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
         let lost = percent(share_of(&self.loss));
         if let Some(all) = self.in_all() {
@@ -67,7 +67,7 @@ impl StealTime<'_> {
     }
 
     /// The share on the worst CPU, the gaps there, and the share of all CPUs.
-    pub fn evidence(&self) -> Vec<Evidence> {
+    pub(super) fn evidence(&self) -> Vec<Evidence> {
         let share = percent(self.worst.value());
         let mut seen = vec![cite_fact(format!("{share} of the worst CPU's time"), locate_figure(self.worst))];
         if let Some(gap) = self.gap {

@@ -11,7 +11,7 @@ use crate::resources::CORE;
 
 /// The share stolen with no interrupt or switch of this kernel behind it; and, where the share is small, gaps that are
 /// longer than the quickest wake-ups here.
-pub const RULE: Rule =
+pub(super) const RULE: Rule =
     Rule { name: "stolen-below", resource: Some(CORE), needs: &[steal_time::SHARE, steal_time::CAUSE], find };
 
 /// Where wake-ups were not measured: the kernel's default timer slack, which programs that sleep wait anyway.

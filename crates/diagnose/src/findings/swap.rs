@@ -8,7 +8,7 @@ use super::{Case, Rule, lines, of_fact};
 use crate::figures::cite_fact;
 
 /// Pages swapped during the run, or more memory swapped out than could be taken back.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "swap-in-use",
     resource: None,
     needs: &[Need {

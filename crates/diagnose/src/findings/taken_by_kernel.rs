@@ -9,7 +9,7 @@ use crate::resources::CORE;
 /// The share stolen by the operating system.
 ///
 /// What a quota of this cgroup explains is `cpu-quota`'s: with all CPUs at work each is stopped for 1 − quota ÷ CPUs.
-pub const RULE: Rule =
+pub(super) const RULE: Rule =
     Rule { name: "stolen-os", resource: Some(CORE), needs: &[steal_time::SHARE, steal_time::CAUSE], find };
 
 fn find(case: &Case) -> Vec<Finding> {

@@ -8,7 +8,7 @@ use crate::figures::cite_fact;
 use crate::resources::CORE;
 
 /// The kernel's count of throttling for heat, after against before.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "throttled",
     resource: Some(CORE),
     needs: &[

@@ -11,7 +11,7 @@ use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, has_labels, loss, 
 use crate::resources::{WAKE_UP, wake_up_cpu};
 
 /// SCHED_OTHER wake-up latency as the machine is, against the same with 1 ns of slack.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "timer-slack",
     resource: Some(WAKE_UP),
     needs: &[

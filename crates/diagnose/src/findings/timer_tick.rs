@@ -13,7 +13,7 @@ use crate::resources::WAKE_UP;
 ///
 /// Modelled: with them an ordinary thread waits for its timer slack of 50 µs; half and twice of it are the ends of the
 /// interval.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "timer-tick",
     resource: Some(WAKE_UP),
     needs: &[

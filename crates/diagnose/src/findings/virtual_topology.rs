@@ -7,7 +7,7 @@ use super::{Case, Rule, is_virtual, lines, of_fact};
 use crate::figures::cite_fact;
 
 /// As many packages as CPUs under a hypervisor.
-pub const RULE: Rule = Rule {
+pub(super) const RULE: Rule = Rule {
     name: "virtual-topology",
     resource: None,
     needs: &[Need {

@@ -17,7 +17,7 @@ use crate::resources::Headline;
 
 /// What a ladder is built from.
 #[derive(Clone, Copy, Debug)]
-pub struct BreakdownInputs<'a> {
+pub(crate) struct BreakdownInputs<'a> {
     /// The record.
     pub index: &'a RecordIndex<'a>,
     /// What was found in it.
@@ -39,7 +39,7 @@ impl<'a> BreakdownInputs<'a> {
 
 /// One ladder a resource that has a ceiling. Each resource's ceiling, delivered figure and share become the ladder's, so
 /// that both tell the same.
-pub fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) -> Vec<Ladder> {
+pub(crate) fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) -> Vec<Ladder> {
     let mut ladders = Vec::new();
     for headline in headlines {
         let Some(mut steps) = Steps::from_headline(headline) else { continue };

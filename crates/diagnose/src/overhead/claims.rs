@@ -25,7 +25,7 @@ const CLAIMS: [(&str, Judge); 6] = [
 
 /// Every conclusion with its answer. Where a layer differs from itself (`floor`) by as much as is called much, the figures
 /// tell nothing.
-pub fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
+pub(super) fn claims(rows: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
     let noise = floor.filter(|floor| size(floor) != Size::Little);
     let judged = CLAIMS.iter().map(|(claim, judge)| {
         let (answer, why) = match (judge(rows, together), noise) {

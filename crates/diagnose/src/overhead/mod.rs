@@ -16,7 +16,7 @@ use rows::{Rows, Together};
 
 /// Steps, floor and conclusions. `None` where no layers were timed in turn; figures that others published are single
 /// ones, from which no interval follows.
-pub fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead> {
+pub(crate) fn overhead(index: &RecordIndex, layers: &[Layer]) -> Option<Overhead> {
     let rows = Rows::from_index(index);
     let fastest = layers.iter().find(|layer| layer.layer != AGAIN).filter(|_| !rows.0.is_empty())?;
     let line_speed = rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == fastest.from)?.label();

@@ -8,7 +8,7 @@ use record::paired_comparison::{PairedComparison, Scale, compare_pairs};
 
 /// One layer.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub(super) struct Row<'a> {
     /// Its figure.
     pub m: &'a Measurement,
     /// `user`, `kernel`, `guest user`…
@@ -23,7 +23,7 @@ pub struct Row<'a> {
 
 /// What a comparison is made beside.
 #[derive(Clone, Copy, Debug)]
-pub struct Together {
+pub(super) struct Together {
     /// So many comparisons are made together.
     pub comparisons: usize,
     /// How much a layer differs from itself: no smaller difference is resolved.
@@ -32,7 +32,7 @@ pub struct Together {
 
 /// Every layer of a record.
 #[derive(Clone, Debug)]
-pub struct Rows<'a>(pub Vec<Row<'a>>);
+pub(super) struct Rows<'a>(pub Vec<Row<'a>>);
 
 impl<'a> Row<'a> {
     fn from_measurement(m: &'a Measurement) -> Option<Self> {
@@ -49,28 +49,28 @@ impl<'a> Row<'a> {
     }
 
     /// Its name for people.
-    pub fn label(&self) -> String {
+    pub(super) fn label(&self) -> String {
         label(self.m)
     }
 
     /// How often something was counted beside it in a second.
-    pub fn rate(&self, count: &str) -> Option<f64> {
+    pub(super) fn rate(&self, count: &str) -> Option<f64> {
         self.m.detail.get(count)?.as_f64()
     }
 
     /// What this layer takes more than `other`, from the portions that both ran in turn.
-    pub fn against(&self, other: &Row, together: Together) -> PairedComparison {
+    pub(super) fn against(&self, other: &Row, together: Together) -> PairedComparison {
         more(self.beside(other), together)
     }
 
     /// Portions of this layer and the other, in turn.
-    pub fn beside<'b>(&'b self, other: &'b Row) -> impl Iterator<Item = (f64, f64)> + 'b {
+    pub(super) fn beside<'b>(&'b self, other: &'b Row) -> impl Iterator<Item = (f64, f64)> + 'b {
         self.portions.iter().copied().zip(other.portions.iter().copied())
     }
 }
 
 /// What the first of each pair takes more than the second: a share of the second, in [`PairedComparison::less_by`] and the verdict.
-pub fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> PairedComparison {
+pub(super) fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> PairedComparison {
     use record::statistics::Verdict;
     // Less by a share of what it was, from the second to the first, is more by that share with the sign turned.
     let pairs: Vec<(f64, f64)> = pairs.map(|(with, without)| (without, with)).collect();
@@ -86,28 +86,28 @@ pub fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> Pair
 
 impl<'a> Rows<'a> {
     /// The layers of a record that were timed in turn: those with portions.
-    pub fn from_index(index: &RecordIndex<'a>) -> Self {
+    pub(super) fn from_index(index: &RecordIndex<'a>) -> Self {
         Self(index.figures_of("layer.time").filter_map(Row::from_measurement).collect())
     }
 
     /// The layer of this name, bound to that CPU or not bound, with interrupts or without.
-    pub fn find(&self, layer: &str, cpu: Option<u64>, interrupts: bool) -> Option<&Row<'a>> {
+    pub(super) fn find(&self, layer: &str, cpu: Option<u64>, interrupts: bool) -> Option<&Row<'a>> {
         self.0.iter().find(|row| row.layer == layer && row.cpu == cpu && row.interrupts == interrupts)
     }
 
     /// The CPU that layers are bound to: that of the layer which is run twice, else the first that is named.
-    pub fn cpu(&self) -> Option<u64> {
+    pub(super) fn cpu(&self) -> Option<u64> {
         let again = self.0.iter().find(|row| row.layer == AGAIN).and_then(|row| row.cpu);
         again.or_else(|| self.0.iter().find_map(|row| row.cpu))
     }
 
     /// A kernel thread or a guest's kernel without interrupts, wherever it is bound.
-    pub fn without_interrupts(&self, layer: &str) -> Option<&Row<'a>> {
+    pub(super) fn without_interrupts(&self, layer: &str) -> Option<&Row<'a>> {
         self.0.iter().find(|row| row.layer == layer && !row.interrupts)
     }
 
     /// User mode, on another CPU than the one that layers are bound to.
-    pub fn elsewhere(&self) -> Option<&Row<'a>> {
+    pub(super) fn elsewhere(&self) -> Option<&Row<'a>> {
         let cpu = self.cpu();
         self.0.iter().find(|row| row.layer == "user" && row.cpu.is_some() && row.cpu != cpu)
     }

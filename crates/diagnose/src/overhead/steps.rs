@@ -40,12 +40,12 @@ struct Pair<'a> {
 }
 
 /// What two layers cost that differ in one thing, for all of them that were timed.
-pub fn steps<'a>(rows: &'a Rows<'a>, together: Together) -> Vec<LayerStep> {
+pub(super) fn steps<'a>(rows: &'a Rows<'a>, together: Together) -> Vec<LayerStep> {
     pairs(rows).iter().map(|pair| step(pair, together)).collect()
 }
 
 /// How many comparisons are made together, that of a layer with itself among them.
-pub fn comparisons(rows: &Rows) -> usize {
+pub(super) fn comparisons(rows: &Rows) -> usize {
     pairs(rows).len() + 1
 }
 
@@ -107,7 +107,7 @@ fn step(pair: &Pair, together: Together) -> LayerStep {
 }
 
 /// A verdict about a step in words.
-pub fn in_words(verdict: &Verdict) -> String {
+pub(super) fn in_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Costs { share, interval: (low, high) } if *share >= 0.0 => {
             format!("costs {} [{} – {}]", percent(*share), percent(*low), percent(*high))

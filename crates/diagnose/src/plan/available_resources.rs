@@ -6,6 +6,7 @@ use record::machine::Machine;
 use record::{CpuList, Record};
 
 use super::costs::Costs;
+use super::error::PlanError;
 use super::numbering::{self, Numbering};
 
 /// A machine of more nodes than this is none; Linux stops at 1024 (`CONFIG_NODES_SHIFT`).
@@ -32,12 +33,12 @@ pub(super) struct Seat {
 
 impl Seat {
     /// Its CPUs in the order in which threads take them: a thread on each core, then their siblings.
-    pub fn cpus(&self, siblings: bool) -> Vec<u32> {
+    pub(super) fn cpus(&self, siblings: bool) -> Vec<u32> {
         in_order(&self.cores, siblings)
     }
 
     /// How many threads it has room for.
-    pub fn room(&self, siblings: bool, per_core: u32) -> Option<u32> {
+    pub(super) fn room(&self, siblings: bool, per_core: u32) -> Option<u32> {
         if self.cores.is_empty() {
             return self.count.map(|count| if siblings { count } else { (count / per_core.max(1)).max(1) });
         }
@@ -90,12 +91,12 @@ pub(super) struct AvailableResources {
 
 impl AvailableResources {
     /// All usable CPUs.
-    pub fn cpus(&self) -> CpuList {
+    pub(super) fn cpus(&self) -> CpuList {
         self.seats.iter().flat_map(|seat| seat.cores.iter().flatten().copied()).collect()
     }
 
     /// Threads that there is room for.
-    pub fn room(&self, siblings: bool) -> Option<u32> {
+    pub(super) fn room(&self, siblings: bool) -> Option<u32> {
         self.seats.iter().map(|seat| seat.room(siblings, self.per_core)).sum()
     }
 }
@@ -105,7 +106,7 @@ pub(super) fn survey(
     record: &Record,
     costs: &Costs,
     wanted: Option<&CpuList>,
-) -> Result<AvailableResources, String> {
+) -> Result<AvailableResources, PlanError> {
     let machine = &record.machine;
     let mut available = AvailableResources { quota: quota(machine), ..AvailableResources::default() };
     if machine.cpus.is_empty() && machine.nodes.iter().all(|node| node.cpus.is_empty()) {
@@ -174,7 +175,7 @@ fn usable(
     on_node: &BTreeMap<u32, u32>,
     wanted: Option<&CpuList>,
     available: &mut AvailableResources,
-) -> Result<CpuList, String> {
+) -> Result<CpuList, PlanError> {
     let listed: CpuList = on_node.keys().copied().collect();
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     available.offline = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
@@ -186,15 +187,15 @@ fn usable(
     if let Some(wanted) = wanted {
         let missing = wanted.difference(&usable);
         if wanted.is_empty() {
-            return Err("--cpus: the list is empty; write for instance --cpus 0-3,8".to_owned());
+            return Err(PlanError::NoCpusAsked);
         }
         if !missing.is_empty() {
-            return Err(format!("--cpus {wanted}: CPU {missing} cannot be used there; usable are {usable}"));
+            return Err(PlanError::CpusNotUsable { asked: wanted.clone(), missing, usable });
         }
         usable = wanted.clone();
     }
     if usable.is_empty() {
-        return Err("the record names no CPU that is online and may be used".to_owned());
+        return Err(PlanError::NoUsableCpu);
     }
     let isolated = machine.kernel.isolated.intersection(&usable);
     let rest = usable.difference(&isolated);
@@ -291,10 +292,10 @@ fn by_counts(
     costs: &Costs,
     wanted: Option<&CpuList>,
     mut available: AvailableResources,
-) -> Result<AvailableResources, String> {
+) -> Result<AvailableResources, PlanError> {
     let machine = &record.machine;
     if wanted.is_some() {
-        return Err("--cpus: the record does not tell the machine's CPUs".to_owned());
+        return Err(PlanError::CpusNotTold);
     }
     let counts = &machine.counts;
     let told: Vec<u32> = machine.nodes.iter().map(|node| node.id).filter(|id| *id < MOST_NODES).collect();
@@ -313,7 +314,7 @@ fn by_counts(
     // Of a machine of which only cores are told, they stand for its CPUs.
     let cpus = counts.cpus_online.or(counts.cpus_present).or(counts.cores);
     if cpus.is_none() && nodes.len() < 2 {
-        return Err("the record tells neither the machine's CPUs nor several nodes".to_owned());
+        return Err(PlanError::NothingTold);
     }
     let count = u32::try_from(nodes.len()).unwrap_or(1);
     available.per_core = match (cpus, counts.cores) {

@@ -52,7 +52,7 @@ pub(super) struct Costs {
 
 impl Costs {
     /// What a record tells.
-    pub fn from_index(index: &RecordIndex) -> Self {
+    pub(super) fn from_index(index: &RecordIndex) -> Self {
         let distances = distances::table(&index.record.machine);
         let latency = numa(index, "numa.latency", "latency of a load", Better::Lower, &distances)
             .or_else(|| curve(index, &distances))
@@ -62,13 +62,13 @@ impl Costs {
     }
 
     /// Nodes that figures are of.
-    pub fn nodes(&self) -> BTreeSet<u32> {
+    pub(super) fn nodes(&self) -> BTreeSet<u32> {
         let both = [&self.latency, &self.bandwidth].into_iter().flatten();
         both.flat_map(|matrix| matrix.cells.keys().flat_map(|(from, to)| [*from, *to])).collect()
     }
 
     /// How far apart two nodes are: by what was measured, else by the firmware's distances.
-    pub fn distance(&self, from: u32, to: u32) -> f64 {
+    pub(super) fn distance(&self, from: u32, to: u32) -> f64 {
         if from == to {
             return 0.0;
         }
@@ -79,7 +79,7 @@ impl Costs {
     }
 
     /// The nearest of some nodes.
-    pub fn nearest(&self, from: u32, nodes: &[u32]) -> Option<u32> {
+    pub(super) fn nearest(&self, from: u32, nodes: &[u32]) -> Option<u32> {
         nodes
             .iter()
             .copied()
@@ -135,7 +135,7 @@ impl Matrix {
     }
 
     /// The mean cost over all pairs of nodes that ask and nodes of memory.
-    pub fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
+    pub(super) fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
         mean(from.iter().flat_map(|from| to.iter().filter_map(|to| self.cost_between(*from, *to, costs))))
     }
 }

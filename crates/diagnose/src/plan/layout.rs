@@ -7,6 +7,7 @@ use record::plan::{Policy, Process};
 use super::PlanRequest;
 use super::available_resources::{AvailableResources, Seat, in_order};
 use super::costs::Costs;
+use super::error::PlanError;
 
 /// More processes than this nobody starts by hand; the largest machines have a few thousand CPUs.
 pub(super) const MOST_PROCESSES: u32 = 4096;
@@ -26,7 +27,7 @@ pub(super) fn lay_out(
     costs: &Costs,
     request: &PlanRequest,
     siblings: bool,
-) -> Result<Layout, String> {
+) -> Result<Layout, PlanError> {
     let mut layout = Layout::default();
     let seats = available.seats.len() as u32;
     let room = available.room(siblings);
@@ -70,14 +71,11 @@ pub(super) fn lay_out(
     Ok(layout)
 }
 
-fn check(request: &PlanRequest, room: Option<u32>) -> Result<(), String> {
+fn check(request: &PlanRequest, room: Option<u32>) -> Result<(), PlanError> {
     let Some(processes) = request.processes else { return Ok(()) };
     let most = room.unwrap_or(MOST_PROCESSES).min(MOST_PROCESSES);
     if processes == 0 || processes > most {
-        return Err(match room {
-            Some(room) => format!("--processes {processes}: there are {room} CPUs to use; write 1 to {most}"),
-            None => format!("--processes {processes}: write 1 to {most}"),
-        });
+        return Err(PlanError::Processes { asked: processes, room, most });
     }
     Ok(())
 }

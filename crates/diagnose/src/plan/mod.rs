@@ -3,12 +3,13 @@
 mod advice;
 mod available_resources;
 mod costs;
+mod error;
 mod gains;
 mod layout;
 mod numbering;
 mod siblings;
 mod snippets;
-pub mod verified;
+mod verified;
 
 use record::plan::{CacheDomains, Plan, Policy, Process, Purpose, Siblings};
 use record::units::{bytes, figure, significant};
@@ -18,8 +19,10 @@ use crate::figures::{evidence, middle};
 use crate::record_index::RecordIndex;
 use available_resources::AvailableResources;
 use costs::Costs;
+pub use error::PlanError;
 use numbering::Numbering;
 pub use snippets::TOOLS;
+pub use verified::judge_verification;
 
 /// What is asked of a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,12 +37,12 @@ pub struct PlanRequest {
     pub cpus: Option<CpuList>,
 }
 
-/// The plan; `Err` with a sentence when the record has too little of its machine, or what is wished for cannot be had.
-pub fn plan(record: &Record, request: &PlanRequest) -> Result<Plan, String> {
+/// The plan; `Err` when the record has too little of its machine, or what is wished for cannot be had.
+pub fn plan(record: &Record, request: &PlanRequest) -> Result<Plan, PlanError> {
     plan_of(&RecordIndex::new(record), request)
 }
 
-fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, String> {
+fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError> {
     let record = index.record;
     let costs = Costs::from_index(index);
     let mut available = available_resources::survey(record, &costs, request.cpus.as_ref())?;
@@ -89,7 +92,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, String> {
 }
 
 /// The plan that nobody asked for in particular, of a machine of several nodes; on one node there is little to tell.
-pub fn of_nodes(index: &RecordIndex) -> Option<Plan> {
+pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
     let machine = &index.record.machine;
     let several = machine.nodes.len() > 1 || machine.counts.nodes.is_some_and(|nodes| nodes > 1);
     let made = if several { plan_of(index, &PlanRequest::default()).ok() } else { None };

@@ -19,7 +19,7 @@ pub(super) enum Numbering {
 
 impl Numbering {
     /// What a reader has to know of it; `first` is a CPU there.
-    pub fn says(self, first: u32) -> Option<String> {
+    pub(super) fn says(self, first: u32) -> Option<String> {
         let file = format!("cat /sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
         match self {
             Self::Recorded => None,

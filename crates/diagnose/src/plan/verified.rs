@@ -18,7 +18,7 @@ const SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 /// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` hold the seconds of each round;
 /// `planned_first` says which of them came first in a round.
-pub fn judge(verified: &mut Verification, plan: &Plan, planned_first: impl Fn(usize) -> bool) {
+pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_first: impl Fn(usize) -> bool) {
     let pairs: Vec<(f64, f64)> = verified
         .planned
         .iter()
@@ -198,7 +198,7 @@ mod tests {
         let plan = Plan { gains: gains.into_iter().collect(), ..Plan::default() };
         let mut verified =
             Verification { planned: planned.to_vec(), unbound: unbound.to_vec(), ..Verification::default() };
-        judge(&mut verified, &plan, |round| round.is_multiple_of(2));
+        judge_verification(&mut verified, &plan, |round| round.is_multiple_of(2));
         verified
     }
 

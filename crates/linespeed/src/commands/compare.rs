@@ -1,6 +1,6 @@
 //! `linespeed compare`: records side by side.
 
-use diagnose::comparison::{Extent, Side, compare};
+use diagnose::{Extent, Side, compare};
 use record::Record;
 use record::comparison::Relation;
 use record::document::Tool;

@@ -60,7 +60,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let usable = cpus.map(record::CpuList::len).or(allowed.map(|list| list.len())).unwrap_or(1);
     fill(&mut record, &runs, &job, stat.repeat, usable);
     record.seconds = Some((began.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
-    record.diagnosis.bound = diagnose::bound::bound(&diagnose::RecordIndex::new(&record));
+    record.diagnosis.bound = diagnose::bound(&diagnose::RecordIndex::new(&record));
     if let Some(found) = found {
         record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
         record.conditions.before = found.snapshot;

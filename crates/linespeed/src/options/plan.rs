@@ -18,7 +18,7 @@ pub struct Plan {
     #[arg(long = "for", value_name = "WHAT", default_value = "throughput")]
     pub purpose: Purpose,
     /// Only the lines to paste of this tool: numactl, taskset, systemd, docker, kubernetes
-    #[arg(long = "as", value_name = "TOOL", value_parser = clap::builder::PossibleValuesParser::new(diagnose::plan::TOOLS),
+    #[arg(long = "as", value_name = "TOOL", value_parser = clap::builder::PossibleValuesParser::new(diagnose::TOOLS),
           conflicts_with = "json")]
     pub tool: Option<String>,
     /// Run the command both ways, as planned and unbound, in turn, and say what the layout really gives

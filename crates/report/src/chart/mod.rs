@@ -6,17 +6,17 @@
 //! as well as a desktop, and be drawn in characters. kuva, which was tried, writes colours into each element and
 //! has neither classes of the caller's nor titles, and brings some 70 kinds of plot for the four needed here.
 
-pub mod heat;
-pub mod scale;
-pub mod svg;
-pub mod terminal;
+pub(crate) mod heat;
+pub(crate) mod scale;
+pub(crate) mod svg;
+pub(crate) mod terminal;
 
-pub use scale::Scale;
+pub(crate) use scale::Scale;
 use scale::Span;
 
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// What it shows.
     pub label: String,
     /// How values lie on it.
@@ -27,14 +27,14 @@ pub struct Axis {
 
 impl Axis {
     /// An axis.
-    pub fn new(label: &str, scale: Scale, unit: &'static str) -> Self {
+    pub(crate) fn new(label: &str, scale: Scale, unit: &'static str) -> Self {
         Self { label: label.to_owned(), scale, unit }
     }
 }
 
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub(crate) struct Series {
     /// What it is.
     pub name: String,
     /// Its points, ascending in x once the chart is [`Chart::checked`].
@@ -47,7 +47,7 @@ pub struct Series {
 
 /// How a line is set off from the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Look {
+pub(crate) enum Look {
     /// A line.
     #[default]
     Line,
@@ -61,31 +61,31 @@ pub enum Look {
 
 impl Look {
     /// Whether it only accompanies what was measured.
-    pub fn is_quiet(self) -> bool {
+    pub(crate) fn is_quiet(self) -> bool {
         matches!(self, Look::Reference | Look::Fit)
     }
 }
 
 impl Series {
     /// A line through points.
-    pub fn line(name: String, points: Vec<(f64, f64)>) -> Self {
+    pub(crate) fn line(name: String, points: Vec<(f64, f64)>) -> Self {
         Self { name, points, steps: false, look: Look::Line }
     }
 
     /// The same line, set off in another way.
-    pub fn with_look(self, look: Look) -> Self {
+    pub(crate) fn with_look(self, look: Look) -> Self {
         Self { look, ..self }
     }
 
     /// A line of steps.
-    pub fn steps(name: String, points: Vec<(f64, f64)>) -> Self {
+    pub(crate) fn steps(name: String, points: Vec<(f64, f64)>) -> Self {
         Self { name, points, steps: true, look: Look::Line }
     }
 }
 
 /// A chart of lines.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chart {
+pub(crate) struct Chart {
     /// What it shows.
     pub title: String,
     /// To the right.
@@ -101,7 +101,7 @@ pub struct Chart {
 impl Chart {
     /// The chart without what its axes cannot show (values that are not finite, and on a logarithmic axis those
     /// not above 0), its points in order. `None` where no line of two points is left.
-    pub fn checked(mut self) -> Option<Self> {
+    pub(crate) fn checked(mut self) -> Option<Self> {
         let (x, y) = (self.x.scale, self.y.scale);
         for series in &mut self.series {
             series.points.retain(|point| x.shows(point.0) && y.shows(point.1));
@@ -122,7 +122,7 @@ impl Chart {
     }
 
     /// The chart in words: what is on the axes and from where to where each line goes.
-    pub fn description(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         let lines = self.series.iter().filter_map(|series| {
             let (first, last) = (series.points.first()?, series.points.last()?);
             let at = |point: &(f64, f64)| {
@@ -142,11 +142,11 @@ fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A chart with two lines and a mark.
-    pub fn example() -> Chart {
+    pub(crate) fn example() -> Chart {
         Chart {
             title: "Load latency".to_owned(),
             x: Axis::new("working set", Scale::Binary, "B"),

@@ -6,7 +6,7 @@ use super::Axis;
 
 /// How values lie on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub(crate) enum Scale {
     /// Logarithmic, marked at powers of two.
     Binary,
     /// Logarithmic, marked at 1, 2 and 5 of each power of ten.
@@ -18,7 +18,7 @@ pub enum Scale {
 impl Scale {
     /// Whether the axis can show this value. Values beyond 1e±30 are no figures of any machine, and their
     /// logarithms and differences need no care below that.
-    pub fn shows(self, value: f64) -> bool {
+    pub(crate) fn shows(self, value: f64) -> bool {
         let size = value.abs();
         match self {
             Scale::FromZero => value == 0.0 || (value > 1e-30 && size < 1e30),
@@ -36,7 +36,7 @@ impl Scale {
 
 /// The part of an axis that is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub(crate) struct Span {
     scale: Scale,
     unit: &'static str,
     low: f64,
@@ -45,14 +45,14 @@ pub struct Span {
 
 impl Span {
     /// Exactly these bounds; a linear axis begins at 0.
-    pub fn tight(axis: &Axis, (low, high): (f64, f64)) -> Self {
+    pub(crate) fn tight(axis: &Axis, (low, high): (f64, f64)) -> Self {
         let low = if axis.scale == Scale::FromZero { 0.0 } else { low };
         let high = if high > low { high } else { low * 2.0 + f64::from(axis.scale == Scale::FromZero) };
         Self { scale: axis.scale, unit: axis.unit, low, high }
     }
 
     /// These bounds widened to the next round values.
-    pub fn round(axis: &Axis, bounds: (f64, f64)) -> Self {
+    pub(crate) fn round(axis: &Axis, bounds: (f64, f64)) -> Self {
         let mut span = Self::tight(axis, bounds);
         match axis.scale {
             Scale::FromZero => {
@@ -74,14 +74,14 @@ impl Span {
     }
 
     /// Where on the axis a value lies, from 0 to 1.
-    pub fn position(&self, value: f64) -> f64 {
+    pub(crate) fn position(&self, value: f64) -> f64 {
         let (low, high) = (self.scale.place(self.low), self.scale.place(self.high));
         let position = (self.scale.place(value) - low) / (high - low);
         if position.is_finite() { position.clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// The values to be written beside the axis, `most` at the most (and at least one), with their text.
-    pub fn ticks(&self, most: usize) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let most = most.max(2);
         let values = match self.scale {
             Scale::FromZero => {
@@ -147,7 +147,7 @@ fn nice_step(high: f64, parts: usize) -> f64 {
 }
 
 /// A value beside an axis: `32 KiB`, `200 ns`, `0.1 %`, without digits that say nothing.
-pub fn label(value: f64, unit: &str) -> String {
+pub(crate) fn label(value: f64, unit: &str) -> String {
     if unit == "B" {
         return units::bytes(value.round().max(0.0) as u64);
     }

@@ -8,7 +8,7 @@ use crate::text::width;
 /// How large a chart is drawn, in user units; the page draws one for a desktop and one for a phone, so that the
 /// letters of neither are scaled away.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
+pub(crate) struct Size {
     /// To the right.
     pub width: f64,
     /// Downwards.
@@ -20,9 +20,9 @@ pub struct Size {
 }
 
 /// For screens of a desktop, and paper.
-pub const WIDE: Size = Size { width: 760.0, height: 360.0, x_ticks: 9, class: "chart wide" };
+pub(crate) const WIDE: Size = Size { width: 760.0, height: 360.0, x_ticks: 9, class: "chart wide" };
 /// For phones.
-pub const NARROW: Size = Size { width: 340.0, height: 300.0, x_ticks: 5, class: "chart narrow" };
+pub(crate) const NARROW: Size = Size { width: 340.0, height: 300.0, x_ticks: 5, class: "chart narrow" };
 
 /// Width of a letter of the axes' 12-unit type, generously: the page names no font, so this must hold for any.
 const LETTER: f64 = 7.0;
@@ -30,7 +30,7 @@ const LETTER: f64 = 7.0;
 const LINE: f64 = 15.0;
 
 /// One drawing of a chart. `id` must be unique on the page.
-pub fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
+pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
     let (x, y) = chart.spans();
     let y_ticks = y.ticks(8);
     let left = y_ticks.iter().map(|(_, text)| width(text)).max().unwrap_or(0) as f64 * LETTER + 12.0;
@@ -79,7 +79,7 @@ pub fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
 }
 
 /// The names of the lines with a piece of each, below the drawing: as text of the page it wraps.
-pub fn legend(chart: &Chart) -> Markup {
+pub(crate) fn legend(chart: &Chart) -> Markup {
     html! {
         ul class="legend" {
             @for (number, series) in chart.series.iter().enumerate() {

@@ -52,7 +52,7 @@ impl Canvas {
 }
 
 /// The chart in lines of at most `columns`; `None` where that is too narrow for one.
-pub fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
+pub(crate) fn draw(chart: &Chart, columns: usize) -> Option<Vec<Vec<Span>>> {
     let (x, y) = chart.spans();
     let ticks = y.ticks(ROWS / 2);
     let left = ticks.iter().map(|(_, text)| width(text)).max().unwrap_or(0) + 2;

@@ -8,7 +8,7 @@ use crate::table::Table;
 
 /// What stands below one heading.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Block {
+pub(crate) struct Block {
     /// The heading.
     pub title: String,
     /// The name under which [`record::words`] explains it.
@@ -21,7 +21,7 @@ pub struct Block {
 
 /// One thing that is told.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub(crate) enum Part {
     /// A table.
     Table(Table),
     /// A chart of lines.
@@ -46,7 +46,7 @@ pub enum Part {
 
 impl Block {
     /// An empty one.
-    pub fn new(title: &str, word: Option<&str>) -> Self {
+    pub(crate) fn new(title: &str, word: Option<&str>) -> Self {
         Self {
             title: title.to_owned(),
             word: word.map(str::to_owned),
@@ -56,14 +56,14 @@ impl Block {
     }
 
     /// A table below its own title.
-    pub fn from_table(table: Table) -> Self {
+    pub(crate) fn from_table(table: Table) -> Self {
         let mut block = Self::new(&table.title, table.word.as_deref());
         block.parts.push(Part::Table(table));
         block
     }
 
     /// The figures that it tells, or counts in a remark.
-    pub fn shown_figures(&self) -> Shown {
+    pub(crate) fn shown_figures(&self) -> Shown {
         let mut shown = self.shown.clone();
         for part in &self.parts {
             if let Part::Table(table) = part {
@@ -76,7 +76,7 @@ impl Block {
 
 /// How much of the figures there is room for.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub(crate) struct Room {
     /// Rows that a table of CPUs may have before only the worst of them are shown.
     pub rows: usize,
     /// Workloads whose steps of scaling are told one by one; of the others the summary.

@@ -9,7 +9,7 @@ use crate::shown::Shown;
 
 /// Every block that the record has figures for. Each figure is told in one of them, or counted in a remark that says
 /// where it stands.
-pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
+pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let mut charts = curves::charts(record);
     let mut blocks: Vec<Block> =
         details::tables(record, room.rows).into_iter().map(Block::from_table).collect();

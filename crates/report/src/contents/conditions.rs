@@ -8,7 +8,7 @@ use crate::text::range;
 use record::phrase::count_noun;
 
 /// The conditions as facts: what was so before, and what was otherwise after the run.
-pub fn section(conditions: &Conditions) -> Section {
+pub(crate) fn section(conditions: &Conditions) -> Section {
     let mut section = snapshot(&conditions.before);
     section.title = "Conditions".to_owned();
     if let Some(after) = &conditions.after {
@@ -61,7 +61,7 @@ pub fn quiet(conditions: &Conditions) -> Option<String> {
 }
 
 /// The conditions as a table with before and after side by side.
-pub fn table(conditions: &Conditions) -> Table {
+pub(crate) fn table(conditions: &Conditions) -> Table {
     let before = snapshot(&conditions.before);
     let after = conditions.after.as_ref().map(snapshot);
     let mut table = Table::new("Conditions", None, &["condition", "before", "after"]);
@@ -169,7 +169,7 @@ fn snapshot(state: &Snapshot) -> Section {
 }
 
 /// Seconds as people say them: `58 s`, `3 h 20 min`, `12 days`.
-pub fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "-".to_owned();
     }

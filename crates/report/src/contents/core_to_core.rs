@@ -25,7 +25,7 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
 }
 
 /// The block of a report about pairs of CPUs; `None` where none was measured.
-pub fn block(record: &Record) -> Option<Block> {
+pub(crate) fn block(record: &Record) -> Option<Block> {
     let all = record.of("core_to_core.latency").filter(|m| m.summary.n > 0 && pair(m).is_some());
     let mut ways: BTreeMap<Option<Handover>, Vec<&Measurement>> = BTreeMap::new();
     all.for_each(|m| ways.entry(Handover::of(m)).or_default().push(m));

@@ -28,7 +28,7 @@ const NOT_CAUSED: [&str; 10] = [
 ];
 
 /// A table of counts and one of slots, where there are any.
-pub fn tables(record: &Record, most: usize) -> Vec<Table> {
+pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
     let mut tables = vec![slots(record, most), counts(record, most)];
     tables.retain(|table| !table.is_empty());
     tables

@@ -9,7 +9,7 @@ use crate::chart::{Axis, Chart, Scale, Series};
 use record::phrase::count_noun;
 
 /// Every chart that the record has figures for, each with the metric that it shows.
-pub fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
+pub(crate) fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
     [
         ("load.latency", latency(record)),
         ("memory.loaded_latency", loaded(record)),
@@ -22,7 +22,7 @@ pub fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
 
 /// Load latency against working set: a line a page size, on the CPU and node with the most figures; the caches
 /// that sysfs tells as upright lines.
-pub fn latency(record: &Record) -> Option<Chart> {
+pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let mut places: BTreeMap<(Option<u64>, Option<u64>), usize> = BTreeMap::new();
     for m in record.of("load.latency") {
         *places.entry((m.place.count("cpu"), m.place.count("node"))).or_default() += 1;
@@ -71,7 +71,7 @@ fn spaced(page: &str) -> String {
 const LEAST_POINTS: usize = 3;
 
 /// Latency against the bandwidth that others take: a line a CPU, eight at most.
-pub fn loaded(record: &Record) -> Option<Chart> {
+pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let mut cpus: BTreeMap<Option<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     let all: Vec<&Measurement> = record.of("memory.loaded_latency").filter(|m| m.summary.n > 0).collect();
     let sound: Vec<&Measurement> = all.iter().copied().filter(|m| m.doubt.is_none()).collect();
@@ -95,7 +95,7 @@ pub fn loaded(record: &Record) -> Option<Chart> {
 }
 
 /// How many wake-ups come later than a time: a line a setting and policy, the CPUs' distributions together.
-pub fn wakeups(record: &Record) -> Option<Chart> {
+pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     // As the machine is before tuned, the ordinary policy before the others.
     type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;
     let mut kinds = Kinds::new();

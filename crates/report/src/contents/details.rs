@@ -10,7 +10,7 @@ use crate::table::Table;
 
 /// The tables of core, memory, wake-up, stolen time and small costs, in the order of a report. `most` is how many rows a table of CPUs may have before
 /// only the worst of them are shown.
-pub fn tables(record: &Record, most: usize) -> Vec<Table> {
+pub(crate) fn tables(record: &Record, most: usize) -> Vec<Table> {
     let mut tables = vec![
         clocks(record, most),
         levels(record),
@@ -58,7 +58,7 @@ fn worst<'a>(
 }
 
 /// Core clocks.
-pub fn clocks(record: &Record, most: usize) -> Table {
+pub(crate) fn clocks(record: &Record, most: usize) -> Table {
     let mut table = Table::new(
         "Core clock",
         Some("core.clock"),
@@ -82,7 +82,7 @@ pub fn clocks(record: &Record, most: usize) -> Table {
 }
 
 /// The levels of the memory hierarchy: found in the latency curve, and as advertised.
-pub fn levels(record: &Record) -> Table {
+pub(crate) fn levels(record: &Record) -> Table {
     let mut table = Table::new(
         "Cache levels",
         Some("load.latency"),
@@ -102,7 +102,7 @@ pub fn levels(record: &Record) -> Table {
 }
 
 /// Loads in flight: a row a CPU and working set, a column a number of chains.
-pub fn parallelism(record: &Record, most: usize) -> Table {
+pub(crate) fn parallelism(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.of("load.parallelism").collect();
     let mut chains: Vec<u64> = all.iter().filter_map(|m| m.place.count("chains")).collect();
     chains.sort_unstable();
@@ -138,7 +138,7 @@ pub fn parallelism(record: &Record, most: usize) -> Table {
 }
 
 /// Bandwidth: a row an operation, kind of stores and place; the bytes that STREAM counts beside those on the bus.
-pub fn bandwidth(record: &Record, most: usize) -> Table {
+pub(crate) fn bandwidth(record: &Record, most: usize) -> Table {
     let mut table = Table::new(
         "Memory bandwidth",
         Some("memory.bandwidth"),
@@ -199,13 +199,13 @@ const BUS: usize = 1;
 const OTHER: usize = 2;
 
 /// Nanoseconds an element, as lmbench's stream prints them.
-pub fn elements(record: &Record, most: usize) -> Table {
+pub(crate) fn elements(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.of("stream.ns_per_element").collect();
     generic("Time an element (as lmbench's stream)", &all, most)
 }
 
 /// Latency under load.
-pub fn loaded(record: &Record) -> Table {
+pub(crate) fn loaded(record: &Record) -> Table {
     let mut table = Table::new(
         "Loaded latency",
         Some("memory.loaded_latency"),
@@ -259,7 +259,7 @@ fn worst_of_each<'a>(
 
 /// Wake-up latency: least, median, percentiles and longest for each setting and policy; as it was seen, or with
 /// the wake-ups that a long one kept from happening (`corrected`).
-pub fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
+pub(crate) fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
     let title =
         if corrected { "Wake-up latency, corrected for the periods missed" } else { "Wake-up latency" };
     let heads = [
@@ -320,7 +320,7 @@ fn taker(m: &Measurement) -> String {
 }
 
 /// Time taken from busy loops: a row a CPU, a column a taker.
-pub fn stolen(record: &Record, most: usize) -> Table {
+pub(crate) fn stolen(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.of("stolen.share").collect();
     let mut takers: Vec<String> = Vec::new();
     for m in &all {
@@ -372,7 +372,7 @@ fn share(m: &Measurement) -> String {
 }
 
 /// The gaps in busy loops.
-pub fn gaps(record: &Record, most: usize) -> Table {
+pub(crate) fn gaps(record: &Record, most: usize) -> Table {
     let heads = ["time", "CPU", "#gaps", "#median gap", "#p99 gap", "#longest gap"];
     let mut table = Table::new("Gaps in busy loops", Some("stolen.gap"), &heads);
     let all: Vec<&Measurement> = record.of("stolen.gap").filter(|m| m.summary.n > 0).collect();
@@ -385,7 +385,7 @@ pub fn gaps(record: &Record, most: usize) -> Table {
 }
 
 /// Small costs, one row each.
-pub fn costs(record: &Record, most: usize) -> Table {
+pub(crate) fn costs(record: &Record, most: usize) -> Table {
     let mut table = Table::new("Small costs", None, &["what", "where", "#time", "#spread", "?#least"]);
     let all: Vec<&Measurement> =
         record.measurements.iter().filter(|m| m.metric.starts_with("cost.")).collect();
@@ -407,7 +407,7 @@ pub fn costs(record: &Record, most: usize) -> Table {
 }
 
 /// A metric's measurements with a column a key of their place.
-pub fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
+pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let keys = keys(all);
     let numeric = |name: &String| all.iter().all(|m| m.place.word(name).is_none());
     let mut heads: Vec<String> =

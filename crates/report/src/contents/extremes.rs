@@ -10,7 +10,7 @@ use crate::table::Table;
 const METRICS: [&str; 3] = ["wakeup.minimum", "wakeup.average", "wakeup.maximum"];
 
 /// A row a place, `most` of them.
-pub fn extremes(record: &Record, most: usize) -> Table {
+pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     let heads = ["setting", "policy", "CPU", "#least", "#average", "#longest"];
     let mut table = Table::new("Wake-up latency, as cyclictest tells it", Some("wakeup.maximum"), &heads);
     let mut rows: Vec<[Option<&Measurement>; METRICS.len()]> = Vec::new();

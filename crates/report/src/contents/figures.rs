@@ -5,12 +5,12 @@ use record::{Doubt, DoubtKind, Mark, Measurement, metrics, units};
 
 /// A value of this measurement with its unit. Shares are printed in percent and other ratios with a times sign,
 /// so that no figure stands alone.
-pub fn figure(m: &Measurement, value: f64) -> String {
+pub(crate) fn figure(m: &Measurement, value: f64) -> String {
     figure_of(&m.metric, &m.unit, value)
 }
 
 /// A value of a metric with its unit.
-pub fn figure_of(metric: &str, unit: &str, value: f64) -> String {
+pub(crate) fn figure_of(metric: &str, unit: &str, value: f64) -> String {
     match unit {
         "ratio" if metric.ends_with(".share") => units::percent(value),
         "ratio" if value.is_finite() => format!("{}×", units::significant(value)),
@@ -23,19 +23,19 @@ const WITHHELD: &str = "not shown (-): known to no better than ± its own size";
 
 /// Whether a figure is known so badly that it is none: its interval reaches further than its own size. Shares and parts of
 /// a time, which lie about 0, are told however small they are.
-pub fn withheld(m: &Measurement) -> bool {
+pub(crate) fn withheld(m: &Measurement) -> bool {
     let part = m.metric.ends_with(".share") || m.metric == "workload.cpu_time";
     !part && m.summary.relative_half_width().is_some_and(|half| half > 1.0)
 }
 
 /// The median, or `-` where there is no sample or it is withheld.
-pub fn value(m: &Measurement) -> String {
+pub(crate) fn value(m: &Measurement) -> String {
     if m.summary.n == 0 || withheld(m) { "-".to_owned() } else { figure(m, m.summary.median) }
 }
 
 /// How far the figures lie apart: the 95 % interval of the median, or the median absolute deviation where there
 /// are too few samples for one. A wake-up's or gap's distribution has its percentiles instead.
-pub fn spread(m: &Measurement) -> String {
+pub(crate) fn spread(m: &Measurement) -> String {
     match (m.summary.interval, m.summary.n) {
         (_, 0) => String::new(),
         (_, 1) => crate::table::ONE_SAMPLE.to_owned(),
@@ -46,7 +46,7 @@ pub fn spread(m: &Measurement) -> String {
 }
 
 /// A key of a place as text; sizes with their unit, switches as `yes` and `no`.
-pub fn key(m: &Measurement, name: &str) -> String {
+pub(crate) fn key(m: &Measurement, name: &str) -> String {
     match (name, m.place.get(name)) {
         (_, None) => String::new(),
         ("bytes", _) if m.place.count(name).is_some() => {
@@ -71,13 +71,13 @@ pub fn key(m: &Measurement, name: &str) -> String {
 }
 
 /// All of a place, to tell it from others.
-pub fn place(m: &Measurement) -> String {
+pub(crate) fn place(m: &Measurement) -> String {
     m.place.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
 }
 
 /// The keys of the places of these measurements, in the order in which people read them: as the metric's
 /// definition says, then any others.
-pub fn keys(measurements: &[&Measurement]) -> Vec<String> {
+pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let defined = measurements.first().and_then(|m| metrics::find(&m.metric)).map_or(&[][..], |m| m.keys);
     let used = |name: &str| measurements.iter().any(|m| m.place.get(name).is_some());
@@ -93,7 +93,7 @@ pub fn keys(measurements: &[&Measurement]) -> Vec<String> {
 }
 
 /// What is to be said against a measurement: its doubt, and what happened during its samples.
-pub fn remarks(m: &Measurement) -> Vec<String> {
+pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     if withheld(m) {
         return vec![WITHHELD.to_owned()];
     }
@@ -106,7 +106,7 @@ pub fn remarks(m: &Measurement) -> Vec<String> {
 }
 
 /// What is to be said against a measurement, in a table of many: noise in a few words, so that rows share their notes.
-pub fn brief_remarks(m: &Measurement) -> Vec<String> {
+pub(crate) fn brief_remarks(m: &Measurement) -> Vec<String> {
     let brief = |remark: String| match Doubt::read(&remark).kind {
         DoubtKind::TooNoisy => "too noisy to lean on".to_owned(),
         DoubtKind::TooFewSamples => "too few samples for an interval".to_owned(),
@@ -117,7 +117,7 @@ pub fn brief_remarks(m: &Measurement) -> Vec<String> {
 
 /// What is to be said against a measurement, in the parts that rows of a table may share: noise without its causes,
 /// which the marks tell again.
-pub fn parted_remarks(m: &Measurement) -> Vec<String> {
+pub(crate) fn parted_remarks(m: &Measurement) -> Vec<String> {
     let part = |remark: String| match Doubt::read(&remark).noise() {
         Some(noise) if !noise.is_explained => vec![noise.extent.to_owned(), noise.cause.to_owned()],
         Some(noise) if !m.marks.is_empty() => vec![noise.extent.to_owned()],
@@ -127,7 +127,7 @@ pub fn parted_remarks(m: &Measurement) -> Vec<String> {
 }
 
 /// How many of these are in doubt or have marked samples, where single remarks would be too many.
-pub fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Option<String> {
+pub(crate) fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Option<String> {
     let (mut count, mut doubtful, mut marked) = (0, 0, 0);
     for m in all {
         count += 1;
@@ -142,7 +142,7 @@ pub fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Opt
 }
 
 /// A mark in words.
-pub fn mark_words(mark: Mark) -> &'static str {
+pub(crate) fn mark_words(mark: Mark) -> &'static str {
     match mark {
         Mark::ClockMoved => "the core clock moved",
         Mark::Switched => "the kernel ran something else on the CPU",

@@ -10,7 +10,7 @@ use super::{conditions, memory, placement};
 use record::phrase::count_noun;
 
 /// Every section of `linespeed inspect`; those with nothing to say are left out.
-pub fn sections(record: &Record) -> Vec<Section> {
+pub(crate) fn sections(record: &Record) -> Vec<Section> {
     let machine = &record.machine;
     let mut sections = vec![
         system(machine),

@@ -13,7 +13,7 @@ use record::phrase::count_noun;
 const FEW: usize = 32;
 
 /// The block; `None` where nothing was measured.
-pub fn block(record: &Record) -> Option<Block> {
+pub(crate) fn block(record: &Record) -> Option<Block> {
     let of = |metric| record.of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
     let (all, cycles) = (of("load.latency"), of("load.latency_cycles"));
     if all.is_empty() {

@@ -13,7 +13,7 @@ const MOST: usize = 64;
 
 /// The layers in which a routine was timed, the fastest first, what the steps between them cost, and which published
 /// conclusions that bears out; nothing where none was timed.
-pub fn layers(record: &Record) -> Option<Block> {
+pub(crate) fn layers(record: &Record) -> Option<Block> {
     let unit = record.of("layer.time").next()?.unit.as_str();
     let mut block = Block::new(TITLE, Some("layer.time"));
     block.parts.push(Part::Table(times(record, unit)));
@@ -127,7 +127,7 @@ fn claims(overhead: &Overhead) -> Table {
 }
 
 /// What siblings add to each workload; nothing where no figures tell.
-pub fn siblings(record: &Record) -> Option<Block> {
+pub(crate) fn siblings(record: &Record) -> Option<Block> {
     let all = &record.diagnosis.siblings;
     let mut block = Block::new("What siblings add", Some("smt.yield"));
     for one in all.iter().take(MOST) {

@@ -8,7 +8,7 @@ use crate::text::range;
 
 /// What a row tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The fastest that the hardware could go.
     Ceiling,
     /// What one cause takes.
@@ -21,7 +21,7 @@ pub enum Kind {
 
 /// One row. `from` and `to` are its part of a bar from 0 to 1, which is as long as the larger of ceiling and delivered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub(crate) struct Row {
     /// What it tells.
     pub kind: Kind,
     /// The cause, or what the figure is.
@@ -39,7 +39,7 @@ pub struct Row {
 }
 
 /// The rows of a ladder, from the ceiling down.
-pub fn rows(ladder: &Ladder) -> Vec<Row> {
+pub(crate) fn rows(ladder: &Ladder) -> Vec<Row> {
     let whole = ladder.ceiling.max(ladder.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);
     let row = |kind, label: &str, value: f64, how: String, ends: (f64, f64)| Row {
@@ -123,7 +123,7 @@ fn how(ladder: &Ladder, rung: &Rung) -> String {
 }
 
 /// Why the figures of a ladder should not be leaned on, where its resource says so.
-pub fn doubt<'a>(record: &'a Record, ladder: &Ladder) -> Option<&'a str> {
+pub(crate) fn doubt<'a>(record: &'a Record, ladder: &Ladder) -> Option<&'a str> {
     record.diagnosis.resources.iter().find(|resource| resource.name == ladder.resource)?.doubt.as_deref()
 }
 

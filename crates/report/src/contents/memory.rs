@@ -12,7 +12,7 @@ use record::phrase::count_noun;
 const SETS: usize = 4;
 
 /// `L1d`, `L1i`, `L2`.
-pub fn cache_name(cache: &Cache) -> String {
+pub(crate) fn cache_name(cache: &Cache) -> String {
     let kind = match cache.kind {
         CacheKind::Data => "d",
         CacheKind::Instruction => "i",
@@ -22,7 +22,7 @@ pub fn cache_name(cache: &Cache) -> String {
 }
 
 /// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | …`.
-pub fn caches(machine: &Machine) -> Vec<Fact> {
+pub(crate) fn caches(machine: &Machine) -> Vec<Fact> {
     let mut groups: BTreeMap<_, Vec<&Cache>> = BTreeMap::new();
     for cache in &machine.caches {
         let like = (cache.level, cache.kind, cache.bytes, cache.line, cache.ways, cache.cpus.len());
@@ -62,7 +62,7 @@ pub fn caches(machine: &Machine) -> Vec<Fact> {
 
 /// How the slots are populated, and one fact for each kind of device. Of a text (`excerpt`) nobody knows whether it tells
 /// of every slot.
-pub fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
+pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     let slots = &machine.memory_devices;
     if slots.is_empty() {
         return Vec::new();

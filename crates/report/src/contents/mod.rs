@@ -1,31 +1,31 @@
 //! What a report says, once, whatever it is printed on: facts, tables, charts and the summary, all taken from a
 //! record. The strings in it are the machine's own; whoever prints them makes them safe.
 
-pub mod block;
-pub mod blocks;
-pub mod compare;
-pub mod conditions;
-pub mod core_to_core;
-pub mod counters;
-pub mod curves;
-pub mod details;
-pub mod extremes;
-pub mod figures;
-pub mod inventory;
-pub mod latency;
-pub mod layers;
-pub mod loss_breakdown;
-pub mod memory;
-pub mod numa;
-pub mod placement;
-pub mod plan;
-pub mod provenance;
-pub mod rest;
-pub mod scaling;
-pub mod section;
-pub mod shape;
-pub mod summary;
-pub mod workloads;
+pub(crate) mod block;
+pub(crate) mod blocks;
+pub(crate) mod compare;
+pub(crate) mod conditions;
+pub(crate) mod core_to_core;
+pub(crate) mod counters;
+pub(crate) mod curves;
+pub(crate) mod details;
+pub(crate) mod extremes;
+pub(crate) mod figures;
+pub(crate) mod inventory;
+pub(crate) mod latency;
+pub(crate) mod layers;
+pub(crate) mod loss_breakdown;
+pub(crate) mod memory;
+pub(crate) mod numa;
+pub(crate) mod placement;
+pub(crate) mod plan;
+pub(crate) mod provenance;
+pub(crate) mod rest;
+pub(crate) mod scaling;
+pub(crate) mod section;
+pub(crate) mod shape;
+pub(crate) mod summary;
+pub(crate) mod workloads;
 
-pub use block::{Block, Part};
-pub use section::{Fact, Section, listed};
+pub(crate) use block::{Block, Part};
+pub(crate) use section::{Fact, Section, listed};

@@ -14,7 +14,7 @@ use crate::table::Table;
 const MOST_NODES: usize = 1024;
 
 /// The block of a report about nodes; `None` where no matrix was measured.
-pub fn block(record: &Record) -> Option<Block> {
+pub(crate) fn block(record: &Record) -> Option<Block> {
     let mut block = Block::new("Memory of other nodes", Some("numa.latency"));
     if let Some(numa) = &record.diagnosis.numa {
         block.parts.push(Part::Says(numa.meaning.clone()));
@@ -61,14 +61,14 @@ fn signed(value: f64) -> String {
 }
 
 /// Latency, node by node.
-pub fn latency(record: &Record) -> Option<(Heat, Shown)> {
+pub(crate) fn latency(record: &Record) -> Option<(Heat, Shown)> {
     let (mut heat, shown) = matrix(record, record.of("numa.latency").collect())?;
     heat.title = "Latency of a load from each node to each node's memory".to_owned();
     Some((heat, shown))
 }
 
 /// Bandwidth, node by node: of reading, with the most threads that were tried.
-pub fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
+pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     let mut all: Vec<&Measurement> = record.of("numa.bandwidth").collect();
     let reading = |m: &&Measurement| m.place.word("op") == Some("read");
     if all.iter().any(reading) {

@@ -8,7 +8,7 @@ use super::section::{Fact, listed};
 use crate::table::Table;
 
 /// One fact a package: `CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47`.
-pub fn packages(machine: &Machine) -> Vec<Fact> {
+pub(crate) fn packages(machine: &Machine) -> Vec<Fact> {
     let mut packages: BTreeMap<u32, CpuList> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
         if let Some(package) = cpu.package {
@@ -58,7 +58,7 @@ fn siblings_by_rank(machine: &Machine, cpus: &CpuList) -> Vec<CpuList> {
 }
 
 /// Nodes with their CPUs, memory and distances: to each in the order of the rows, or in words for over 8 nodes.
-pub fn nodes(machine: &Machine) -> Table {
+pub(crate) fn nodes(machine: &Machine) -> Table {
     let mut table = Table::new("Nodes", Some("node"), &["node", "CPUs", "#memory", "?#free", "distances"]);
     let memory_told = !machine.limits.memory_nodes.is_empty();
     for node in &machine.nodes {

@@ -7,10 +7,10 @@ use record::units::{figure, percent, significant};
 use crate::table::Table;
 
 /// Processes that the table shows; the plan has all.
-pub const MOST_PROCESSES: usize = 32;
+pub(crate) const MOST_PROCESSES: usize = 32;
 
 /// The processes, one a row.
-pub fn processes(processes: &[Process]) -> Table {
+pub(crate) fn processes(processes: &[Process]) -> Table {
     let mut table = Table::new("", None, &["#process", "nodes", "#threads", "CPUs", "memory"]);
     for process in processes.iter().take(MOST_PROCESSES) {
         table.row(vec![
@@ -29,7 +29,7 @@ pub fn processes(processes: &[Process]) -> Table {
 }
 
 /// Why it is so, what is gained: a word and what it says.
-pub fn reasons(plan: &Plan) -> Vec<(&'static str, String)> {
+pub(crate) fn reasons(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut said: Vec<(&'static str, String)> = Vec::new();
     said.extend(plan.gains.iter().map(|one| ("gain", gain(one))));
     said.extend(plan.siblings.as_ref().map(|siblings| {
@@ -58,7 +58,7 @@ fn gain(gain: &Gain) -> String {
 }
 
 /// What running a command both ways gave, a sentence a line.
-pub fn verification(verified: &Verification) -> Vec<String> {
+pub(crate) fn verification(verified: &Verification) -> Vec<String> {
     let mut lines = vec![verified.says.clone(), verified.how.clone()];
     let times = |values: &[f64]| {
         let all = record::Summary::of(values);

@@ -12,12 +12,12 @@ use record::phrase::{agree, count_noun};
 const MOST_PLACES: usize = 4;
 
 /// The heading of [`contradictions`].
-pub const IN_TWO_WAYS: &str = "What the texts say in two ways";
+pub(crate) const IN_TWO_WAYS: &str = "What the texts say in two ways";
 /// The heading of [`outputs`].
-pub const STOOD: &str = "Where the figures stood";
+pub(crate) const STOOD: &str = "Where the figures stood";
 
 /// What the texts say in two ways and what is to be known of them, a sentence each, with its lines.
-pub fn contradictions(record: &Record) -> Vec<String> {
+pub(crate) fn contradictions(record: &Record) -> Vec<String> {
     let Some(import) = &record.import else { return Vec::new() };
     let said = import.contradictions.iter().map(|one| {
         let places: BTreeSet<(&str, u64)> =
@@ -34,12 +34,12 @@ pub fn contradictions(record: &Record) -> Vec<String> {
 }
 
 /// The line that a figure was read from: `openssl speed, line 41`.
-pub fn place(origin: &Origin) -> String {
+pub(crate) fn place(origin: &Origin) -> String {
     format!("{}, line {}", origin.tool, origin.line)
 }
 
 /// Each tool's output: its lines, and how many figures and facts were taken from it.
-pub fn outputs(record: &Record) -> Option<Table> {
+pub(crate) fn outputs(record: &Record) -> Option<Table> {
     let import = record.import.as_ref().filter(|import| !import.outputs.is_empty())?;
     let mut table = Table::new(STOOD, None, &["output", "text", "lines", "#taken", "?of"]);
     for output in &import.outputs {

@@ -10,7 +10,7 @@ use crate::shown::Shown;
 use crate::table::Table;
 
 /// A table for each metric of which figures are not yet `told`, with `most` rows.
-pub fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
+pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
     let mut left: Vec<(&str, Vec<&Measurement>)> = Vec::new();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut begun: HashSet<&str> = HashSet::new();
@@ -34,7 +34,7 @@ pub fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
 }
 
 /// What the figures of a metric are called; one that this version does not know by its own name.
-pub fn heading(metric: &str) -> &str {
+pub(crate) fn heading(metric: &str) -> &str {
     match metric {
         "core.clock" => "Core clock",
         "load.latency" => "Load latency",

@@ -27,7 +27,7 @@ const WORKLOADS: usize = 32;
 
 /// A summary of all workloads, a block for each that has steps enough for a chart and for which there is room, and one
 /// of the steps of the others.
-pub fn blocks(record: &Record, room: Room) -> Vec<Block> {
+pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     let workloads = workloads(record);
     if workloads.is_empty() {
         return Vec::new();
@@ -332,7 +332,7 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
 }
 
 /// The charts of all workloads that have steps enough, in the order of the record.
-pub fn charts(record: &Record) -> Vec<Chart> {
+pub(crate) fn charts(record: &Record) -> Vec<Chart> {
     let workloads = workloads(record);
     workloads.iter().take(WORKLOADS).filter_map(|(name, lines)| chart(record, name, lines)).collect()
 }

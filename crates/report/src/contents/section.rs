@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 /// One fact: a word and what stands behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
+pub(crate) struct Fact {
     /// The word.
     pub key: String,
     /// What is so.
@@ -13,7 +13,7 @@ pub struct Fact {
 
 /// Facts that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Section {
+pub(crate) struct Section {
     /// Their heading.
     pub title: String,
     /// The facts, always in the same order; what the machine does not tell is left out.
@@ -22,12 +22,12 @@ pub struct Section {
 
 impl Section {
     /// An empty section.
-    pub fn new(title: &str) -> Self {
+    pub(crate) fn new(title: &str) -> Self {
         Self { title: title.to_owned(), facts: Vec::new() }
     }
 
     /// Adds a fact.
-    pub fn add(&mut self, key: impl Into<String>, value: impl Display) {
+    pub(crate) fn add(&mut self, key: impl Into<String>, value: impl Display) {
         let value = value.to_string();
         if !value.trim().is_empty() {
             self.facts.push(Fact { key: key.into(), value });
@@ -35,7 +35,7 @@ impl Section {
     }
 
     /// Adds a fact where the machine tells it.
-    pub fn add_some(&mut self, key: &str, value: Option<impl Display>) {
+    pub(crate) fn add_some(&mut self, key: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.add(key, value);
         }
@@ -43,6 +43,6 @@ impl Section {
 }
 
 /// The parts that there are, with commas between.
-pub fn listed(parts: impl IntoIterator<Item = Option<String>>) -> String {
+pub(crate) fn listed(parts: impl IntoIterator<Item = Option<String>>) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }

@@ -11,7 +11,7 @@ use record::phrase::count_noun;
 
 /// What encloses CPUs. The order is that of nesting where two enclose the same number of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A package.
     Package,
     /// A NUMA node.
@@ -28,7 +28,7 @@ pub enum Kind {
 
 /// A name of a part: what it is, alike for parts alike, and which one it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
+pub(crate) struct Label {
     /// What kind of part.
     pub kind: Kind,
     /// `package`, `L3 32 MiB`, `node, 188 GiB`.
@@ -39,7 +39,7 @@ pub struct Label {
 
 impl Label {
     /// `package 0`, `L3 32 MiB`; a node's memory stands behind its number.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match (self.number, self.what.split_once(", ")) {
             (Some(number), Some((what, more))) => format!("{what} {number}, {more}"),
             (Some(number), None) => format!("{} {number}", self.what),
@@ -50,7 +50,7 @@ impl Label {
 
 /// A part of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     /// Its names: more than one where parts enclose the same CPUs (an L2 and its core).
     pub labels: Vec<Label>,
     /// The CPUs in it.
@@ -61,14 +61,14 @@ pub struct Part {
 
 /// Parts alike that follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     /// The parts; at least one.
     pub parts: &'a [Part],
 }
 
 impl Run<'_> {
     /// What the parts are: several without their numbers, one with.
-    pub fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         if let [part] = self.parts {
             return part.name();
         }
@@ -77,7 +77,7 @@ impl Run<'_> {
     }
 
     /// What each of them has in it: `8 × L2 1 MiB · core of 2 CPUs`.
-    pub fn inside(&self) -> Option<String> {
+    pub(crate) fn inside(&self) -> Option<String> {
         let part = self.parts.first()?;
         let runs = part.runs();
         (!runs.is_empty()).then(|| runs.iter().map(Run::counted).collect::<Vec<_>>().join(" and "))
@@ -90,7 +90,7 @@ impl Run<'_> {
     }
 
     /// The CPUs of each: `0,32` and `1,33`, or just one list where each has one; of over `most` the first and last.
-    pub fn members(&self, most: usize) -> Vec<String> {
+    pub(crate) fn members(&self, most: usize) -> Vec<String> {
         if self.parts.iter().all(|part| part.cpus.len() == 1) {
             let all: CpuList = self.parts.iter().flat_map(|part| part.cpus.iter()).collect();
             return vec![all.to_string()];
@@ -105,7 +105,7 @@ impl Run<'_> {
 
     /// Whether the parts are drawn as one row: the innermost always, those of a wide machine from the caches and
     /// clusters inwards.
-    pub fn joined(&self, wide: bool) -> bool {
+    pub(crate) fn joined(&self, wide: bool) -> bool {
         let Some(part) = self.parts.first() else { return true };
         let inner =
             part.labels.iter().all(|label| matches!(label.kind, Kind::Cache | Kind::Cluster | Kind::Core));
@@ -115,12 +115,12 @@ impl Run<'_> {
 
 impl Part {
     /// The names of it.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.labels.iter().map(Label::text).collect::<Vec<_>>().join(" · ")
     }
 
     /// The parts in it, those alike that follow each other together.
-    pub fn runs(&self) -> Vec<Run<'_>> {
+    pub(crate) fn runs(&self) -> Vec<Run<'_>> {
         self.parts.chunk_by(|a, b| a.like(b)).map(|parts| Run { parts }).collect()
     }
 
@@ -158,7 +158,7 @@ impl Division {
 
 /// The machine as a tree of its online CPUs. Divisions that cross each other (a node inside two packages) are cut
 /// at the crossing.
-pub fn tree(machine: &Machine) -> Part {
+pub(crate) fn tree(machine: &Machine) -> Part {
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     let mut divisions = divisions(machine);
     divisions.sort_by_key(|d| (d.groups.len(), d.kind, std::cmp::Reverse(d.level)));

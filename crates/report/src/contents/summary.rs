@@ -11,7 +11,7 @@ use crate::text::range;
 use record::phrase::{agree, count_noun};
 
 /// What stands above everything else, where something does.
-pub fn banner(record: &Record) -> Option<String> {
+pub(crate) fn banner(record: &Record) -> Option<String> {
     if let Some(import) = &record.import {
         let named: std::collections::BTreeSet<&str> =
             import.outputs.iter().map(|output| output.tool.as_str()).collect();
@@ -27,7 +27,7 @@ pub fn banner(record: &Record) -> Option<String> {
 }
 
 /// What stands where findings would, when there is none: in what nothing was found, since few figures show little.
-pub fn nothing(record: &Record) -> String {
+pub(crate) fn nothing(record: &Record) -> String {
     if record.measurements.is_empty() {
         return "Nothing was measured.".to_owned();
     }
@@ -47,7 +47,7 @@ pub fn nothing(record: &Record) -> String {
 }
 
 /// The machine in two or three lines.
-pub fn machine(record: &Record) -> Vec<String> {
+pub(crate) fn machine(record: &Record) -> Vec<String> {
     let machine = &record.machine;
     let mut lines = Vec::new();
     let system = [machine.system.vendor.clone(), machine.system.product.clone()];
@@ -148,7 +148,7 @@ fn dated(record: &Record) -> String {
 }
 
 /// When and with what the record was made, and how the run ended.
-pub fn origin(record: &Record) -> String {
+pub(crate) fn origin(record: &Record) -> String {
     let ended = match &record.ended {
         Ended::Complete => None,
         Ended::Interrupted { signal } => Some(format!("ended early by signal {signal}")),
@@ -163,7 +163,7 @@ pub fn origin(record: &Record) -> String {
 }
 
 /// What a resource delivers, its ceiling, and whether that is in doubt.
-pub fn delivered(resource: &Resource) -> String {
+pub(crate) fn delivered(resource: &Resource) -> String {
     let doubt = resource.doubt.as_ref().map_or_else(String::new, |doubt| format!("; in doubt: {doubt}"));
     let figure = |value| units::figure(value, &resource.unit);
     let source = match resource.source {
@@ -180,7 +180,7 @@ pub fn delivered(resource: &Resource) -> String {
 }
 
 /// A severity in one word.
-pub fn severity(severity: Severity) -> &'static str {
+pub(crate) fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",
         Severity::Warning => "warning",
@@ -189,7 +189,7 @@ pub fn severity(severity: Severity) -> &'static str {
 }
 
 /// What a finding costs, in words.
-pub fn loss(finding: &Finding) -> String {
+pub(crate) fn loss(finding: &Finding) -> String {
     let how = if finding.measured { "measured" } else { "modelled" };
     match &finding.loss {
         Verdict::Costs { share, interval } if (interval.1 - interval.0).abs() > f64::EPSILON => format!(
@@ -210,7 +210,7 @@ pub fn loss(finding: &Finding) -> String {
 }
 
 /// Whether a loss is resolved: its interval lies on one side of none. Only such a loss may be coloured.
-pub fn resolved(verdict: &Verdict) -> bool {
+pub(crate) fn resolved(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Costs { interval, .. } if interval.0 > 0.0 || interval.1 < 0.0)
 }
 
@@ -262,7 +262,7 @@ const PROGRAMS: &[&str] = &[
 
 /// A remedy as the words before a command and the command to paste: `for every program: echo always | …`. Where
 /// it is advice and no command, all of it is words.
-pub fn remedy_parts(remedy: &str) -> (&str, Option<&str>) {
+pub(crate) fn remedy_parts(remedy: &str) -> (&str, Option<&str>) {
     let begins = |text: &str| {
         let first = text.trim_start().split(' ').next().unwrap_or("");
         PROGRAMS.contains(&first) || first.starts_with('/')
@@ -285,13 +285,13 @@ pub fn remedy_parts(remedy: &str) -> (&str, Option<&str>) {
 }
 
 /// Where a finding is; of what the whole machine has that goes without saying.
-pub fn place(finding: &Finding) -> Option<&str> {
+pub(crate) fn place(finding: &Finding) -> Option<&str> {
     finding.place.as_deref().filter(|place| *place != "the whole machine")
 }
 
 /// Things that could not be seen in full, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unseen {
+pub(crate) struct Unseen {
     /// How badly.
     pub state: State,
     /// What.
@@ -304,7 +304,7 @@ pub struct Unseen {
 
 /// What could not be seen in full: the impossible first, then the degraded, then what was left out; things with
 /// one reason together.
-pub fn unseen(record: &Record) -> Vec<Unseen> {
+pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
     let mut groups: Vec<Unseen> = Vec::new();
     for state in [State::Impossible, State::Degraded, State::Skipped] {
         for item in record.coverage.iter().filter(|item| item.state == state) {
@@ -330,7 +330,7 @@ pub fn unseen(record: &Record) -> Vec<Unseen> {
 const NARROW: usize = 6;
 
 /// Whether a run was asked for a few measurements only.
-pub fn is_narrow(record: &Record) -> bool {
+pub(crate) fn is_narrow(record: &Record) -> bool {
     let left_out = |item: &&Coverage| item.state == State::Skipped && item.is_for(&Coverage::NOT_ASKED_FOR);
     record.coverage.iter().filter(left_out).count() >= NARROW
 }
@@ -338,7 +338,7 @@ pub fn is_narrow(record: &Record) -> bool {
 /// What no rule could look for, the rules of each missing input together: `numa-latency, numa-distances (…)`. Without a
 /// measurement nearly all miss theirs, which goes without saying; of a few measurements and of other tools' output most do, which
 /// is one sentence.
-pub fn not_looked_for(record: &Record) -> Option<String> {
+pub(crate) fn not_looked_for(record: &Record) -> Option<String> {
     let untold = &record.diagnosis.not_looked_for;
     if untold.is_empty() || record.measurements.is_empty() {
         return None;
@@ -370,7 +370,7 @@ pub fn not_looked_for(record: &Record) -> Option<String> {
 }
 
 /// Where the noise stands: what happened during the samples, what is doubtful, and what else ran.
-pub fn noise(record: &Record) -> Vec<String> {
+pub(crate) fn noise(record: &Record) -> Vec<String> {
     let mut lines = Vec::new();
     // Other tools note nothing beside their samples.
     if record.import.is_none() && !record.measurements.is_empty() {

@@ -13,7 +13,7 @@ use record::phrase::count_noun;
 const MOST: usize = 64;
 
 /// The tables that there are figures for. `steps` are the figures that the steps of scaling tell already.
-pub fn blocks(record: &Record, steps: &Shown) -> Vec<Table> {
+pub(crate) fn blocks(record: &Record, steps: &Shown) -> Vec<Table> {
     let mut tables = vec![workloads(record, steps), yields(record)];
     tables.retain(|table| !table.is_empty());
     tables

@@ -16,7 +16,7 @@ const MOST: usize = 24;
 const MOST_GROUPS: usize = 4;
 
 /// A bar for each bandwidth as STREAM counts bytes, those of one number of threads together, on one scale.
-pub fn bandwidth(record: &Record) -> Markup {
+pub(super) fn bandwidth(record: &Record) -> Markup {
     let shown: Vec<&Measurement> = record
         .of("memory.bandwidth")
         .filter(|m| m.place.word("bytes_counted") != Some("bus"))

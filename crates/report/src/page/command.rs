@@ -7,7 +7,7 @@ use super::{prose, section};
 use crate::terminal::stat::{by, command_text, early, ends, time_of};
 
 /// The command and the verdict; nothing for a record of no command.
-pub fn verdict(record: &Record) -> Markup {
+pub(super) fn verdict(record: &Record) -> Markup {
     let Some(time) = time_of(record) else { return html! {} };
     let inside = html! {
         p { code { (crate::text::clean(&command_text(time))) } }

@@ -9,7 +9,7 @@ use crate::contents::{Block, Part, compare};
 use crate::text::keep_units;
 
 /// Everything between the page's head and its foot.
-pub fn body(c: &Comparison) -> Markup {
+pub(super) fn body(c: &Comparison) -> Markup {
     html! {
         header {
             p class="kind" { "linespeed comparison" }

@@ -29,7 +29,7 @@ const PAPER: usize = 20;
 const LONG: usize = 28;
 
 /// A section for each kind of figure: what it is, then its charts, maps and tables.
-pub fn sections(record: &Record) -> Markup {
+pub(super) fn sections(record: &Record) -> Markup {
     html! {
         @for (number, block) in blocks(record, ROOM).iter().enumerate() {
             (figure_section(record, &format!("figures-{number}"), block))
@@ -67,7 +67,7 @@ fn figure_section(record: &Record, id: &str, block: &Block) -> Markup {
 }
 
 /// Facts, one a line.
-pub fn facts(section: &Section) -> Markup {
+pub(super) fn facts(section: &Section) -> Markup {
     html! { dl { @for fact in &section.facts { div { dt { (fact.key) } dd { (keep_units(&fact.value)) } } } } }
 }
 
@@ -120,7 +120,7 @@ fn drawing(chart: &Chart, id: &str) -> Markup {
 }
 
 /// A table in a box of its own, which scrolls where the table is wider than the page.
-pub fn table(table: &Table) -> Markup {
+pub(super) fn table(table: &Table) -> Markup {
     html! {
         div class="scroll" role="region" tabindex="0" aria-label=(table.title) {
             table {
@@ -163,7 +163,7 @@ fn class(figures: bool, cell: &str) -> Option<&'static str> {
 }
 
 /// The whole inventory.
-pub fn inventory(record: &Record) -> Markup {
+pub(super) fn inventory(record: &Record) -> Markup {
     let sections = inventory_contents::sections(record);
     let inside = html! {
         @for part in sections.iter().filter(|part| part.title != "Conditions") {
@@ -177,14 +177,14 @@ pub fn inventory(record: &Record) -> Markup {
 }
 
 /// The conditions before and after.
-pub fn conditions(record: &Record) -> Markup {
+pub(super) fn conditions(record: &Record) -> Markup {
     let conditions = condition_contents::table(&record.conditions);
     let inside = html! { @if !conditions.is_empty() { (table(&conditions)) } };
     section("conditions", "Conditions", inside)
 }
 
 /// What was measured, and how well.
-pub fn coverage(record: &Record) -> Markup {
+pub(super) fn coverage(record: &Record) -> Markup {
     let mut all = Table::new("Coverage", Some("coverage"), &["what", "state", "reason", "what would help"]);
     for item in &record.coverage {
         all.row(vec![
@@ -205,7 +205,7 @@ pub fn coverage(record: &Record) -> Markup {
 }
 
 /// Which outputs the figures of an imported record were read from.
-pub fn provenance(record: &Record) -> Markup {
+pub(super) fn provenance(record: &Record) -> Markup {
     let inside = html! {
         @if let Some(outputs) = crate::contents::provenance::outputs(record) { (table(&outputs)) }
     };
@@ -213,7 +213,7 @@ pub fn provenance(record: &Record) -> Markup {
 }
 
 /// Every measurement, in a table a metric.
-pub fn all(record: &Record) -> Markup {
+pub(super) fn all(record: &Record) -> Markup {
     let inside = html! {
         @for metric in metrics(record) {
             @let measurements: Vec<_> = record.of(metric).collect();
@@ -238,7 +238,7 @@ fn metrics(record: &Record) -> Vec<&str> {
 }
 
 /// What each metric of this record means.
-pub fn glossary(record: &Record) -> Markup {
+pub(super) fn glossary(record: &Record) -> Markup {
     let words: Vec<&Word> = metrics(record).into_iter().filter_map(words::find).collect();
     let inside = html! {
         @for word in words {

@@ -10,7 +10,7 @@ use crate::contents::loss_breakdown::{self, Kind, Row};
 use crate::text::keep_units;
 
 /// All ladders of a record.
-pub fn ladders(record: &Record) -> Markup {
+pub(super) fn ladders(record: &Record) -> Markup {
     let ladders = &record.diagnosis.ladders;
     html! {
         @if !ladders.is_empty() {

@@ -8,7 +8,7 @@ use crate::contents::plan::{MOST_PROCESSES, processes, reasons};
 use crate::text::clean;
 
 /// The plan; nothing for a machine of one node.
-pub fn section(record: &Record) -> Markup {
+pub(super) fn section(record: &Record) -> Markup {
     let Some(plan) = &record.diagnosis.plan else { return html! {} };
     let more = plan.processes.len().saturating_sub(MOST_PROCESSES);
     let inside = html! {

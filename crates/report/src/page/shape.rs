@@ -16,7 +16,7 @@ const MEMBERS: usize = 16;
 const UNBROKEN: usize = 30;
 
 /// The picture, how CPU numbers lie on packages, and the nodes.
-pub fn section(machine: &Machine) -> Markup {
+pub(super) fn section(machine: &Machine) -> Markup {
     let root = tree(machine);
     let wide = root.cpus.len() > WIDE;
     let packages = placement::packages(machine);

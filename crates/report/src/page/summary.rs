@@ -10,7 +10,7 @@ use crate::contents::summary::{self, remedy_parts};
 use crate::text::keep_units;
 
 /// What the machine is.
-pub fn header(record: &Record) -> Markup {
+pub(super) fn header(record: &Record) -> Markup {
     let lines = summary::machine(record);
     html! {
         header {
@@ -25,7 +25,7 @@ pub fn header(record: &Record) -> Markup {
 }
 
 /// What the texts of an imported record say in two ways.
-pub fn contradictions(record: &Record) -> Markup {
+pub(super) fn contradictions(record: &Record) -> Markup {
     let said = provenance::contradictions(record);
     let inside = html! {
         @if !said.is_empty() { ul { @for says in &said { li { (prose(says)) } } } }
@@ -34,7 +34,7 @@ pub fn contradictions(record: &Record) -> Markup {
 }
 
 /// How far from line speed each resource is.
-pub fn resources(record: &Record) -> Markup {
+pub(super) fn resources(record: &Record) -> Markup {
     let resources = &record.diagnosis.resources;
     let inside = html! {
         @if !resources.is_empty() {
@@ -69,7 +69,7 @@ fn render_resource(resource: &Resource) -> Markup {
 }
 
 /// What costs speed, the worst first.
-pub fn findings(record: &Record) -> Markup {
+pub(super) fn findings(record: &Record) -> Markup {
     let findings = &record.diagnosis.findings;
     let inside = html! {
         @if findings.is_empty() {
@@ -124,7 +124,7 @@ fn advice(word: &str, text: &str) -> Markup {
 }
 
 /// What could not be seen.
-pub fn unseen(record: &Record) -> Markup {
+pub(super) fn unseen(record: &Record) -> Markup {
     let items = summary::unseen(record);
     let inside = html! {
         @if !items.is_empty() {
@@ -151,7 +151,7 @@ pub fn unseen(record: &Record) -> Markup {
 }
 
 /// Where the noise stands.
-pub fn noise(record: &Record) -> Markup {
+pub(super) fn noise(record: &Record) -> Markup {
     let lines = summary::noise(record);
     let inside = html! {
         @if !lines.is_empty() { ul class="plain" { @for line in &lines { li { (keep_units(line)) } } } }

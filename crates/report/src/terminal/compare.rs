@@ -8,7 +8,7 @@ use crate::paint::{Span, Tone};
 use crate::text::{clean, width};
 
 /// Writes everything.
-pub fn write(screen: &mut Screen, c: &Comparison) {
+pub(super) fn write(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, &compare::title(c));
     for says in &c.answer {
         screen.hanging("  ", "  ", says);

@@ -30,7 +30,7 @@ impl Extent {
 }
 
 /// The account.
-pub fn write(screen: &mut Screen, record: &Record, extent: Extent) {
+pub(super) fn write(screen: &mut Screen, record: &Record, extent: Extent) {
     let Some(import) = &record.import else { return };
     let name = import.name.as_deref().filter(|name| Some(*name) != record.machine.hostname.as_deref());
     if let Some(name) = name {

@@ -13,7 +13,7 @@ const BAR: usize = 24;
 const WITH_BARS: usize = 110;
 
 /// All ladders of a record.
-pub fn write(screen: &mut Screen, record: &Record) {
+pub(super) fn write(screen: &mut Screen, record: &Record) {
     if record.diagnosis.ladders.is_empty() {
         return;
     }

@@ -25,7 +25,7 @@ const MOST: usize = 16;
 const WORKLOADS: usize = 3;
 
 /// The report.
-pub fn write(screen: &mut Screen, record: &Record) {
+pub(super) fn write(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
         let tone = if record.import.is_some() { Tone::Strong } else { Tone::Serious };
         screen.paragraph(&[], tone, &banner);

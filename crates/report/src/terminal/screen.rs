@@ -10,7 +10,7 @@ const GAP: usize = 2;
 const LEAST_COLUMN: usize = 12;
 
 /// The text that grows.
-pub struct Screen {
+pub(crate) struct Screen {
     width: usize,
     color: bool,
     text: String,
@@ -18,29 +18,29 @@ pub struct Screen {
 
 impl Screen {
     /// An empty one. Widths below 20 are taken as 20.
-    pub fn new(style: &super::Style) -> Self {
+    pub(crate) fn new(style: &super::Style) -> Self {
         Self { width: style.width.max(20), color: style.color, text: String::new() }
     }
 
     /// Columns that a line may take.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// The whole text.
-    pub fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 
     /// An empty line, unless the text begins here or the line before is empty.
-    pub fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
 
     /// A heading with an empty line above it.
-    pub fn heading(&mut self, text: &str) {
+    pub(crate) fn heading(&mut self, text: &str) {
         self.blank();
         for line in wrap(&clean(text), self.width) {
             self.line(&[Span::strong(line)]);
@@ -48,7 +48,7 @@ impl Screen {
     }
 
     /// A line of pieces that are known to fit; should they not, the line is cut.
-    pub fn line(&mut self, spans: &[Span]) {
+    pub(crate) fn line(&mut self, spans: &[Span]) {
         let mut room = self.width;
         let mut fitting = Vec::with_capacity(spans.len());
         for span in spans {
@@ -61,7 +61,7 @@ impl Screen {
     }
 
     /// A paragraph: `first` before its first line, as many spaces before the others.
-    pub fn paragraph(&mut self, first: &[Span], tone: Tone, text: &str) {
+    pub(crate) fn paragraph(&mut self, first: &[Span], tone: Tone, text: &str) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         // Where the beginning leaves no room to speak of, the text goes below it.
         let below = self.width.saturating_sub(indent) < LEAST_COLUMN.max(self.width / 4);
@@ -80,7 +80,7 @@ impl Screen {
     }
 
     /// A paragraph whose first line begins with one text and the others with another.
-    pub fn hanging(&mut self, first: &str, others: &str, text: &str) {
+    pub(crate) fn hanging(&mut self, first: &str, others: &str, text: &str) {
         let room = self.width.saturating_sub(width(first).max(width(others)));
         for (number, line) in wrap(&clean(text), room.max(8)).into_iter().enumerate() {
             let before = if number == 0 { first } else { others };
@@ -91,7 +91,7 @@ impl Screen {
     /// A command to paste: a line that does not fit ends in a backslash, which the shell joins with the next.
     /// It is broken between words; a word too long for a line goes on in the first column of the next, where
     /// the shell adds no space to it.
-    pub fn command(&mut self, first: &[Span], text: &str) {
+    pub(crate) fn command(&mut self, first: &[Span], text: &str) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum::<usize>().min(self.width / 2);
         let columns = self.width;
         let room = |start: usize| columns - start - 2;
@@ -129,7 +129,7 @@ impl Screen {
     }
 
     /// `Key:   value`, the value beginning in column `at`; below a key that is too long for that.
-    pub fn pair(&mut self, key: &str, value: &str, at: usize) {
+    pub(crate) fn pair(&mut self, key: &str, value: &str, at: usize) {
         let key = format!("{}:", clean(key));
         let at = at.min(self.width / 2);
         if width(&key) + 1 > at {
@@ -142,7 +142,7 @@ impl Screen {
 
     /// A table: headings and rows without rules. Where it is too wide the columns of words are wrapped, then
     /// optional columns left out; where that does not help it is written row by row.
-    pub fn table(&mut self, table: &Table, indent: usize) {
+    pub(crate) fn table(&mut self, table: &Table, indent: usize) {
         let mut shown = std::borrow::Cow::Borrowed(table);
         let widths = loop {
             if let Some(widths) = self.column_widths(&shown, indent) {

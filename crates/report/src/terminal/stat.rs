@@ -14,7 +14,7 @@ use record::phrase::{agree, count_noun, quote_word};
 const MOST_THREADS: usize = 8;
 
 /// Writes the report of a record of a command; nothing when there is none in it.
-pub fn write(screen: &mut Screen, record: &Record) {
+pub(crate) fn write(screen: &mut Screen, record: &Record) {
     let Some(time) = time_of(record) else { return };
     screen.paragraph(&[Span::strong("  ")], Tone::Strong, &command_text(time));
     if let Some(early) = early(record, time) {

@@ -14,7 +14,7 @@ const WIDE: usize = 64;
 const MEMBERS: usize = 32;
 
 /// The picture, the packages and the nodes.
-pub fn write(screen: &mut Screen, machine: &Machine) {
+pub(super) fn write(screen: &mut Screen, machine: &Machine) {
     let root = tree(machine);
     if root.cpus.is_empty() {
         screen.line(&[Span::plain("Nothing is known of this machine's CPUs.")]);

@@ -41,7 +41,7 @@ fn last_level(machine: &Machine) -> (u32, u64) {
 }
 
 /// Bigger caches.
-pub fn caches(pair: &Pair, speed: f64) -> Vec<Claim> {
+pub(super) fn caches(pair: &Pair, speed: f64) -> Vec<Claim> {
     let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
     let ((slow_level, slow_bytes), (fast_level, fast_bytes)) =
         (last_level(&slow.machine), last_level(&fast.machine));
@@ -54,7 +54,7 @@ pub fn caches(pair: &Pair, speed: f64) -> Vec<Claim> {
 }
 
 /// More CPUs.
-pub fn cpus(pair: &Pair, speed: f64) -> Option<Claim> {
+pub(super) fn cpus(pair: &Pair, speed: f64) -> Option<Claim> {
     let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
     let count = |record: &Record| record.machine.counts.cpus_online.unwrap_or(0);
     let figures = format!("{} on {slow_name}, {} on {fast_name}", count(slow), count(fast));
@@ -62,7 +62,7 @@ pub fn cpus(pair: &Pair, speed: f64) -> Option<Claim> {
 }
 
 /// A higher clock.
-pub fn clock(pair: &Pair, speed: f64) -> Option<Claim> {
+pub(super) fn clock(pair: &Pair, speed: f64) -> Option<Claim> {
     let (this, base) = (clocks::best(pair.this)?.datum.value, clocks::best(pair.base)?.datum.value);
     let (slow, fast) = if speed < 1.0 { (this, base) } else { (base, this) };
     let ((slow_name, _), (fast_name, _)) = sides(pair, speed);
@@ -71,7 +71,7 @@ pub fn clock(pair: &Pair, speed: f64) -> Option<Claim> {
 }
 
 /// The load average of the last minute: before the run, or as another tool printed it beside its figures.
-pub fn load(record: &Record) -> Option<f64> {
+pub(crate) fn load(record: &Record) -> Option<f64> {
     let beside = || {
         let text = record.of("wakeup.average").find_map(|m| m.detail.get("loadavg")?.as_str())?;
         text.split_whitespace().next()?.parse().ok().filter(|load: &f64| load.is_finite() && *load >= 0.0)
@@ -80,7 +80,7 @@ pub fn load(record: &Record) -> Option<f64> {
 }
 
 /// What ran on the machine itself.
-pub fn own_load(pair: &Pair, speed: f64) -> Option<Claim> {
+pub(super) fn own_load(pair: &Pair, speed: f64) -> Option<Claim> {
     let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
     let (slow_load, fast_load) = (load(slow)?, load(fast)?);
     let figures = format!("load average {slow_load:.2} on {slow_name}, {fast_load:.2} on {fast_name}");
@@ -101,10 +101,10 @@ fn stolen(record: &Record) -> Option<f64> {
 }
 
 /// What other guests of the same host are called.
-pub const NEIGHBOURS: &str = "neighbours on the host";
+pub(crate) const NEIGHBOURS: &str = "neighbours on the host";
 
 /// Other guests of the same host.
-pub fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
+pub(super) fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     let ((slow_name, slow), (fast_name, fast)) = sides(pair, speed);
     let guest = |record: &Record| {
         record.machine.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
@@ -144,7 +144,7 @@ pub fn neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
 }
 
 /// Another hypervisor.
-pub fn hypervisor(pair: &Pair) -> Option<Claim> {
+pub(super) fn hypervisor(pair: &Pair) -> Option<Claim> {
     let name = |record: &Record| record.machine.virtualization.hypervisor.clone();
     let (base, this) = (name(pair.base.record)?, name(pair.this.record)?);
     (base != this).then(|| Claim {

@@ -18,7 +18,7 @@ const PLAUSIBLE: (f64, f64) = (0.5, 1.9);
 
 /// A clock and how it is known.
 #[derive(Clone, Debug)]
-pub struct Clock {
+pub(crate) struct Clock {
     /// Hz.
     pub datum: Datum,
     /// Whether it was measured.
@@ -29,7 +29,7 @@ pub struct Clock {
 
 impl Clock {
     /// Measured while the very thing ran that is explained.
-    pub fn measured(datum: Datum) -> Self {
+    pub(crate) fn measured(datum: Datum) -> Self {
         Self { datum, measured: true, note: None }
     }
 
@@ -41,7 +41,7 @@ impl Clock {
 }
 
 /// The best that a record tells of its clock: one core's own, then that of a program of one thread, then what is advertised.
-pub fn best(known: &Known) -> Option<Clock> {
+pub(crate) fn best(known: &Known) -> Option<Clock> {
     let row = known.rows.iter().find(|(key, _)| key.metric == "core.clock" && key.what == "clock, one core");
     if let Some((_, entry)) = row {
         return Some(Clock::measured(entry.datum.clone()));
@@ -70,7 +70,7 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
 }
 
 /// A program's own count of an event, not that of the whole system.
-pub fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
+pub(super) fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
     record
         .of("counter.count")
         .filter(|m: &&Measurement| m.place.word("workload") == Some(workload))
@@ -81,7 +81,7 @@ pub fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum
 }
 
 /// A program's own cycles over the time it took: of one thread that waits for nothing, its clock.
-pub fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
+pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = counted(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
     let mut clock = Datum::derived(cycles.value / seconds, None, "Hz", cycles.from);
     clock.over = Some("cycles over time".to_owned());
@@ -89,7 +89,7 @@ pub fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datu
 }
 
 /// The advertised clock: the highest where it is told, else the base clock.
-pub fn nominal(record: &Record) -> Option<Datum> {
+pub(super) fn nominal(record: &Record) -> Option<Datum> {
     let p = &record.machine.processor;
     let (hz, from) = match (p.max_hz, p.base_hz) {
         (Some(hz), _) => (hz, "machine.processor.max_hz"),
@@ -100,7 +100,7 @@ pub fn nominal(record: &Record) -> Option<Datum> {
 }
 
 /// The clock as a cause.
-pub fn cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
+pub(super) fn cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
     let measured = this.measured && base.measured && comparable(&this.datum, &base.datum);
     if measured && !is_told_from_1(&this.datum, &base.datum) {
         return None;

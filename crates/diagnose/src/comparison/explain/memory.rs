@@ -19,7 +19,7 @@ const WORTH: f64 = 0.1;
 const BELOW_RATED: f64 = 0.95;
 
 /// Memory by latency, share of remote accesses and devices.
-pub fn explanation(pair: &Pair) -> Option<Explanation> {
+pub(super) fn explanation(pair: &Pair) -> Option<Explanation> {
     let latency = reach_cause(pair).or_else(|| level_cause(pair));
     let devices = devices_cause(pair);
     let lead = latency.as_ref().or(devices.as_ref())?;
@@ -80,7 +80,7 @@ fn bound_or_not(pair: &Pair, latency: &Cause, own: f64) -> Explanation {
 }
 
 /// What differs by node: time per element of a stream, with many loads in flight, is no latency.
-pub fn acts_on(reach: &Reach) -> &'static str {
+pub(crate) fn acts_on(reach: &Reach) -> &'static str {
     if is_latency(reach) { "memory latency" } else { "memory's time per element" }
 }
 
@@ -89,7 +89,7 @@ fn is_latency(reach: &Reach) -> bool {
 }
 
 /// Latency over all nodes' memory, as a program sees it that ignores nodes.
-pub fn reach_cause(pair: &Pair) -> Option<Cause> {
+pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (reaches(pair.base.record), reaches(pair.this.record));
     let (base, this) = base.iter().find_map(|base| {
         let this = this.iter().find(|this| this.what == base.what && comparable(&this.own, &base.own))?;
@@ -159,7 +159,7 @@ pub fn reach_cause(pair: &Pair) -> Option<Cause> {
 }
 
 /// Latency of the level beyond the caches, or of one working set that lies beyond both machines' caches.
-pub fn level_cause(pair: &Pair) -> Option<Cause> {
+pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = pair.base.rows.iter().find_map(|(key, base)| {
         let memory = key.metric == "load.latency"
             && (key.what == "load from memory"
@@ -181,7 +181,7 @@ pub fn level_cause(pair: &Pair) -> Option<Cause> {
 }
 
 /// Memory devices that run, whether or not their size is told.
-pub fn running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
+pub(crate) fn running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     let runs = |device: &&MemoryDevice| {
         device.configured_mt_s.is_some_and(|speed| speed > 0) && device.bytes != Some(0) && !is_flash(device)
     };
@@ -189,11 +189,11 @@ pub fn running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
 }
 
 /// The speed at which the slowest memory device runs, MT/s.
-pub fn device_speed(record: &Record) -> Option<u32> {
+pub(crate) fn device_speed(record: &Record) -> Option<u32> {
     running(&record.machine).filter_map(|device| device.configured_mt_s).min()
 }
 
-pub fn devices_cause(pair: &Pair) -> Option<Cause> {
+pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (device_speed(pair.base.record)?, device_speed(pair.this.record)?);
     let from = "machine.memory_devices[].configured_mt_s";
     let channels = |record: &Record| {
@@ -232,7 +232,7 @@ fn allowed(record: &Record) -> String {
     }
 }
 
-pub fn clock_cause(pair: &Pair) -> Option<Cause> {
+pub(super) fn clock_cause(pair: &Pair) -> Option<Cause> {
     clock::cause(pair, &clock::best(pair.this)?, &clock::best(pair.base)?)
 }
 

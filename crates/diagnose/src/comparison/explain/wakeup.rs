@@ -24,7 +24,7 @@ fn shared<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
 }
 
 /// The first kind of wake-up latency that both have, explained.
-pub fn explanation<'a>(pair: &Pair<'a>) -> Option<Explanation> {
+pub(super) fn explanation<'a>(pair: &Pair<'a>) -> Option<Explanation> {
     let (key, entry) = shared(pair)?;
     let what = &key.what;
     let (base, this) = (usable(pair.base, key)?, usable(pair.this, key)?);

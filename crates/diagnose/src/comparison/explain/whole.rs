@@ -14,7 +14,7 @@ const MORE: f64 = 1.2;
 const ALIKE: f64 = 0.05;
 
 /// Explanations of results of all CPUs without those of one thread.
-pub fn explanations(pair: &Pair) -> Vec<Explanation> {
+pub(super) fn explanations(pair: &Pair) -> Vec<Explanation> {
     let rows = pair.base.rows.iter().filter(|(key, _)| {
         key.group == Group::Workloads && key.metric == "workload.throughput" && key.kind == RowKind::AllCpus
     });

@@ -21,13 +21,13 @@ fn explained(e: &Explanation) -> f64 {
 }
 
 /// Whether causes explain so little that they are no answer.
-pub fn is_little(e: &Explanation) -> bool {
+pub(crate) fn is_little(e: &Explanation) -> bool {
     let against = e.causes.iter().any(|cause| cause.despite);
     e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained(e))
 }
 
 /// What causes leave that multiply up: ` A factor of 1.14 stays unexplained.`; nothing where it is little.
-pub fn left(e: &Explanation) -> String {
+pub(crate) fn left(e: &Explanation) -> String {
     let Some(left) = e.unexplained.filter(|left| left.ln().abs() >= MUCH_LEFT && !e.causes.is_empty()) else {
         return String::new();
     };
@@ -40,7 +40,7 @@ pub fn left(e: &Explanation) -> String {
 }
 
 /// Of causes that stand beside each other: the first where it alone makes the whole factor, and the others.
-pub fn lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
+pub(crate) fn lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     match e.causes.split_first() {
         Some((first, rest)) if differs(e.speed) && (first.factor / e.speed).ln().abs() < NO_CAUSE => {
             (Some(first), rest)
@@ -50,7 +50,7 @@ pub fn lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
 }
 
 /// Causes that stand beside the factor, by the side that they speak for; `say` tells one.
-pub fn beside(rest: &[Cause], led: bool, say: impl Fn(&Cause) -> String) -> String {
+pub(crate) fn beside(rest: &[Cause], led: bool, say: impl Fn(&Cause) -> String) -> String {
     let sides: Vec<String> = [(false, "for the faster one"), (true, "for the slower one")]
         .into_iter()
         .filter_map(|(despite, who)| {
@@ -87,12 +87,12 @@ fn in_turn(causes: &[Cause], say: impl Fn(&Cause) -> String) -> String {
 }
 
 /// What holds back the one with more cores, each cause with its factor from that one's side.
-pub fn held_back(causes: &[Cause]) -> String {
+pub(crate) fn held_back(causes: &[Cause]) -> String {
     in_turn(causes, |cause| format!("{} ({}×)", cause.name, significant(cause.factor)))
 }
 
 /// What the causes make of a result, each with its factor.
-pub fn factors(e: &Explanation) -> String {
+pub(crate) fn factors(e: &Explanation) -> String {
     let say = |cause: &Cause| format!("{} ({}×)", cause.name, significant(towards_faster(e, cause.factor)));
     if !e.adds_up {
         let (lead, rest) = lead(e);

@@ -18,7 +18,7 @@ use crate::comparison::rows::{Group, RowKey};
 
 /// A workload's figures in one record.
 #[derive(Clone, Debug, Default)]
-pub struct Work {
+pub(super) struct Work {
     /// The workload's name, as in the labels of its figures.
     workload: String,
     /// Of one thread, as a throughput, or the time that one thread takes.
@@ -33,7 +33,7 @@ pub struct Work {
 }
 
 /// Every workload that both sides have, explained.
-pub fn explanations(pair: &Pair) -> Vec<Explanation> {
+pub(super) fn explanations(pair: &Pair) -> Vec<Explanation> {
     let (base, this) = (works(pair.base), works(pair.this));
     let mut all = Vec::new();
     for (name, base) in &base {
@@ -362,7 +362,7 @@ fn signed(factor: f64) -> String {
 }
 
 /// What a record's own steps of a workload say of its scaling, one sentence; `None` without at least two steps.
-pub fn scaling_words(known: &Known, who: &str) -> Vec<String> {
+pub(crate) fn scaling_words(known: &Known, who: &str) -> Vec<String> {
     let mut says = Vec::new();
     for (name, work) in works(known) {
         // A fit of the record's own says it better.

@@ -4,7 +4,7 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-use diagnose::plan::PlanRequest;
+use diagnose::{PlanError, PlanRequest};
 use machine::Root;
 use record::{Machine, Record};
 use report::terminal;
@@ -71,7 +71,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
         Some(argument) if argument != "." => of_record(argument)?,
         _ => of_this_machine(),
     };
-    let mut made = diagnose::plan::plan(&record, &wish).map_err(|why| refused(plan, &wish, why))?;
+    let mut made = diagnose::plan(&record, &wish).map_err(|error| refused(plan, &wish, &error))?;
     made.sources = from;
     if let Some(tool) = &plan.tool {
         let lines = terminal::pasted(&made, tool).ok_or_else(|| nothing_to_paste(tool, &made))?;
@@ -104,9 +104,10 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
 }
 
 /// What is wrong: with a flag, or with the record.
-fn refused(plan: &Plan, wish: &PlanRequest, why: String) -> Failure {
+fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
+    let why = error.to_string();
     match &plan.record {
-        _ if why.starts_with("--") => Failure::Usage(why),
+        _ if error.is_of_request() => Failure::Usage(why),
         Some(argument) => Failure::Input { path: PathBuf::from(argument), why },
         None if wish.cpus.is_some() => Failure::Usage(why),
         None => Failure::Cannot(why),
@@ -174,7 +175,7 @@ fn of_this_machine() -> (Record, Vec<String>) {
         if missing.is_empty() {
             break;
         }
-        let reached = other.diagnosis.resources.iter().any(|r| r.name == diagnose::resources::MEMORY_LATENCY);
+        let reached = other.diagnosis.resources.iter().any(|r| r.name == diagnose::MEMORY_LATENCY);
         let mut taken: Vec<&str> = Vec::new();
         let mut doubted = false;
         missing.retain(|group| {

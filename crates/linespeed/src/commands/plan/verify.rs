@@ -1,6 +1,6 @@
 //! `linespeed plan --verify -- COMMAND`: the same work as planned and unbound, in turn.
 
-use diagnose::plan::verified;
+use diagnose::judge_verification;
 use experiment::layouts::{self, LayoutRun, PLACEHOLDERS, PlacedCopy};
 use experiment::recipes::template::{Template, Values};
 use experiment::rounds::is_forward;
@@ -63,7 +63,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         marks: marks(rounds.planned.iter().chain(&rounds.unbound)),
         ..Verification::default()
     };
-    verified::judge(&mut verified, made, is_forward);
+    judge_verification(&mut verified, made, is_forward);
     let code = match rounds.interrupted {
         None => 0,
         Some(signal) => {

@@ -2,8 +2,8 @@
 //! (`terminal`): the slower, the darker. Its figures stand beside it in words or as a table, so that no shade is
 //! needed to read it.
 
-pub mod svg;
-pub mod terminal;
+pub(crate) mod svg;
+pub(crate) mod terminal;
 
 use record::units;
 
@@ -15,7 +15,7 @@ const ALIKE: f64 = 0.05;
 
 /// One row or column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub(crate) struct Head {
     /// Its name, short: a number.
     pub name: String,
     /// What it lies in, alike for neighbours that belong together: `node 3`. Empty where there is nothing to tell.
@@ -24,7 +24,7 @@ pub struct Head {
 
 /// A matrix. Every row has a cell a column, once it is [`Heat::checked`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Heat {
+pub(crate) struct Heat {
     /// What it shows.
     pub title: String,
     /// Unit of the values: `ns`, `B/s`.
@@ -50,7 +50,7 @@ pub struct Heat {
 impl Heat {
     /// The matrix without values that are no figures (not finite, or not above 0), every row as long as there are
     /// columns. `None` where no value is left.
-    pub fn checked(mut self) -> Option<Self> {
+    pub(crate) fn checked(mut self) -> Option<Self> {
         self.cells.resize(self.rows.len(), Vec::new());
         for row in &mut self.cells {
             row.resize(self.columns.len(), None);
@@ -125,17 +125,17 @@ impl Heat {
     }
 
     /// The title with the unit of its cells.
-    pub fn heading(&self) -> String {
+    pub(crate) fn heading(&self) -> String {
         format!("{}, {}", self.title, self.written_in().1)
     }
 
     /// What rows and columns are.
-    pub fn axes(&self) -> String {
+    pub(crate) fn axes(&self) -> String {
         format!("row: {}; column: {}", self.down, self.across)
     }
 
     /// The matrix in words: what its axes are, and from where to where it goes.
-    pub fn description(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         let values: Vec<(usize, usize, f64)> = self.values().collect();
         let by = |a: &&(usize, usize, f64), b: &&(usize, usize, f64)| a.2.total_cmp(&b.2);
         let (Some(least), Some(most)) = (values.iter().min_by(by), values.iter().max_by(by)) else {
@@ -157,7 +157,7 @@ impl Heat {
     }
 
     /// The matrix as a table.
-    pub fn table(&self) -> Table {
+    pub(crate) fn table(&self) -> Table {
         let columns = self.columns.iter().map(|head| format!("#{}", head.name));
         let heads: Vec<String> = std::iter::once("#".to_owned()).chain(columns).collect();
         let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
@@ -215,15 +215,15 @@ fn short(value: f64, digits: usize) -> String {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    pub fn head(name: usize, group: &str) -> Head {
+    pub(crate) fn head(name: usize, group: &str) -> Head {
         Head { name: name.to_string(), group: group.to_owned() }
     }
 
     /// A made-up latency matrix of so many nodes, half of them in each of two packages.
-    pub fn example(nodes: usize) -> Heat {
+    pub(crate) fn example(nodes: usize) -> Heat {
         let package = |node: usize| node * 2 / nodes.max(1);
         let heads: Vec<Head> = (0..nodes).map(|n| head(n, &format!("package {}", package(n)))).collect();
         let cell = |from: usize, to: usize| match (from == to, package(from) == package(to)) {

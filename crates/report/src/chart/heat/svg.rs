@@ -7,7 +7,7 @@ use super::{Heat, Shading};
 use crate::text::width;
 
 /// Shades, `h0` to `h7` in the style sheet.
-pub const SHADES: usize = 8;
+pub(crate) const SHADES: usize = 8;
 /// From this shade on figures are written in the other ink; the style sheet's shades are chosen for it.
 const DEEP: usize = 4;
 /// Most columns with the figures written in their cells.
@@ -23,7 +23,7 @@ const LETTER: f64 = 7.0;
 const LINE: f64 = 15.0;
 
 /// The drawing. `id` must be unique on the page.
-pub fn draw(heat: &Heat, id: &str) -> Markup {
+pub(crate) fn draw(heat: &Heat, id: &str) -> Markup {
     let many = heat.columns.len().max(heat.rows.len());
     let written = many <= WRITTEN;
     let square = (SHARED / many.max(1) as f64).floor().clamp(SIZES.1, SIZES.0);
@@ -87,7 +87,7 @@ pub fn draw(heat: &Heat, id: &str) -> Markup {
 }
 
 /// What the shades mean, below the drawing.
-pub fn legend(heat: &Heat) -> Markup {
+pub(crate) fn legend(heat: &Heat) -> Markup {
     let shading = heat.shading(SHADES);
     let blank = heat.counts().1 > 0;
     html! {

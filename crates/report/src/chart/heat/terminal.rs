@@ -9,10 +9,10 @@ const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
 /// Stands where a row and a column are the same and so no pair.
 const ITSELF: &str = "\\";
 /// Most columns that are drawn; larger matrices are summed up before they come here.
-pub const MOST: usize = 16;
+pub(crate) const MOST: usize = 16;
 
 /// The matrix in lines of at most `columns`; `None` where it is too large, or the terminal too narrow.
-pub fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
+pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
     if heat.columns.len() > MOST || heat.rows.len() > MOST {
         return None;
     }
@@ -63,7 +63,7 @@ pub fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
 }
 
 /// What the shades mean, in a line to be wrapped.
-pub fn legend(heat: &Heat) -> String {
+pub(crate) fn legend(heat: &Heat) -> String {
     let shading = heat.shading(SHADES.len());
     let mut parts = Vec::new();
     if shading.shades > 1 {

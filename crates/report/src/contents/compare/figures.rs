@@ -11,7 +11,7 @@ use crate::table::{Table, Weight};
 use crate::text::range;
 
 /// A block a group of figures.
-pub fn blocks(c: &Comparison) -> Vec<Block> {
+pub(super) fn blocks(c: &Comparison) -> Vec<Block> {
     let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
     for row in &c.rows {
         match groups.last_mut() {

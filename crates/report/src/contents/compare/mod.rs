@@ -12,7 +12,7 @@ use crate::text::width;
 use record::phrase::{count_noun, join_most};
 
 /// Subjects that have a column of their own.
-pub const COLUMNS: usize = 4;
+pub(crate) const COLUMNS: usize = 4;
 /// Columns that a name may take at the head of a column.
 const SHORT_NAME: usize = 14;
 /// Subjects that are told one by one at the top.
@@ -25,7 +25,7 @@ const MOST_REFUSALS: usize = 12;
 const MOST_NAMES: usize = 3;
 
 /// The page's name and the first line.
-pub fn title(c: &Comparison) -> String {
+pub(crate) fn title(c: &Comparison) -> String {
     let base = name(c, c.baseline);
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     match c.relation {
@@ -37,12 +37,12 @@ pub fn title(c: &Comparison) -> String {
 }
 
 /// A subject's name.
-pub fn name(c: &Comparison, index: usize) -> &str {
+pub(crate) fn name(c: &Comparison, index: usize) -> &str {
     c.subjects.get(index).map_or("", |subject| subject.name.as_str())
 }
 
 /// What a subject is called at the head of a column: its name, or a letter where names are too long for that.
-pub fn label(c: &Comparison, index: usize) -> String {
+pub(crate) fn label(c: &Comparison, index: usize) -> String {
     match letter(c, index) {
         Some(letter) => letter.to_string(),
         None => name(c, index).to_owned(),
@@ -56,13 +56,13 @@ fn letter(c: &Comparison, index: usize) -> Option<char> {
 }
 
 /// Subjects' names with commas; of many the first few.
-pub fn names(c: &Comparison, all: &[usize]) -> String {
+pub(crate) fn names(c: &Comparison, all: &[usize]) -> String {
     let all: Vec<String> = all.iter().map(|index| name(c, *index).to_owned()).collect();
     join_most(&all, MOST_NAMES)
 }
 
 /// The subjects: what each is and when it was measured.
-pub fn subjects(c: &Comparison) -> Section {
+pub(crate) fn subjects(c: &Comparison) -> Section {
     let mut section = Section::new("");
     let shown = c.subjects.len() <= MOST_SUBJECTS;
     for (index, subject) in c.subjects.iter().enumerate() {
@@ -95,7 +95,7 @@ pub fn subjects(c: &Comparison) -> Section {
 }
 
 /// Everything below the top.
-pub fn blocks(c: &Comparison) -> Vec<Block> {
+pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
     if c.relation == Relation::SameRecord {
         return blocks;

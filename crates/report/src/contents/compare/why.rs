@@ -23,7 +23,7 @@ fn times(factor: f64) -> String {
 }
 
 /// Why the results differ.
-pub fn explanations(c: &Comparison) -> Option<Block> {
+pub(super) fn explanations(c: &Comparison) -> Option<Block> {
     if c.explanations.is_empty() {
         return None;
     }
@@ -84,7 +84,7 @@ fn causes(explanation: &Explanation) -> Section {
 }
 
 /// What each would do with another's best setting.
-pub fn what_if(c: &Comparison) -> Option<Block> {
+pub(super) fn what_if(c: &Comparison) -> Option<Block> {
     if c.what_if.is_empty() {
         return None;
     }
@@ -109,7 +109,7 @@ pub fn what_if(c: &Comparison) -> Option<Block> {
 }
 
 /// Who stands where.
-pub fn orders(c: &Comparison) -> Option<Block> {
+pub(super) fn orders(c: &Comparison) -> Option<Block> {
     // A single order is the answer already.
     if c.orders.is_empty() || c.orders.len() == 1 && !c.answer.is_empty() {
         return None;
