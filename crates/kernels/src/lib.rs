@@ -39,6 +39,7 @@
 //! To add a kernel: write it in the file of its family, for both instruction sets, with its `Work`; put it
 //! into that file's list; the tests then count it and, for a stream, check what it computes.
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(

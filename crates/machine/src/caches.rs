@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 1 << 40;
 const MAX_WAYS: u32 = 65_536;
 
 /// Fills [`Machine::caches`], in order of level, kind and lowest CPU.
-pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     let mut reader = Reader {
         root,

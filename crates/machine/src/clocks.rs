@@ -17,7 +17,7 @@ const MAX_CURRENT: usize = 64;
 
 /// What cpufreq says of all CPUs, read once for the inventory and the conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Policies(Vec<Policy>);
+pub(crate) struct Policies(Vec<Policy>);
 
 /// One policy: CPUs that share a clock setting.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +31,7 @@ struct Policy {
 }
 
 /// Reads every policy of cpufreq.
-pub fn policies(root: &Root) -> Policies {
+pub(crate) fn policies(root: &Root) -> Policies {
     // Since Linux 4.3 policyN; before, each CPU had a folder of its own.
     let mut folders: Vec<(u32, String)> =
         root.numbered(CPUFREQ, "policy").iter().map(|n| (n, format!("{CPUFREQ}/policy{n}"))).collect();
@@ -111,7 +111,7 @@ impl Present {
 }
 
 /// Fills the clocks of [`Machine::cpus`] and [`Machine::processor`]. The CPUs must be there already.
-pub fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
+pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     for policy in &policies.0 {
         for cpu in policy.cpus.iter() {
             let found = machine.cpus.binary_search_by_key(&cpu, |cpu| cpu.id).ok();
@@ -140,7 +140,7 @@ fn hz_in_name(name: &str) -> Option<u64> {
 
 /// The clock settings in groups of CPUs with the same ones; where there is no cpufreq, one group with the clocks
 /// that `/proc/cpuinfo` tells, or none.
-pub fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
+pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     type Key = (Option<String>, Option<String>, Option<String>, Option<u32>, Option<u64>, Option<u64>);
     let mut groups: BTreeMap<Key, ClockSetting> = BTreeMap::new();
     for Policy { cpus, setting, current_hz, .. } in &policies.0 {
@@ -178,7 +178,7 @@ fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
 }
 
 /// Whether clocks above nominal are allowed, and the file that says so.
-pub fn boost(root: &Root) -> Option<(bool, String)> {
+pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     let off_when_one = "/sys/devices/system/cpu/intel_pstate/no_turbo";
     // Any hardware P-state driver, acpi-cpufreq and cppc; then a policy's own switch (Linux 6.11); then the file
     // that AMD's powernow had.

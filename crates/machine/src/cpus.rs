@@ -10,7 +10,7 @@ use crate::root::Root;
 pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
 
 /// Fills [`Machine::cpus`] with every CPU present, their number and whether they are online.
-pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let mut notes = Notes::default();
     let folders = root.numbered(CPUS, "cpu");
     let mut present = present(root, &folders, &mut notes);
@@ -47,7 +47,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
 }
 
 /// Counts everything once the CPUs know their places. `allowed` stays absent for a captured tree.
-pub fn count(root: &Root, machine: &mut Machine) {
+pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
         let mut numbers: Vec<u32> = machine.cpus.iter().filter(|cpu| cpu.online).filter_map(of).collect();
         numbers.sort_unstable();

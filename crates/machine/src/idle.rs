@@ -8,7 +8,7 @@ use crate::{Root, text};
 const CPUS: &str = "/sys/devices/system/cpu";
 
 /// Fills [`Machine::idle_states`] and [`Machine::idle`].
-pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let first = |names: &[&str]| {
         let file = |name: &&str| root.text(&format!("{CPUS}/cpuidle/{name}"));
         names.iter().find_map(file).as_deref().and_then(text::name)

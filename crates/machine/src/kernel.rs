@@ -160,7 +160,7 @@ const OPTIONS: &[&str] = &[
 ];
 
 /// Fills [`Machine::kernel`] except its mitigations.
-pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let kernel = &mut machine.kernel;
     let uname = root.text("/proc/hwloc-nofile-info").unwrap_or_default();
     let line =

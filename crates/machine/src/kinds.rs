@@ -27,7 +27,7 @@ const INTEL: [(&str, &str); 3] = [
 const FAR_APART: f64 = 1.25;
 
 /// Fills the kinds and the kernel's relative capacities. Caches and clocks must have been read.
-pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     capacities(root, &online, &mut machine.cpus);
     let kinds = from_intel(root, &online)

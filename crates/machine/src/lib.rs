@@ -4,6 +4,7 @@
 //! A part is one file with a function `read(root, machine, coverage)` and its line in [`inspect`]. What a file
 //! does not tell stays `None`; what it tells wrongly becomes a note that names the file.
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(
@@ -17,31 +18,31 @@
 )]
 
 mod affinity;
-pub mod caches;
+mod caches;
 pub mod cgroups;
-pub mod clocks;
-pub mod cpus;
+mod clocks;
+mod cpus;
 pub mod features;
-pub mod idle;
-pub mod kernel;
-pub mod kinds;
+mod idle;
+mod kernel;
+mod kinds;
 pub mod limits;
-pub mod locators;
+mod locators;
 #[cfg(test)]
 mod made_up;
-pub mod memory_devices;
+mod memory_devices;
 pub mod midr;
-pub mod mitigations;
-pub mod nodes;
+mod mitigations;
+mod nodes;
 mod notes;
-pub mod processor;
+mod processor;
 pub mod root;
-pub mod sensors;
+mod sensors;
 pub mod smbios;
 mod snapshot;
 pub mod system;
 pub mod text;
-pub mod topology;
+mod topology;
 pub mod virtualization;
 pub mod x86_names;
 

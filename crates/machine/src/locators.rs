@@ -7,7 +7,7 @@
 
 /// What was read for one slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     /// The channel, unique over the machine: `P0 CHANNEL A`, `CHANNEL 1`.
     pub channel: Option<String>,
     /// NUMA node, or package where no node is location; both counted from 0.
@@ -30,7 +30,7 @@ struct Location {
 const MAX_NUMBER: u32 = 1023;
 
 /// The places of the slots whose (locator, bank locator) these are, in the same order.
-pub fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
+pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
     let read = |text: Option<&str>| text.map(read_locator).unwrap_or_default();
     let locators: Vec<Location> = slots.iter().map(|(locator, _)| read(*locator)).collect();
     let banks: Vec<Location> = slots.iter().map(|(_, bank)| read(*bank)).collect();

@@ -22,7 +22,7 @@ const WHAT: &str = "memory devices";
 
 /// Fills [`Machine::memory_devices`], and the processor's name and clock as the firmware tells them. The hypervisor
 /// must be known already.
-pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let Some(table) = root.bytes(TABLE, MAX_TABLE) else {
         return without_table(root, machine, coverage);
     };

@@ -12,7 +12,7 @@ const MAX: usize = 128;
 const MAX_TEXT: usize = 1000;
 
 /// Fills the mitigations of [`Machine::kernel`].
-pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     for file in root.list(FOLDER).into_iter().take(MAX) {
         let Some(value) = root.text(&format!("{FOLDER}/{file}")) else { continue };
         let (name, value) = (text::clean(&file), text::clean_to(&value, MAX_TEXT));

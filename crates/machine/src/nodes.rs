@@ -15,7 +15,7 @@ const NODES: &str = "/sys/devices/system/node";
 const MAX_DISTANCE: u32 = 255;
 
 /// Fills [`Machine::nodes`], the CPUs' nodes and [`Machine::memory_bytes`].
-pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let mut notes = Notes::default();
     let online = online_of(machine);
     let meminfo = root.text("/proc/meminfo").unwrap_or_default();

@@ -18,7 +18,7 @@ struct Kind {
 impl Notes {
     /// Notes that the file `path` is wrong in the way `kind` names; `what` says so to a person. Only the first of
     /// a kind is kept in words: a thousand CPUs may share one mistake.
-    pub fn add(&mut self, kind: &'static str, path: &str, what: impl Display) {
+    pub(crate) fn add(&mut self, kind: &'static str, path: &str, what: impl Display) {
         match self.kinds.iter_mut().find(|known| known.name == kind) {
             Some(known) => known.more += 1,
             None => self.kinds.push(Kind { name: kind, first: format!("{path}: {what}"), more: 0 }),
@@ -26,7 +26,7 @@ impl Notes {
     }
 
     /// Appends the sentences to `notes`.
-    pub fn finish(self, notes: &mut Vec<String>) {
+    pub(crate) fn finish(self, notes: &mut Vec<String>) {
         for kind in self.kinds {
             notes.push(match kind.more {
                 0 => kind.first,

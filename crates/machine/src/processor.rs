@@ -9,7 +9,7 @@ use crate::text::{self, field};
 use crate::{Root, features, x86_names};
 
 /// Fills [`Machine::architecture`] and [`Machine::processor`]; of its clocks only what the CPU itself tells.
-pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let cpuinfo = match root.try_text("/proc/cpuinfo") {
         Ok(text) => text,
         Err(unreadable) => {

@@ -31,7 +31,7 @@ const SLOW_CHIPS: [&str; 14] = [
 
 /// Temperatures in °C by chip and label (`coretemp Package id 0`), from hwmon, and from the thermal zones where
 /// hwmon has none.
-pub fn temperatures(root: &Root) -> BTreeMap<String, f64> {
+pub(crate) fn temperatures(root: &Root) -> BTreeMap<String, f64> {
     let mut temperatures = BTreeMap::new();
     for chip in root.numbered("/sys/class/hwmon", "hwmon").iter().take(MAX_DEVICES) {
         let folder = format!("/sys/class/hwmon/hwmon{chip}");
@@ -81,7 +81,7 @@ fn celsius(root: &Root, file: &str) -> Option<f64> {
 
 /// Times that cores and packages were throttled for heat since boot, over all CPUs; `None` where the kernel does
 /// not count.
-pub fn throttled(root: &Root) -> Option<u64> {
+pub(crate) fn throttled(root: &Root) -> Option<u64> {
     // Each CPU counts its core's and its package's events; before Linux 2.6.31 there was one count.
     const FILES: [&str; 3] = ["core_throttle_count", "package_throttle_count", "count"];
     let cpus = root.numbered("/sys/devices/system/cpu", "cpu");
@@ -106,7 +106,7 @@ pub fn throttled(root: &Root) -> Option<u64> {
 }
 
 /// `mains` or `battery`; `None` where there is nothing to ask.
-pub fn power_supply(root: &Root) -> Option<String> {
+pub(crate) fn power_supply(root: &Root) -> Option<String> {
     let folder = "/sys/class/power_supply";
     let mut on_battery = None;
     for supply in root.list(folder).into_iter().take(MAX_DEVICES) {

@@ -17,7 +17,7 @@ const TIMES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "so
 const MM: &str = "/sys/kernel/mm";
 
 /// Reads everything of the present state.
-pub fn read(root: &Root, policies: &Policies) -> Snapshot {
+pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let word = |path: &str| root.text(path).as_deref().and_then(text::name);
     let boost = clocks::boost(root);
     let clocksource = "/sys/devices/system/clocksource/clocksource0";

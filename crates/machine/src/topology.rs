@@ -37,7 +37,7 @@ const MOST_SIBLINGS: usize = 64;
 const ENOUGH_MISSES: usize = 8;
 
 /// Fills the places of every CPU online. Offline CPUs have none.
-pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
+pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     if online.is_empty() {
         return;

@@ -16,7 +16,7 @@ use crate::thread_group;
 use os::placement::{LEAST_SHARE, Placement};
 
 /// Makes two arrays for each CPU, each at least four times the caches where memory and `seconds` allow.
-pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays, Halt> {
+pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays, Halt> {
     if let Some(arrays) = context.kept_arrays.take() {
         return Ok(arrays);
     }
@@ -61,7 +61,7 @@ pub fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays
 }
 
 /// Adds the third array: from the memory of the kept cycle on a machine of one node, else touched afresh by its CPU.
-pub fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Arrays, Halt> {
+pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Arrays, Halt> {
     if arrays.parts.first().is_some_and(|part| part.slots.len() == ARRAYS) {
         return Ok(arrays);
     }

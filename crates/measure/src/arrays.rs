@@ -9,10 +9,10 @@ use os::placement::Placement;
 
 /// Bytes of each array that a kernel is given at once: some 100 µs of work, so that slices of milliseconds are made
 /// of many, and the cost of a call is nothing beside it.
-pub const CHUNK: usize = 512 << 10;
+pub(crate) const CHUNK: usize = 512 << 10;
 
 /// Arrays that a part has: triad and add read two and write one.
-pub const ARRAYS: usize = 3;
+pub(crate) const ARRAYS: usize = 3;
 
 /// Distance between the starts of arrays modulo 4 KiB, so that the streams of a kernel do not fall into the same
 /// cache sets and no load looks like an earlier store's.
@@ -29,7 +29,7 @@ pub(crate) struct Slot {
 
 /// One CPU's part.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub(crate) struct Part {
     pub(crate) slots: Vec<Slot>,
     /// Bytes of each array in it, a multiple of [`CHUNK`].
     pub bytes: usize,
@@ -37,7 +37,7 @@ pub struct Part {
 
 impl Part {
     /// The address `offset` bytes into array `index`, from which a chunk may be used.
-    pub fn array(&self, index: usize, offset: usize) -> *mut f64 {
+    pub(crate) fn array(&self, index: usize, offset: usize) -> *mut f64 {
         let slot = &self.slots[index];
         debug_assert!(offset + CHUNK <= self.bytes && slot.offset + offset + CHUNK <= slot.mapping.len());
         // SAFETY: the slot holds `bytes` from its offset within the mapping, and the chunk lies within them.
@@ -96,7 +96,7 @@ impl Part {
 
 /// The parts of all CPUs, with two arrays each (enough to read from) or, after [`crate::array_setup::with_third`], three.
 #[derive(Clone, Debug)]
-pub struct Arrays {
+pub(crate) struct Arrays {
     /// In the order of the context's CPUs.
     pub parts: Vec<Part>,
     /// Whether they are smaller than memory allows, because making them took too long.
@@ -105,7 +105,7 @@ pub struct Arrays {
 
 impl Arrays {
     /// Bytes of each array over all parts.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes as u64).sum()
     }
 }

@@ -4,18 +4,18 @@ use std::time::Instant;
 
 /// What one thread had done at a series of times: ns since a common zero, and its work so far (bytes, loads).
 #[derive(Clone, Debug, Default)]
-pub struct WorkLog {
+pub(crate) struct WorkLog {
     points: Vec<(f64, f64)>,
 }
 
 impl WorkLog {
     /// An empty log with room for `points`.
-    pub fn with_capacity(points: usize) -> Self {
+    pub(crate) fn with_capacity(points: usize) -> Self {
         Self { points: Vec::with_capacity(points) }
     }
 
     /// Notes that `done` was reached now.
-    pub fn note(&mut self, zero: Instant, done: f64) {
+    pub(crate) fn note(&mut self, zero: Instant, done: f64) {
         self.points.push((crate::watch::ns_since(zero), done));
     }
 
@@ -38,7 +38,7 @@ impl WorkLog {
 }
 
 /// The interval in which all logs have points, in ns; `None` when there is none.
-pub fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
+pub(crate) fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
     let from = logs.iter().map(|log| log.points.first().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let to = logs.iter().map(|log| log.points.last().map(|p| p.0)).collect::<Option<Vec<_>>>()?;
     let from = from.into_iter().fold(f64::NEG_INFINITY, f64::max);
@@ -48,7 +48,7 @@ pub fn find_common(logs: &[WorkLog]) -> Option<(f64, f64)> {
 }
 
 /// Work a second of all logs together, in each of `slices` equal parts of their common interval.
-pub fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
+pub(crate) fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
     let Some((from, to)) = find_common(logs) else { return Vec::new() };
     let width = (to - from) / slices as f64;
     let at = |slice: usize| from + width * slice as f64;
@@ -63,7 +63,7 @@ pub fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
 }
 
 /// Work a second of each log in the common interval of all; `None` when there is none.
-pub fn rate_each(logs: &[WorkLog]) -> Option<Vec<f64>> {
+pub(crate) fn rate_each(logs: &[WorkLog]) -> Option<Vec<f64>> {
     let (from, to) = find_common(logs)?;
     logs.iter().map(|log| Some((log.done_by(to)? - log.done_by(from)?) / (to - from) * 1e9)).collect()
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use kernels::cycle;
-pub use kernels::cycle::{LINE, Random};
+pub(crate) use kernels::cycle::{LINE, Random};
 
 use os::mapping::{Mapping, Page};
 
@@ -14,7 +14,7 @@ use os::mapping::{Mapping, Page};
 /// from exactly one order of n lines and one place, all equally likely, so the result is as random as Sattolo's
 /// shuffle of the whole; but a curve over many sizes costs one pass over the largest instead of one for each.
 #[derive(Debug)]
-pub struct Cycle {
+pub(crate) struct Cycle {
     mapping: Mapping,
     lines: usize,
     random: Random,
@@ -23,7 +23,7 @@ pub struct Cycle {
 impl Cycle {
     /// A cycle of one line in a mapping that can hold `bytes`; on `node` if given (an error of the kernel is
     /// returned beside the cycle, which then takes memory where first touched).
-    pub fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
+    pub(crate) fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
         let mapping = Mapping::new(bytes, page)?;
         let bound = node.and_then(|node| os::bind_to_node(&mapping, node).err());
         mapping.secure()?;
@@ -33,28 +33,28 @@ impl Cycle {
     }
 
     /// Bytes on the cycle.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.lines * LINE
     }
 
     /// Bytes it can grow to.
-    pub fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.mapping.len()
     }
 
     /// Gives the memory up for other uses: the mapping and how much of it was touched.
-    pub fn into_mapping(self) -> (Mapping, usize) {
+    pub(crate) fn into_mapping(self) -> (Mapping, usize) {
         let touched = self.bytes();
         (self.mapping, touched)
     }
 
     /// The mapping.
-    pub fn mapping(&self) -> &Mapping {
+    pub(crate) fn mapping(&self) -> &Mapping {
         &self.mapping
     }
 
     /// `count` starting points drawn from the whole cycle.
-    pub fn starts(&mut self, count: usize) -> Vec<*const u8> {
+    pub(crate) fn starts(&mut self, count: usize) -> Vec<*const u8> {
         (0..count)
             .map(|_| {
                 let line = self.random.below(self.lines);
@@ -70,7 +70,7 @@ impl Cycle {
     }
 
     /// Grows the cycle to `bytes` (at most its capacity).
-    pub fn grow_to(&mut self, bytes: usize) {
+    pub(crate) fn grow_to(&mut self, bytes: usize) {
         let wanted = bytes.min(self.capacity()) / LINE;
         if wanted > self.lines {
             // SAFETY: the mapping holds `wanted` lines, of which the first `lines` are the cycle; only this thread has it.
@@ -82,13 +82,13 @@ impl Cycle {
     /// Reads each line once, scattered: leaves the caches as a lap of chasing does, at many loads in flight instead of
     /// one. (A sweep in address order does not: working sets around the size of the last level then read up to a half
     /// slower.)
-    pub fn touch_scattered(&self) {
+    pub(crate) fn touch_scattered(&self) {
         // SAFETY: the first `lines` lines of the mapping were written when they joined the cycle.
         unsafe { cycle::touch_scattered(self.mapping.start(), self.lines) };
     }
 
     /// Follows `hops` links from `at` and returns where it ends.
-    pub fn chase(&self, at: Place, hops: u64) -> Place {
+    pub(crate) fn chase(&self, at: Place, hops: u64) -> Place {
         let from = self.line(at.0 % self.lines);
         // SAFETY: every line on the cycle holds the address of a line on the cycle, and `from` is one of them.
         let end = unsafe { kernels::chase::chase(from.cast_const().cast(), hops) };
@@ -98,7 +98,7 @@ impl Cycle {
 
 /// A line of a cycle, where a chase begins or ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place(usize);
+pub(crate) struct Place(usize);
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@
 //! pushes [`record::Measurement`]s into its [`Context`] as they are ready (so that an interrupted run keeps them)
 //! and says in the coverage what it could not do.
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(
@@ -17,28 +18,28 @@
     )
 )]
 
-pub mod array_setup;
-pub mod arrays;
+mod array_setup;
+mod arrays;
 pub mod budget;
 pub mod busy;
 pub mod command;
-pub mod common_interval;
+mod common_interval;
 pub mod context;
 pub mod counters;
-pub mod cycle;
+mod cycle;
 pub mod file_trace;
 pub mod fill_order;
 pub mod interrupts;
 pub mod list;
-pub mod measurements;
+mod measurements;
 pub mod noise;
 mod refusal;
-pub mod repeat;
+mod repeat;
 pub mod run_queue_delay;
-pub mod thread_group;
-pub mod time_estimate;
+mod thread_group;
+mod time_estimate;
 pub mod watch;
-pub mod workloads;
+mod workloads;
 
 pub use budget::{Budget, Depth};
 pub use context::{Context, Halt, Progress};

@@ -10,7 +10,7 @@ pub(crate) struct Lifted;
 
 impl Lifted {
     /// Lifts the refusal where there is one, and says so in the coverage of `what`.
-    pub fn of_huge_pages(context: &mut Context, what: &str) -> Option<Self> {
+    pub(crate) fn of_huge_pages(context: &mut Context, what: &str) -> Option<Self> {
         if !is_refused() || !set(false) {
             return None;
         }

@@ -7,7 +7,7 @@ use crate::watch::Watched;
 
 /// How long to go on sampling.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effort {
+pub(crate) struct Effort {
     /// Samples at least.
     pub least: usize,
     /// Samples at most.
@@ -18,7 +18,7 @@ pub struct Effort {
 
 impl Effort {
     /// Whether `values` are enough: the most, or at least the least and within the target.
-    pub fn satisfied(&self, values: &[f64]) -> bool {
+    pub(crate) fn satisfied(&self, values: &[f64]) -> bool {
         values.len() >= self.most
             || (values.len() >= self.least
                 && record::Summary::of(values)
@@ -27,7 +27,7 @@ impl Effort {
     }
 
     /// Takes samples until they agree, the budget ends (`out_of_time`), or somebody asks to stop.
-    pub fn samples(
+    pub(crate) fn samples(
         &self,
         out_of_time: impl Fn() -> bool,
         mut sample: impl FnMut() -> Watched,
@@ -48,7 +48,7 @@ impl Effort {
 }
 
 /// A measurement from watched samples: `value` turns each into the metric's unit.
-pub fn measurement(
+pub(crate) fn measurement(
     metric: &'static str,
     place: Where,
     samples: &[Watched],
@@ -70,7 +70,7 @@ fn marks(samples: &[Watched]) -> Vec<SampleMark> {
 
 /// Says "too noisy", and why as far as the marks tell, when the interval is wider than `target`; and that the
 /// figure belongs to another CPU when most samples were taken off their own.
-pub fn judge(measurement: &mut Measurement, target: f64) {
+pub(crate) fn judge(measurement: &mut Measurement, target: f64) {
     let n = measurement.summary.n;
     let count = |mark: Mark| measurement.marks.iter().filter(|m| m.mark == mark).count() as u64;
     let migrated = count(Mark::Migrated);
@@ -120,7 +120,7 @@ pub fn judge(measurement: &mut Measurement, target: f64) {
 
 /// How far some clocks lie apart, all but the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`
 /// below 10.
-pub fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
+pub(crate) fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
     if clocks.len() < 10 {
         return None;
     }

@@ -12,7 +12,7 @@ fn lead_time(threads: usize) -> Duration {
 
 /// One member of a group.
 #[derive(Clone, Copy, Debug)]
-pub struct Member {
+pub(crate) struct Member {
     /// Its place in the group, from 0.
     pub index: usize,
     /// Its CPU.
@@ -25,7 +25,7 @@ pub struct Member {
 
 impl Member {
     /// Spins until the group's start. Spinning keeps the core's clock up, which sleeping would not.
-    pub fn wait(&self) {
+    pub(crate) fn wait(&self) {
         while Instant::now() < self.start {
             std::hint::spin_loop();
         }
@@ -34,7 +34,7 @@ impl Member {
 
 /// Runs `work` on one thread pinned to each of `cpus`, all at once, and returns what each returned, in order.
 /// A thread that could not be started or that panicked leaves `None`.
-pub fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
+pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
     let start = Instant::now() + lead_time(cpus.len());
     std::thread::scope(|scope| {
         let threads: Vec<_> = cpus
@@ -58,7 +58,7 @@ pub fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Opti
 }
 
 /// Runs `work` on a thread pinned to `cpu`; the caller sleeps until it is done, so that it disturbs nothing.
-pub fn run_on<T: Send>(cpu: u32, work: impl FnOnce(Member) -> T + Send) -> Option<T> {
+pub(crate) fn run_on<T: Send>(cpu: u32, work: impl FnOnce(Member) -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name(format!("linespeed/{cpu}"))

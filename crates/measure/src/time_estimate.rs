@@ -5,7 +5,7 @@ const POINT_SECONDS: f64 = 0.012;
 
 /// The cost of one curve's memory, in seconds a byte, as last seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TimeEstimate {
+pub(crate) struct TimeEstimate {
     grow: f64,
     warm: f64,
     /// Growth that is not yet enough to estimate from: bytes and seconds.
@@ -17,7 +17,7 @@ const TELLING: usize = 4 << 20;
 
 impl TimeEstimate {
     /// Notes that the working set grew.
-    pub fn grew(&mut self, bytes: usize, seconds: f64) {
+    pub(crate) fn grew(&mut self, bytes: usize, seconds: f64) {
         self.growing.0 += bytes;
         self.growing.1 += seconds;
         if self.growing.0 >= TELLING {
@@ -27,14 +27,14 @@ impl TimeEstimate {
     }
 
     /// Notes that a working set was warmed.
-    pub fn warmed(&mut self, bytes: usize, seconds: f64) {
+    pub(crate) fn warmed(&mut self, bytes: usize, seconds: f64) {
         if bytes >= TELLING {
             self.warm = seconds / bytes as f64;
         }
     }
 
     /// Seconds for working sets of `rest` bytes each, ascending, coming from one of `from` bytes.
-    pub fn seconds(&self, from: usize, rest: impl Iterator<Item = usize>) -> f64 {
+    pub(crate) fn seconds(&self, from: usize, rest: impl Iterator<Item = usize>) -> f64 {
         let (mut largest, mut sum, mut points) = (from, 0.0, 0.0);
         for bytes in rest {
             largest = largest.max(bytes);
@@ -46,7 +46,7 @@ impl TimeEstimate {
 }
 
 /// The sizes of `rest` that are measured when only each `stride`-th is, the last always among them.
-pub fn thin(rest: &[usize], stride: usize) -> impl Iterator<Item = usize> + '_ {
+pub(crate) fn thin(rest: &[usize], stride: usize) -> impl Iterator<Item = usize> + '_ {
     let last = rest.len().saturating_sub(1);
     rest.iter()
         .enumerate()

@@ -1,6 +1,7 @@
 //! What a virtual machine with linespeed as its first program and its host say to each other: its first file system,
 //! orders on the kernel's command line, and frames over a serial port for everything that comes back.
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(

@@ -23,7 +23,7 @@ pub struct Around {
 
 /// One look.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub(crate) struct Look {
     at: Instant,
     stolen: Option<f64>,
     busy: Option<f64>,
@@ -33,7 +33,7 @@ pub struct Look {
 
 impl Look {
     /// Looks now.
-    pub fn now() -> Self {
+    pub(crate) fn now() -> Self {
         let root = Root::live();
         let times = std::fs::read_to_string("/proc/stat").ok().and_then(|text| times_in(&text));
         let pressure = ["cpu", "io", "memory"]
@@ -49,7 +49,7 @@ impl Look {
     }
 
     /// What happened from this look to now.
-    pub fn until_now(&self) -> Around {
+    pub(crate) fn until_now(&self) -> Around {
         let now = Self::now();
         let wall = now.at - self.at;
         let grown = |before: Option<f64>, after: Option<f64>| Some((after? - before?).max(0.0));

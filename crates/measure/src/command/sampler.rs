@@ -10,7 +10,7 @@ use super::waiting::{self, Waiting};
 use os::child;
 
 /// Commands that end before this are not looked at: what they are bound by is their start.
-pub const FIRST: Duration = Duration::from_millis(20);
+pub(crate) const FIRST: Duration = Duration::from_millis(20);
 /// Between two looks, at least.
 const BETWEEN: Duration = Duration::from_millis(50);
 /// Between two looks, at most, however long they take.
@@ -44,7 +44,7 @@ pub struct Seen {
 }
 
 /// Looks at a command and what it started.
-pub struct Sampler {
+pub(crate) struct Sampler {
     pid: i32,
     /// What the command's first thread had had before its program began.
     prepared: Had,
@@ -59,7 +59,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// For the command with this process number, which stands before its beginning and has had that.
-    pub fn new(pid: i32, prepared: Had) -> Self {
+    pub(crate) fn new(pid: i32, prepared: Had) -> Self {
         Self {
             pid,
             prepared,
@@ -73,7 +73,7 @@ impl Sampler {
     }
 
     /// Looks, and says when to look again.
-    pub fn tick(&mut self) -> Duration {
+    pub(crate) fn tick(&mut self) -> Duration {
         if std::mem::take(&mut self.first) {
             return FIRST;
         }
@@ -86,12 +86,12 @@ impl Sampler {
     }
 
     /// The command itself has ended and was not waited for yet: its first thread's figures are final.
-    pub fn exited(&mut self, pid: i32) {
+    pub(crate) fn exited(&mut self, pid: i32) {
         self.look_at(pid, pid);
     }
 
     /// All that was seen; the median of the clocks that were seen, Hz.
-    pub fn finish(mut self) -> (Seen, Option<Around>, Option<f64>) {
+    pub(crate) fn finish(mut self) -> (Seen, Option<Around>, Option<f64>) {
         let around = self.before.as_ref().map(Look::until_now);
         if let Some(first) = self.threads.get_mut(&(self.pid, self.pid)) {
             first.on_cpu_ns = first.on_cpu_ns.saturating_sub(self.prepared.on_cpu_ns);

@@ -77,7 +77,7 @@ fn read(path: &str) -> Option<String> {
 
 /// What a process's first thread has had until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Had {
+pub(crate) struct Had {
     /// Nanoseconds on a CPU.
     pub on_cpu_ns: u64,
     /// Nanoseconds ready to run and waiting for a CPU.
@@ -92,7 +92,7 @@ pub struct Had {
 
 impl Had {
     /// Of a process until now; nothing of what /proc does not show.
-    pub fn read(pid: i32) -> Self {
+    pub(crate) fn read(pid: i32) -> Self {
         let text = |name: &str| read(&format!("/proc/{pid}/{name}"));
         let (on_cpu_ns, runnable_ns, _) =
             text("schedstat").as_deref().and_then(parse_schedstat).unwrap_or_default();
@@ -159,13 +159,13 @@ fn numbers(text: &str) -> Vec<i32> {
 }
 
 /// The threads of a process.
-pub fn list_threads(pid: i32) -> Vec<i32> {
+pub(crate) fn list_threads(pid: i32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The processes that a thread has started and that still are there; nothing on kernels that do not list them.
-pub fn children(pid: i32, tid: i32) -> Vec<i32> {
+pub(crate) fn children(pid: i32, tid: i32) -> Vec<i32> {
     read(&format!("/proc/{pid}/task/{tid}/children")).map(|text| numbers(&text)).unwrap_or_default()
 }
 

@@ -44,7 +44,7 @@ impl Waiting {
 }
 
 /// What a thread in this state (of /proc/PID/stat) waits for.
-pub fn find_reason(pid: i32, tid: i32, state: char) -> Waiting {
+pub(crate) fn find_reason(pid: i32, tid: i32, state: char) -> Waiting {
     let call = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
     let waiting = parse(&call).map_or(Waiting::Unknown, |(number, first)| {
         by_call(number, first, |fd| {

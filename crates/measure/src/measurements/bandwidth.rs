@@ -19,7 +19,7 @@ use crate::list::Measure;
 use crate::repeat::judge;
 
 /// See the module.
-pub struct Bandwidth;
+pub(crate) struct Bandwidth;
 
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;

@@ -15,7 +15,7 @@ use crate::thread_group::{self, Member};
 use crate::watch;
 
 /// See the module.
-pub struct Clock;
+pub(crate) struct Clock;
 
 /// Two chains that differ by more do not both show the clock.
 const AGREEMENT: f64 = 0.01;

@@ -1,12 +1,12 @@
 //! Core to core: a cache line handed back and forth between two CPUs, by compare-and-swap and by loads and stores, for every
 //! pair of them, or on large machines for some of each kind of pair.
 
-pub mod driver;
+pub(crate) mod driver;
 mod mailbox;
-pub mod pages;
-pub mod pairs;
-pub mod ping_pong;
-pub mod topology_class;
+pub(crate) mod pages;
+pub(crate) mod pairs;
+pub(crate) mod ping_pong;
+pub(crate) mod topology_class;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use pairs::{Pair, Plan};
 use ping_pong::LINES;
 
 /// See the module.
-pub struct CoreToCore;
+pub(crate) struct CoreToCore;
 
 /// Half-width of the interval beyond which a pair counts as too noisy.
 const TARGET: f64 = 0.05;

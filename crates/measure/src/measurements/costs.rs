@@ -19,7 +19,7 @@ use crate::watch::{Watch, Watched};
 use os::mapping::{HUGE, Mapping, Page, base_page};
 
 /// See the module.
-pub struct Costs;
+pub(crate) struct Costs;
 
 /// Half-width of the interval beyond which a cost counts as too noisy.
 const TARGET: f64 = 0.05;

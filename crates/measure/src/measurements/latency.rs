@@ -25,7 +25,7 @@ use os::mapping::Page;
 use os::placement::Placement;
 
 /// See the module.
-pub struct Latency;
+pub(crate) struct Latency;
 
 /// The smallest working set: one base page, in every L1.
 const SMALLEST: usize = 4096;

@@ -21,7 +21,7 @@ use crate::thread_group;
 use crate::watch::ns_since;
 
 /// See the module.
-pub struct LoadedLatency;
+pub(crate) struct LoadedLatency;
 
 /// Cycles (chained adds) that a loader waits after each 16 KiB: from all but idle down to none. None, then factors of
 /// two to three, closest where the knee usually lies.

@@ -1,18 +1,18 @@
 //! The measurements, one file each.
 
-pub mod bandwidth;
-pub mod clock;
-pub mod core_to_core;
-pub mod costs;
-pub mod latency;
-pub mod loaded_latency;
-pub mod numa;
-pub mod parallelism;
-pub mod scaling;
-pub mod smt_yield;
-pub mod stolen;
-pub mod wakeup;
-pub mod workloads;
+pub(crate) mod bandwidth;
+pub(crate) mod clock;
+pub(crate) mod core_to_core;
+pub(crate) mod costs;
+pub(crate) mod latency;
+pub(crate) mod loaded_latency;
+pub(crate) mod numa;
+pub(crate) mod parallelism;
+pub(crate) mod scaling;
+pub(crate) mod smt_yield;
+pub(crate) mod stolen;
+pub(crate) mod wakeup;
+pub(crate) mod workloads;
 
 /// Measurements that hand arrays on to each other; before any other the memory is given back.
 pub(crate) const USE_KEPT_ARRAYS: &[&str] =

@@ -1,12 +1,12 @@
 //! NUMA matrices: latency and bandwidth from the CPUs of each node (rows) to the memory of each (columns). The memory is
 //! bound to its node and proven to lie there page by page.
 
-pub mod chase;
-pub mod columns;
-pub mod nodes;
-pub mod plan;
-pub mod reading;
-pub mod tell;
+pub(crate) mod chase;
+pub(crate) mod columns;
+pub(crate) mod nodes;
+pub(crate) mod plan;
+pub(crate) mod reading;
+pub(crate) mod tell;
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use os::placement::Placement;
 use plan::{Effort, Phases, Row};
 
 /// See the module.
-pub struct Numa;
+pub(crate) struct Numa;
 
 /// Half-width of the interval beyond which a bandwidth counts as too noisy.
 const TARGET: f64 = 0.05;

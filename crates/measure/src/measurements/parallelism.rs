@@ -14,7 +14,7 @@ use crate::watch::{ns_since, reading_cost_ns};
 use os::mapping::Page;
 
 /// See the module.
-pub struct Parallelism;
+pub(crate) struct Parallelism;
 
 /// Numbers of chases, 1 first: it is what the others are held against.
 const CHAINS: [usize; 9] = [1, 2, 3, 4, 6, 8, 10, 12, 16];

@@ -21,7 +21,7 @@ use crate::workloads::incidents::Incidents;
 use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
 
 /// See the module.
-pub struct Scaling;
+pub(crate) struct Scaling;
 
 /// What the main job scales: arithmetic, memory, and tables in the first cache.
 const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "triad"];

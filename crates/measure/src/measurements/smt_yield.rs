@@ -19,7 +19,7 @@ use crate::workloads::incidents::Incidents;
 use crate::workloads::worker_pool::{Slice, SliceLength, TimeBudget, WorkerPool};
 
 /// See the module.
-pub struct SmtYield;
+pub(crate) struct SmtYield;
 
 /// What the main job looks at.
 const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "flops"];

@@ -16,7 +16,7 @@ use crate::thread_group;
 use os::Stop;
 
 /// See the module.
-pub struct Stolen;
+pub(crate) struct Stolen;
 
 /// A shorter gap is the loop itself, a cache miss or an SMT sibling's doing. rtla's osnoise takes 5 µs, oslat 1 µs.
 const THRESHOLD_NS: f64 = 1_000.0;

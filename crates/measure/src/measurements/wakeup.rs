@@ -16,7 +16,7 @@ use crate::thread_group;
 use os::Stop;
 
 /// See the module.
-pub struct Wakeup;
+pub(crate) struct Wakeup;
 
 /// cyclictest's default interval.
 const INTERVAL_NS: i64 = 1_000_000;

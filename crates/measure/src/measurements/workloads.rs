@@ -18,7 +18,7 @@ use crate::workloads::worker_pool::{SliceLength, TimeBudget, WorkerPool};
 use crate::workloads::{self, Workload};
 
 /// See the module.
-pub struct Workloads;
+pub(crate) struct Workloads;
 
 /// What a run in a hurry looks at: the width of the core, and its arithmetic.
 const QUICK: [&str; 2] = ["nop", "flops"];

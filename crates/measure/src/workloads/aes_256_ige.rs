@@ -7,7 +7,7 @@ use record::{Machine, Unavailable};
 use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
-pub struct Aes256Ige;
+pub(crate) struct Aes256Ige;
 
 /// Bytes of a message: the largest that `openssl speed` times.
 const MESSAGE: usize = 16 << 10;

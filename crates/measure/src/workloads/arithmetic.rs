@@ -41,7 +41,7 @@ const APART: [u64; 8] = [
 ];
 
 /// Does the steps on the vectors of `variant`, which must be usable, and checks every lane's bits.
-pub fn check(variant: Variant) -> Result<(), WrongResult> {
+pub(crate) fn check(variant: Variant) -> Result<(), WrongResult> {
     for _ in 0..TIMES {
         let (lanes, known): (Vec<f64>, &[u64]) = match variant {
             _ if !variant.usable() => return Err(WrongResult(format!("this CPU has no {variant} vectors"))),
@@ -86,7 +86,7 @@ mod x86 {
     use super::{FACTORS, STEPS, TERM, start};
 
     #[target_feature(enable = "avx512f")]
-    pub fn avx512() -> [f64; 8] {
+    pub(crate) fn avx512() -> [f64; 8] {
         let lanes: [f64; 8] = start();
         // SAFETY: eight doubles are read and written where there are eight.
         let mut x = unsafe { _mm512_loadu_pd(lanes.as_ptr()) };
@@ -100,7 +100,7 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,fma")]
-    pub fn avx2() -> [f64; 4] {
+    pub(crate) fn avx2() -> [f64; 4] {
         let lanes: [f64; 4] = start();
         // SAFETY: four doubles are read and written where there are four.
         let mut x = unsafe { _mm256_loadu_pd(lanes.as_ptr()) };
@@ -113,7 +113,7 @@ mod x86 {
         out
     }
 
-    pub fn sse2() -> [f64; 2] {
+    pub(crate) fn sse2() -> [f64; 2] {
         let lanes: [f64; 2] = start();
         let mut out = [0.0; 2];
         // SAFETY: two doubles are read and written where there are two; every x86-64 CPU has SSE2.

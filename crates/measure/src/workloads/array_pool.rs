@@ -12,7 +12,7 @@ use crate::arrays::{Arrays, CHUNK, Part};
 
 /// Every CPU's part, touched first by that CPU.
 #[derive(Debug)]
-pub struct ArrayPool {
+pub(crate) struct ArrayPool {
     parts: Vec<Home>,
 }
 
@@ -27,7 +27,7 @@ struct Home {
 
 impl ArrayPool {
     /// The pool of `arrays`, whose parts are those of `cpus` in their order.
-    pub fn new(machine: &Machine, cpus: &[u32], arrays: &Arrays) -> Self {
+    pub(crate) fn new(machine: &Machine, cpus: &[u32], arrays: &Arrays) -> Self {
         let node = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.node);
         let home = |(cpu, part): (&u32, &Part)| Home {
             cpu: *cpu,
@@ -39,7 +39,7 @@ impl ArrayPool {
     }
 
     /// Bytes of each array that the CPUs of a group walk together.
-    pub fn walked(&self, cpus: &[u32]) -> u64 {
+    pub(crate) fn walked(&self, cpus: &[u32]) -> u64 {
         let mut parts: Vec<usize> =
             (0..cpus.len()).flat_map(|index| self.share(Group { cpus, index })).collect();
         parts.sort_unstable();

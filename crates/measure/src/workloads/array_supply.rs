@@ -12,7 +12,7 @@ use crate::context::{Context, Halt};
 
 /// Makes the pool when the first workload asks for it: that may take longer than all others do.
 #[derive(Debug)]
-pub struct ArraySupply {
+pub(crate) struct ArraySupply {
     seconds: f64,
     tried: bool,
     pool: Option<Arc<ArrayPool>>,
@@ -20,23 +20,23 @@ pub struct ArraySupply {
 
 impl ArraySupply {
     /// Seconds that making the arrays may take. In the main job an earlier measurement has made them.
-    pub fn seconds(depth: Depth) -> f64 {
+    pub(crate) fn seconds(depth: Depth) -> f64 {
         depth.pick_named(0.0, 0.3, 12.0, 60.0)
     }
 
     /// Nothing made yet.
-    pub fn new(context: &Context) -> Self {
+    pub(crate) fn new(context: &Context) -> Self {
         Self { seconds: Self::seconds(context.depth), tried: false, pool: None }
     }
 
     /// Seconds to leave aside while any of these workloads still needs arrays that are not there.
-    pub fn reserved(&self, context: &Context, rest: &[&dyn Workload]) -> f64 {
+    pub(crate) fn reserved(&self, context: &Context, rest: &[&dyn Workload]) -> f64 {
         let needed = !self.tried && rest.iter().any(|workload| workload.streams());
         if needed && context.kept_arrays.is_none() { self.seconds } else { 0.0 }
     }
 
     /// The arrays for `workload`, if it streams and they can be had; says why not in the coverage.
-    pub fn arrays_for(
+    pub(crate) fn arrays_for(
         &mut self,
         context: &mut Context,
         measurement: &str,

@@ -6,7 +6,7 @@ use record::{Machine, Unavailable};
 use super::workload::{Site, Worker, Workload, WrongResult};
 
 /// See the module.
-pub struct BignumPower;
+pub(crate) struct BignumPower;
 
 impl Workload for BignumPower {
     fn name(&self) -> &'static str {

@@ -6,7 +6,7 @@ use record::Unavailable;
 use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
-pub struct CpuBound;
+pub(crate) struct CpuBound;
 
 impl Workload for CpuBound {
     fn name(&self) -> &'static str {

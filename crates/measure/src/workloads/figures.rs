@@ -11,13 +11,13 @@ use crate::counters::{self, Reading};
 use crate::repeat::judge;
 
 /// Half-width of the interval beyond which a figure counts as too noisy.
-pub const TARGET: f64 = 0.05;
+pub(crate) const TARGET: f64 = 0.05;
 
 /// Counted and declared IPC agree within this.
 const AGREEMENT: f64 = 0.01;
 
 /// Everything that was seen of one workload on one group of CPUs.
-pub struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     /// The workload.
     pub workload: &'a dyn Workload,
     /// The CPUs that worked together.
@@ -36,12 +36,12 @@ pub struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     /// Nothing yet.
-    pub fn new(workload: &'a dyn Workload, cpus: Vec<u32>, walked: Option<u64>) -> Self {
+    pub(crate) fn new(workload: &'a dyn Workload, cpus: Vec<u32>, walked: Option<u64>) -> Self {
         Self { workload, cpus, walked, slices: Vec::new(), wrong: Vec::new(), unpinned: Vec::new(), lost: 0 }
     }
 
     /// Adds a visit.
-    pub fn add(&mut self, visit: GroupRun) {
+    pub(crate) fn add(&mut self, visit: GroupRun) {
         self.slices.extend(visit.slices);
         self.wrong.extend(visit.wrong);
         self.unpinned.extend(visit.unpinned);
@@ -49,18 +49,18 @@ impl<'a> Seen<'a> {
     }
 
     /// Throughput, at `place` with what all of them tell.
-    pub fn throughput(&self, machine: &Machine, place: Where) -> Measurement {
+    pub(crate) fn throughput(&self, machine: &Machine, place: Where) -> Measurement {
         self.measurement(machine, "workload.throughput", place, |slice| Some(slice.rate))
     }
 
     /// Seconds of a pass, each slice being one.
-    pub fn time(&self, machine: &Machine, place: Where, pass: f64) -> Measurement {
+    pub(crate) fn time(&self, machine: &Machine, place: Where, pass: f64) -> Measurement {
         self.measurement(machine, "workload.time", place, |slice| Some(pass / slice.rate))
     }
 
     /// IPC as declared and, where the CPU counts, as counted; and the counts themselves. `place` is where IPC stands,
     /// `counts` where counts do.
-    pub fn instructions(&self, machine: &Machine, place: Where, counts: Where) -> Vec<Measurement> {
+    pub(crate) fn instructions(&self, machine: &Machine, place: Where, counts: Where) -> Vec<Measurement> {
         let from = |source: &str| place.clone().with("source", source);
         let counted_ipc = |slice: &Slice| slice.counted.as_ref().and_then(Reading::ipc);
         let mut declared = self.measurement(machine, "core.ipc", from("declared"), |slice| slice.ipc);
@@ -144,7 +144,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Says in the coverage what is wrong with these figures; false when they must not be told at all.
-    pub fn sound(&self, context: &mut Context, measurement: &str) -> bool {
+    pub(crate) fn sound(&self, context: &mut Context, measurement: &str) -> bool {
         let what = format!("{measurement} {}", self.workload.name());
         if let Some((cpu, wrong)) = self.wrong.first() {
             let others =

@@ -9,12 +9,12 @@ use super::arithmetic;
 use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// The loop of one vector width.
-pub struct Flops {
+pub(crate) struct Flops {
     variant: Variant,
 }
 
 /// One a vector width of this instruction set, widest first.
-pub const LOOPS: &[Flops] = if cfg!(target_arch = "x86_64") {
+pub(crate) const LOOPS: &[Flops] = if cfg!(target_arch = "x86_64") {
     &[Flops { variant: Variant::Avx512 }, Flops { variant: Variant::Avx2 }, Flops { variant: Variant::Sse2 }]
 } else {
     &[Flops { variant: Variant::Neon }]

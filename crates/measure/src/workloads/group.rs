@@ -2,7 +2,7 @@
 
 /// The CPUs that work together, and which of them this is.
 #[derive(Clone, Copy, Debug)]
-pub struct Group<'a> {
+pub(crate) struct Group<'a> {
     /// All of them.
     pub cpus: &'a [u32],
     /// This one's place among them.

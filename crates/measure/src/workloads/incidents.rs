@@ -8,7 +8,7 @@ use record::Mark;
 
 /// Reads the counts of some CPUs before and after.
 #[derive(Debug)]
-pub struct Incidents {
+pub(crate) struct Incidents {
     root: Root,
     /// `cpu.stat` of this process's groups.
     quotas: Vec<String>,
@@ -23,7 +23,7 @@ const MOST_FOR_STEAL: usize = 256;
 
 /// The counts at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Stolen ticks, a CPU.
     stolen: BTreeMap<u32, u64>,
     throttled: u64,
@@ -32,7 +32,7 @@ pub struct Counts {
 
 impl Incidents {
     /// Finds out what there is to read on a machine of `cpus` CPUs.
-    pub fn new(root: Root, cpus: usize) -> Self {
+    pub(crate) fn new(root: Root, cpus: usize) -> Self {
         let quotas =
             Cgroups::read(&root).folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat")).collect();
         let heat = root.exists("/sys/devices/system/cpu/cpu0/thermal_throttle");
@@ -40,7 +40,7 @@ impl Incidents {
     }
 
     /// The counts now, of these CPUs.
-    pub fn read(&self, cpus: &[u32]) -> Counts {
+    pub(crate) fn read(&self, cpus: &[u32]) -> Counts {
         let mut counts = Counts::default();
         if self.steal
             && let Some(stat) = self.root.text("/proc/stat")
@@ -67,7 +67,7 @@ impl Incidents {
 
 impl Counts {
     /// What happened between `before` and now.
-    pub fn since(&self, before: &Counts) -> Vec<Mark> {
+    pub(crate) fn since(&self, before: &Counts) -> Vec<Mark> {
         let more_stolen = |(cpu, now): (&u32, &u64)| before.stolen.get(cpu).is_some_and(|then| now > then);
         let mut marks = Vec::new();
         if self.stolen.iter().any(more_stolen) {

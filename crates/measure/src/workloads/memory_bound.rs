@@ -6,7 +6,7 @@ use record::{Machine, Unavailable};
 use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
-pub struct MemoryBound;
+pub(crate) struct MemoryBound;
 
 /// A page holds the line, so that no other thread's data lies near it.
 const PAGE: usize = 4096;

@@ -3,27 +3,31 @@
 
 mod aes_256_ige;
 mod arithmetic;
-pub mod array_pool;
-pub mod array_supply;
+pub(crate) mod array_pool;
+pub(crate) mod array_supply;
 mod bignum_power;
 mod cpu_bound;
-pub mod figures;
+pub(crate) mod figures;
 mod flops;
 mod group;
-pub mod incidents;
+pub(crate) mod incidents;
 mod memory_bound;
 mod nop;
 mod pi;
 mod primes;
 mod triad;
-pub mod worker_pool;
+pub(crate) mod worker_pool;
 mod workload;
 
-pub use group::Group;
-pub use workload::{Site, Worker, Workload, WrongResult};
+pub(crate) use workload::Workload;
+#[cfg(test)]
+pub(crate) use {
+    group::Group,
+    workload::{Site, Worker, WrongResult},
+};
 
 /// Every workload, in the order in which people read them. Not each is usable on each machine.
-pub fn all() -> Vec<&'static dyn Workload> {
+pub(crate) fn all() -> Vec<&'static dyn Workload> {
     let mut all: Vec<&'static dyn Workload> = vec![
         &nop::Nop,
         &cpu_bound::CpuBound,
@@ -39,7 +43,8 @@ pub fn all() -> Vec<&'static dyn Workload> {
 }
 
 /// The workload of this name.
-pub fn find(name: &str) -> Option<&'static dyn Workload> {
+#[cfg(test)]
+pub(crate) fn find(name: &str) -> Option<&'static dyn Workload> {
     all().into_iter().find(|workload| workload.name() == name)
 }
 

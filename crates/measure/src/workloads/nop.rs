@@ -6,7 +6,7 @@ use record::Unavailable;
 use super::workload::{Site, Worker, Workload, WrongResult, iterations_a_round};
 
 /// See the module.
-pub struct Nop;
+pub(crate) struct Nop;
 
 impl Workload for Nop {
     fn name(&self) -> &'static str {

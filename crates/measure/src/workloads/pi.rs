@@ -6,7 +6,7 @@ use record::{Machine, Unavailable};
 use super::workload::{Site, Worker, Workload, WrongResult};
 
 /// See the module.
-pub struct Pi;
+pub(crate) struct Pi;
 
 impl Workload for Pi {
     fn name(&self) -> &'static str {

@@ -8,7 +8,7 @@ use kernels::primes::{KNOWN, LIMIT, count, instructions};
 use super::workload::{Site, Worker, Workload, WrongResult};
 
 /// See the module.
-pub struct Primes;
+pub(crate) struct Primes;
 
 /// Numbers of a portion: 0.1 to 1 ms on any core of today, since a number takes 68 divisions on average.
 const PORTION: u64 = 1_000;

@@ -12,7 +12,7 @@ use super::workload::{Site, Worker, Workload, WrongResult};
 use crate::arrays::CHUNK;
 
 /// See the module.
-pub struct Triad;
+pub(crate) struct Triad;
 
 /// The loop with the widest vectors that this CPU has and regular stores, as compilers write STREAM.
 fn kernel() -> Option<&'static Stream> {

@@ -24,7 +24,7 @@ use os::Stop;
 
 /// When a thread has had its share of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SliceLength {
+pub(crate) enum SliceLength {
     /// After so many seconds.
     Seconds(f64),
     /// After this much work.
@@ -33,7 +33,7 @@ pub enum SliceLength {
 
 /// How a group is visited.
 #[derive(Clone, Copy, Debug)]
-pub struct TimeBudget {
+pub(crate) struct TimeBudget {
     /// A thread's share of a slice.
     pub length: SliceLength,
     /// Slices, however long they take, unless somebody asks to stop.
@@ -61,7 +61,7 @@ const ON_CPU: f64 = 0.98;
 
 /// One slice of a visit, all threads together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slice {
+pub(crate) struct Slice {
     /// Work a second.
     pub rate: f64,
     /// Length of the window in which all worked, s.
@@ -82,7 +82,7 @@ pub struct Slice {
 
 /// What a visit brought.
 #[derive(Clone, Debug, Default)]
-pub struct GroupRun {
+pub(crate) struct GroupRun {
     /// Its slices; those that were not whole are left out.
     pub slices: Vec<Slice>,
     /// CPUs whose results were wrong, and how.
@@ -94,7 +94,7 @@ pub struct GroupRun {
 }
 
 /// The workers of a workload, one a CPU.
-pub struct WorkerPool<'a> {
+pub(crate) struct WorkerPool<'a> {
     /// What they do.
     pub workload: &'a dyn Workload,
     workers: BTreeMap<u32, Mutex<Box<dyn Worker>>>,
@@ -139,7 +139,7 @@ impl Drop for Present<'_> {
 
 impl<'a> WorkerPool<'a> {
     /// Makes a worker on each of `cpus`, each on its own CPU.
-    pub fn start(
+    pub(crate) fn start(
         workload: &'a dyn Workload,
         machine: &Machine,
         cpus: &[u32],
@@ -159,7 +159,7 @@ impl<'a> WorkerPool<'a> {
     }
 
     /// Some slices on `cpus`, which must have workers.
-    pub fn run_group(
+    pub(crate) fn run_group(
         &self,
         cpus: &[u32],
         budget: TimeBudget,

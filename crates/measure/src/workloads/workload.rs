@@ -9,7 +9,7 @@ use super::array_pool::ArrayPool;
 use super::group::Group;
 
 /// Something with a known amount of work that can be run on any number of CPUs.
-pub trait Workload: Sync {
+pub(crate) trait Workload: Sync {
     /// The name in a record: `primes`.
     fn name(&self) -> &'static str;
 
@@ -52,7 +52,7 @@ pub trait Workload: Sync {
 
 /// Where a worker will work.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub(crate) struct Site {
     /// Its CPU, to which the thread is pinned.
     pub cpu: u32,
     /// The arrays, for a workload that streams.
@@ -61,7 +61,7 @@ pub struct Site {
 
 /// A result that is not what it must be: this machine computes wrongly.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrongResult(pub String);
+pub(crate) struct WrongResult(pub String);
 
 impl std::fmt::Display for WrongResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -72,7 +72,7 @@ impl std::fmt::Display for WrongResult {
 impl std::error::Error for WrongResult {}
 
 /// One thread's share of a workload.
-pub trait Worker: Send {
+pub(crate) trait Worker: Send {
     /// Takes its place in a group, before the timed window. The group may be another each time.
     fn join(&mut self, group: Group) {
         let _ = group;

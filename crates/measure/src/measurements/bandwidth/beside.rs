@@ -51,12 +51,12 @@ pub(super) struct Taken {
 
 impl Taken {
     /// Whether it was measured with this loop on so many threads.
-    pub fn is_of(&self, threads: usize, stream: &Stream) -> bool {
+    pub(crate) fn is_of(&self, threads: usize, stream: &Stream) -> bool {
         (self.threads, self.op, self.stores) == (threads, stream.op, stream.stores)
     }
 
     /// What the measurement says of it, whose iterations move so many bytes.
-    pub fn details(&self, bytes: f64) -> Vec<(String, Value)> {
+    pub(crate) fn details(&self, bytes: f64) -> Vec<(String, Value)> {
         let (low, high) = self.share.interval.unwrap_or((self.share.min, self.share.max));
         [
             ("taken_by_others", json!(self.share.median)),

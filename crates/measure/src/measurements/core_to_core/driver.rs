@@ -31,7 +31,7 @@ const LOST: u32 = 12;
 
 /// How long a pair is measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub(crate) struct Terms {
     /// For a pair, all homes and both ways of handing over together.
     pub slot: Duration,
     /// Samples of a home and way at most.
@@ -44,7 +44,7 @@ pub struct Terms {
 
 /// The least that is done of a pair when both sides run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Least {
+pub(crate) struct Least {
     /// Samples.
     pub samples: usize,
     /// Rounds on each line of a sample.
@@ -59,16 +59,16 @@ pub struct Least {
 impl Least {
     /// On hardware: the fewest samples for an interval, and a few. So few rounds are made only where a hand-over takes
     /// hundreds of nanoseconds, and two ways on two homes must find room in one pair's time.
-    pub const REAL: Self = Self { samples: 9, rounds: 2, untimed: 2, trial: 4 };
+    pub(crate) const REAL: Self = Self { samples: 9, rounds: 2, untimed: 2, trial: 4 };
 
     /// On an emulated machine, whose two CPUs may be two threads that take turns on one: each hand-over then takes a time
     /// slice of the host's, and figures tell nothing.
-    pub const EMULATED: Self = Self { samples: 1, rounds: 1, untimed: 1, trial: 0 };
+    pub(crate) const EMULATED: Self = Self { samples: 1, rounds: 1, untimed: 1, trial: 0 };
 }
 
 /// The figures of a pair with its line on one home, handed over in one way.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// How the line was handed over.
     pub handover: Handover,
     /// The node asked for.
@@ -85,7 +85,7 @@ pub struct Figures {
 
 /// Why a pair has no figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failed {
+pub(crate) enum Failed {
     /// A thread could not be pinned to this CPU.
     Pin(u32),
     /// One side did not run within the limit.
@@ -97,7 +97,7 @@ pub enum Failed {
 }
 
 /// The thread that times. The pages that it is given must live until the partner has ended.
-pub struct Driver<'a> {
+pub(crate) struct Driver<'a> {
     mailbox: &'a Mailbox,
     number: u64,
     pinned: Option<(u32, Pinned)>,
@@ -119,7 +119,7 @@ impl Drop for Driver<'_> {
 
 impl<'a> Driver<'a> {
     /// A driver for the partner at the mailbox, with pairs of this limit. Dropping it ends the partner.
-    pub fn new(mailbox: &'a Mailbox, hypervisor: bool, limit: Duration) -> Self {
+    pub(crate) fn new(mailbox: &'a Mailbox, hypervisor: bool, limit: Duration) -> Self {
         Self { mailbox, number: 0, pinned: None, partner_cpu: None, hypervisor, lost: LOST * limit }
     }
 
@@ -180,7 +180,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Lets both clocks come up: until two looks agree on both sides, or `limit` has passed.
-    pub fn warm_up(&mut self, from: u32, to: u32, limit: Duration) -> Result<(), Failed> {
+    pub(crate) fn warm_up(&mut self, from: u32, to: u32, limit: Duration) -> Result<(), Failed> {
         self.go(from, to)?;
         let end = Instant::now() + limit;
         let mut before = self.clocks()?;
@@ -195,7 +195,7 @@ impl<'a> Driver<'a> {
     }
 
     /// The figures of a pair: for each of the homes whose pages are given one for each way of handing over.
-    pub fn pair(
+    pub(crate) fn pair(
         &mut self,
         from: u32,
         to: u32,

@@ -42,14 +42,14 @@ pub(super) struct Answer {
 
 /// Between driver and partner.
 #[derive(Default)]
-pub struct Mailbox {
+pub(crate) struct Mailbox {
     pub(super) command: Command,
     pub(super) answer: Answer,
 }
 
 impl Mailbox {
     /// Does what the mailbox says until it says that it is over. Runs on a thread of its own.
-    pub fn run_partner(&self) {
+    pub(crate) fn run_partner(&self) {
         let mut pinned = None;
         let mut cpu = u32::MAX;
         let mut last = 0;

@@ -6,7 +6,7 @@ use os::mapping::{Mapping, Page, base_page};
 
 /// Pages that were never used, each bound to its home node where the kernel binds.
 #[derive(Debug)]
-pub struct Pages {
+pub(crate) struct Pages {
     /// The node asked for.
     pub home: Option<u32>,
     mapping: Mapping,
@@ -17,7 +17,7 @@ pub struct Pages {
 
 impl Pages {
     /// Pages of `home`, or wherever the kernel puts them.
-    pub fn new(home: Option<u32>) -> io::Result<Self> {
+    pub(crate) fn new(home: Option<u32>) -> io::Result<Self> {
         let mapping = Mapping::new(1, Page::Base)?;
         let unbound = home.and_then(|node| os::bind_to_node(&mapping, node).err());
         Ok(Self { home, mapping, used: 0, unbound: unbound.map(|error| error.to_string()) })
@@ -25,7 +25,7 @@ impl Pages {
 
     /// A fresh page, touched by the calling thread, and the node that it lies on or why the kernel does not tell. It stays
     /// mapped until this value is dropped or, when its mapping is used up, asked for another page.
-    pub fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, String>)> {
+    pub(crate) fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, String>)> {
         let page = base_page() as usize;
         if (self.used + 1) * page > self.mapping.len() {
             *self = Self::new(self.home)?;

@@ -16,7 +16,7 @@ const MOST_FIRSTS: usize = 1024;
 
 /// A pair and its class, the lower CPU first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The lower CPU.
     pub from: u32,
     /// The higher.
@@ -27,7 +27,7 @@ pub struct Pair {
 
 /// The pairs to measure, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// In the order of measuring: one of each class first, so that a run that ends early has all.
     pub pairs: Vec<Pair>,
     /// How many there are in all.
@@ -35,12 +35,12 @@ pub struct Plan {
 }
 
 /// How many pairs `cpus` CPUs have.
-pub fn count(cpus: usize) -> usize {
+pub(crate) fn count(cpus: usize) -> usize {
     cpus.saturating_mul(cpus.saturating_sub(1)) / 2
 }
 
 /// At most `most` pairs of `cpus`: all, or from each class the same number as far as it has so many.
-pub fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
+pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
     let ids: Vec<u32> = cpus.iter().collect();
     let all = count(ids.len());
     let topology = Topology::new(machine, cpus);

@@ -5,20 +5,20 @@ use record::Handover;
 
 /// Loads before a side gives up and sees whether it should go on: 0.1 to 0.2 ms on cores of today, a hundred times the
 /// slowest hand-over.
-pub const PATIENCE: u64 = 200_000;
+pub(crate) const PATIENCE: u64 = 200_000;
 
 /// Tries to compare and swap that take as long, on a line that nobody else takes.
 const PATIENCE_TO_SWAP: u64 = 20_000;
 
 /// Lines that a sample uses one after the other, the same rounds on each. In which slice of a cache a line has its
 /// place is chance, and worth ±15 % on a mesh of slices: a figure of one line is that line's, not the pair's.
-pub const LINES: usize = 8;
+pub(crate) const LINES: usize = 8;
 
 /// Distance of lines: neighbours of 64 bytes are fetched in pairs.
-pub const LINES_APART: usize = 128;
+pub(crate) const LINES_APART: usize = 128;
 
 /// The lines of one sample.
-pub fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
+pub(crate) fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
     (0..LINES).map(move |index| start.wrapping_byte_add(index * LINES_APART))
 }
 
@@ -26,7 +26,7 @@ pub fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
 ///
 /// # Safety
 /// As for [`hand_over`].
-pub unsafe fn ping_pong(
+pub(crate) unsafe fn ping_pong(
     how: Handover,
     line: *mut u64,
     first: u64,

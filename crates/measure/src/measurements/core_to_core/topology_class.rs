@@ -9,7 +9,7 @@ use crate::measurements::numa::nodes::distances;
 /// What two CPUs share, nearest first. The numbers are the firmware's distances between their nodes, where they are
 /// on two and the firmware tells one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TopologyClass {
+pub(crate) enum TopologyClass {
     /// A core.
     Siblings,
     /// A cluster, or a cache below the last level.
@@ -28,7 +28,7 @@ pub enum TopologyClass {
 
 impl TopologyClass {
     /// The class in words: `siblings`, `package at distance 12`.
-    pub fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         let at = |name: &str, distance: Option<u32>| match distance {
             Some(distance) => format!("{name} at distance {distance}"),
             None => name.to_owned(),
@@ -64,14 +64,14 @@ struct Home {
 
 /// The places of all CPUs, looked up once: a matrix asks some hundred thousand times.
 #[derive(Clone, Debug)]
-pub struct Topology {
+pub(crate) struct Topology {
     homes: BTreeMap<u32, Home>,
     distances: BTreeMap<(u32, u32), u32>,
 }
 
 impl Topology {
     /// The places of `cpus`.
-    pub fn new(machine: &Machine, cpus: &CpuList) -> Self {
+    pub(crate) fn new(machine: &Machine, cpus: &CpuList) -> Self {
         let home = |id: u32| {
             machine.cpu(id).map_or_else(Home::default, |cpu| Home {
                 core: cpu.core,
@@ -102,7 +102,7 @@ impl Topology {
     }
 
     /// The class of a pair. Symmetric: of two distances that differ the greater counts.
-    pub fn class(&self, a: u32, b: u32) -> TopologyClass {
+    pub(crate) fn class(&self, a: u32, b: u32) -> TopologyClass {
         let (Some(a), Some(b)) = (self.homes.get(&a), self.homes.get(&b)) else {
             return TopologyClass::Unknown;
         };

@@ -34,7 +34,7 @@ struct Taken {
 
 /// The samples of all cells while they are taken.
 #[derive(Debug)]
-pub struct Cells {
+pub(crate) struct Cells {
     columns: usize,
     taken: Vec<Vec<Taken>>,
     /// Rows whose thread could not be pinned.
@@ -45,7 +45,7 @@ pub struct Cells {
 
 /// Takes samples of all cells round by round, until they agree or `until`; the first round is finished in any case, at most
 /// until `at_most`.
-pub fn take(
+pub(crate) fn take(
     context: &mut Context,
     rows: &[Row],
     columns: &mut [Column],
@@ -159,7 +159,7 @@ impl Cells {
     }
 
     /// The cell's measurement; `None` without samples.
-    pub fn measurement(&self, row: usize, column: usize, place: Where) -> Option<Measurement> {
+    pub(crate) fn measurement(&self, row: usize, column: usize, place: Where) -> Option<Measurement> {
         let taken = self.taken.get(row * self.columns + column).filter(|taken| !taken.is_empty())?;
         let hops = taken[0].hops as f64;
         let watched: Vec<Watched> = taken.iter().map(|taken| taken.watched.clone()).collect();

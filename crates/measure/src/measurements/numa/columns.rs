@@ -35,7 +35,7 @@ const CYCLE_SHARE: f64 = 0.7;
 
 /// One column while it is measured.
 #[derive(Debug)]
-pub struct Column {
+pub(crate) struct Column {
     /// The node.
     pub node: u32,
     /// The CPU that made its memory.
@@ -59,7 +59,7 @@ pub struct Column {
 impl Column {
     /// Throws the cycle's lines out of all caches, so that each is loaded from memory. Without it a reader finds lines in
     /// the caches of whoever wrote them.
-    pub fn evict(&mut self) {
+    pub(crate) fn evict(&mut self) {
         if kernels::flush::available() {
             // SAFETY: the mapping is ours and holds so many bytes; the instruction was just asked for.
             unsafe { kernels::evict::evict(self.cycle.mapping().start().cast_const(), self.cycle.bytes()) };
@@ -68,12 +68,12 @@ impl Column {
     }
 
     /// Whether `lines` more can be loaded before one comes a second time.
-    pub fn has_fresh(&self, lines: u64) -> bool {
+    pub(crate) fn has_fresh(&self, lines: u64) -> bool {
         self.walked + lines <= (self.cycle.bytes() / LINE) as u64
     }
 
     /// Asks again where the pages lie; the lesser share of all times counts.
-    pub fn prove(&mut self) {
+    pub(crate) fn prove(&mut self) {
         let now = Placement::check(self.cycle.mapping(), self.touched, self.node);
         let worse = match (&self.placement, &now) {
             (Placement::Share { on_node: before, .. }, Placement::Share { on_node, .. }) => on_node < before,
@@ -86,7 +86,7 @@ impl Column {
     }
 
     /// Loads one word of each huge page, so that their translations are at hand.
-    pub fn walk_pages(&self) {
+    pub(crate) fn walk_pages(&self) {
         for offset in (0..self.cycle.bytes()).step_by(HUGE) {
             // SAFETY: within the mapping's written part.
             std::hint::black_box(unsafe { self.cycle.mapping().start().add(offset).read_volatile() });
@@ -198,7 +198,13 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
 }
 
 /// The columns, made all at once within `seconds`. Those that cannot be made are said in the coverage.
-pub fn build(context: &mut Context, rows: &[Row], nodes: &[u32], wanted: u64, seconds: f64) -> Vec<Column> {
+pub(crate) fn build(
+    context: &mut Context,
+    rows: &[Row],
+    nodes: &[u32],
+    wanted: u64,
+    seconds: f64,
+) -> Vec<Column> {
     let mut tell = Tell::default();
     let mut plans: Vec<(u32, u64, u32)> = Vec::new();
     for (node, builder) in nodes.iter().zip(builders(context.machine, rows, nodes)) {
@@ -273,7 +279,7 @@ fn check_pages(tell: &mut Tell, column: &mut Column) {
 }
 
 /// What the coverage says where a column's pages lie elsewhere; `None` where they are in place or not told.
-pub fn withheld(column: &Column) -> Option<Coverage> {
+pub(crate) fn withheld(column: &Column) -> Option<Coverage> {
     let Placement::Share { on_node, .. } = column.placement else { return None };
     (on_node < LEAST_SHARE).then(|| {
         Coverage::skipped(

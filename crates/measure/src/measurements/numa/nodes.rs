@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::{CpuList, Machine};
 
 /// The nodes whose memory this process may use: the columns. A node whose size is not told may have some.
-pub fn memory_nodes(machine: &Machine) -> CpuList {
+pub(crate) fn memory_nodes(machine: &Machine) -> CpuList {
     let limit = &machine.limits.memory_nodes;
     machine
         .nodes
@@ -16,7 +16,7 @@ pub fn memory_nodes(machine: &Machine) -> CpuList {
 }
 
 /// The firmware's distances by (from, to).
-pub fn distances(machine: &Machine) -> BTreeMap<(u32, u32), u32> {
+pub(crate) fn distances(machine: &Machine) -> BTreeMap<(u32, u32), u32> {
     let ids = machine.nodes.iter().map(|node| node.id);
     let each = |node: &record::machine::Node| {
         let from = node.id;

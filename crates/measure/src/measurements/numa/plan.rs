@@ -21,7 +21,7 @@ const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
 
 /// The largest random cycle: its huge pages find room in the second-level TLB of cores of today, and since every line is
 /// thrown out of the caches before it is loaded, a larger one would tell no more.
-pub const MOST_CYCLE: u64 = 512 << 20;
+pub(crate) const MOST_CYCLE: u64 = 512 << 20;
 
 /// Seconds that a turn of a row takes beside its samples: a thread, the clock's warm-up.
 const TURN_SECONDS: f64 = 1.6e-3;
@@ -34,7 +34,7 @@ const GROUP_SECONDS: (f64, f64) = (4e-3, 90e-6);
 
 /// A node whose CPUs ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// The node.
     pub node: u32,
     /// Its CPUs that may be used.
@@ -44,7 +44,7 @@ pub struct Row {
 }
 
 /// Nodes with CPUs among `cpus`, ascending.
-pub fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
+pub(crate) fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
     let mut by_node: BTreeMap<u32, CpuList> = BTreeMap::new();
     for id in cpus {
         if let Some(node) = machine.cpu(id).and_then(|cpu| cpu.node) {
@@ -64,7 +64,7 @@ pub fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
 }
 
 /// Why there is nothing to compare; `None` where there is.
-pub fn impossible(machine: &Machine, cpus: &CpuList) -> Option<(String, Option<&'static str>)> {
+pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<(String, Option<&'static str>)> {
     if machine.nodes.len() < 2 {
         return Some(("one node: all memory is equally far from every CPU".to_owned(), None));
     }
@@ -93,7 +93,7 @@ pub fn impossible(machine: &Machine, cpus: &CpuList) -> Option<(String, Option<&
 }
 
 /// Bytes of the caches that the CPUs of a node have, the last two levels together.
-pub fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
+pub(crate) fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
     let last = machine.last_level();
     let has = |cache: &&record::machine::Cache| cpus.iter().any(|cpu| cache.cpus.contains(*cpu));
     (last.saturating_sub(1).max(2).min(last)..=last)
@@ -105,7 +105,7 @@ pub fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
 /// How much work a cell is. An emulated machine's figures are no speeds, and there is nothing to be had from more of
 /// them: it gets little work for each cell at any depth, and every cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
+pub(crate) struct Effort {
     /// How thorough.
     pub depth: Depth,
     /// Whether the machine is emulated.
@@ -114,12 +114,12 @@ pub struct Effort {
 
 impl Effort {
     /// For this machine.
-    pub fn new(machine: &Machine, depth: Depth) -> Self {
+    pub(crate) fn new(machine: &Machine, depth: Depth) -> Self {
         Self { depth, emulated: machine.virtualization.emulated == Some(true) }
     }
 
     /// Bytes of a column: four times the caches of the node that has the most.
-    pub fn wanted_bytes(self, machine: &Machine, rows: &[Row]) -> u64 {
+    pub(crate) fn wanted_bytes(self, machine: &Machine, rows: &[Row]) -> u64 {
         if self.emulated {
             return EMULATED_WANTED;
         }
@@ -129,12 +129,12 @@ impl Effort {
     }
 
     /// Loads of one latency sample: 0.05 or 0.2 ms from near memory.
-    pub fn hops(self) -> u64 {
+    pub(crate) fn hops(self) -> u64 {
         if self.emulated { 128 } else { self.depth.pick(512, 2_048, 4_096) }
     }
 
     /// Rounds over all cells of latency, at least and at most.
-    pub fn rounds(self) -> (usize, usize) {
+    pub(crate) fn rounds(self) -> (usize, usize) {
         if self.emulated {
             return (2, 2);
         }
@@ -142,20 +142,20 @@ impl Effort {
     }
 
     /// Runs over each cell of bandwidth, and samples of a run: on hardware together at least six.
-    pub fn passes(self) -> (usize, usize) {
+    pub(crate) fn passes(self) -> (usize, usize) {
         if self.emulated { (1, 2) } else { self.depth.pick((1, 6), (2, 4), (4, 4)) }
     }
 
     /// How long a run over a cell of bandwidth waits for a thread that gets no time on its CPU: so many times its window,
     /// and so long at least.
-    pub fn patience(self, window: f64) -> Duration {
+    pub(crate) fn patience(self, window: f64) -> Duration {
         Duration::from_secs_f64(if self.emulated { 60.0 } else { (window * 20.0).max(1.0) })
     }
 }
 
 /// What the parts may take, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Phases {
+pub(crate) struct Phases {
     /// Making the memory, all columns at once.
     pub build: f64,
     /// All cells of latency.
@@ -170,7 +170,7 @@ pub struct Phases {
 
 impl Phases {
     /// Of so many rows and columns, with so many threads on the row that has the most.
-    pub fn new(rows: usize, columns: usize, threads: usize, effort: Effort) -> Self {
+    pub(crate) fn new(rows: usize, columns: usize, threads: usize, effort: Effort) -> Self {
         let (depth, all) = (effort.depth, (rows * columns).max(1));
         if effort.emulated {
             let (column, latency, bandwidth) = EMULATED_SECONDS;
@@ -204,14 +204,14 @@ impl Phases {
     }
 
     /// All of it.
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.build + self.latency + self.bandwidth
     }
 }
 
 /// Every cell of bandwidth, the most telling first: the local ones, then of each distance one, then for each row its
 /// farthest, then the rest. A run takes as many as fit.
-pub fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<(usize, usize)> {
+pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<(usize, usize)> {
     let table = distances(machine);
     let distance =
         |row: usize, column: usize| table.get(&(rows[row].node, columns[column])).copied().unwrap_or(20);

@@ -14,7 +14,7 @@ use os::mapping::Mapping;
 const CHUNK: usize = 128 << 10;
 
 /// The read kernel of the widest vectors.
-pub fn kernel() -> Option<&'static Stream> {
+pub(crate) fn kernel() -> Option<&'static Stream> {
     kernels::Variant::usable_vectors()
         .filter_map(|variant| stream::find(Op::Read, Stores::Regular, variant))
         .last()
@@ -22,7 +22,7 @@ pub fn kernel() -> Option<&'static Stream> {
 
 /// What a run gave.
 #[derive(Clone, Debug, Default)]
-pub struct Read {
+pub(crate) struct Read {
     /// B/s of all threads together, slice by slice.
     pub rates: Vec<f64>,
     /// Threads that read.
@@ -33,7 +33,7 @@ pub struct Read {
 
 /// How long a cell is read.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub(crate) struct Terms {
     /// The time in which all read, s.
     pub window: f64,
     /// Samples of it.
@@ -43,7 +43,14 @@ pub struct Terms {
 }
 
 /// Reads the first `bytes` of `memory` with a thread on each of `cpus`.
-pub fn run(cpus: &[u32], memory: &Mapping, bytes: usize, kernel: &Stream, terms: Terms, stop: &Stop) -> Read {
+pub(crate) fn run(
+    cpus: &[u32],
+    memory: &Mapping,
+    bytes: usize,
+    kernel: &Stream,
+    terms: Terms,
+    stop: &Stop,
+) -> Read {
     let bytes = bytes.min(memory.len());
     let threads = cpus.len().min(bytes / CHUNK);
     let cpus = &cpus[..threads];

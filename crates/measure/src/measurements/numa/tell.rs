@@ -5,7 +5,7 @@ use record::units::{bytes, percent};
 use record::{Coverage, CpuList, text};
 
 /// What would give a node more memory to measure in.
-pub const FREE_MEMORY: &str = "free memory on that node: numactl --hardware shows how much it has";
+pub(crate) const FREE_MEMORY: &str = "free memory on that node: numactl --hardware shows how much it has";
 
 /// What would give huge pages.
 const HUGE_PAGES: &str =
@@ -36,7 +36,7 @@ impl Range {
 
 /// What is to be said, gathered.
 #[derive(Debug, Default)]
-pub struct Tell {
+pub(crate) struct Tell {
     /// Each with the nodes of which it holds; the name is put in at the end.
     said: Vec<(Coverage, CpuList)>,
     short_of_time: Range,
@@ -46,7 +46,7 @@ pub struct Tell {
 
 impl Tell {
     /// `told` of `node`; what it is about is filled in.
-    pub fn say(&mut self, node: u32, told: Coverage) {
+    pub(crate) fn say(&mut self, node: u32, told: Coverage) {
         match self.said.iter_mut().find(|(said, _)| *said == told) {
             Some((_, nodes)) => nodes.insert(node),
             None => self.said.push((told, [node].into_iter().collect())),
@@ -54,7 +54,7 @@ impl Tell {
     }
 
     /// The node's memory is not measured at all, and why.
-    pub fn skipped(&mut self, node: u32, why: &str, remedy: &str) {
+    pub(crate) fn skipped(&mut self, node: u32, why: &str, remedy: &str) {
         let mut told = Coverage::skipped(
             "",
             text!("node-not-measured", "memory not measured: {why}", why = why.to_owned()),
@@ -66,18 +66,18 @@ impl Tell {
     }
 
     /// The node's memory is smaller than wanted, for want of time or of memory.
-    pub fn smaller(&mut self, node: u32, touched: usize, for_time: bool) {
+    pub(crate) fn smaller(&mut self, node: u32, touched: usize, for_time: bool) {
         let range = if for_time { &mut self.short_of_time } else { &mut self.short_of_memory };
         range.add(node, touched as f64);
     }
 
     /// So much of the node's memory lies on huge pages, too little to leave page walks out.
-    pub fn walks(&mut self, node: u32, share: f64) {
+    pub(crate) fn walks(&mut self, node: u32, share: f64) {
         self.walks.add(node, share);
     }
 
     /// The lines, given how much memory was wanted of each node and what would give more time.
-    pub fn lines(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
+    pub(crate) fn lines(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
         let mut said = self.said;
         for (range, what, remedy) in
             [(self.short_of_time, "time", more_time), (self.short_of_memory, "free memory", FREE_MEMORY)]
