@@ -88,11 +88,11 @@ fn siblings_add_what_openssls_figures_say() {
 fn kunpeng_is_linear_to_96_cores() {
     let record = of("kunpeng-920-4826");
     let rate = |threads: u64| {
-        let mut all = record.of("workload.throughput");
+        let mut all = record.measurements_of("workload.throughput");
         let at = |m: &&record::Measurement| {
-            m.place.count("threads") == Some(threads)
-                && m.place.count("bytes") == Some(8192)
-                && m.place.word("workload").is_some_and(|name| name.contains("aes-256-ige"))
+            m.labels.count("threads") == Some(threads)
+                && m.labels.count("bytes") == Some(8192)
+                && m.labels.word("workload").is_some_and(|name| name.contains("aes-256-ige"))
         };
         all.find(at).map(|m| (m.value() / threads as f64 / 1e5).round() / 10.0)
     };

@@ -6,12 +6,12 @@ use std::time::Instant;
 use diagnose::RecordIndex;
 use diagnose::{Case, RULES};
 use record::machine::{Cache, CacheKind, Cpu, Node};
-use record::{Measurement, Record, Where};
+use record::{Labels, Measurement, Record};
 
 const CPUS: u32 = 512;
 const NODES: u32 = 16;
 
-fn add(record: &mut Record, metric: &'static str, place: Where, value: f64) {
+fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
     let samples = (0..15).map(|i| value * (1.0 + 0.001 * f64::from(i % 5))).collect();
     record.measurements.push(Measurement::new(metric, place, samples));
 }
@@ -56,43 +56,56 @@ fn large() -> Record {
     (counts.cpus_online, counts.cpus_present, counts.cpus_allowed) = (Some(CPUS), Some(CPUS), Some(CPUS));
     (counts.packages, counts.nodes, counts.cores) = (Some(2), Some(NODES), Some(CPUS / 2));
     for cpu in 0..CPUS {
-        let at = || Where::new().with("cpu", cpu);
+        let at = || Labels::new().with_label("cpu", cpu);
         for vector in ["scalar", "256", "512"] {
             for active in ["one", "all"] {
-                add(&mut record, "core.clock", at().with("active", active).with("vector", vector), 3e9);
+                add(
+                    &mut record,
+                    "core.clock",
+                    at().with_label("active", active).with_label("vector", vector),
+                    3e9,
+                );
             }
         }
         for policy in ["other", "fifo"] {
             for (setting, ns) in [("as-is", 60e3), ("tuned", 5e3)] {
                 for corrected in [false, true] {
-                    let place = at().with("policy", policy).with("setting", setting);
-                    add(&mut record, "wakeup.latency", place.with("corrected", corrected), ns);
+                    let place = at().with_label("policy", policy).with_label("setting", setting);
+                    add(&mut record, "wakeup.latency", place.with_label("corrected", corrected), ns);
                 }
             }
         }
         for (cause, share) in [("os", 0.02), ("below", 0.001)] {
-            add(&mut record, "stolen.share", at().with("cause", cause), share);
-            add(&mut record, "stolen.gap", at().with("cause", cause), 1e5);
+            add(&mut record, "stolen.share", at().with_label("cause", cause), share);
+            add(&mut record, "stolen.gap", at().with_label("cause", cause), 1e5);
         }
         for to in (0..CPUS).step_by(64) {
-            let place = Where::new().with("from", cpu).with("to", to);
+            let place = Labels::new().with_label("from", cpu).with_label("to", to);
             add(&mut record, "core_to_core.latency", place, 100.0);
         }
     }
     for page in ["4KiB", "2MiB"] {
         for i in 0..150 {
             let bytes = (4096.0 * 2f64.powf(f64::from(i) / 8.0)) as u64 / 64 * 64;
-            let place =
-                Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", bytes).with("page", page);
+            let place = Labels::new()
+                .with_label("cpu", 0u32)
+                .with_label("node", 0u32)
+                .with_label("bytes", bytes)
+                .with_label("page", page);
             add(&mut record, "load.latency", place, 1.0 + f64::from(i));
         }
     }
     for from in 0..NODES {
         for to in 0..NODES {
-            let place = Where::new().with("from", from).with("to", to);
+            let place = Labels::new().with_label("from", from).with_label("to", to);
             let ns = if from == to { 100.0 } else { 150.0 + f64::from(from.abs_diff(to)) };
             add(&mut record, "numa.latency", place.clone(), ns);
-            add(&mut record, "numa.bandwidth", place.with("op", "read").with("threads", 32u32), 4e10);
+            add(
+                &mut record,
+                "numa.bandwidth",
+                place.with_label("op", "read").with_label("threads", 32u32),
+                4e10,
+            );
         }
     }
     record

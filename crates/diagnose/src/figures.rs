@@ -82,7 +82,7 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
     let known = metrics::find(&measurement.metric).map_or(&[][..], |metric| metric.keys);
     let mut text = measurement.metric.to_string();
     for key in known {
-        if let Some(value) = measurement.place.get(key) {
+        if let Some(value) = measurement.labels.get(key) {
             text.push_str(&format!(" {key}={value}"));
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
 
 /// Whether the keys of a measurement's place have these words.
 pub(crate) fn has_labels(measurement: &Measurement, words: &[(&str, &str)]) -> bool {
-    words.iter().all(|(key, word)| measurement.place.word(key) == Some(word))
+    words.iter().all(|(key, word)| measurement.labels.word(key) == Some(word))
 }
 
 /// The measurement with the median value; `None` for none.
@@ -112,7 +112,7 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(crate) fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> CpuList {
     measurements
         .into_iter()
-        .filter_map(|m| m.place.count("cpu").and_then(|cpu| u32::try_from(cpu).ok()))
+        .filter_map(|m| m.labels.count("cpu").and_then(|cpu| u32::try_from(cpu).ok()))
         .collect()
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> String 
 
 /// The place of a measurement as text, without one of its keys: alike for measurements that differ in that key only.
 pub(crate) fn labels_without(measurement: &Measurement, key: &str) -> String {
-    let keys = measurement.place.0.iter().filter(|(name, _)| *name != key);
+    let keys = measurement.labels.0.iter().filter(|(name, _)| *name != key);
     keys.map(|(name, value)| format!("{name}={value};")).collect()
 }
 
@@ -181,10 +181,10 @@ mod tests {
 
     #[test]
     fn a_difference_inside_the_noise_is_no_loss() {
-        let a = Summary::of(&tight(100.0));
-        let b = Summary::of(&tight(101.0));
+        let a = Summary::from_samples(&tight(100.0));
+        let b = Summary::from_samples(&tight(101.0));
         assert!(matches!(loss(&b, &a, Better::Lower), Verdict::NotResolved { .. }));
-        let c = Summary::of(&tight(125.0));
+        let c = Summary::from_samples(&tight(125.0));
         let Verdict::Costs { share, interval } = loss(&c, &a, Better::Lower) else {
             panic!("a fifth is a loss")
         };

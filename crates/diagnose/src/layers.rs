@@ -23,13 +23,13 @@ const COUNTED: [(&str, &str); 4] = [
 
 /// A layer's name for people: `user, bound to CPU 1`.
 pub(crate) fn label(m: &Measurement) -> String {
-    let layer = m.place.word("layer").unwrap_or("?");
-    let bound = match m.place.word("bound") {
+    let layer = m.labels.word("layer").unwrap_or("?");
+    let bound = match m.labels.word("bound") {
         None => String::new(),
         Some("none") => ", not bound".to_owned(),
         Some(bound) => format!(", bound to {}", bound.replacen("cpu", "CPU", 1)),
     };
-    let off = if m.place.word("interrupts") == Some("off") { ", interrupts off" } else { "" };
+    let off = if m.labels.word("interrupts") == Some("off") { ", interrupts off" } else { "" };
     format!("{layer}{bound}{off}")
 }
 
@@ -56,9 +56,9 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
         .filter_map(|m| {
             let over = m.value() / fastest.value() - 1.0;
             over.is_finite().then(|| Layer {
-                layer: m.place.word("layer").unwrap_or("?").to_owned(),
-                bound: m.place.get("bound").map(ToString::to_string),
-                interrupts: m.place.word("interrupts").map(str::to_owned),
+                layer: m.labels.word("layer").unwrap_or("?").to_owned(),
+                bound: m.labels.get("bound").map(ToString::to_string),
+                interrupts: m.labels.word("interrupts").map(str::to_owned),
                 time: m.value(),
                 interval: m.summary.interval,
                 // JSON has no infinity: an imported time of 1e288 would not come back as it was.
@@ -81,14 +81,14 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
 mod tests {
     use super::*;
     use crate::samples::machine;
-    use record::{Measurement, Record, Where};
+    use record::{Labels, Measurement, Record};
 
     fn layers(record: &Record) -> Vec<Layer> {
         super::layers(&RecordIndex::new(record))
     }
 
     fn timed(record: &mut Record, layer: &str, interrupts: &str, ticks: f64) {
-        let place = Where::new().with("layer", layer).with("interrupts", interrupts);
+        let place = Labels::new().with_label("layer", layer).with_label("interrupts", interrupts);
         record.measurements.push(Measurement::new("layer.time", place, vec![ticks]));
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use record::machine::Cache;
 use record::statistics::median_of_sorted;
 use record::units::{bytes, figure};
-use record::{Level, Measurement, Record, Where};
+use record::{Labels, Level, Measurement, Record};
 
 use crate::curve::{Curve, Edge, Plateau};
 use crate::record_index::RecordIndex;
@@ -83,14 +83,14 @@ impl<'a> Source<'a> {
     fn find(index: &RecordIndex<'a>) -> Option<Self> {
         let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
         for m in index.figures_of("load.latency").filter(|m| size_of(m) > 0) {
-            cpus.entry(m.place.count("cpu")).or_default().push(m);
+            cpus.entry(m.labels.count("cpu")).or_default().push(m);
         }
         let mut best: Option<Self> = None;
         for (cpu, of_cpu) in cpus {
             let node = nearest_node(&of_cpu);
             let on = |page: &'static str| {
                 let of_page = of_cpu.iter().copied();
-                of_page.filter(move |m| m.place.count("node") == node && m.place.word("page") == Some(page))
+                of_page.filter(move |m| m.labels.count("node") == node && m.labels.word("page") == Some(page))
             };
             let mut points: Vec<&Measurement> = on("2MiB").collect();
             let first_huge = points.iter().map(|m| size_of(m)).min().unwrap_or(u64::MAX);
@@ -109,14 +109,14 @@ impl<'a> Source<'a> {
     /// Latency in cycles over the working sets of `flat`: as measured, else by the clock of one core.
     fn cycles(&self, index: &RecordIndex, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
         let within = |m: &&Measurement| (flat.0..=flat.1).contains(&size_of(m));
-        let mut places: HashMap<u64, Vec<&Where>> = HashMap::new();
+        let mut places: HashMap<u64, Vec<&Labels>> = HashMap::new();
         for m in self.points.iter().copied().filter(within) {
-            places.entry(size_of(m)).or_default().push(&m.place);
+            places.entry(size_of(m)).or_default().push(&m.labels);
         }
         let mut cycles: Vec<f64> = index
             .figures_of("load.latency_cycles")
             .filter(within)
-            .filter(|m| places.get(&size_of(m)).is_some_and(|places| places.contains(&&m.place)))
+            .filter(|m| places.get(&size_of(m)).is_some_and(|places| places.contains(&&m.labels)))
             .map(Measurement::value)
             .filter(|value| value.is_finite() && *value > 0.0)
             .collect();
@@ -125,9 +125,9 @@ impl<'a> Source<'a> {
             return Some(median_of_sorted(&cycles));
         }
         let clock = index.figures_of("core.clock").find(|m| {
-            m.place.word("active") == Some("one")
-                && m.place.word("vector") == Some("scalar")
-                && m.place.count("cpu") == self.cpu.map(u64::from)
+            m.labels.word("active") == Some("one")
+                && m.labels.word("vector") == Some("scalar")
+                && m.labels.count("cpu") == self.cpu.map(u64::from)
         })?;
         let cycles = latency_ns * clock.value() * 1e-9;
         (cycles.is_finite() && cycles > 0.0).then_some(cycles)
@@ -136,17 +136,17 @@ impl<'a> Source<'a> {
 
 /// The working set of a measurement, bytes; 0 where it has none.
 fn size_of(measurement: &Measurement) -> u64 {
-    measurement.place.count("bytes").unwrap_or(0)
+    measurement.labels.count("bytes").unwrap_or(0)
 }
 
 /// The node whose memory answers fastest: by the median over the sizes that it shares with the most measured one.
 fn nearest_node(points: &[&Measurement]) -> Option<u64> {
     let nodes: std::collections::BTreeSet<Option<u64>> =
-        points.iter().map(|m| m.place.count("node")).collect();
+        points.iter().map(|m| m.labels.count("node")).collect();
     nodes
         .into_iter()
         .map(|node| {
-            let of_node = points.iter().filter(|m| m.place.count("node") == node);
+            let of_node = points.iter().filter(|m| m.labels.count("node") == node);
             let slowest = of_node.clone().map(|m| m.value()).filter(|v| v.is_finite()).fold(0.0, f64::max);
             (node, of_node.count(), slowest)
         })

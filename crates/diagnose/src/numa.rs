@@ -18,11 +18,11 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let latency = cells(index.figures_of("numa.latency"));
     // Of several operations the reading one, which every record has, and of several thread counts the most.
     let mut reads: Vec<&Measurement> = index.figures_of("numa.bandwidth").collect();
-    let of_reads = |m: &&Measurement| m.place.word("op") == Some("read");
+    let of_reads = |m: &&Measurement| m.labels.word("op") == Some("read");
     if reads.iter().any(of_reads) {
         reads.retain(of_reads);
     }
-    reads.sort_by_cached_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    reads.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count("threads")));
     let bandwidth = cells(reads.into_iter());
 
     let rows: BTreeSet<u32> = latency.keys().chain(bandwidth.keys()).map(|(from, _)| *from).collect();
@@ -71,7 +71,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
 fn cells<'a>(all: impl Iterator<Item = &'a Measurement>) -> Cells {
     let mut cells = Cells::new();
     for m in all.filter(|m| m.summary.n > 0) {
-        let id = |key| m.place.count(key).and_then(|id| u32::try_from(id).ok());
+        let id = |key| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
         let (Some(from), Some(to)) = (id("from"), id("to")) else { continue };
         let value = m.value();
         if value.is_finite() && value > 1e-30 && value < 1e30 {
@@ -148,7 +148,7 @@ mod tests {
     use crate::samples::{machine, measured};
     use proptest::prelude::*;
     use record::machine::Node;
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn numa(record: &Record) -> Option<Numa> {
         super::numa(&RecordIndex::new(record))
@@ -167,7 +167,7 @@ mod tests {
             });
         }
         for ((from, to), ns) in latency {
-            let place = Where::new().with("from", *from).with("to", *to);
+            let place = Labels::new().with_label("from", *from).with_label("to", *to);
             record.measurements.push(measured("numa.latency", place, *ns));
         }
         record
@@ -219,8 +219,11 @@ mod tests {
             .collect();
         let mut record = record_with(HYGON_DISTANCES, &all);
         for (from, to) in [(0u32, 0u32), (0, 1)] {
-            let place =
-                Where::new().with("from", from).with("to", to).with("op", "read").with("threads", 8u32);
+            let place = Labels::new()
+                .with_label("from", from)
+                .with_label("to", to)
+                .with_label("op", "read")
+                .with_label("threads", 8u32);
             let rate = if from == to { 4e10 } else { 2e10 };
             record.measurements.push(measured("numa.bandwidth", place, rate));
         }
@@ -260,7 +263,7 @@ mod tests {
             let rows: Vec<&[u32]> = distances.iter().map(Vec::as_slice).collect();
             let mut record = record_with(&rows, &[]);
             for (from, to, wild, tame) in cells {
-                let place = Where::new().with("from", from).with("to", to);
+                let place = Labels::new().with_label("from", from).with_label("to", to);
                 let value = if from == 5 { wild } else { tame };
                 record.measurements.push(measured("numa.latency", place.clone(), value));
                 record.measurements.push(measured("numa.bandwidth", place, value));

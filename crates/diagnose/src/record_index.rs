@@ -33,7 +33,7 @@ impl<'a> RecordIndex<'a> {
             by_metric.entry(run[0].metric.as_str()).or_default().extend(run);
         }
         let of = |metric: &str| by_metric.get(metric).map_or(&[][..], Vec::as_slice).iter().copied();
-        let as_measured = |m: &&Measurement| m.place.switch("corrected") != Some(true);
+        let as_measured = |m: &&Measurement| m.labels.switch("corrected") != Some(true);
         Self {
             clocks: by_words(of("core.clock"), "vector", "active"),
             wakeups: by_words(of("wakeup.latency").filter(as_measured), "policy", "setting"),
@@ -71,7 +71,7 @@ impl<'a> RecordIndex<'a> {
 fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: &str, second: &str) -> ByWords<'a> {
     let mut found = ByWords::new();
     for m in all {
-        if let (Some(one), Some(other)) = (m.place.word(first), m.place.word(second)) {
+        if let (Some(one), Some(other)) = (m.labels.word(first), m.labels.word(second)) {
             found.entry(one).or_default().entry(other).or_default().push(m);
         }
     }
@@ -84,12 +84,12 @@ fn same_place_on_both_pages<'a>(
 ) -> Option<(&'a Measurement, &'a Measurement)> {
     let mut sizes: BTreeMap<u64, [Vec<&Measurement>; 2]> = BTreeMap::new();
     for m in latencies.filter(|m| m.value() > 0.0) {
-        let page = match m.place.word("page") {
+        let page = match m.labels.word("page") {
             Some("4KiB") => 0,
             Some("2MiB") => 1,
             _ => continue,
         };
-        if let Some(bytes) = m.place.count("bytes") {
+        if let Some(bytes) = m.labels.count("bytes") {
             sizes.entry(bytes).or_default()[page].push(m);
         }
     }
@@ -108,17 +108,17 @@ fn same_place_on_both_pages<'a>(
 mod tests {
     use super::*;
     use crate::samples::{add_curve, add_wakeups, machine, measured};
-    use record::Where;
+    use record::Labels;
 
     #[test]
     fn figures_are_found_wherever_they_stand_in_the_record() {
         let mut record = machine(2);
         add_wakeups(&mut record, "fifo", "tuned", [5e3; 2]);
-        record.measurements.push(measured("cost.syscall", Where::new(), 100.0));
+        record.measurements.push(measured("cost.syscall", Labels::new(), 100.0));
         add_wakeups(&mut record, "fifo", "tuned", [7e3; 2]);
         add_wakeups(&mut record, "other", "tuned", [9e3; 2]);
         let mut corrected = record.measurements[0].clone();
-        corrected.place = corrected.place.with("corrected", true);
+        corrected.labels = corrected.labels.with_label("corrected", true);
         record.measurements.push(corrected);
         let index = RecordIndex::new(&record);
         let values = |all: &[&Measurement]| all.iter().map(|m| m.value()).collect::<Vec<f64>>();

@@ -72,18 +72,18 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<String> {
         ));
     }
     let least = beyond(record, index.levels(), Walk::Loads);
-    let pair = index.pages().and_then(|(small, _)| small.place.count("bytes"));
+    let pair = index.pages().and_then(|(small, _)| small.labels.count("bytes"));
     let any = || index.figures_of("load.latency").filter(|m| m.summary.n > 0);
-    let largest = any().filter_map(|m| m.place.count("bytes")).max();
+    let largest = any().filter_map(|m| m.labels.count("bytes")).max();
     if let Some(most) = pair.or(largest).filter(|most| *most < least) {
         // Memory for ordinary pages may be dear to make, so that only the curve on large ones reaches memory.
-        let reached = any().filter(|m| m.place.count("bytes") == largest && largest >= Some(least));
+        let reached = any().filter(|m| m.labels.count("bytes") == largest && largest >= Some(least));
         let (whose, but) = match middle(reached) {
             Some(m) => (
                 " on ordinary pages",
                 format!(
                     " (on {} pages memory answers in {})",
-                    m.place
+                    m.labels
                         .word("page")
                         .and_then(|page| parse_bytes(page).ok())
                         .map_or("other".to_owned(), bytes),
@@ -245,10 +245,10 @@ fn fastest<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
 
 /// The fastest triad with the most threads.
 fn triad_of<'a>(all: &[&'a Measurement]) -> Option<&'a Measurement> {
-    let most_threads = all.iter().filter_map(|m| m.place.count("threads")).max()?;
+    let most_threads = all.iter().filter_map(|m| m.labels.count("threads")).max()?;
     all.iter()
         .copied()
-        .filter(|m| has_labels(m, &[("op", "triad")]) && m.place.count("threads") == Some(most_threads))
+        .filter(|m| has_labels(m, &[("op", "triad")]) && m.labels.count("threads") == Some(most_threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
@@ -266,9 +266,9 @@ pub(crate) fn bandwidth_alone(index: &RecordIndex) -> Option<(f64, String)> {
     let (m, alone) = all.into_iter().find_map(|m| Some((m, told(m)?)))?;
     let words = format!(
         "{} with {} stores on {} with the CPUs to itself, in turns of some milliseconds",
-        m.place.word("op").unwrap_or("a loop"),
-        m.place.word("stores").unwrap_or("regular"),
-        count_noun(m.place.count("threads").unwrap_or(0), "thread")
+        m.labels.word("op").unwrap_or("a loop"),
+        m.labels.word("stores").unwrap_or("regular"),
+        count_noun(m.labels.count("threads").unwrap_or(0), "thread")
     );
     Some((alone, words))
 }
@@ -283,16 +283,16 @@ fn maybe_cached(record: &Record, triad: &Measurement) -> Option<String> {
 /// Memory bandwidth: triad with all CPUs, in bus bytes.
 fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (best, triad) = bandwidths(index)?;
-    let threads = triad.place.count("threads")?;
+    let threads = triad.labels.count("threads")?;
     let channels = memory_channels::channels(&index.record.machine);
     let ceiling = ceiling(channels.map(|channels| channels.bytes_per_second), Some(best.value()));
     let source = ceiling.map(|(_, source)| source);
     let from_parts = channels.map_or_else(String::new, |channels| channels.describe_at(channels.mt_s));
     let from_best = format!(
         "the best measured here ({}, {} stores, {})",
-        best.place.word("op").unwrap_or("?"),
-        best.place.word("stores").unwrap_or("no"),
-        count_noun(best.place.count("threads").unwrap_or(0), "thread")
+        best.labels.word("op").unwrap_or("?"),
+        best.labels.word("stores").unwrap_or("no"),
+        count_noun(best.labels.count("threads").unwrap_or(0), "thread")
     );
     let resource = Resource {
         name: MEMORY_BANDWIDTH.to_owned(),
@@ -308,7 +308,7 @@ fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
     };
     let delivered_is = format!(
         "triad with {} stores on {}, bytes on the bus",
-        triad.place.word("stores").unwrap_or("regular"),
+        triad.labels.word("stores").unwrap_or("regular"),
         count_noun(threads, "thread")
     );
     let ceiling_is = ceiling_text(source, &from_parts, &from_best);
@@ -318,15 +318,15 @@ fn memory_bandwidth(index: &RecordIndex) -> Option<Headline> {
 /// [`RecordIndex::pages`], where that working set was mostly memory.
 pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measurement, &'a Measurement)> {
     let least = beyond(index.record, index.levels(), Walk::Loads);
-    index.pages().filter(|(small, _)| small.place.count("bytes").is_some_and(|bytes| bytes >= least))
+    index.pages().filter(|(small, _)| small.labels.count("bytes").is_some_and(|bytes| bytes >= least))
 }
 
 /// Memory latency: what ordinary pages leave of the hardware's latency.
 fn memory_latency(index: &RecordIndex) -> Option<Headline> {
     let (small, huge) = memory_pages(index)?;
     let ceiling = huge.value().min(small.value());
-    let size = small.place.count("bytes").map_or_else(String::new, bytes);
-    let cpu = small.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let size = small.labels.count("bytes").map_or_else(String::new, bytes);
+    let cpu = small.labels.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let resource = Resource {
         name: MEMORY_LATENCY.to_owned(),
         unit: "ns".to_owned(),
@@ -349,7 +349,7 @@ pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
     let has_figure = |policy: &str, setting: &str| {
         index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0)
     };
-    let cpu = |m: &Measurement| m.place.count("cpu");
+    let cpu = |m: &Measurement| m.labels.count("cpu");
     let ordinary: Vec<Option<u64>> = has_figure("other", "as-is").map(cpu).collect();
     let by_gain = |policy: &str| {
         let mut tuned: BTreeMap<u64, f64> = BTreeMap::new();
@@ -364,7 +364,7 @@ pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
     };
     by_gain("fifo")
         .or_else(|| by_gain("other"))
-        .or_else(|| middle(has_figure("other", "as-is")).and_then(|m| m.place.count("cpu")))
+        .or_else(|| middle(has_figure("other", "as-is")).and_then(|m| m.labels.count("cpu")))
 }
 
 /// Wake-up latency with one policy and setting on [`wake_up_cpu`]. Where that CPU has no figure, or none is named, the middle
@@ -376,7 +376,7 @@ pub(crate) fn wake_up_at<'a>(
 ) -> Option<&'a Measurement> {
     let at = || index.wakeups(policy, setting).iter().copied().filter(|m| m.value() > 0.0);
     let cpu = wake_up_cpu(index);
-    middle(at().filter(|m| m.place.count("cpu") == cpu)).or_else(|| middle(at()))
+    middle(at().filter(|m| m.labels.count("cpu") == cpu)).or_else(|| middle(at()))
 }
 
 /// Wake-up latency: an ordinary thread as the machine is, against the best setting measured.
@@ -389,7 +389,7 @@ fn wake_up(index: &RecordIndex) -> Option<Headline> {
         .min_by(|a, b| a.0.value().total_cmp(&b.0.value()))?;
     let policy = if policy == "fifo" { "SCHED_FIFO" } else { "SCHED_OTHER" };
     let tail = delivered.summary.p99.map_or_else(String::new, |p99| format!(" (p99 {})", figure(p99, "ns")));
-    let cpu = delivered.place.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let cpu = delivered.labels.count("cpu").map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let resource = Resource {
         name: WAKE_UP.to_owned(),
         unit: "ns".to_owned(),
@@ -409,7 +409,7 @@ fn wake_up(index: &RecordIndex) -> Option<Headline> {
 mod tests {
     use super::*;
     use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
-    use record::Where;
+    use record::Labels;
     use record::machine::MemoryDevice;
 
     fn resources_of(record: &Record) -> Vec<Resource> {
@@ -417,7 +417,8 @@ mod tests {
     }
 
     fn clock(record: &mut Record, cpu: u32, active: &str, hz: f64) {
-        let place = Where::new().with("cpu", cpu).with("active", active).with("vector", "scalar");
+        let place =
+            Labels::new().with_label("cpu", cpu).with_label("active", active).with_label("vector", "scalar");
         record.measurements.push(measured("core.clock", place, hz));
     }
 
@@ -451,11 +452,11 @@ mod tests {
 
     fn triad(record: &mut Record, stores: &str, threads: u32, rate: f64) {
         for (counted, factor) in [("stream", 0.75), ("bus", 1.0)] {
-            let place = Where::new()
-                .with("op", "triad")
-                .with("stores", stores)
-                .with("bytes_counted", counted)
-                .with("threads", threads);
+            let place = Labels::new()
+                .with_label("op", "triad")
+                .with_label("stores", stores)
+                .with_label("bytes_counted", counted)
+                .with_label("threads", threads);
             let m = measured("memory.bandwidth", place, rate * factor);
             record.measurements.push(m.with_detail("array_bytes", 64 << 20).with_detail("arrays", 3));
         }
@@ -485,18 +486,21 @@ mod tests {
     fn latency_and_wake_up_name_their_figures() {
         let mut record = machine(1);
         for (page, ns) in [("4KiB", 120.0), ("2MiB", 90.0)] {
-            let place = Where::new()
-                .with("cpu", 0u32)
-                .with("node", 0u32)
-                .with("bytes", 1u64 << 29)
-                .with("page", page);
+            let place = Labels::new()
+                .with_label("cpu", 0u32)
+                .with_label("node", 0u32)
+                .with_label("bytes", 1u64 << 29)
+                .with_label("page", page);
             record.measurements.push(measured("load.latency", place, ns));
         }
         for (policy, setting, ns) in
             [("other", "as-is", 60e3), ("other", "tuned", 9e3), ("fifo", "tuned", 6e3)]
         {
-            let place = Where::new().with("cpu", 0u32).with("policy", policy).with("setting", setting);
-            record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+            let place = Labels::new()
+                .with_label("cpu", 0u32)
+                .with_label("policy", policy)
+                .with_label("setting", setting);
+            record.measurements.push(measured("wakeup.latency", place.with_label("corrected", false), ns));
         }
         let [latency, wake_up] = &resources_of(&record)[..] else { panic!("two resources") };
         assert!((latency.share.unwrap_or(0.0) - 0.75).abs() < 0.01, "{latency:?}");

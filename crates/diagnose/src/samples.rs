@@ -1,7 +1,7 @@
 //! Made-up curves and records for tests.
 
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
-use record::{Measurement, Record, Snapshot, Where};
+use record::{Labels, Measurement, Record, Snapshot};
 
 /// Eight sizes an octave from `from` to `to` bytes, whole lines.
 pub(crate) fn sizes(from: u64, to: u64) -> Vec<u64> {
@@ -67,7 +67,7 @@ pub(crate) fn tight(value: f64) -> Vec<f64> {
 }
 
 /// A measurement with tight samples.
-pub(crate) fn measured(metric: &'static str, place: Where, value: f64) -> Measurement {
+pub(crate) fn measured(metric: &'static str, place: Labels, value: f64) -> Measurement {
     Measurement::new(metric, place, tight(value))
 }
 
@@ -109,8 +109,11 @@ pub(crate) fn add_cache(record: &mut Record, level: u32, bytes: u64, cpus: u32) 
 /// Adds a latency curve of CPU 0 on pages of `page`.
 pub(crate) fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) {
     for (bytes, ns) in points {
-        let place =
-            Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", *bytes).with("page", page);
+        let place = Labels::new()
+            .with_label("cpu", 0u32)
+            .with_label("node", 0u32)
+            .with_label("bytes", *bytes)
+            .with_label("page", page);
         record.measurements.push(measured("load.latency", place, *ns));
     }
 }
@@ -118,8 +121,9 @@ pub(crate) fn add_curve(record: &mut Record, page: &str, points: &[(u64, f64)]) 
 /// Adds the wake-up latency of CPUs 0 and 1 with a policy and a setting.
 pub(crate) fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: [f64; 2]) {
     for (cpu, ns) in ns.into_iter().enumerate() {
-        let place = Where::new().with("cpu", cpu).with("policy", policy).with("setting", setting);
-        record.measurements.push(measured("wakeup.latency", place.with("corrected", false), ns));
+        let place =
+            Labels::new().with_label("cpu", cpu).with_label("policy", policy).with_label("setting", setting);
+        record.measurements.push(measured("wakeup.latency", place.with_label("corrected", false), ns));
     }
 }
 
@@ -127,7 +131,7 @@ pub(crate) fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: 
 pub(crate) fn stolen(cause: &str, shares: [f64; 2]) -> Record {
     let mut record = machine(2);
     for (cpu, share) in shares.into_iter().enumerate() {
-        let place = Where::new().with("cpu", cpu).with("cause", cause);
+        let place = Labels::new().with_label("cpu", cpu).with_label("cause", cause);
         record.measurements.push(measured("stolen.share", place.clone(), share));
         if share > 0.0 {
             record.measurements.push(measured("stolen.gap", place, 4e6));
@@ -166,7 +170,7 @@ pub(crate) fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(
             ..Node::default()
         });
         for to in 0..count {
-            let place = Where::new().with("from", from).with("to", to);
+            let place = Labels::new().with_label("from", from).with_label("to", to);
             record.measurements.push(measured("numa.latency", place, ns(from, to)));
         }
     }

@@ -30,7 +30,8 @@ pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let mut lines: HashMap<(&str, &str), usize> = HashMap::new();
     for m in index.figures_of("workload.throughput") {
-        let (Some(workload), Some(placement)) = (m.place.word("workload"), m.place.word("placement")) else {
+        let (Some(workload), Some(placement)) = (m.labels.word("workload"), m.labels.word("placement"))
+        else {
             continue;
         };
         let Some(point) = Point::from_measurement(m) else { continue };
@@ -64,7 +65,7 @@ struct Line<'a> {
 
 impl Point {
     fn from_measurement(m: &Measurement) -> Option<Self> {
-        let threads = m.place.count("threads").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
+        let threads = m.labels.count("threads").and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
         // Work whose time is fixed has no throughput that its time tells, and so no speed-up.
         if m.detail.get("fixed_time").and_then(|fixed| fixed.as_bool()) == Some(true) {
@@ -307,15 +308,17 @@ mod tests {
     use crate::samples::{machine, measured};
     use crate::usl::throughput;
     use proptest::prelude::*;
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn scaling(record: &Record) -> Vec<Scaling> {
         super::scaling(&RecordIndex::new(record))
     }
 
     fn add(record: &mut Record, workload: &str, placement: &str, threads: u32, value: f64) {
-        let place =
-            Where::new().with("workload", workload).with("threads", threads).with("placement", placement);
+        let place = Labels::new()
+            .with_label("workload", workload)
+            .with_label("threads", threads)
+            .with_label("placement", placement);
         record.measurements.push(measured("workload.throughput", place, value));
     }
 
@@ -397,7 +400,7 @@ mod tests {
     fn one_disturbed_step_does_not_bend_the_fit() {
         let mut record = by_law(&[1, 2, 4, 8, 16, 32, 64], 1.0, 0.01, 0.0);
         let disturbed = &mut record.measurements[3];
-        *disturbed = measured("workload.throughput", disturbed.place.clone(), disturbed.value() * 0.6);
+        *disturbed = measured("workload.throughput", disturbed.labels.clone(), disturbed.value() * 0.6);
         disturbed.doubt = Some("too noisy".to_owned());
         let fit = scaling(&record).remove(0);
         assert!((fit.contention - 0.01).abs() < 0.003, "{fit:?}");
@@ -415,13 +418,13 @@ mod tests {
         };
         let once = |m: &mut Measurement| {
             m.samples.truncate(1);
-            m.summary = record::Summary::of(&m.samples);
+            m.summary = record::Summary::from_samples(&m.samples);
         };
         assert!(told(&once).contains("cannot tell it from chance"), "{}", told(&once));
         // What one step alone tells is not hidden by what holds of both.
         let beside_others = |m: &mut Measurement| {
             once(m);
-            if m.place.count("threads") == Some(2) {
+            if m.labels.count("threads") == Some(2) {
                 m.marks = vec![record::SampleMark { sample: 0, mark: Mark::Switched }];
             }
         };
@@ -470,8 +473,10 @@ mod tests {
         for (threads, samples) in
             [(1u32, [50.0, 90.0, 100.0, 110.0, 150.0, 160.0]), (2, [60.0, 80.0, 90.0, 95.0, 200.0, 210.0])]
         {
-            let place =
-                Where::new().with("workload", "w").with("threads", threads).with("placement", "cores-first");
+            let place = Labels::new()
+                .with_label("workload", "w")
+                .with_label("threads", threads)
+                .with_label("placement", "cores-first");
             record.measurements.push(Measurement::new("workload.throughput", place, samples.to_vec()));
         }
         let fit = scaling(&record).remove(0);
@@ -487,8 +492,10 @@ mod tests {
     fn more_than_all_threads_can_do_is_no_speed_up() {
         let mut record = machine(2);
         for (threads, samples) in [(1u32, [11.0, 12.0, 13.0, 90.0, 12.0, 50.0]), (2, [98.0; 6])] {
-            let place =
-                Where::new().with("workload", "w").with("threads", threads).with("placement", "cores-first");
+            let place = Labels::new()
+                .with_label("workload", "w")
+                .with_label("threads", threads)
+                .with_label("placement", "cores-first");
             record.measurements.push(Measurement::new("workload.throughput", place, samples.to_vec()));
         }
         let fit = scaling(&record).remove(0);

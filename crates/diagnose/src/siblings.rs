@@ -21,11 +21,11 @@ pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
     }
     let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
     for m in index.figures_of("workload.throughput").filter(|m| m.value() > 0.0 && unplaced(m)) {
-        let (Some(workload), Some(threads)) = (m.place.word("workload"), m.place.count("threads")) else {
+        let (Some(workload), Some(threads)) = (m.labels.word("workload"), m.labels.count("threads")) else {
             continue;
         };
-        if threads > 0 && (steps.len() < MOST || steps.contains_key(&(workload, m.place.count("bytes")))) {
-            steps.entry((workload, m.place.count("bytes"))).or_default().insert(threads, m);
+        if threads > 0 && (steps.len() < MOST || steps.contains_key(&(workload, m.labels.count("bytes")))) {
+            steps.entry((workload, m.labels.count("bytes"))).or_default().insert(threads, m);
         }
     }
     steps
@@ -37,7 +37,7 @@ pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
 /// Whether the system placed the threads, or cores were filled before siblings: only then is a step of as many threads as
 /// cores one of a thread a core.
 fn unplaced(m: &Measurement) -> bool {
-    matches!(m.place.word("placement"), None | Some("cores-first"))
+    matches!(m.labels.word("placement"), None | Some("cores-first"))
 }
 
 fn weigh_workload(
@@ -96,7 +96,7 @@ fn weigh_workload(
 mod tests {
     use super::*;
     use crate::samples::machine;
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn siblings(record: &Record) -> Vec<SiblingsAdd> {
         super::siblings(&RecordIndex::new(record))
@@ -108,8 +108,10 @@ mod tests {
         record.machine.counts.cores = Some(cores);
         record.machine.counts.cpus_online = Some(cpus);
         for (threads, rate) in figures {
-            let place =
-                Where::new().with("workload", "openssl").with("bytes", 8192u64).with("threads", *threads);
+            let place = Labels::new()
+                .with_label("workload", "openssl")
+                .with_label("bytes", 8192u64)
+                .with_label("threads", *threads);
             record.measurements.push(Measurement::new("workload.throughput", place, vec![rate * 1e3]));
         }
         record

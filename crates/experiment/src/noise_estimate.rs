@@ -334,9 +334,9 @@ fn proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
 /// Wake-up p99 with idle states held off, seconds.
 pub fn find_tuned_p99(record: &Record) -> Option<f64> {
     let tuned = |m: &&Measurement| {
-        m.place.switch("corrected") != Some(true) && m.place.word("setting") == Some("tuned")
+        m.labels.switch("corrected") != Some(true) && m.labels.word("setting") == Some("tuned")
     };
-    let all = record.of("wakeup.latency").filter(tuned).filter_map(|m| m.summary.p99);
+    let all = record.measurements_of("wakeup.latency").filter(tuned).filter_map(|m| m.summary.p99);
     all.max_by(f64::total_cmp).map(|ns| ns / 1e9)
 }
 

@@ -113,12 +113,12 @@ fn keep_in(path: &Path, record: &Record, here: Value) {
 /// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
 fn of(record: &Record) -> Map<String, Value> {
     let mut all = Map::new();
-    let sure = |metric: &'static str| record.of(metric).filter(|m| m.doubt.is_none());
+    let sure = |metric: &'static str| record.measurements_of(metric).filter(|m| m.doubt.is_none());
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
     let mut ipc = Map::new();
     for m in sure("core.ipc") {
-        let alone = m.place.count("threads").is_none_or(|threads| threads == 1);
-        if let Some(name) = m.place.word("workload").filter(|name| *name != "command" && alone) {
+        let alone = m.labels.count("threads").is_none_or(|threads| threads == 1);
+        if let Some(name) = m.labels.word("workload").filter(|name| *name != "command" && alone) {
             let known = ipc.get(name).and_then(Value::as_f64).unwrap_or(0.0);
             ipc.insert(name.to_owned(), json!(known.max(m.value())));
         }
@@ -126,16 +126,16 @@ fn of(record: &Record) -> Map<String, Value> {
     if !ipc.is_empty() {
         all.insert("ipc".to_owned(), Value::Object(ipc));
     }
-    let clocks = sure("core.clock").filter(|m| m.place.word("vector") == Some("scalar"));
+    let clocks = sure("core.clock").filter(|m| m.labels.word("vector") == Some("scalar"));
     let clock = most(&mut clocks.map(|m| m.value()));
     // What a miss of the last cache moves is a line read.
-    let reads = || record.of("memory.bandwidth").filter(|m| m.place.word("op") == Some("read"));
+    let reads = || record.measurements_of("memory.bandwidth").filter(|m| m.labels.word("op") == Some("read"));
     let usable = |m: &&Measurement| m.doubt.is_none() && diagnose::beyond_caches(record, m);
-    let one = reads().filter(|m| m.place.count("threads") == Some(1)).filter(usable).map(|m| m.value());
+    let one = reads().filter(|m| m.labels.count("threads") == Some(1)).filter(usable).map(|m| m.value());
     // All are those of the machine, not those that a run was held to.
-    let threads = reads().filter_map(|m| m.place.count("threads")).max();
+    let threads = reads().filter_map(|m| m.labels.count("threads")).max();
     let cores = record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u64;
-    let every = reads().filter(|m| m.place.count("threads") == threads && threads >= Some(cores));
+    let every = reads().filter(|m| m.labels.count("threads") == threads && threads >= Some(cores));
     let every = every.filter(usable).map(|m| m.value());
     let latency = record.diagnosis.resources.iter().find(|resource| resource.name == "memory latency");
     let latency = latency.filter(|resource| resource.doubt.is_none() && resource.delivered.is_finite());
@@ -179,17 +179,17 @@ fn newer(old: Map<String, Value>, new: Map<String, Value>, day: &str) -> Map<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
     use record::diagnosis::Resource;
 
     const DAY: &str = "2026-11-21";
 
     fn record(ipc: f64, bandwidth: f64) -> Record {
         let mut record = Record::new("0.1.0", format!("{DAY}T01:02:03Z"), Vec::new());
-        let place = Where::new().with("workload", "primes").with("source", "declared");
+        let place = Labels::new().with_label("workload", "primes").with_label("source", "declared");
         record.measurements.push(Measurement::new("core.ipc", place, vec![ipc]));
         for (threads, share) in [(1u32, 0.5), (2, 1.0)] {
-            let place = Where::new().with("op", "read").with("threads", threads);
+            let place = Labels::new().with_label("op", "read").with_label("threads", threads);
             let m = Measurement::new("memory.bandwidth", place, vec![bandwidth * share]);
             record.measurements.push(m.with_detail("array_bytes", 256 << 20));
         }

@@ -204,8 +204,10 @@ fn newest(folder: &Path, host: &str) -> Option<Source> {
         }
     }
     let mut source = partial?.1;
-    let lacks: Vec<&str> =
-        OF_A_WHOLE_RUN.into_iter().filter(|name| source.record.of(name).next().is_none()).collect();
+    let lacks: Vec<&str> = OF_A_WHOLE_RUN
+        .into_iter()
+        .filter(|name| source.record.measurements_of(name).next().is_none())
+        .collect();
     source.note = Some(format!(
         ". stands for {}, which holds a part only (no {}): linespeed measures everything",
         crate::failure::shown(Path::new(&source.from)),
@@ -257,14 +259,14 @@ fn tell_apart(sources: &mut [Source], arguments: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Measurement, Where};
+    use record::{Labels, Measurement};
 
     fn record(host: &str, metrics: &[&'static str], started: &str) -> Record {
         let mut record = Record::new("0", started.to_owned(), Vec::new());
         record.machine.hostname = Some(host.to_owned());
         for metric in metrics {
             let (low, _) = ::record::metrics::find(metric).unwrap().plausible;
-            record.measurements.push(Measurement::new(metric, Where::new(), vec![low]));
+            record.measurements.push(Measurement::new(metric, Labels::new(), vec![low]));
         }
         record
     }

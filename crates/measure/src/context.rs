@@ -196,21 +196,21 @@ pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
 
 /// A measurement's place on one line: `cpu=1 bytes=4096`.
 fn describe(measurement: &Measurement) -> String {
-    measurement.place.0.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+    measurement.labels.0.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     #[test]
     fn an_impossible_figure_is_withheld_and_named() {
         let (machine, snapshot, stop) = (Machine::default(), Snapshot::default(), Stop::new());
         let mut silent = Silent;
         let mut context = Context::new(&machine, &snapshot, Depth::Quick, CpuList::new(), &stop, &mut silent);
-        context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![7e9; 6]));
-        context.push(Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![3e9; 6]));
+        context.push(Measurement::new("core.clock", Labels::new().with_label("cpu", 0u32), vec![7e9; 6]));
+        context.push(Measurement::new("core.clock", Labels::new().with_label("cpu", 0u32), vec![3e9; 6]));
         assert_eq!(context.measurements.len(), 1);
         assert!(context.coverage[0].why().contains("7.00 GHz at cpu=0"));
     }

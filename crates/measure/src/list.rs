@@ -163,9 +163,9 @@ fn doubt_unsteady_clock(context: &mut Context) {
     let Some((_, low, high)) = crate::repeat::clock_range(&context.clocks_seen) else { return };
     let lead = context.lead_cpu();
     for m in &mut context.measurements {
-        let is = |key: &str, word: &str| m.place.word(key) == Some(word);
+        let is = |key: &str, word: &str| m.labels.word(key) == Some(word);
         let own = m.metric == "core.clock" && is("active", "one") && is("vector", "scalar");
-        if !own || m.doubt.is_some() || m.place.count("cpu") != lead.map(u64::from) {
+        if !own || m.doubt.is_some() || m.labels.count("cpu") != lead.map(u64::from) {
             continue;
         }
         let range = m::latency::CLOCK_RANGE;

@@ -1,7 +1,7 @@
 //! Repetition: how many samples, when to stop, and what to say when they never agree.
 
 use record::doubt::{too_few_samples, too_noisy};
-use record::{Mark, Measurement, SampleMark, Where};
+use record::{Labels, Mark, Measurement, SampleMark};
 
 use crate::watch::Watched;
 
@@ -21,7 +21,7 @@ impl Effort {
     pub(crate) fn satisfied(&self, values: &[f64]) -> bool {
         values.len() >= self.most
             || (values.len() >= self.least
-                && record::Summary::of(values)
+                && record::Summary::from_samples(values)
                     .relative_half_width()
                     .is_some_and(|width| width <= self.target))
     }
@@ -50,7 +50,7 @@ impl Effort {
 /// A measurement from watched samples: `value` turns each into the metric's unit.
 pub(crate) fn measurement(
     metric: &'static str,
-    place: Where,
+    place: Labels,
     samples: &[Watched],
     value: impl Fn(&Watched) -> f64,
 ) -> Measurement {
@@ -159,12 +159,12 @@ mod tests {
     fn noise_is_said_with_its_cause() {
         let samples: Vec<Watched> =
             (1..=8).map(|n| watched(f64::from(n), if n > 6 { &[Mark::Switched] } else { &[] })).collect();
-        let mut m = measurement("cost.syscall", Where::new(), &samples, |s| s.ns);
+        let mut m = measurement("cost.syscall", Labels::new(), &samples, |s| s.ns);
         judge(&mut m, 0.05);
         let doubt = m.doubt.unwrap();
         assert!(doubt.contains("too noisy") && doubt.contains("ran on the CPU in 2 of 8 samples"), "{doubt}");
         let steady: Vec<Watched> = (0..8).map(|_| watched(3.0, &[])).collect();
-        let mut m = measurement("cost.syscall", Where::new(), &steady, |s| s.ns);
+        let mut m = measurement("cost.syscall", Labels::new(), &steady, |s| s.ns);
         judge(&mut m, 0.05);
         assert_eq!(m.doubt, None);
     }
@@ -173,7 +173,7 @@ mod tests {
     fn a_clock_between_two_values_is_not_steady() {
         let samples: Vec<Watched> =
             (0..41).map(|n| watched(if n % 2 == 0 { 3.6 } else { 4.0 }, &[Mark::ClockMoved])).collect();
-        let mut m = measurement("cost.syscall", Where::new(), &samples, |s| s.ns);
+        let mut m = measurement("cost.syscall", Labels::new(), &samples, |s| s.ns);
         m.summary.interval = Some((3.6, 3.6));
         m.summary.mad = 0.3;
         judge(&mut m, 0.01);
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn samples_taken_elsewhere_are_said() {
         let samples: Vec<Watched> = (0..8).map(|_| watched(3.0, &[Mark::Migrated])).collect();
-        let mut m = measurement("cost.syscall", Where::new(), &samples, |s| s.ns);
+        let mut m = measurement("cost.syscall", Labels::new(), &samples, |s| s.ns);
         judge(&mut m, 0.05);
         assert!(m.doubt.unwrap().contains("another CPU"));
     }

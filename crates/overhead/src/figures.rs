@@ -2,7 +2,7 @@
 
 use kernels::primes;
 use record::units::percent;
-use record::{Coverage, Mark, Measurement, SampleMark, Where};
+use record::{Coverage, Labels, Mark, Measurement, SampleMark};
 use serde_json::Value;
 
 use crate::kvm_guest::Kind;
@@ -47,10 +47,10 @@ fn cycles(pass: &Pass) -> f64 {
 }
 
 fn measurement(row: &LayerPasses) -> Measurement {
-    let place = Where::new()
-        .with("layer", row.name.layer)
-        .with("bound", row.name.bound.to_string())
-        .with("interrupts", if row.name.interrupts { "on" } else { "off" });
+    let place = Labels::new()
+        .with_label("layer", row.name.layer)
+        .with_label("bound", row.name.bound.to_string())
+        .with_label("interrupts", if row.name.interrupts { "on" } else { "off" });
     let samples = row.passes.iter().map(|pass| pass.iter().map(cycles).sum()).collect();
     let mut measurement = Measurement::new("layer.time", place, samples);
     measurement.marks = marks(row);
@@ -214,7 +214,7 @@ mod tests {
         );
         assert!(!m.detail.contains_key("migrations_per_s"), "what was not counted is not 0");
         assert_eq!(m.doubt, None);
-        assert_eq!(m.place.word("bound"), Some("cpu 1"));
+        assert_eq!(m.labels.word("bound"), Some("cpu 1"));
     }
 
     #[test]

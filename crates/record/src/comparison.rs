@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnosis::Evidence;
 use crate::document::Tool;
-use crate::measurement::Where;
+use crate::measurement::Labels;
 use crate::metrics::Better;
 use crate::statistics::Verdict;
 
@@ -134,7 +134,7 @@ pub struct Row {
     pub better: Option<Better>,
     /// The place that all share; what differs between machines (CPU numbers) is left out where it was summed over.
     #[serde(rename = "where")]
-    pub place: Where,
+    pub labels: Labels,
     /// What the figure was divided by, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Per>,

@@ -141,7 +141,7 @@ impl Scaling {
     }
 
     /// Throughput of so many threads by the fit, work/s.
-    pub fn at(&self, threads: f64) -> f64 {
+    pub fn throughput_at(&self, threads: f64) -> f64 {
         let others = threads - 1.0;
         self.rate * threads / (1.0 + self.contention * others + self.coherency * threads * others)
     }

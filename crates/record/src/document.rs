@@ -106,7 +106,7 @@ impl Record {
     }
 
     /// The measurements of one metric.
-    pub fn of<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Measurement> {
+    pub fn measurements_of<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Measurement> {
         self.measurements.iter().filter(move |m| m.metric == metric)
     }
 
@@ -243,13 +243,14 @@ impl std::error::Error for ReadError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Where;
+    use crate::Labels;
     use proptest::prelude::*;
 
     fn example() -> Record {
         let mut record =
             Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec!["linespeed".to_owned()]);
-        let place = Where::new().with("cpu", 0u32).with("bytes", 4096u64).with("page", "4KiB");
+        let place =
+            Labels::new().with_label("cpu", 0u32).with_label("bytes", 4096u64).with_label("page", "4KiB");
         record.measurements.push(Measurement::new("load.latency", place, vec![1.25, 1.5, 1.25]));
         record.coverage.push(Coverage::skipped("wakeup", "not asked for"));
         record.ended = Ended::Interrupted { signal: 2 };

@@ -38,10 +38,10 @@ impl Handover {
 
     /// That of a figure. Without the key linespeed's own figures were made by loads and stores, the only way that it had;
     /// what another tool did is not known then.
-    pub fn of(m: &Measurement) -> Option<Self> {
-        match m.place.get(Self::KEY) {
+    pub fn of_measurement(m: &Measurement) -> Option<Self> {
+        match m.labels.get(Self::KEY) {
             Some(_) => {
-                let word = m.place.word(Self::KEY)?;
+                let word = m.labels.word(Self::KEY)?;
                 Self::ALL.into_iter().find(|handover| handover.word() == word)
             }
             None => m.method.is_none().then_some(Self::Store),
@@ -50,19 +50,19 @@ impl Handover {
 
     /// The one to lean on of those that these figures have; `None` where none tells.
     pub fn chief<'a>(all: impl IntoIterator<Item = &'a Measurement>) -> Option<Self> {
-        all.into_iter().filter_map(Self::of).min()
+        all.into_iter().filter_map(Self::of_measurement).min()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Where;
+    use crate::Labels;
 
     fn figure(handover: Option<&str>, method: Option<&str>) -> Measurement {
-        let place = Where::new().with("from", 0u32).with("to", 1u32);
+        let place = Labels::new().with_label("from", 0u32).with_label("to", 1u32);
         let place = match handover {
-            Some(word) => place.with(Handover::KEY, word),
+            Some(word) => place.with_label(Handover::KEY, word),
             None => place,
         };
         let mut m = Measurement::new("core_to_core.latency", place, vec![40.0]);
@@ -72,16 +72,19 @@ mod tests {
 
     #[test]
     fn a_record_from_before_there_were_two_ways_is_of_loads_and_stores() {
-        assert_eq!(Handover::of(&figure(None, None)), Some(Handover::Store));
-        assert_eq!(Handover::of(&figure(Some("cas"), None)), Some(Handover::Cas));
-        assert_eq!(Handover::of(&figure(Some("store"), None)), Some(Handover::Store));
+        assert_eq!(Handover::of_measurement(&figure(None, None)), Some(Handover::Store));
+        assert_eq!(Handover::of_measurement(&figure(Some("cas"), None)), Some(Handover::Cas));
+        assert_eq!(Handover::of_measurement(&figure(Some("store"), None)), Some(Handover::Store));
     }
 
     #[test]
     fn what_another_tool_did_is_not_guessed() {
-        assert_eq!(Handover::of(&figure(None, Some("Intel MLC 3.9"))), None);
-        assert_eq!(Handover::of(&figure(Some("cas"), Some("core-to-core-latency"))), Some(Handover::Cas));
-        assert_eq!(Handover::of(&figure(Some("smoke"), None)), None);
+        assert_eq!(Handover::of_measurement(&figure(None, Some("Intel MLC 3.9"))), None);
+        assert_eq!(
+            Handover::of_measurement(&figure(Some("cas"), Some("core-to-core-latency"))),
+            Some(Handover::Cas)
+        );
+        assert_eq!(Handover::of_measurement(&figure(Some("smoke"), None)), None);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use document::{Ended, ReadError, Record, SCHEMA_VERSION, Tool};
 pub use doubt::{Doubt, DoubtKind};
 pub use handover::Handover;
 pub use machine::Machine;
-pub use measurement::{Bucket, Key, Mark, Measurement, SampleMark, Where};
+pub use measurement::{Bucket, Key, Labels, Mark, Measurement, SampleMark};
 pub use metrics::{Better, Metric};
 pub use statistics::{Summary, Verdict};
 pub use text::{Template, Text};

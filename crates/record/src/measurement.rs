@@ -1,4 +1,4 @@
-//! One metric at one place: what was measured, where, the samples and their summary.
+//! One metric under its labels: what was measured, where, the samples and their summary.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::import::Origin;
 use crate::metrics::{self, Better};
 use crate::statistics::Summary;
 
-/// A value of a place: a number, a word or a switch.
+/// A value of a label: a number, a word or a switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -73,20 +73,21 @@ impl From<String> for Key {
 }
 
 /// Where a metric was measured: cpu, node, bytes, page, threads… Only the keys that apply. Two measurements are
-/// of the same thing when metric and place are equal.
+/// of the same thing when metric and labels are equal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct Where(pub BTreeMap<String, Key>);
+#[cfg_attr(test, schemars(rename = "Where"))]
+pub struct Labels(pub BTreeMap<String, Key>);
 
-impl Where {
-    /// Nowhere in particular.
+impl Labels {
+    /// None.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a key.
-    pub fn with(mut self, key: &'static str, value: impl Into<Key>) -> Self {
+    /// Adds a label.
+    pub fn with_label(mut self, key: &'static str, value: impl Into<Key>) -> Self {
         self.0.insert(key.to_owned(), value.into());
         self
     }
@@ -194,7 +195,7 @@ pub struct Measurement {
     pub better: Option<Better>,
     /// Where it was measured.
     #[serde(rename = "where")]
-    pub place: Where,
+    pub labels: Labels,
     /// The summary of the samples.
     pub summary: Summary,
     /// Every sample in the order in which it was taken; empty where a distribution is kept instead.
@@ -224,7 +225,7 @@ pub struct Measurement {
 
 impl Measurement {
     /// A measurement of a metric of [`metrics::METRICS`], whose unit and direction it takes from there.
-    pub fn new(metric: &'static str, place: Where, samples: Vec<f64>) -> Self {
+    pub fn new(metric: &'static str, labels: Labels, samples: Vec<f64>) -> Self {
         let definition = metrics::find(metric);
         let samples: Vec<f64> = samples.into_iter().map(seven_digits).collect();
         debug_assert!(definition.is_some(), "{metric} is not in the list of metrics");
@@ -232,8 +233,8 @@ impl Measurement {
             metric: metric.to_owned(),
             unit: definition.map_or("", |m| m.unit).to_owned(),
             better: definition.and_then(|m| m.better),
-            place,
-            summary: Summary::of(&samples),
+            labels,
+            summary: Summary::from_samples(&samples),
             samples,
             marks: Vec::new(),
             distribution: Vec::new(),
@@ -246,9 +247,9 @@ impl Measurement {
 
     /// As [`Measurement::new`], with the samples as they are: for figures that another tool printed, which are to read
     /// as they stand in its output.
-    pub fn exact(metric: &'static str, place: Where, samples: Vec<f64>) -> Self {
-        let mut exact = Self::new(metric, place, Vec::new());
-        exact.summary = Summary::of(&samples);
+    pub fn exact(metric: &'static str, labels: Labels, samples: Vec<f64>) -> Self {
+        let mut exact = Self::new(metric, labels, Vec::new());
+        exact.summary = Summary::from_samples(&samples);
         exact.samples = samples;
         exact
     }

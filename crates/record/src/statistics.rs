@@ -43,7 +43,7 @@ pub struct Summary {
 
 impl Summary {
     /// Sums up samples. Values that are not finite are left out.
-    pub fn of(samples: &[f64]) -> Self {
+    pub fn from_samples(samples: &[f64]) -> Self {
         // Most figures of other tools' output: nothing to sort.
         if let [one] = *samples
             && one.is_finite()
@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn six_samples_are_the_fewest_with_an_interval() {
-        assert_eq!(Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).interval, None);
-        assert_eq!(Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).interval, Some((1.0, 6.0)));
+        assert_eq!(Summary::from_samples(&[1.0, 2.0, 3.0, 4.0, 5.0]).interval, None);
+        assert_eq!(Summary::from_samples(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).interval, Some((1.0, 6.0)));
     }
 
     #[test]
@@ -196,24 +196,24 @@ mod tests {
     #[test]
     fn percentiles_need_enough_samples() {
         let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
-        let summary = Summary::of(&hundred);
+        let summary = Summary::from_samples(&hundred);
         assert_eq!(
             (summary.median, summary.p95, summary.p99, summary.p999),
             (50.5, Some(95.0), Some(99.0), None)
         );
-        assert_eq!(Summary::of(&hundred[..19]).p95, None);
+        assert_eq!(Summary::from_samples(&hundred[..19]).p95, None);
     }
 
     #[test]
     fn values_that_are_not_numbers_are_left_out() {
-        assert_eq!(Summary::of(&[f64::NAN, 1.0, f64::INFINITY]).n, 1);
-        assert_eq!(Summary::of(&[]), Summary::default());
+        assert_eq!(Summary::from_samples(&[f64::NAN, 1.0, f64::INFINITY]).n, 1);
+        assert_eq!(Summary::from_samples(&[]), Summary::default());
     }
 
     proptest! {
         #[test]
         fn order_holds(samples in proptest::collection::vec(-1e12f64..1e12, 1..300)) {
-            let s = Summary::of(&samples);
+            let s = Summary::from_samples(&samples);
             prop_assert!(s.min <= s.median && s.median <= s.max && s.mad >= 0.0);
             if let Some((low, high)) = s.interval {
                 prop_assert!(s.min <= low && low <= s.median && s.median <= high && high <= s.max);

@@ -15,18 +15,18 @@ const ROWS: usize = 1000;
 /// with the real-time policy, where there is one.
 fn threads(record: &Record) -> Vec<&Measurement> {
     let raw: Vec<&Measurement> = record
-        .of("wakeup.latency")
-        .filter(|m| m.place.switch("corrected") != Some(true) && m.summary.n > 0)
+        .measurements_of("wakeup.latency")
+        .filter(|m| m.labels.switch("corrected") != Some(true) && m.summary.n > 0)
         .collect();
     let preferred = [("fifo", "tuned"), ("fifo", "as-is"), ("other", "tuned"), ("other", "as-is")];
     let of = |(policy, setting): &(&str, &str)| -> Vec<&Measurement> {
         let fits = |m: &&&Measurement| {
-            m.place.word("policy") == Some(*policy) && m.place.word("setting") == Some(*setting)
+            m.labels.word("policy") == Some(*policy) && m.labels.word("setting") == Some(*setting)
         };
         raw.iter().filter(fits).copied().collect()
     };
     let mut threads = preferred.iter().map(of).find(|found| !found.is_empty()).unwrap_or(raw);
-    threads.sort_by_key(|m| m.place.count("cpu"));
+    threads.sort_by_key(|m| m.labels.count("cpu"));
     threads
 }
 
@@ -47,7 +47,7 @@ pub fn lines(record: &Record) -> Option<String> {
         return None;
     }
     let line = |(number, m): (usize, &&Measurement)| {
-        let priority = m.place.count("priority").or(detail(m, "priority")).unwrap_or(0);
+        let priority = m.labels.count("priority").or(detail(m, "priority")).unwrap_or(0);
         format!(
             "T:{:2} ({:5}) P:{:2} I:{} C:{:7} Min:{:7} Act:{:5} Avg:{:5} Max:{:8}\n",
             number,

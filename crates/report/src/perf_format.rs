@@ -22,9 +22,9 @@ enum Row<'a> {
 
 fn rows(record: &Record) -> Vec<Row<'_>> {
     let counted: Vec<(&str, &Measurement)> = record
-        .of("counter.count")
-        .filter(|m| m.place.word("workload") == Some("command") && m.summary.n > 0)
-        .filter_map(|m| Some((m.place.word("event")?, m)))
+        .measurements_of("counter.count")
+        .filter(|m| m.labels.word("workload") == Some("command") && m.summary.n > 0)
+        .filter_map(|m| Some((m.labels.word("event")?, m)))
         .filter(|(event, _)| !OURS.contains(event))
         .collect();
     let mut lost: Vec<(&str, &'static str)> = record
@@ -126,15 +126,15 @@ fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static 
 
 fn time(record: &Record) -> Option<&Measurement> {
     let alone =
-        |m: &&Measurement| m.place.word("workload") == Some("command") && m.place.get("threads").is_none();
-    record.of("workload.time").find(alone)
+        |m: &&Measurement| m.labels.word("workload") == Some("command") && m.labels.get("threads").is_none();
+    record.measurements_of("workload.time").find(alone)
 }
 
 fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
-    record.of("workload.cpu_time").find(|m| {
-        m.place.word("state") == Some(name)
-            && m.place.word("workload") == Some("command")
-            && m.place.get("thread").is_none()
+    record.measurements_of("workload.cpu_time").find(|m| {
+        m.labels.word("state") == Some(name)
+            && m.labels.word("workload") == Some("command")
+            && m.labels.get("thread").is_none()
     })
 }
 
@@ -232,18 +232,18 @@ pub fn fields(record: &Record, separator: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Coverage, Where};
+    use record::{Coverage, Labels};
 
     fn example(runs: usize) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        let place = || Where::new().with("workload", "command");
+        let place = || Labels::new().with_label("workload", "command");
         let samples = |value: f64| (0..runs).map(|run| value * (1.0 + 0.01 * run as f64)).collect::<Vec<_>>();
         record.measurements.push(
             Measurement::new("workload.time", place(), samples(2.0))
                 .with_detail("command", vec!["sh".to_owned(), "-c\u{1b}".to_owned()]),
         );
         for (state, value) in [("user", 1.5), ("system", 0.25)] {
-            let place = place().with("state", state);
+            let place = place().with_label("state", state);
             record.measurements.push(Measurement::new("workload.cpu_time", place, samples(value)));
         }
         for (event, value, coverage) in [
@@ -253,7 +253,7 @@ mod tests {
             ("cycles", 4.5e9, 1.0),
             ("involuntary-switches", 3.0, 1.0),
         ] {
-            let m = Measurement::new("counter.count", place().with("event", event), samples(value));
+            let m = Measurement::new("counter.count", place().with_label("event", event), samples(value));
             record.measurements.push(m.with_detail("coverage", coverage));
         }
         record.coverage.push(Coverage::impossible("counter branches", "this CPU's PMU does not count it"));

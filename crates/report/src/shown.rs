@@ -36,13 +36,13 @@ impl fmt::Debug for Shown {
 
 #[cfg(test)]
 mod tests {
-    use record::Where;
+    use record::Labels;
 
     use super::*;
 
     #[test]
     fn what_is_printed_of_it_is_the_same_in_every_run() {
-        let figures = ["core.ipc", "core.clock"].map(|name| Measurement::new(name, Where::new(), vec![1.0]));
+        let figures = ["core.ipc", "core.clock"].map(|name| Measurement::new(name, Labels::new(), vec![1.0]));
         let mut shown = Shown::default();
         figures.iter().for_each(|m| shown.add(m));
         assert_eq!(format!("{shown:?}"), "Shown(2 figures)");

@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Numa, Resource, Scaling, Severity, Step};
 use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::{
-    Bucket, Coverage, CpuList, Key, Machine, Mark, Measurement, Record, SampleMark, State, Summary, Verdict,
-    Where,
+    Bucket, Coverage, CpuList, Key, Labels, Machine, Mark, Measurement, Record, SampleMark, State, Summary,
+    Verdict,
 };
 use report::terminal::{self, Style};
 use unicode_width::UnicodeWidthStr;
@@ -116,9 +116,9 @@ fn key() -> impl Strategy<Value = Key> {
     ]
 }
 
-fn place() -> impl Strategy<Value = Where> {
+fn place() -> impl Strategy<Value = Labels> {
     let name = prop_oneof![proptest::sample::select(KEYS).prop_map(str::to_owned), text()];
-    btree_map(name, key(), 0..7).prop_map(|keys| Where(keys.into_iter().collect()))
+    btree_map(name, key(), 0..7).prop_map(|keys| Labels(keys.into_iter().collect()))
 }
 
 /// Figures of the new kinds with the keys that they need, so that maps and charts are drawn of them.
@@ -128,16 +128,16 @@ fn placed() -> impl Strategy<Value = Measurement> {
     let metric = proptest::sample::select(&METRICS[11..METRICS.len() - 1]);
     (metric, word(), word(), word(), id(), id(), id(), vec(figure(), 0..4), option::of(text())).prop_map(
         |(metric, workload, placement, source, from, to, threads, samples, doubt)| {
-            let place = Where::new()
-                .with("from", from)
-                .with("to", to)
-                .with("home", to)
-                .with("workload", workload.clone())
-                .with("placement", placement)
-                .with("source", source.clone())
-                .with("event", source.clone())
-                .with("category", source)
-                .with("threads", threads);
+            let place = Labels::new()
+                .with_label("from", from)
+                .with_label("to", to)
+                .with_label("home", to)
+                .with_label("workload", workload.clone())
+                .with_label("placement", placement)
+                .with_label("source", source.clone())
+                .with_label("event", source.clone())
+                .with_label("category", source)
+                .with_label("threads", threads);
             let mut m = Measurement::new(metric, place, samples);
             m.doubt = doubt;
             m.with_detail("class", workload.clone())

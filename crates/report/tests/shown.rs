@@ -43,10 +43,10 @@ fn every_figure_of_the_reference_machines_stands_on_the_terminal() {
                 "{}: {} {:?}: none of {forms:?} in\n{text}",
                 machine.name,
                 m.metric,
-                m.place
+                m.labels
             );
             // Workloads carry what tells their rows apart.
-            if let (Some(bytes), true) = (m.place.count("bytes"), m.metric.starts_with("workload.")) {
+            if let (Some(bytes), true) = (m.labels.count("bytes"), m.metric.starts_with("workload.")) {
                 assert!(text.contains(&units::bytes(bytes)), "{}: blocks of {bytes}", machine.name);
             }
         }
@@ -56,7 +56,7 @@ fn every_figure_of_the_reference_machines_stands_on_the_terminal() {
 #[test]
 fn figures_of_an_unknown_place_are_told_further_down() {
     let mut record = support::named("small").unwrap();
-    let place = record::Where::new().with("workload", "loop").with("warp", 7u32);
+    let place = record::Labels::new().with_label("workload", "loop").with_label("warp", 7u32);
     record.measurements.push(Measurement::new("workload.throughput", place, vec![1234.5e6]));
     let text = told(&record);
     assert!(text.contains("Throughput of workloads") && text.contains("1.23 G/s"), "{text}");

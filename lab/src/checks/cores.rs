@@ -18,12 +18,12 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     for cell in record.measurements.iter().filter(|m| m.metric == metric) {
         let Some(pair) = pair(cell) else {
             verdicts
-                .hold(false, format!("each cell of {metric} has two CPUs"), || format!("{:?}", cell.place));
+                .hold(false, format!("each cell of {metric} has two CPUs"), || format!("{:?}", cell.labels));
             continue;
         };
-        let home = cell.place.count("home");
+        let home = cell.labels.count("home");
         pairs.entry(pair).or_default().insert(home);
-        let way = Handover::of(cell).map_or("untold", Handover::word);
+        let way = Handover::of_measurement(cell).map_or("untold", Handover::word);
         if !ways.entry((pair, home)).or_default().insert(way) {
             verdicts.hold(false, format!("CPUs {pair:?} with home {home:?} by {way} are told once"), || {
                 "twice".to_owned()
@@ -68,7 +68,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
 
 /// A cell's CPUs, the lower one first.
 fn pair(cell: &Measurement) -> Option<(u32, u32)> {
-    let cpu = |key| u32::try_from(cell.place.count(key)?).ok();
+    let cpu = |key| u32::try_from(cell.labels.count(key)?).ok();
     let (a, b) = (cpu("from")?, cpu("to")?);
     Some((a.min(b), a.max(b)))
 }
@@ -84,13 +84,14 @@ fn homes_of(shape: &Shape, pair: (u32, u32)) -> BTreeSet<Option<u64>> {
 mod tests {
     use super::*;
     use crate::checks::made_up::{figure, record, shape, wrong};
-    use record::Where;
+    use record::Labels;
 
     /// What is wrong with a matrix of these pairs and homes where CPU 3 is offline and node 1 has no memory.
     fn found(cells: &[(u64, u64, u64)]) -> String {
         let by = |(from, to, home): &(u64, u64, u64), how: Handover| {
-            let place = Where::new().with("from", *from).with("to", *to).with("home", *home);
-            figure("core_to_core.latency", place.with(Handover::KEY, how.word()))
+            let place =
+                Labels::new().with_label("from", *from).with_label("to", *to).with_label("home", *home);
+            figure("core_to_core.latency", place.with_label(Handover::KEY, how.word()))
         };
         let both = |cell| Handover::ALL.map(|how| by(cell, how));
         checked(cells.iter().flat_map(both).collect())
@@ -116,8 +117,8 @@ mod tests {
     #[test]
     fn a_pair_in_one_way_only_is_half_told() {
         let cell = |from: u64, to: u64, how: &str| {
-            let place = Where::new().with("from", from).with("to", to).with("home", 0u64);
-            figure("core_to_core.latency", place.with(Handover::KEY, how))
+            let place = Labels::new().with_label("from", from).with_label("to", to).with_label("home", 0u64);
+            figure("core_to_core.latency", place.with_label(Handover::KEY, how))
         };
         let mut cells: Vec<_> = [(0, 1), (0, 2), (1, 2)]
             .iter()

@@ -17,8 +17,8 @@ pub fn check(record: &Record, verdicts: &mut Verdicts) {
             let all = record.measurements.iter();
             let mut of_workload = all.filter(|m| {
                 m.metric == "core.ipc"
-                    && m.place.word("workload") == Some(workload)
-                    && m.place.word("source") == Some(source)
+                    && m.labels.word("workload") == Some(workload)
+                    && m.labels.word("source") == Some(source)
             });
             of_workload.next().map(|m| m.value())
         };
@@ -28,8 +28,8 @@ pub fn check(record: &Record, verdicts: &mut Verdicts) {
         verdicts.hold(agree, what, || format!("{declared:?} declared, {counted:?} counted"));
         let counted = record.measurements.iter().find(|m| {
             m.metric == "counter.count"
-                && m.place.word("event") == Some("instructions")
-                && m.place.word("workload") == Some(workload)
+                && m.labels.word("event") == Some("instructions")
+                && m.labels.word("workload") == Some(workload)
         });
         let what = format!("declared instructions of {workload} are within 1 % of the counted ones");
         let figures = counted.and_then(|m| Some((m.detail.get("declared")?.as_f64()?, m.value())));
@@ -52,16 +52,16 @@ fn within(declared: f64, counted: f64) -> bool {
 mod tests {
     use super::*;
     use crate::checks::made_up::{record, wrong};
-    use record::{Measurement, Where};
+    use record::{Labels, Measurement};
 
     fn found(declared: &[(&str, u64)], declared_ipc: f64) -> String {
         let counted = |(workload, declared): &(&str, u64)| {
-            let place = Where::new().with("event", "instructions").with("workload", *workload);
+            let place = Labels::new().with_label("event", "instructions").with_label("workload", *workload);
             Measurement::new("counter.count", place, vec![1000.0]).with_detail("declared", *declared)
         };
         // IPC beside them, declared half a hundredth too high.
         let ipc = |(workload, source, value): (&str, &str, f64)| {
-            let place = Where::new().with("workload", workload).with("source", source);
+            let place = Labels::new().with_label("workload", workload).with_label("source", source);
             Measurement::new("core.ipc", place, vec![value])
         };
         let both = EXACT.iter().flat_map(|name| [(*name, "declared", declared_ipc), (*name, "pmu", 1.0)]);

@@ -49,7 +49,7 @@ pub fn all(shape: &Shape, json: &[u8]) -> Verdicts {
 mod made_up {
     //! Records made up for the tests of single checks.
 
-    use record::{Measurement, Record, Where};
+    use record::{Labels, Measurement, Record};
 
     use super::Verdicts;
     use crate::shape::Shape;
@@ -71,7 +71,7 @@ mod made_up {
     }
 
     /// A figure whose page lay where it says.
-    pub(super) fn figure(metric: &'static str, place: Where) -> Measurement {
+    pub(super) fn figure(metric: &'static str, place: Labels) -> Measurement {
         Measurement::new(metric, place, vec![1.0]).with_detail("on_node", 1.0).with_detail("pages", 8)
     }
 

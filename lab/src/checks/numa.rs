@@ -19,10 +19,10 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     for metric in ["numa.latency", "numa.bandwidth"] {
         let mut cells: BTreeMap<(u64, u64), Vec<&Measurement>> = BTreeMap::new();
         for cell in record.measurements.iter().filter(|m| m.metric == metric) {
-            match (cell.place.count("from"), cell.place.count("to")) {
+            match (cell.labels.count("from"), cell.labels.count("to")) {
                 (Some(from), Some(to)) => cells.entry((from, to)).or_default().push(cell),
                 _ => verdicts.hold(false, format!("each cell of {metric} has a place"), || {
-                    format!("{:?}", cell.place)
+                    format!("{:?}", cell.labels)
                 }),
             }
         }
@@ -47,12 +47,12 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
 mod tests {
     use super::*;
     use crate::checks::made_up::{figure, record, shape, wrong};
-    use record::Where;
+    use record::Labels;
 
     fn found(cells: &[(u64, u64)], change: impl Fn(Measurement) -> Measurement) -> String {
         let all = ["numa.latency", "numa.bandwidth"].iter().flat_map(|metric| {
             let cell = |(from, to): &(u64, u64)| {
-                change(figure(metric, Where::new().with("from", *from).with("to", *to)))
+                change(figure(metric, Labels::new().with_label("from", *from).with_label("to", *to)))
             };
             cells.iter().map(cell).collect::<Vec<_>>()
         });

@@ -17,9 +17,11 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let with_siblings = (0..shape.cpus.count()).step_by(threads as usize).any(|cpu| of_core(cpu).len() > 1);
     let mut cores: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
     for figure in record.measurements.iter().filter(|m| m.metric == metric) {
-        let (Some(core), Some(workload)) = (figure.place.count("core"), figure.place.word("workload")) else {
-            verdicts
-                .hold(false, format!("{metric} has a core and a workload"), || format!("{:?}", figure.place));
+        let (Some(core), Some(workload)) = (figure.labels.count("core"), figure.labels.word("workload"))
+        else {
+            verdicts.hold(false, format!("{metric} has a core and a workload"), || {
+                format!("{:?}", figure.labels)
+            });
             continue;
         };
         let once = cores.entry(core).or_default().insert(workload);
@@ -54,11 +56,11 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
 mod tests {
     use super::*;
     use crate::checks::made_up::{figure, record, shape, wrong};
-    use record::{Coverage, Where};
+    use record::{Coverage, Labels};
 
     fn found(figures: &[(u64, &str, &str)], threads: u32) -> String {
         let figure = |(core, workload, cpus): &(u64, &str, &str)| {
-            figure("smt.yield", Where::new().with("core", *core).with("workload", *workload))
+            figure("smt.yield", Labels::new().with_label("core", *core).with_label("workload", *workload))
                 .with_detail("cpus", *cpus)
         };
         let record = record(figures.iter().map(figure).collect());

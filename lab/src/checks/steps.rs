@@ -12,7 +12,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     let online = shape.online();
     let mut steps: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
     for figure in record.measurements.iter().filter(|m| m.metric == "workload.throughput") {
-        let place = &figure.place;
+        let place = &figure.labels;
         let (Some(workload), Some(placement), Some(threads)) =
             (place.word("workload"), place.word("placement"), place.count("threads"))
         else {
@@ -42,12 +42,13 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
 mod tests {
     use super::*;
     use crate::checks::made_up::{figure, record, shape, wrong};
-    use record::Where;
+    use record::Labels;
 
     fn found(steps: &[(u64, &str)]) -> String {
         let step = |(threads, cpus): &(u64, &str)| {
-            let place = Where::new().with("workload", "nop").with("threads", *threads);
-            figure("workload.throughput", place.with("placement", "cores-first")).with_detail("cpus", *cpus)
+            let place = Labels::new().with_label("workload", "nop").with_label("threads", *threads);
+            figure("workload.throughput", place.with_label("placement", "cores-first"))
+                .with_detail("cpus", *cpus)
         };
         let record = record(steps.iter().map(step).collect());
         wrong(|verdicts| check(&shape("offline = '3'", 1), &record, verdicts))

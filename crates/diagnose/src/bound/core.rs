@@ -21,7 +21,7 @@ fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
         facts
             .index
             .figures_of("counter.count")
-            .find(|m| m.place.word("workload") == Some("command") && m.place.word("event") == Some(event))
+            .find(|m| m.labels.word("workload") == Some("command") && m.labels.word("event") == Some(event))
     })?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
 }

@@ -183,7 +183,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     };
     let evidence =
         ["page-faults", "context-switches"].iter().filter_map(|event| facts.count(event)).map(|m| {
-            let event = m.place.word("event").unwrap_or_default().to_owned();
+            let event = m.labels.word("event").unwrap_or_default().to_owned();
             crate::figures::evidence(m, &event)
         });
     Some(Cause {

@@ -96,7 +96,7 @@ impl Datum {
             unfit: method::unfit(m),
             settings: None,
             size: None,
-            declared: m.place.word("source") == Some("declared"),
+            declared: m.labels.word("source") == Some("declared"),
             share: is_share(&m.metric, &m.unit),
         }
     }
@@ -132,7 +132,7 @@ impl Datum {
             // Too few medians for an interval of their own: as wide as those of all together.
             (_, true) => own.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
             (true, false) => None,
-            (false, false) => Summary::of(&pooled).interval,
+            (false, false) => Summary::from_samples(&pooled).interval,
         };
         datum.samples = if few { pooled } else { Vec::new() };
         datum.over = Some(format!("median of {} {what}", all.len()));
@@ -163,7 +163,7 @@ impl Datum {
     /// Samples alone.
     #[cfg(test)]
     pub(crate) fn from_samples(samples: Vec<f64>) -> Self {
-        let summary = Summary::of(&samples);
+        let summary = Summary::from_samples(&samples);
         Self { value: summary.median, n: summary.n, interval: summary.interval, samples, ..Self::default() }
     }
 
@@ -192,7 +192,7 @@ impl Datum {
 
     /// The 95 % interval of the median, by order statistics where nothing else is known.
     pub(crate) fn own_interval(&self) -> Option<(f64, f64)> {
-        self.interval.or_else(|| Summary::of(&self.samples).interval)
+        self.interval.or_else(|| Summary::from_samples(&self.samples).interval)
     }
 
     /// The half width of the median's interval on the scale of logarithms as a standard deviation, for figures made of several.

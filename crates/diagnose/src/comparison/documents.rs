@@ -3,7 +3,7 @@
 use record::comparison::{Comparison, Support};
 use record::document::Tool;
 use record::machine::{Cache, CacheKind, MemoryDevice, Node};
-use record::{Measurement, Record, Where};
+use record::{Labels, Measurement, Record};
 
 use super::{Extent, Side, compare};
 
@@ -16,7 +16,7 @@ pub(super) fn empty() -> Record {
     Record::new("0.0.0", String::new(), Vec::new())
 }
 
-fn add(record: &mut Record, metric: &'static str, place: Where, value: f64) {
+fn add(record: &mut Record, metric: &'static str, place: Labels, value: f64) {
     record.measurements.push(Measurement::new(metric, place, vec![value]));
 }
 
@@ -38,7 +38,8 @@ fn cloud(cpus: u32, l3: u64, hypervisor: &str, mhz: u64, load: f64, average_us: 
         cpus: (0..cpus).collect(),
     });
     record.conditions.before.load = Some([load, load, load]);
-    let place = Where::new().with("cpu", 0u32).with("policy", "other").with("priority", 0u32);
+    let place =
+        Labels::new().with_label("cpu", 0u32).with_label("policy", "other").with_label("priority", 0u32);
     let mut average = Measurement::new("wakeup.average", place, vec![average_us * 1000.0]);
     average.method = Some("cyclictest".to_owned());
     record.measurements.push(average);
@@ -95,7 +96,12 @@ fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown()
     // With steal measured, the claim is judged by it.
     let (mut two, mut four) = (two, four);
     for (record, steal) in [(&mut two, 0.05), (&mut four, 0.001)] {
-        add(record, "stolen.share", Where::new().with("cpu", 0u32).with("cause", "below"), steal);
+        add(
+            record,
+            "stolen.share",
+            Labels::new().with_label("cpu", 0u32).with_label("cause", "below"),
+            steal,
+        );
     }
     let said = side_by_side(&[("2", &two), ("4", &four)]);
     let claim = said.explanations[0].claims.iter().find(|c| c.claim == "neighbours on the host").unwrap();
@@ -122,7 +128,7 @@ pub(super) fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, 
         ..MemoryDevice::default()
     });
     for (node, ns) in [(0u32, own), (1, other)] {
-        let place = Where::new().with("op", "copy").with("cpu", 0u32).with("node", node);
+        let place = Labels::new().with_label("op", "copy").with_label("cpu", 0u32).with_label("node", node);
         add(&mut record, "stream.ns_per_element", place, ns);
     }
     record
@@ -136,7 +142,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         add(
             record,
             "workload.throughput",
-            Where::new().with("workload", "load").with("threads", threads),
+            Labels::new().with_label("workload", "load").with_label("threads", threads),
             1.0,
         );
     }
@@ -210,8 +216,10 @@ fn openssl(cores: u32, cpus: u32, figures: &[(u32, f64)]) -> Record {
     record.machine.counts.cores = Some(cores);
     record.machine.counts.cpus_online = Some(cpus);
     for (threads, kb_s) in figures {
-        let place =
-            Where::new().with("workload", "aes-256-ige").with("bytes", 8192u32).with("threads", *threads);
+        let place = Labels::new()
+            .with_label("workload", "aes-256-ige")
+            .with_label("bytes", 8192u32)
+            .with_label("threads", *threads);
         let mut m = Measurement::new("workload.throughput", place, vec![kb_s * 1000.0]);
         m.method = Some("openssl speed".to_owned());
         record.measurements.push(m);
@@ -271,17 +279,17 @@ fn nothing_is_said_of_siblings_where_cores_or_steps_are_not_known() {
 pub(super) fn power(seconds: f64, cycles: f64, instructions: f64, scope: &str, max_mhz: u64) -> Record {
     let mut record = empty();
     record.machine.processor.max_hz = Some(max_mhz * 1_000_000);
-    let workload = |place: Where| place.with("workload", "7^999999");
-    add(&mut record, "workload.time", workload(Where::new()), seconds);
+    let workload = |place: Labels| place.with_label("workload", "7^999999");
+    add(&mut record, "workload.time", workload(Labels::new()), seconds);
     for (event, count) in [("cycles", cycles), ("instructions", instructions)] {
         add(
             &mut record,
             "counter.count",
-            workload(Where::new().with("event", event).with("scope", scope)),
+            workload(Labels::new().with_label("event", event).with_label("scope", scope)),
             count,
         );
     }
-    let place = workload(Where::new().with("source", "pmu").with("scope", scope));
+    let place = workload(Labels::new().with_label("source", "pmu").with_label("scope", scope));
     add(&mut record, "core.ipc", place, instructions / cycles);
     record
 }
@@ -327,7 +335,7 @@ fn nodes(packages: u32, nodes: u32, cpus: u32, figures: &[(u32, u32, f64)]) -> R
         record.machine.nodes.push(Node { id, cpus, ..Node::default() });
     }
     for (cpu, node, ns) in figures {
-        let place = Where::new().with("op", "copy").with("cpu", *cpu).with("node", *node);
+        let place = Labels::new().with_label("op", "copy").with_label("cpu", *cpu).with_label("node", *node);
         add(&mut record, "stream.ns_per_element", place, *ns);
     }
     record

@@ -15,8 +15,8 @@ const ENOUGH: usize = 5;
 /// Adds the rows of a record's latency curve, or of its single points where it has no curve.
 pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows) {
     let points: Vec<&Measurement> = record
-        .of("load.latency")
-        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.place.count("bytes").is_some())
+        .measurements_of("load.latency")
+        .filter(|m| m.summary.n > 0 && m.value().is_finite() && m.labels.count("bytes").is_some())
         .collect();
     if levels.is_empty() {
         single(record, &points, rows);
@@ -53,7 +53,7 @@ pub(super) fn add_level_rows(record: &Record, levels: &[Level], rows: &mut Rows)
 fn plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum {
     let on: Vec<&Measurement> = points
         .iter()
-        .filter(|m| m.place.count("bytes").is_some_and(|bytes| bytes > from && bytes <= to))
+        .filter(|m| m.labels.count("bytes").is_some_and(|bytes| bytes > from && bytes <= to))
         .filter(|m| (m.value() / level.latency_ns - 1.0).abs() <= ON_PLATEAU)
         .copied()
         .collect();
@@ -86,9 +86,9 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
     let Some(memory) = levels.iter().find(|level| level.name == MEMORY) else { return };
     let from = levels.iter().filter_map(|level| level.measured_bytes).max().unwrap_or(0).max(caches);
     for (order, page) in [(40, "4KiB"), (41, "64KiB")] {
-        let on = |page: &str, m: &Measurement| m.place.word("page") == Some(page);
+        let on = |page: &str, m: &Measurement| m.labels.word("page") == Some(page);
         let beyond =
-            |m: &Measurement| m.place.count("bytes").is_some_and(|bytes| bytes >= from.saturating_mul(2));
+            |m: &Measurement| m.labels.count("bytes").is_some_and(|bytes| bytes >= from.saturating_mul(2));
         let of_page: Vec<&Measurement> =
             points.iter().filter(|m| on(page, m) && beyond(m)).copied().collect();
         let huge = points.iter().any(|m| !on(page, m) && beyond(m));
@@ -106,11 +106,11 @@ fn walks(record: &Record, levels: &[Level], points: &[&Measurement], rows: &mut 
 /// what it may be compared with.
 fn single(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = super::nodes::Nodes::from_record(record);
-    let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.place.count("bytes")).collect();
+    let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count("bytes")).collect();
     sizes.sort_unstable();
     sizes.dedup();
     for (order, bytes) in sizes.into_iter().enumerate() {
-        let here = |m: &&&Measurement| m.place.count("bytes") == Some(bytes);
+        let here = |m: &&&Measurement| m.labels.count("bytes") == Some(bytes);
         let of = |own: bool| -> Vec<&Measurement> {
             points.iter().filter(here).filter(|m| nodes.is_own(m) != Some(!own)).copied().collect()
         };

@@ -49,7 +49,7 @@ pub(super) fn describe_method(method: Option<&str>) -> String {
 
 /// Whether a figure was counted over the whole system and not of one program.
 pub(super) fn is_system_wide(m: &Measurement) -> bool {
-    m.place.word("scope").is_some_and(|scope| scope.starts_with("system"))
+    m.labels.word("scope").is_some_and(|scope| scope.starts_with("system"))
 }
 
 /// Why a figure is comparable with no other.
@@ -80,7 +80,7 @@ impl fmt::Display for Unfit {
 
 /// Why a figure is comparable with no other, as far as one figure alone tells.
 pub(super) fn unfit(m: &Measurement) -> Option<Unfit> {
-    let of_program = m.place.get("workload").is_some() || m.metric == "core.ipc";
+    let of_program = m.labels.get("workload").is_some() || m.metric == "core.ipc";
     (is_system_wide(m) && of_program).then_some(Unfit::SystemWide)
 }
 
@@ -92,7 +92,7 @@ pub(super) fn takes_all(m: &Measurement) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     #[test]
     fn tools_that_measure_the_same_thing_are_told_from_those_that_do_not() {
@@ -108,7 +108,10 @@ mod tests {
     #[test]
     fn counts_of_the_whole_system_are_not_the_programs() {
         let ipc = |scope: &str| {
-            let place = Where::new().with("workload", "7^999999").with("source", "pmu").with("scope", scope);
+            let place = Labels::new()
+                .with_label("workload", "7^999999")
+                .with_label("source", "pmu")
+                .with_label("scope", scope);
             unfit(&Measurement::new("core.ipc", place, vec![0.92]))
         };
         assert_eq!(ipc("system"), Some(Unfit::SystemWide));

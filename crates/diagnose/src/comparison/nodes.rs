@@ -36,24 +36,24 @@ impl<'a> Nodes<'a> {
 
     /// Whether a figure is of the CPU's own node's memory; `None` where the record does not tell.
     pub(crate) fn is_own(&self, m: &Measurement) -> Option<bool> {
-        if let Some(word) = m.place.word("node") {
+        if let Some(word) = m.labels.word("node") {
             return match word {
                 "local" | "own" => Some(true),
                 "remote" | "other" => Some(false),
                 _ => None,
             };
         }
-        let node = u32::try_from(m.place.count("node")?).ok()?;
+        let node = u32::try_from(m.labels.count("node")?).ok()?;
         let own = self.own(m)?;
         Some(own == node)
     }
 
     /// The node of the CPU that asked, or of the CPUs where all are on one.
     fn own(&self, m: &Measurement) -> Option<u32> {
-        if let Some(cpu) = m.place.count("cpu").or_else(|| m.place.count("cpus")) {
+        if let Some(cpu) = m.labels.count("cpu").or_else(|| m.labels.count("cpus")) {
             return self.of_cpu.get(&u32::try_from(cpu).ok()?).copied();
         }
-        let cpus: CpuList = m.place.word("cpus")?.parse().ok()?;
+        let cpus: CpuList = m.labels.word("cpus")?.parse().ok()?;
         let mut nodes = cpus.iter().map(|cpu| self.of_cpu.get(&cpu).copied());
         let first = nodes.next()??;
         nodes.all(|node| node == Some(first)).then_some(first)
@@ -63,8 +63,8 @@ impl<'a> Nodes<'a> {
     pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
         let own =
-            if let Some(from) = m.place.count("from") { u32::try_from(from).ok()? } else { self.own(m)? };
-        let to = u32::try_from(m.place.count("to").or(m.place.count("node"))?).ok()?;
+            if let Some(from) = m.labels.count("from") { u32::try_from(from).ok()? } else { self.own(m)? };
+        let to = u32::try_from(m.labels.count("to").or(m.labels.count("node"))?).ok()?;
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {
             let told = machine.cpus.iter().find(|cpu| cpu.node == Some(node)).and_then(|cpu| cpu.package);
@@ -182,9 +182,9 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
     let mut all = Vec::new();
     let matrix: Vec<&Measurement> = usable(record, "numa.latency").collect();
     let own: Vec<&Measurement> =
-        matrix.iter().filter(|m| m.place.get("from") == m.place.get("to")).copied().collect();
+        matrix.iter().filter(|m| m.labels.get("from") == m.labels.get("to")).copied().collect();
     let other: Vec<&Measurement> =
-        matrix.iter().filter(|m| m.place.get("from") != m.place.get("to")).copied().collect();
+        matrix.iter().filter(|m| m.labels.get("from") != m.labels.get("to")).copied().collect();
     if let Some(datum) = Datum::from_several(&own, "nodes") {
         let told = crate::numa::numa(&crate::RecordIndex::new(record));
         all.push(Reach {
@@ -205,9 +205,9 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
             guessed: false,
         });
     }
-    let large = usable(record, "load.latency").filter_map(|m| m.place.count("bytes")).max();
+    let large = usable(record, "load.latency").filter_map(|m| m.labels.count("bytes")).max();
     let points: Vec<&Measurement> = usable(record, "load.latency")
-        .filter(|m| m.place.count("bytes") == large && m.place.get("node").is_some())
+        .filter(|m| m.labels.count("bytes") == large && m.labels.get("node").is_some())
         .collect();
     if let Some(bytes) = large.filter(|bytes| *bytes > nodes.cache_bytes()) {
         let single =
@@ -219,11 +219,11 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
     }
     for (number, op) in OPS.iter().enumerate() {
         let of_op: Vec<&Measurement> =
-            usable(record, "stream.ns_per_element").filter(|m| m.place.word("op") == Some(*op)).collect();
+            usable(record, "stream.ns_per_element").filter(|m| m.labels.word("op") == Some(*op)).collect();
         all.extend(reach(&nodes, &of_op, Timed::Stream(number), format!("lmbench {op}, an element")));
     }
     let plain: Vec<&Measurement> =
-        usable(record, "stream.ns_per_element").filter(|m| m.place.get("op").is_none()).collect();
+        usable(record, "stream.ns_per_element").filter(|m| m.labels.get("op").is_none()).collect();
     all.extend(reach(&nodes, &plain, Timed::Stream(OPS.len()), "lmbench stream, an element".to_owned()));
     all
 }
@@ -255,7 +255,7 @@ fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
 }
 
 fn usable<'a>(record: &'a Record, metric: &'static str) -> impl Iterator<Item = &'a Measurement> {
-    record.of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
+    record.measurements_of(metric).filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
 }
 
 fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Option<Reach> {
@@ -271,7 +271,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Opt
         guessed = true;
         let mut by_cpu: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
         for m in all {
-            by_cpu.entry(m.place.count("cpu")).or_default().push(m);
+            by_cpu.entry(m.labels.count("cpu")).or_default().push(m);
         }
         for mut of_cpu in by_cpu.into_values() {
             of_cpu.sort_by(|a, b| a.value().total_cmp(&b.value()));
@@ -282,7 +282,7 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Opt
         own.extend(all);
     }
     // What other nodes cost is told by CPUs that were measured with both.
-    let both = |m: &&Measurement| other.iter().any(|far| far.place.get("cpu") == m.place.get("cpu"));
+    let both = |m: &&Measurement| other.iter().any(|far| far.labels.get("cpu") == m.labels.get("cpu"));
     if own.iter().any(both) {
         own.retain(both);
     }
@@ -336,9 +336,9 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     }
     let cells = |same: bool| -> Vec<&Measurement> {
         record
-            .of("numa.bandwidth")
-            .filter(|m| m.summary.n > 0 && (m.place.get("from") == m.place.get("to")) == same)
-            .filter(|m| m.place.word("op").is_none_or(|op| op == "read"))
+            .measurements_of("numa.bandwidth")
+            .filter(|m| m.summary.n > 0 && (m.labels.get("from") == m.labels.get("to")) == same)
+            .filter(|m| m.labels.word("op").is_none_or(|op| op == "read"))
             .collect()
     };
     for (order, same, what) in

@@ -29,7 +29,7 @@ pub(super) fn orders(rows: &[TableRow], known: &[Known], names: &[String]) -> Ve
 }
 
 fn is_result(TableRow { kind, row, .. }: &TableRow) -> bool {
-    let is = |label: &str, word: &str| row.place.word(label) == Some(word);
+    let is = |label: &str, word: &str| row.labels.word(label) == Some(word);
     match row.metric.as_str() {
         "workload.throughput" | "workload.time" => *kind != RowKind::Efficiency,
         "wakeup.average" | "wakeup.latency" => !is("setting", "tuned") && !is("policy", "fifo"),

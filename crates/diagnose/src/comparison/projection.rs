@@ -190,7 +190,8 @@ fn binding(this: &Known) -> Option<WhatIf> {
 fn siblings(this: &Known, known: &[Known], names: &[String]) -> Option<WhatIf> {
     let smt = |record: &Record| record.conditions.before.smt.clone().unwrap_or_default();
     let yields = |known: &Known| {
-        let of = known.record.of("smt.yield").filter(|m| m.value().is_finite() && m.value() > 0.0);
+        let of =
+            known.record.measurements_of("smt.yield").filter(|m| m.value().is_finite() && m.value() > 0.0);
         crate::figures::median(of.map(|m| m.value()))
     };
     let off = matches!(smt(this.record).as_str(), "off" | "forceoff");

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use record::units::percent;
-use record::{Handover, Level, Measurement, Record, Where, metrics};
+use record::{Handover, Labels, Level, Measurement, Record, metrics};
 
 use super::datum::{Datum, Size, key_text};
 use super::method::{self, Unfit};
@@ -58,7 +58,7 @@ struct Builder<'a> {
     /// Whether bandwidth is there as STREAM counts bytes.
     streamed: bool,
     package: Option<u64>,
-    rows: BTreeMap<RowKey, (Where, Vec<&'a Measurement>)>,
+    rows: BTreeMap<RowKey, (Labels, Vec<&'a Measurement>)>,
 }
 
 /// The settings of the recipe that this is a run of: `exponent=999999`.
@@ -83,8 +83,8 @@ impl<'a> Builder<'a> {
             rows: BTreeMap::new(),
         };
         for m in &record.measurements {
-            let threads = m.place.count("threads");
-            match (m.metric.as_str(), m.place.word("workload")) {
+            let threads = m.labels.count("threads");
+            match (m.metric.as_str(), m.labels.word("workload")) {
                 ("workload.throughput" | "workload.time", Some(workload)) => {
                     let steps = new.steps.entry(workload).or_default();
                     let threads = threads.unwrap_or(1);
@@ -96,14 +96,14 @@ impl<'a> Builder<'a> {
                     }
                     let most = new.most_threads.entry(workload).or_default();
                     *most = threads.max(*most);
-                    if let Some(bytes) = m.place.count("bytes") {
+                    if let Some(bytes) = m.labels.count("bytes") {
                         let largest = new.largest.entry(workload).or_default();
                         *largest = bytes.max(*largest);
                     }
                 }
                 ("memory.bandwidth", _) => {
                     new.most_bandwidth = new.most_bandwidth.max(threads.unwrap_or(1));
-                    new.streamed |= m.place.word("bytes_counted") != Some("bus");
+                    new.streamed |= m.labels.word("bytes_counted") != Some("bus");
                 }
                 _ => {}
             }
@@ -135,12 +135,12 @@ impl<'a> Builder<'a> {
         let mut subject = String::new();
         let (group, order, mut what) = match metric {
             "core.clock" => {
-                let active = match m.place.word("active") {
+                let active = match m.labels.word("active") {
                     Some("one") => "one core",
                     Some("all") => "all cores",
                     _ => "",
                 };
-                let vector = m.place.word("vector").unwrap_or("scalar");
+                let vector = m.labels.word("vector").unwrap_or("scalar");
                 if active == "one core" && vector == "scalar" {
                     kind = RowKind::ClockOfOne;
                 }
@@ -157,7 +157,7 @@ impl<'a> Builder<'a> {
                 row
             }
             "smt.yield" => {
-                let workload = m.place.word("workload").unwrap_or("");
+                let workload = m.labels.word("workload").unwrap_or("");
                 (Group::Workloads, 40, format!("siblings of {workload}: together over one alone"))
             }
             "memory.bandwidth" => {
@@ -165,8 +165,8 @@ impl<'a> Builder<'a> {
                 if self.nodes.is_own(m) == Some(false) {
                     return;
                 }
-                let told = m.place.word("op").is_none_or(|op| TOLD.contains(&op));
-                if !told || self.streamed && m.place.word("bytes_counted") == Some("bus") {
+                let told = m.labels.word("op").is_none_or(|op| TOLD.contains(&op));
+                if !told || self.streamed && m.labels.word("bytes_counted") == Some("bus") {
                     return;
                 }
                 kind = self.bandwidth_kind(m);
@@ -174,17 +174,17 @@ impl<'a> Builder<'a> {
             }
             "core_to_core.latency" => {
                 let class = m.detail.get("class").and_then(|class| class.as_str());
-                let Some(class) = class.or(m.place.word("class")) else { return };
+                let Some(class) = class.or(m.labels.word("class")) else { return };
                 // Never one way of handing over against the other; a record of before there were two has one of them.
-                let how = Handover::of(m);
+                let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
                 (Group::CoreToCore, order, listed(&[class, how.map_or("", Handover::says)]))
             }
             // Corrected for missed periods they differ in their tails, which the figures one by one have.
-            _ if metric.starts_with("wakeup.") && m.place.switch("corrected") == Some(true) => return,
+            _ if metric.starts_with("wakeup.") && m.labels.switch("corrected") == Some(true) => return,
             _ if metric.starts_with("wakeup.") => (Group::Wakeup, 0, wakeup(m)),
             "stolen.share" | "stolen.gap" => {
-                let by = match m.place.word("cause") {
+                let by = match m.labels.word("cause") {
                     Some("os") => "by the kernel and others",
                     Some("below") => "from below the kernel",
                     Some(other) => other,
@@ -195,24 +195,24 @@ impl<'a> Builder<'a> {
                     "stolen.share" => format!("share of time taken, {by} (ratio: of the time left)"),
                     _ => listed(&["a gap", by]),
                 };
-                (Group::Stolen, u32::from(m.place.get("cause").is_some()), what)
+                (Group::Stolen, u32::from(m.labels.get("cause").is_some()), what)
             }
             _ if metric.starts_with("cost.") => {
                 let mut what = metric["cost.".len()..].replace('_', " ");
-                let (own, other) = (m.place.count("cpu"), m.place.count("to_cpu"));
+                let (own, other) = (m.labels.count("cpu"), m.labels.count("to_cpu"));
                 if let (Some(own), Some(other)) = (own, other) {
                     what.push_str(if own == other { ", one CPU" } else { ", two CPUs" });
                 }
-                if let Some(page) = m.place.word("page") {
+                if let Some(page) = m.labels.word("page") {
                     what.push_str(&format!(", {page} page"));
                 }
                 (Group::Costs, 0, what)
             }
             _ => (Group::Others, 0, metric.to_owned()),
         };
-        let mut place = shared(&m.place);
-        if let (Group::CoreToCore, Some(how)) = (group, Handover::of(m)) {
-            place = place.with(Handover::KEY, how.word());
+        let mut place = shared(&m.labels);
+        if let (Group::CoreToCore, Some(how)) = (group, Handover::of_measurement(m)) {
+            place = place.with_label(Handover::KEY, how.word());
         }
         if group == Group::Others {
             let keys: Vec<String> =
@@ -226,16 +226,16 @@ impl<'a> Builder<'a> {
 
     /// Instructions a cycle: of one thread. Declared ones, which need no counter, before counted ones.
     fn ipc(&self, m: &Measurement) -> Option<(Group, u32, String)> {
-        let workload = m.place.word("workload").unwrap_or("any");
-        if m.place.count("threads").is_some_and(|threads| threads > 1) {
+        let workload = m.labels.word("workload").unwrap_or("any");
+        if m.labels.count("threads").is_some_and(|threads| threads > 1) {
             return None;
         }
         Some((Group::Core, 10, format!("instructions a cycle, {workload}")))
     }
 
     fn workload(&self, m: &Measurement) -> Option<(Group, u32, String)> {
-        let workload = m.place.word("workload")?;
-        if let (Some(bytes), Some(largest)) = (m.place.count("bytes"), self.largest.get(workload))
+        let workload = m.labels.word("workload")?;
+        if let (Some(bytes), Some(largest)) = (m.labels.count("bytes"), self.largest.get(workload))
             && bytes != *largest
         {
             return None;
@@ -251,7 +251,7 @@ impl<'a> Builder<'a> {
             (_, Some(threads)) => {
                 // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
                 self.steps.get(workload).filter(|steps| steps.len() <= FEW_STEPS)?;
-                let placement = m.place.word("placement").unwrap_or("");
+                let placement = m.labels.word("placement").unwrap_or("");
                 let name = format!("{name}, {threads} threads");
                 let order = 1 + u32::try_from(threads.min(9999)).unwrap_or(0);
                 (Group::Workloads, order, listed(&[&name, placement]))
@@ -262,7 +262,7 @@ impl<'a> Builder<'a> {
     /// Whether a figure of a workload is of one thread or of all CPUs.
     fn threads_kind(&self, m: &Measurement) -> RowKind {
         let most =
-            m.place.word("workload").and_then(|name| self.most_threads.get(name)).copied().unwrap_or(1);
+            m.labels.word("workload").and_then(|name| self.most_threads.get(name)).copied().unwrap_or(1);
         let counts = &self.record.machine.counts;
         let all = counts.cpus_allowed.or(counts.cpus_online).map(u64::from);
         match threads(m) {
@@ -285,7 +285,7 @@ impl<'a> Builder<'a> {
     }
 
     fn bandwidth(&self, m: &Measurement) -> (Group, u32, String) {
-        let op = m.place.word("op").unwrap_or("operation not told");
+        let op = m.labels.word("op").unwrap_or("operation not told");
         let (order, by) = match (self.bandwidth_kind(m), threads(m)) {
             (RowKind::AllCpus, _) => (2, "all CPUs".to_owned()),
             (RowKind::OneThread, _) => (0, "one thread".to_owned()),
@@ -293,11 +293,11 @@ impl<'a> Builder<'a> {
             (_, Some(threads)) => (3, format!("{threads} threads")),
             (_, None) => (4, NOT_TOLD.to_owned()),
         };
-        let stores = match m.place.word("stores") {
+        let stores = match m.labels.word("stores") {
             Some("streaming") => "streaming stores",
             _ => "",
         };
-        let counted = match m.place.word("bytes_counted") {
+        let counted = match m.labels.word("bytes_counted") {
             Some("bus") => "with write-allocates",
             _ => "",
         };
@@ -313,7 +313,7 @@ impl<'a> Builder<'a> {
                     // The program's own counts before those of the whole system, declared ones before counted ones.
                     let rank = |m: &&Measurement| {
                         let scope = method::is_system_wide(m);
-                        (scope, m.place.word("source") == Some("pmu"))
+                        (scope, m.labels.word("source") == Some("pmu"))
                     };
                     let best = all.iter().map(rank).min();
                     all.retain(|m| Some(rank(m)) == best);
@@ -323,15 +323,15 @@ impl<'a> Builder<'a> {
                 "smt.yield" => "cores",
                 // Figures over all CPUs stand for those of each.
                 metric if metric.starts_with("wakeup.") => {
-                    if all.iter().any(|m| m.place.get("cpu").is_none()) {
-                        all.retain(|m| m.place.get("cpu").is_none());
+                    if all.iter().any(|m| m.labels.get("cpu").is_none()) {
+                        all.retain(|m| m.labels.get("cpu").is_none());
                     }
                     "CPUs"
                 }
                 _ => "CPUs",
             };
             let first = all[0];
-            let alike = all.iter().all(|m| m.place == first.place);
+            let alike = all.iter().all(|m| m.labels == first.labels);
             let Some(mut datum) = Datum::from_several(&all, if alike { "runs" } else { what }) else {
                 continue;
             };
@@ -345,7 +345,7 @@ impl<'a> Builder<'a> {
                 let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);
                 datum.size = Size::classify(bytes.saturating_mul(arrays), caches);
             }
-            datum.settings = first.place.word("workload").and_then(|name| self.settings.get(name).cloned());
+            datum.settings = first.labels.word("workload").and_then(|name| self.settings.get(name).cloned());
             let parts = parts(&key, first, self.record);
             rows.insert(key, RowEntry { datum, place, parts });
         }
@@ -356,14 +356,14 @@ impl<'a> Builder<'a> {
 
     /// Memory-level parallelism at its best, and latency under load.
     fn loaded(&self, rows: &mut Rows) {
-        let best = self.record.of("load.parallelism").filter(|m| m.value().is_finite());
+        let best = self.record.measurements_of("load.parallelism").filter(|m| m.value().is_finite());
         if let Some(best) = best.max_by(|a, b| a.value().total_cmp(&b.value())) {
-            let chains = best.place.count("chains").unwrap_or(0);
+            let chains = best.labels.count("chains").unwrap_or(0);
             let mut datum = Datum::from_measurement(best);
             datum.over = Some(format!("{chains} chains"));
             add_row(rows, Group::Latency, "load.parallelism", 50, "loads in flight at most", datum);
         }
-        let Some(curve) = self.record.of("memory.loaded_latency").next() else { return };
+        let Some(curve) = self.record.measurements_of("memory.loaded_latency").next() else { return };
         for (order, key, what) in [
             (60, "ns_at_half_of_peak", "latency at half of peak bandwidth"),
             (61, "ns_at_80_percent_of_peak", "latency at 80 % of peak bandwidth"),
@@ -419,8 +419,8 @@ fn is_of_all(key: &RowKey) -> bool {
 
 /// A workload with its size: `memory-bound (64 MiB)`.
 fn work_name(m: &Measurement) -> String {
-    let workload = m.place.word("workload").unwrap_or("");
-    match m.place.count("bytes") {
+    let workload = m.labels.word("workload").unwrap_or("");
+    match m.labels.count("bytes") {
         Some(bytes) => format!("{workload} ({})", record::units::bytes(bytes)),
         None => workload.to_owned(),
     }
@@ -428,11 +428,11 @@ fn work_name(m: &Measurement) -> String {
 
 /// Threads that made a figure: as many as it says, or one for each CPU that it names; `None` where the record does not tell.
 pub(super) fn threads(m: &Measurement) -> Option<u64> {
-    let cpus = || match m.place.get("cpus")? {
+    let cpus = || match m.labels.get("cpus")? {
         record::Key::Word(list) => list.parse::<record::CpuList>().ok().map(|cpus| cpus.len() as u64),
         _ => Some(1),
     };
-    m.place.count("threads").or_else(|| m.place.get("cpu").map(|_| 1)).or_else(cpus)
+    m.labels.count("threads").or_else(|| m.labels.get("cpu").map(|_| 1)).or_else(cpus)
 }
 
 /// Why figures of one place are no repetitions of each other: something that nothing tells differs.
@@ -455,12 +455,12 @@ fn parts(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
         "workload.throughput" => key.kind == RowKind::AllCpus,
         "memory.bandwidth" => {
             key.kind == RowKind::AllCpus
-                && m.place.word("op").is_some_and(|op| DIVIDED.contains(&op))
-                && m.place.word("bytes_counted") != Some("bus")
+                && m.labels.word("op").is_some_and(|op| DIVIDED.contains(&op))
+                && m.labels.word("bytes_counted") != Some("bus")
         }
         _ => false,
     };
-    let threads = u32::try_from(m.place.count("threads")?).ok().filter(|_| divided)?;
+    let threads = u32::try_from(m.labels.count("threads")?).ok().filter(|_| divided)?;
     let counts = &record.machine.counts;
     let whole = counts.cpus_online.is_none_or(|cpus| cpus == threads);
     Some(Divisors {
@@ -471,8 +471,8 @@ fn parts(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
 }
 
 /// A place without what names a place on one machine.
-fn shared(place: &Where) -> Where {
-    Where(
+fn shared(place: &Labels) -> Labels {
+    Labels(
         place
             .0
             .iter()
@@ -488,7 +488,7 @@ fn loosely(m: &Measurement) -> String {
         return "wake-up".to_owned();
     }
     let main = ["workload", "op", "cause", "active"];
-    let words: Vec<String> = main.iter().filter_map(|key| m.place.get(key).map(key_text)).collect();
+    let words: Vec<String> = main.iter().filter_map(|key| m.labels.get(key).map(key_text)).collect();
     words.join(" ")
 }
 
@@ -500,12 +500,12 @@ fn wakeup(m: &Measurement) -> String {
         "wakeup.maximum" => "maximum",
         other => other,
     };
-    let setting = match m.place.word("setting") {
+    let setting = match m.labels.word("setting") {
         Some("as-is") | None => "",
         Some("awake") => "idle states held off",
         Some(other) => other,
     };
-    let policy = match m.place.word("policy") {
+    let policy = match m.labels.word("policy") {
         Some("other") | None => "",
         Some(other) => other,
     };

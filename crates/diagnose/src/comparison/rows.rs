@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::Where;
+use record::Labels;
 
 use super::datum::Datum;
 
@@ -102,7 +102,7 @@ pub(crate) struct RowEntry {
     /// The figure.
     pub datum: Datum,
     /// The place without what names a place on one machine.
-    pub place: Where,
+    pub place: Labels,
     /// Cores, CPUs and packages that made it together, where it may be divided by them.
     pub parts: Option<Divisors>,
 }
@@ -152,7 +152,7 @@ pub(super) fn add_derived(rows: &mut Rows, row: &Derived, what: &str, datum: Dat
             kind: row.kind,
             subject: row.subject.to_owned(),
         };
-        rows.insert(key, RowEntry { datum, place: Where::new(), parts: None });
+        rows.insert(key, RowEntry { datum, place: Labels::new(), parts: None });
     }
 }
 

@@ -125,7 +125,7 @@ pub(super) fn rows(known: &[Known], baseline: usize) -> (Vec<TableRow>, Vec<Refu
                 metric: key.metric.clone(),
                 unit: entry.datum.unit.clone(),
                 better: better(key).or_else(|| efficiency.then_some(Better::Higher)),
-                place: entry.place.clone(),
+                labels: entry.place.clone(),
                 per,
                 cells,
             },
@@ -275,7 +275,7 @@ pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
         for m in side.record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
             // A record of before there were two ways of handing a line over says by its silence which it is.
             let pair = m.metric == "core_to_core.latency";
-            let how = pair.then(|| Handover::of(m)).flatten().map_or("", Handover::word);
+            let how = pair.then(|| Handover::of_measurement(m)).flatten().map_or("", Handover::word);
             let key = format!("{} {}{how}", m.metric, crate::figures::labels_without(m, Handover::KEY));
             let row = all.entry(key).or_insert_with_key(|key| {
                 order.push(key.clone());
@@ -311,7 +311,7 @@ pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
                     if emulated[index] {
                         datum.unfit = Some(Unfit::Emulated);
                     }
-                    RowEntry { datum, place: m.place.clone(), parts: None }
+                    RowEntry { datum, place: m.labels.clone(), parts: None }
                 })
             })
             .collect();
@@ -322,7 +322,7 @@ pub(super) fn figures(known: &[Known], baseline: usize) -> Vec<Row> {
             metric: first.metric.to_string(),
             unit: first.unit.to_string(),
             better: first.better,
-            place: first.place.clone(),
+            labels: first.labels.clone(),
             per: None,
             cells: cells(&key, &borrowed, baseline, None, &mut Refused::default()),
         });

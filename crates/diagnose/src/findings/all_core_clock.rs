@@ -101,13 +101,16 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(one: f64, all: f64, base: Option<u64>) -> Record {
         let mut record = machine(1);
         record.machine.processor.base_hz = base;
         for (active, hz) in [("one", one), ("all", all)] {
-            let place = Where::new().with("cpu", 0u32).with("active", active).with("vector", "scalar");
+            let place = Labels::new()
+                .with_label("cpu", 0u32)
+                .with_label("active", active)
+                .with_label("vector", "scalar");
             record.measurements.push(measured("core.clock", place, hz));
         }
         record

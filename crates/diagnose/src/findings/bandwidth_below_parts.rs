@@ -50,7 +50,7 @@ fn find_bandwidth_below_parts(case: &Case) -> Option<Finding> {
         .filter(|m| has_labels(m, &[("bytes_counted", "bus")]))
         // Arrays within the caches are no memory; of other tools' figures the arrays are often not told.
         .filter(|m| walked(m) == 0 || walked(m) >= least)
-        .filter(|m| m.place.count("threads").is_some_and(|count| count >= threads))
+        .filter(|m| m.labels.count("threads").is_some_and(|count| count >= threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))?;
     let ceiling = channels.bytes_per_second;
     let share = best.value() / ceiling;
@@ -92,7 +92,7 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
     use record::machine::MemoryDevice;
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(rate: f64) -> Record {
         let mut record = machine(4);
@@ -105,7 +105,10 @@ mod tests {
                 ..MemoryDevice::default()
             })
             .collect();
-        let place = Where::new().with("op", "read").with("bytes_counted", "bus").with("threads", 4u32);
+        let place = Labels::new()
+            .with_label("op", "read")
+            .with_label("bytes_counted", "bus")
+            .with_label("threads", 4u32);
         record.measurements.push(measured("memory.bandwidth", place, rate));
         record
     }

@@ -81,10 +81,11 @@ fn by_turns(case: &Case, turns: &Turns) -> Option<Finding> {
     let m = turns.measurement;
     let loss = costs(turns.loss.clone())?;
     // Not the place of one figure: that is in doubt because of the others, and what they take was measured in turns.
-    let keys = ["op", "stores", "threads"].map(|key| m.place.get(key).map(|value| format!(" {key}={value}")));
+    let keys =
+        ["op", "stores", "threads"].map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
     let lost = percent(share_of(&loss));
-    let threads = m.place.count("threads").unwrap_or(0);
+    let threads = m.labels.count("threads").unwrap_or(0);
     let mut seen = vec![cite_fact(
         format!(
             "with the CPUs to itself in turns of some milliseconds the same loop moves more: {lost} of that is lost"
@@ -129,7 +130,7 @@ fn in_memory<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
 /// The best of them with the most threads.
 fn best<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     in_memory(case).max_by(|a, b| {
-        let threads = |m: &Measurement| m.place.count("threads");
+        let threads = |m: &Measurement| m.labels.count("threads");
         threads(a).cmp(&threads(b)).then(a.value().total_cmp(&b.value()))
     })
 }
@@ -162,11 +163,14 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured, stolen};
     use record::diagnosis::Severity;
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(shares: [f64; 2]) -> Record {
         let mut record = stolen("os", shares);
-        let place = Where::new().with("op", "triad").with("bytes_counted", "bus").with("threads", 2u32);
+        let place = Labels::new()
+            .with_label("op", "triad")
+            .with_label("bytes_counted", "bus")
+            .with_label("threads", 2u32);
         record.measurements.push(measured("memory.bandwidth", place, 59e9));
         record
     }
@@ -181,7 +185,10 @@ mod tests {
     /// Measured in turns, with the doubt that the figure then has.
     fn in_turns(share: f64) -> Record {
         let mut record = machine(2);
-        let place = Where::new().with("op", "triad").with("bytes_counted", "bus").with("threads", 2u32);
+        let place = Labels::new()
+            .with_label("op", "triad")
+            .with_label("bytes_counted", "bus")
+            .with_label("threads", 2u32);
         let mut m = measured("memory.bandwidth", place, 40e9)
             .with_detail("taken_by_others", share)
             .with_detail("taken_by_others_low", share - 0.03)

@@ -73,7 +73,7 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(boost: Option<bool>, most: u64, clock: Option<f64>) -> Record {
         let mut record = machine(1);
@@ -81,7 +81,8 @@ mod tests {
         record.conditions.before.boost_source = Some("/sys/devices/system/cpu/cpufreq/boost".to_owned());
         record.machine.processor.base_hz = Some(2_500_000_000);
         record.machine.processor.max_hz = Some(most);
-        let place = Where::new().with("cpu", 0u32).with("active", "one").with("vector", "scalar");
+        let place =
+            Labels::new().with_label("cpu", 0u32).with_label("active", "one").with_label("vector", "scalar");
         record.measurements.extend(clock.map(|hz| measured("core.clock", place, hz)));
         record
     }

@@ -43,10 +43,10 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
         case.record.machine.counts.cores.or(case.record.machine.counts.cpus_online).unwrap_or(u32::MAX);
     let mut all: BTreeMap<Work, Vec<(u64, &Measurement)>> = BTreeMap::new();
     for m in case.figures_of("core.ipc").filter(|m| m.value() > 0.0) {
-        let Some(threads) = m.place.count("threads").filter(|threads| *threads <= u64::from(cores)) else {
+        let Some(threads) = m.labels.count("threads").filter(|threads| *threads <= u64::from(cores)) else {
             continue;
         };
-        let key = |key| m.place.word(key).unwrap_or("");
+        let key = |key| m.labels.word(key).unwrap_or("");
         all.entry((key("workload"), key("placement"), key("source"))).or_default().push((threads, m));
     }
     all.into_values()
@@ -61,13 +61,13 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
 
 fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
     // Declared instructions over time count what others took as cycles of the work.
-    let declared = many.place.word("source") != Some("pmu");
+    let declared = many.labels.word("source") != Some("pmu");
     if declared && (!(other_load::RULE.find)(case).is_empty() || steal_time::by_others(case).is_some()) {
         return None;
     }
     let loss = costs(loss(&many.summary, &one.summary, Better::Higher))?;
-    let workload = many.place.word("workload").unwrap_or("the work");
-    let threads = many.place.count("threads").unwrap_or(0);
+    let workload = many.labels.word("workload").unwrap_or("the work");
+    let threads = many.labels.count("threads").unwrap_or(0);
     let (is, alone) = (significant(many.value()), significant(one.value()));
     Some(Finding {
         severity: at_most_warning(&loss),
@@ -95,9 +95,9 @@ fn of_step(case: &Case, (one, many): Step) -> Option<Finding> {
 /// A category of a command's issue slots.
 fn slots<'a>(case: &Case<'a>, category: &str) -> Option<&'a Measurement> {
     case.figures_of("counter.share").find(|m| {
-        m.place.word("workload") == Some(COMMAND)
-            && m.place.word("category") == Some(category)
-            && m.place.get("threads").is_none()
+        m.labels.word("workload") == Some(COMMAND)
+            && m.labels.word("category") == Some(category)
+            && m.labels.get("threads").is_none()
     })
 }
 
@@ -115,7 +115,7 @@ fn of_command(case: &Case) -> Option<Finding> {
         evidence(waited, "issue slots that waited for memory or a unit:"),
         evidence(worked, "issue slots that did work:"),
     ];
-    let ipc = case.figures_of("core.ipc").find(|m| m.place.word("workload") == Some(COMMAND));
+    let ipc = case.figures_of("core.ipc").find(|m| m.labels.word("workload") == Some(COMMAND));
     seen.extend(ipc.map(|ipc| evidence(ipc, "instructions a cycle:")));
     Some(Finding {
         severity: at_most_warning(&loss),
@@ -133,17 +133,17 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn scaled(one: f64, many: f64) -> Record {
         let mut record = machine(8);
         record.machine.counts.cores = Some(8);
         for (threads, ipc) in [(1u32, one), (4, (one + many) / 2.0), (8, many), (16, 0.1)] {
-            let place = Where::new()
-                .with("workload", "command")
-                .with("threads", threads)
-                .with("placement", "cores-first")
-                .with("source", "pmu");
+            let place = Labels::new()
+                .with_label("workload", "command")
+                .with_label("threads", threads)
+                .with_label("placement", "cores-first")
+                .with_label("source", "pmu");
             record.measurements.push(measured("core.ipc", place, ipc));
         }
         record
@@ -161,7 +161,7 @@ mod tests {
         let slots = |waited: f64, worked: f64| {
             let mut record = machine(1);
             for (category, share) in [("backend-bound", waited), ("retiring", worked)] {
-                let place = Where::new().with("category", category).with("workload", COMMAND);
+                let place = Labels::new().with_label("category", category).with_label("workload", COMMAND);
                 record.measurements.push(measured("counter.share", place, share));
             }
             record

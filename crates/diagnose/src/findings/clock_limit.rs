@@ -61,7 +61,7 @@ pub(super) fn below<'a>(
     let mut found: Vec<Below> = case
         .clocks("scalar", active)
         .filter_map(|measured| {
-            let cpu = u32::try_from(measured.place.count("cpu")?).ok()?;
+            let cpu = u32::try_from(measured.labels.count("cpu")?).ok()?;
             let promised = promised(known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;
             let (low, high) = spread(&measured.summary);
             let interval = (1.0 - high / promised - RESOLUTION, 1.0 - low / promised + RESOLUTION);
@@ -103,13 +103,14 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
     use record::conditions::ClockSetting;
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(hz: f64) -> Record {
         let mut record = machine(1);
         record.machine.processor.max_hz = Some(4_000_000_000);
         record.conditions.before.boost = Some(true);
-        let place = Where::new().with("cpu", 0u32).with("active", "one").with("vector", "scalar");
+        let place =
+            Labels::new().with_label("cpu", 0u32).with_label("active", "one").with_label("vector", "scalar");
         record.measurements.push(measured("core.clock", place, hz));
         record
     }

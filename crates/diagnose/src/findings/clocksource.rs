@@ -109,13 +109,13 @@ mod tests {
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
     use record::diagnosis::Severity;
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(source: Option<&str>, read: Option<f64>, call: f64) -> Record {
         let mut record = machine(1);
         record.conditions.before.clocksource = source.map(str::to_owned);
         record.conditions.before.clocksources = vec!["tsc".to_owned(), "hpet".to_owned()];
-        let place = || Where::new().with("cpu", 0u32);
+        let place = || Labels::new().with_label("cpu", 0u32);
         record.measurements.extend(read.map(|ns| measured("cost.clock_read", place(), ns)));
         record.measurements.push(measured("cost.syscall", place(), call));
         record

@@ -63,7 +63,11 @@ mod tests {
         record.machine.processor.counter_invariant = Some(false);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);
         record.conditions.before.clocksource = Some("kvm-clock".to_owned());
-        record.measurements.push(measured("cost.clock_read", record::Where::new().with("cpu", 0u32), 35.0));
+        record.measurements.push(measured(
+            "cost.clock_read",
+            record::Labels::new().with_label("cpu", 0u32),
+            35.0,
+        ));
         assert_eq!(
             found(&record, RULE)[0].severity,
             Severity::Note,

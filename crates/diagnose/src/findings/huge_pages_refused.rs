@@ -59,7 +59,7 @@ fn measured(case: &Case) -> Option<Finding> {
         return None;
     }
     let (small, huge) = case.index.pages()?;
-    let size = small.place.count("bytes")?;
+    let size = small.labels.count("bytes")?;
     if size < beyond(case.record, case.levels, Walk::Loads) {
         return None;
     }
@@ -105,15 +105,15 @@ fn model_refusal(case: &Case) -> Option<Finding> {
     let why = refused(case)?;
     let least = beyond(case.record, case.levels, Walk::Loads);
     let largest = on(case, "4KiB")
-        .filter(|m| m.place.count("bytes").is_some_and(|size| size >= least))
-        .max_by_key(|m| m.place.count("bytes"))?;
+        .filter(|m| m.labels.count("bytes").is_some_and(|size| size >= least))
+        .max_by_key(|m| m.labels.count("bytes"))?;
     let cache = last_cache(case.levels)?;
     let reads = if is_virtual(case.record) { 2.0 } else { 1.0 };
     // The load itself takes longer than one from the last cache would.
     let most = 1.0 - cache.latency_ns / largest.value();
     let share = (reads * cache.latency_ns / largest.value()).min(most);
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;
-    let size = largest.place.count("bytes").map_or_else(String::new, bytes);
+    let size = largest.labels.count("bytes").map_or_else(String::new, bytes);
     let thp = case.record.conditions.before.thp.as_deref();
     let (remedy, undo) = huge_pages::remedy(thp);
     let remedy = match thp {

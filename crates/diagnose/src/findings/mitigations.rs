@@ -100,12 +100,12 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(flaw: &str, report: &str, ns: f64) -> Record {
         let mut record = machine(1);
         record.machine.kernel.mitigations.insert(flaw.to_owned(), report.to_owned());
-        record.measurements.push(measured("cost.syscall", Where::new().with("cpu", 0u32), ns));
+        record.measurements.push(measured("cost.syscall", Labels::new().with_label("cpu", 0u32), ns));
         record
     }
 

@@ -103,7 +103,8 @@ fn latency_loss(case: &Case, numa: &Numa, factor: f64) -> Option<Verdict> {
 
 /// The median of one end of the intervals over the cells of one matrix, own nodes' or others'.
 fn cells(case: &Case, metric: &str, local: bool, end: fn((f64, f64)) -> f64) -> Option<f64> {
-    let wanted = case.figures_of(metric).filter(|m| (m.place.count("from") == m.place.count("to")) == local);
+    let wanted =
+        case.figures_of(metric).filter(|m| (m.labels.count("from") == m.labels.count("to")) == local);
     median(wanted.map(|m| end(spread(&m.summary))))
 }
 
@@ -189,7 +190,7 @@ mod tests {
         record.machine.counts.nodes = Some(4);
         assert_eq!(missing(&record, RULE), Some("latency or bandwidth between the nodes"));
         for (node, ns) in [("local", 1.2), ("remote", 1.85)] {
-            let place = record::Where::new().with("op", "copy").with("node", node);
+            let place = record::Labels::new().with_label("op", "copy").with_label("node", node);
             record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![ns]));
         }
         assert_eq!(missing(&record, RULE), None);
@@ -201,7 +202,7 @@ mod tests {
         );
         // As fast from everywhere: nothing to find, and nothing missing.
         record.measurements.pop();
-        let place = record::Where::new().with("op", "copy").with("node", "remote");
+        let place = record::Labels::new().with_label("op", "copy").with_label("node", "remote");
         record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![1.2]));
         assert_eq!(found(&record, RULE), []);
         assert_eq!(missing(&record, RULE), None);

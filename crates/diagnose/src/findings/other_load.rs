@@ -222,7 +222,7 @@ mod tests {
     fn record_with(load: f64) -> record::Record {
         let mut record = machine(4);
         record.conditions.before.load = Some([load, 0.0, 0.0]);
-        record.measurements.push(measured("cost.syscall", record::Where::new(), 100.0));
+        record.measurements.push(measured("cost.syscall", record::Labels::new(), 100.0));
         record
     }
 
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn a_command_that_hardly_ran_lost_no_more_than_it_could() {
         let mut record = machine(2);
-        let place = record::Where::new().with("workload", "command");
+        let place = record::Labels::new().with_label("workload", "command");
         let run = measured("workload.throughput", place, 1.0).with_detail("command", "sleep");
         record.measurements.push(run);
         // Over ten seconds: both CPUs busy, with others, or half with the command.
@@ -280,7 +280,7 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert!(matches!(finding.loss, Verdict::NotMeasurable { .. }), "{finding:?}");
         assert_eq!(finding.severity, Severity::Serious, "{finding:?}");
-        record.measurements.push(measured("cost.syscall", record::Where::new(), 100.0));
+        record.measurements.push(measured("cost.syscall", record::Labels::new(), 100.0));
         assert!((share_of(&found(&record, RULE)[0].loss) - 1.0 / 3.0).abs() < 1e-9, "never stops");
     }
 

@@ -47,7 +47,7 @@ fn find(case: &Case) -> Vec<Finding> {
     // Cores that promise different clocks are told apart by their promise.
     let mut kinds: BTreeMap<(Option<&str>, Option<u64>), Vec<&Measurement>> = BTreeMap::new();
     for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
-        let cpu = m.place.count("cpu").and_then(|cpu| known.get(&cpu));
+        let cpu = m.labels.count("cpu").and_then(|cpu| known.get(&cpu));
         let kind = cpu.map_or((None, None), |cpu| (cpu.kind.as_deref(), cpu.max_hz));
         kinds.entry(kind).or_default().push(m);
     }
@@ -60,7 +60,7 @@ fn find(case: &Case) -> Vec<Finding> {
 fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
     let mut kinds: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in case.clocks("scalar", "all").filter(|m| m.value().is_finite() && m.value() > 0.0) {
-        let cpu = m.place.count("cpu").and_then(|cpu| known.get(&cpu))?;
+        let cpu = m.labels.count("cpu").and_then(|cpu| known.get(&cpu))?;
         kinds.entry(cpu.kind.as_deref()?).or_default().push(m);
     }
     let usual = |clocks: &[&Measurement]| median(clocks.iter().map(|m| m.value()));
@@ -151,12 +151,15 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(clocks: &[f64]) -> Record {
         let mut record = machine(clocks.len() as u32);
         for (cpu, hz) in clocks.iter().enumerate() {
-            let place = Where::new().with("cpu", cpu).with("active", "all").with("vector", "scalar");
+            let place = Labels::new()
+                .with_label("cpu", cpu)
+                .with_label("active", "all")
+                .with_label("vector", "scalar");
             record.measurements.push(measured("core.clock", place, *hz));
         }
         record
@@ -196,7 +199,7 @@ mod tests {
         assert!(finding.what.ends_with("2 performance at 5.00 GHz, 2 efficiency at 3.80 GHz"), "{finding:?}");
         assert!(finding.remedy[1].ends_with("taskset -c 0-1 COMMAND"), "{finding:?}");
         for m in &mut record.measurements {
-            *m = measured("core.clock", m.place.clone(), 3.8e9);
+            *m = measured("core.clock", m.labels.clone(), 3.8e9);
         }
         assert_eq!(found(&record, RULE), []);
     }

@@ -49,7 +49,7 @@ fn harmful(yields: &[&Measurement]) -> Option<Finding> {
         Some((*m, costs(loss)?))
     });
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
-    let workload = worst.place.word("workload").unwrap_or("some work");
+    let workload = worst.labels.word("workload").unwrap_or("some work");
     Some(Finding {
         severity: at_most_warning(&loss),
         place: Some(workload.to_owned()),
@@ -70,7 +70,7 @@ fn worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let each = (usual - 1.0) / (siblings - 1.0);
     let shown = || {
         yields.iter().map(|m| {
-            let workload = m.place.word("workload").unwrap_or("work");
+            let workload = m.labels.word("workload").unwrap_or("work");
             evidence(m, &format!("{workload}: all siblings of a core against one alone"))
         })
     };
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(yields: &[(&str, f64)]) -> Record {
         let mut record = machine(4);
@@ -122,7 +122,7 @@ mod tests {
             cpu.siblings = (first..first + 2).collect();
         }
         for (workload, value) in yields {
-            let place = Where::new().with("workload", *workload).with("core", 0u32);
+            let place = Labels::new().with_label("workload", *workload).with_label("core", 0u32);
             record.measurements.push(measured("smt.yield", place, *value));
         }
         record

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_cap_is_told_from_neighbours() {
         let mut record = record_with(Some(0.5));
-        let place = record::Where::new().with("cpu", 0u32).with("cause", "below");
+        let place = record::Labels::new().with_label("cpu", 0u32).with_label("cause", "below");
         record.measurements.push(crate::samples::measured("stolen.gap", place, 5e7));
         let finding = &found(&record, RULE)[0];
         assert!(finding.what.starts_with("a cap of the hypervisor's withholds 50"), "{finding:?}");

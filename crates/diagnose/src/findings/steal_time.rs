@@ -16,7 +16,7 @@ pub(super) const SHARE: Need = Need { what: "stolen time", is_met: |case| case.h
 /// Whose the stolen time is.
 pub(super) const CAUSE: Need = Need {
     what: "whose the stolen time is (/proc/interrupts)",
-    is_met: |case| case.figures_of("stolen.share").any(|m| m.place.word("cause").is_some()),
+    is_met: |case| case.figures_of("stolen.share").any(|m| m.labels.word("cause").is_some()),
 };
 
 /// Whether a record tells how much time was stolen, and whose it is.
@@ -54,7 +54,7 @@ impl StealTime<'_> {
 
     /// `6.00 % of CPU 1's time, 3.00 % of all 2 CPUs'`.
     pub(super) fn says(&self) -> String {
-        let cpu = self.worst.place.count("cpu").map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+        let cpu = self.worst.labels.count("cpu").map_or("a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
         let lost = percent(share_of(&self.loss));
         if let Some(all) = self.in_all() {
             return format!("{lost} of {cpu}'s time in the median, and in bursts {} in all", percent(all));
@@ -108,7 +108,7 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTim
     let over_all = |of: fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
     let mean = over_all(Measurement::value);
     let between = (over_all(|m| spread(&m.summary).0), over_all(|m| spread(&m.summary).1));
-    let gap = case.figures_of("stolen.gap").find(|gap| gap.place == worst.place);
+    let gap = case.figures_of("stolen.gap").find(|gap| gap.labels == worst.labels);
     Some(StealTime { worst, gap, loss, cpus, of_all: (mean, all.len()), between, cause })
 }
 
@@ -153,6 +153,6 @@ pub(super) fn host_remedy(capped: bool) -> Vec<String> {
 /// The quickest wake-ups here by their median, of whatever policy and setting. What stops a CPU for longer than those take
 /// shows even in a program that does all it can.
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
-    let all = case.figures_of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true));
+    let all = case.figures_of("wakeup.latency").filter(|m| m.labels.switch("corrected") != Some(true));
     all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
 }

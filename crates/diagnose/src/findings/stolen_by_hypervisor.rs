@@ -69,7 +69,7 @@ fn gaps(case: &Case) -> Option<Finding> {
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
     let gap = long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
-    let share = case.figures_of("stolen.share").find(|share| share.place == gap.place)?;
+    let share = case.figures_of("stolen.share").find(|share| share.labels == gap.labels)?;
     let longest = figure(gap.summary.max, "ns");
     let (who, remedy) = who(case);
     // Of the whole time that it was watched for, where the record has that: half of the moments had less than the median.
@@ -114,7 +114,7 @@ mod tests {
         let mut record = stolen("below", [0.5, 0.5]);
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         for m in record.measurements.iter_mut().filter(|m| m.metric == "stolen.gap") {
-            *m = measured("stolen.gap", m.place.clone(), 5e7);
+            *m = measured("stolen.gap", m.labels.clone(), 5e7);
         }
         let finding = &found(&record, RULE)[0];
         assert!(finding.evidence.iter().any(|seen| seen.says.contains("as a cap")), "{finding:?}");
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(found(&stolen("below", [0.0, 0.0]), RULE), []);
         let mut short = stolen("below", [0.0, 0.003]);
         for m in short.measurements.iter_mut().filter(|m| m.metric == "stolen.gap") {
-            *m = measured("stolen.gap", m.place.clone(), 20e3);
+            *m = measured("stolen.gap", m.labels.clone(), 20e3);
         }
         assert_eq!(found(&short, RULE), []);
         assert_eq!(missing(&machine(2), RULE), Some("stolen time"));

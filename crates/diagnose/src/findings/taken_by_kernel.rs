@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(missing(&machine(2), RULE), Some("stolen time"));
         let mut untold = stolen("os", [0.5, 0.5]);
         for m in &mut untold.measurements {
-            m.place.0.remove("cause");
+            m.labels.0.remove("cause");
         }
         assert_eq!(missing(&untold, RULE), Some("whose the stolen time is (/proc/interrupts)"));
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use record::machine::{MemoryDevice, Node};
-use record::{Measurement, Record, Snapshot, Where, metrics};
+use record::{Labels, Measurement, Record, Snapshot, metrics};
 
 use super::*;
 use crate::samples::{add_cache, add_curve, machine, measured, sizes, steps};
@@ -65,30 +65,37 @@ fn good() -> Record {
     for cpu in 0..8u32 {
         for (active, hz) in [("one", 4.0e9), ("all", 3.6e9)] {
             for vector in ["scalar", "256", "512"] {
-                let place = Where::new().with("cpu", cpu).with("active", active).with("vector", vector);
+                let place = Labels::new()
+                    .with_label("cpu", cpu)
+                    .with_label("active", active)
+                    .with_label("vector", vector);
                 record.measurements.push(measured("core.clock", place, hz));
             }
         }
         for policy in ["other", "fifo"] {
             for setting in ["as-is", "tuned"] {
-                let place = Where::new().with("cpu", cpu).with("policy", policy).with("setting", setting);
-                let mut m = measured("wakeup.latency", place.with("corrected", false), 3e3);
+                let place = Labels::new()
+                    .with_label("cpu", cpu)
+                    .with_label("policy", policy)
+                    .with_label("setting", setting);
+                let mut m = measured("wakeup.latency", place.with_label("corrected", false), 3e3);
                 m.summary.p99 = Some(6e3);
                 record.measurements.push(m);
             }
         }
         for (cause, share) in [("os", 5e-4), ("below", 0.0)] {
-            let place = Where::new().with("cpu", cpu).with("cause", cause);
+            let place = Labels::new().with_label("cpu", cpu).with_label("cause", cause);
             record.measurements.push(measured("stolen.share", place, share));
         }
     }
     for op in ["read", "triad"] {
-        let place = Where::new().with("op", op).with("bytes_counted", "bus").with("threads", 8u32);
+        let place =
+            Labels::new().with_label("op", op).with_label("bytes_counted", "bus").with_label("threads", 8u32);
         let m = measured("memory.bandwidth", place, 44e9);
         record.measurements.push(m.with_detail("array_bytes", 128 << 20).with_detail("arrays", 3));
     }
-    record.measurements.push(measured("cost.clock_read", Where::new().with("cpu", 0u32), 20.0));
-    record.measurements.push(measured("cost.syscall", Where::new().with("cpu", 0u32), 90.0));
+    record.measurements.push(measured("cost.clock_read", Labels::new().with_label("cpu", 0u32), 20.0));
+    record.measurements.push(measured("cost.syscall", Labels::new().with_label("cpu", 0u32), 90.0));
     record
 }
 
@@ -138,19 +145,19 @@ fn good_with_two_packages() -> Record {
     for m in &mut record.measurements {
         if m.metric == "memory.bandwidth" {
             let detail = m.detail.clone();
-            *m = measured("memory.bandwidth", m.place.clone(), 88e9);
+            *m = measured("memory.bandwidth", m.labels.clone(), 88e9);
             m.detail = detail;
         }
     }
     for (from, to) in [(0u32, 0u32), (0, 1), (1, 0), (1, 1)] {
-        let at = Where::new().with("from", from).with("to", to);
+        let at = Labels::new().with_label("from", from).with_label("to", to);
         record.measurements.push(measured("numa.latency", at, if from == to { 80.0 } else { 130.0 }));
     }
-    let place = Where::new().with("workload", "primes").with("core", 0u32);
+    let place = Labels::new().with_label("workload", "primes").with_label("core", 0u32);
     record.measurements.push(measured("smt.yield", place, 1.4));
     for threads in [1u32, 4] {
-        let place = Where::new().with("workload", "primes").with("threads", threads);
-        let place = place.with("placement", "cores-first").with("source", "pmu");
+        let place = Labels::new().with_label("workload", "primes").with_label("threads", threads);
+        let place = place.with_label("placement", "cores-first").with_label("source", "pmu");
         record.measurements.push(measured("core.ipc", place, 2.0));
     }
     record
@@ -212,8 +219,8 @@ fn what_is_serious_stands_before_any_warning() {
 fn a_finding_that_leans_on_a_doubtful_figure_is_a_note() {
     let mut record = good();
     for m in &mut record.measurements {
-        if m.metric == "stolen.share" && m.place.word("cause") == Some("os") {
-            *m = measured("stolen.share", m.place.clone(), 0.4);
+        if m.metric == "stolen.share" && m.labels.word("cause") == Some("os") {
+            *m = measured("stolen.share", m.labels.clone(), 0.4);
         }
     }
     assert_eq!(crate::diagnose(&record).findings[0].severity, Severity::Serious);
@@ -231,9 +238,9 @@ fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
     let noisy = |spread: f64| {
         let mut record = good();
         for m in &mut record.measurements {
-            if m.metric == "stolen.share" && m.place.word("cause") == Some("os") {
+            if m.metric == "stolen.share" && m.labels.word("cause") == Some("os") {
                 let samples = (0..12).map(|i| 0.4 + spread * f64::from(i % 3 - 1)).collect();
-                *m = Measurement::new("stolen.share", m.place.clone(), samples);
+                *m = Measurement::new("stolen.share", m.labels.clone(), samples);
                 m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
             }
         }
@@ -265,8 +272,8 @@ fn every_finding_says_how_sure_it_is_and_of_which_resource_it_takes() {
         device.configured_mt_s = Some(2400);
     }
     for m in &mut record.measurements {
-        if m.metric == "stolen.share" && m.place.word("cause") == Some("os") {
-            *m = measured("stolen.share", m.place.clone(), 0.4);
+        if m.metric == "stolen.share" && m.labels.word("cause") == Some("os") {
+            *m = measured("stolen.share", m.labels.clone(), 0.4);
         }
     }
     let found = crate::diagnose(&record).findings;
@@ -297,9 +304,9 @@ proptest! {
         for (at, vector, value, cpu) in values {
             let metric = &metrics::METRICS[at % metrics::METRICS.len()];
             let word = ["scalar", "512", "all", "2MiB"][usize::from(vector)];
-            let place = Where::new().with("cpu", cpu).with("vector", word).with("active", "all").with("page", word)
-                .with("policy", "other").with("setting", "as-is").with("cause", "os").with("bytes", value)
-                .with("bytes_counted", "bus").with("op", "triad").with("threads", 8u32);
+            let place = Labels::new().with_label("cpu", cpu).with_label("vector", word).with_label("active", "all").with_label("page", word)
+                .with_label("policy", "other").with_label("setting", "as-is").with_label("cause", "os").with_label("bytes", value)
+                .with_label("bytes_counted", "bus").with_label("op", "triad").with_label("threads", 8u32);
             record.measurements.push(Measurement::new(metric.name, place, vec![value; usize::from(vector) * 3]));
         }
         record.machine.processor.max_hz = sizes[0];

@@ -132,7 +132,7 @@ pub(super) struct Gain<'a> {
 
 /// The CPU and the priority of wake-ups.
 fn thread(m: &Measurement) -> (Option<u64>, Option<u64>) {
-    (m.place.count("cpu"), m.place.count("priority"))
+    (m.labels.count("cpu"), m.labels.count("priority"))
 }
 
 /// Whether the wake-up latency of `policy` was measured as-is and tuned.
@@ -147,7 +147,7 @@ pub(super) fn both(case: &Case, policy: &str) -> Option<()> {
 pub(super) fn gains<'a>(case: &Case<'a>, policy: &str, more: Between) -> Option<Gain<'a>> {
     let on = wake_up_cpu(case.index);
     let tuned = case.wakeups(policy, "tuned");
-    let mut as_is = case.wakeups(policy, "as-is").filter(|m| m.place.count("cpu") == on);
+    let mut as_is = case.wakeups(policy, "as-is").filter(|m| m.labels.count("cpu") == on);
     let (as_is, tuned) =
         as_is.find_map(|as_is| Some((as_is, tuned.clone().find(|tuned| thread(tuned) == thread(as_is))?)))?;
     let between = Between::from_summaries(&as_is.summary, &tuned.summary);

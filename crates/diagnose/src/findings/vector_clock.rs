@@ -20,7 +20,7 @@ fn find(case: &Case) -> Vec<Finding> {
     // x86-64's names are widths in bits, aarch64's those of its instructions.
     let mut vectors: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in case.figures_of("core.clock") {
-        let Some(vector) = m.place.word("vector") else { continue };
+        let Some(vector) = m.labels.word("vector") else { continue };
         if vectors.len() < MOST_VECTORS || vectors.contains_key(vector) {
             vectors.entry(vector).or_default().push(m);
         }
@@ -38,7 +38,7 @@ fn find(case: &Case) -> Vec<Finding> {
 type CpuAndLoad = (Option<u64>, bool);
 
 fn cpu_and_load(m: &Measurement) -> CpuAndLoad {
-    (m.place.count("cpu"), m.place.word("active") == Some("all"))
+    (m.labels.count("cpu"), m.labels.word("active") == Some("all"))
 }
 
 fn find_slow_vectors(
@@ -91,12 +91,15 @@ mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
     use crate::samples::{machine, measured};
-    use record::{Record, Where};
+    use record::{Labels, Record};
 
     fn record_with(vector: &str, hz: f64) -> Record {
         let mut record = machine(1);
         for (vector, hz) in [("scalar", 3.0e9), (vector, hz)] {
-            let place = Where::new().with("cpu", 0u32).with("active", "all").with("vector", vector);
+            let place = Labels::new()
+                .with_label("cpu", 0u32)
+                .with_label("active", "all")
+                .with_label("vector", vector);
             record.measurements.push(measured("core.clock", place, hz));
         }
         record

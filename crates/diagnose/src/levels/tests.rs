@@ -222,14 +222,17 @@ fn cycles_come_from_their_measurement_or_from_the_clock() {
     let mut record = server(32 * MIB);
     add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, GIB), &INCLUSIVE));
     assert_eq!(levels(&record)[0].latency_cycles, None);
-    let place = record::Where::new().with("cpu", 0u32).with("active", "one").with("vector", "scalar");
+    let place = record::Labels::new()
+        .with_label("cpu", 0u32)
+        .with_label("active", "one")
+        .with_label("vector", "scalar");
     record.measurements.push(crate::samples::measured("core.clock", place, 4e9));
     let by_clock = levels(&record)[0].latency_cycles.unwrap_or(0.0);
     assert!((by_clock - 5.2).abs() < 0.02, "{by_clock}");
-    let of_latency: Vec<Measurement> = record.of("load.latency").cloned().collect();
+    let of_latency: Vec<Measurement> = record.measurements_of("load.latency").cloned().collect();
     for m in of_latency {
         let cycles = m.value() * 3.0;
-        record.measurements.push(crate::samples::measured("load.latency_cycles", m.place, cycles));
+        record.measurements.push(crate::samples::measured("load.latency_cycles", m.labels, cycles));
     }
     let measured = levels(&record)[0].latency_cycles.unwrap_or(0.0);
     assert!((measured - 3.9).abs() < 0.02, "{measured}");
@@ -257,7 +260,7 @@ proptest! {
         }
         for (i, (size, ns)) in points.iter().enumerate() {
             let page = if i % 3 == 0 { "4KiB" } else { "2MiB" };
-            let place = record::Where::new().with("cpu", 0u32).with("bytes", *size).with("page", page);
+            let place = record::Labels::new().with_label("cpu", 0u32).with_label("bytes", *size).with_label("page", page);
             record.measurements.push(Measurement::new("load.latency", place, vec![*ns]));
         }
         let levels = levels(&record);

@@ -32,8 +32,8 @@ pub(super) fn descend(inputs: BreakdownInputs, steps: &mut Steps) -> Option<Stri
         steps.take("others on the CPUs", Some("bandwidth-shared"), alone - triad.value(), None, true);
         return None;
     }
-    let op = best.place.word("op").unwrap_or("another mix");
-    let (fewer, all) = (best.place.count("threads"), triad.place.count("threads"));
+    let op = best.labels.word("op").unwrap_or("another mix");
+    let (fewer, all) = (best.labels.count("threads"), triad.labels.count("threads"));
     let cause = match (fewer, all) {
         (Some(fewer), Some(all)) if fewer != all => {
             format!("triad on all {all} CPUs ({op} on {fewer} is the fastest here)")

@@ -38,12 +38,12 @@ impl<'a> Row<'a> {
     fn from_measurement(m: &'a Measurement) -> Option<Self> {
         let portions = m.detail.get("portions")?.as_array()?.iter().filter_map(|cycles| cycles.as_f64());
         let portions: Vec<f64> = portions.collect();
-        let bound = m.place.word("bound")?;
+        let bound = m.labels.word("bound")?;
         (!portions.is_empty()).then(|| Self {
             m,
-            layer: m.place.word("layer").unwrap_or_default(),
+            layer: m.labels.word("layer").unwrap_or_default(),
             cpu: bound.strip_prefix("cpu ").and_then(|cpu| cpu.parse().ok()),
-            interrupts: m.place.word("interrupts") != Some("off"),
+            interrupts: m.labels.word("interrupts") != Some("off"),
             portions,
         })
     }

@@ -174,7 +174,7 @@ fn cost_of(m: &Measurement, better: Better) -> Option<Cost> {
 }
 
 fn node(m: &Measurement, key: &str) -> Option<u32> {
-    m.place.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 1024)
+    m.labels.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 1024)
 }
 
 /// linespeed's own matrices, and those of other tools that tell pairs of nodes.
@@ -186,12 +186,12 @@ fn numa(
     distances: &distances::Table,
 ) -> Option<Matrix> {
     let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
-    let of_reads = |m: &&Measurement| m.place.word("op") == Some("read");
+    let of_reads = |m: &&Measurement| m.labels.word("op") == Some("read");
     if all.iter().any(of_reads) {
         all.retain(of_reads);
     }
     // Of several thread counts the most: one thread does not fill a node's channels.
-    all.sort_by_cached_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    all.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count("threads")));
     let told = all.into_iter().filter_map(|m| Some(((node(m, "from")?, node(m, "to")?), m))).collect();
     Matrix::new(what, told, better, distances)
 }
@@ -210,7 +210,7 @@ impl Homes {
         let own = record.machine.cpus.iter().filter_map(|cpu| Some((u64::from(cpu.id), cpu.node?)));
         let by_cpu: HashMap<u64, u32> = lists.chain(own).collect();
         let mut nearest: HashMap<String, (f64, u32)> = HashMap::new();
-        let told = |m: &&Measurement| m.place.count("cpu").is_some_and(|cpu| by_cpu.contains_key(&cpu));
+        let told = |m: &&Measurement| m.labels.count("cpu").is_some_and(|cpu| by_cpu.contains_key(&cpu));
         for m in measurements.filter(|m| !told(m)) {
             let (Some(node), value) = (node(m, "node"), m.value()) else { continue };
             let least = nearest.entry(labels_without(m, "node")).or_insert((value, node));
@@ -222,7 +222,7 @@ impl Homes {
     }
 
     fn node(&self, m: &Measurement) -> Option<u32> {
-        let told = m.place.count("cpu").and_then(|cpu| self.by_cpu.get(&cpu)).copied();
+        let told = m.labels.count("cpu").and_then(|cpu| self.by_cpu.get(&cpu)).copied();
         told.or_else(|| self.nearest.get(&labels_without(m, "node")).map(|(_, node)| *node))
     }
 }
@@ -232,8 +232,8 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
     let homes = Homes::from_record(index.record, index.figures_of("load.latency"));
     let mut sizes: BTreeMap<(u64, String), RatedCell> = BTreeMap::new();
     for m in index.figures_of("load.latency") {
-        let (Some(bytes), Some(to)) = (m.place.count("bytes"), node(m, "node")) else { continue };
-        let page = m.place.word("page").unwrap_or_default().to_owned();
+        let (Some(bytes), Some(to)) = (m.labels.count("bytes"), node(m, "node")) else { continue };
+        let page = m.labels.word("page").unwrap_or_default().to_owned();
         if let Some(from) = homes.node(m) {
             sizes.entry((bytes, page)).or_default().push(((from, to), m));
         }
@@ -248,7 +248,7 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
 fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
     let mut ops: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in index.figures_of("stream.ns_per_element").filter(|m| m.value() > 0.0) {
-        ops.entry(m.place.word("op").unwrap_or_default()).or_default().push(m);
+        ops.entry(m.labels.word("op").unwrap_or_default()).or_default().push(m);
     }
     let homes = Homes::from_record(index.record, index.figures_of("stream.ns_per_element"));
     // Copy is what articles tell first; whichever has local and remote figures will do.
@@ -269,7 +269,7 @@ fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> RatedCell<'a> {
     let mut others = 0;
     let mut told = RatedCell::new();
     for m in figures {
-        let at = match (m.place.word("node"), node(m, "node")) {
+        let at = match (m.labels.word("node"), node(m, "node")) {
             (Some("local"), _) => Some((0, 0)),
             (Some("remote"), _) => Some((0, 1)),
             (_, Some(to)) => homes.node(m).map(|from| (from, to)),

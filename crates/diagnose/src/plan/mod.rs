@@ -189,12 +189,12 @@ fn caches(
     // Both of one way of handing over.
     let how = Handover::chief(index.figures_of("core_to_core.latency"));
     let pairs = |same: bool| {
-        let of = |key: &'static str| move |m: &&record::Measurement| m.place.count(key);
+        let of = |key: &'static str| move |m: &&record::Measurement| m.labels.count(key);
         middle(index.figures_of("core_to_core.latency").filter(|m| {
             let (Some(a), Some(b)) = (of("from")(m), of("to")(m)) else { return false };
             let (Some(x), Some(y)) = (of_cpu.get(&a), of_cpu.get(&b)) else { return false };
             m.value() > 0.0
-                && Handover::of(m) == how
+                && Handover::of_measurement(m) == how
                 && (x == y) == same
                 && node_of.get(&a) == node_of.get(&b)
         }))

@@ -140,7 +140,7 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
     for m in
         index.figures_of("smt.yield").filter(|m| m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
     {
-        by_workload.entry(m.place.word("workload").unwrap_or("workload")).or_default().push(m);
+        by_workload.entry(m.labels.word("workload").unwrap_or("workload")).or_default().push(m);
     }
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
         let m = crate::figures::middle(all.iter().copied())?;
@@ -162,9 +162,9 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
     }
     let mut at: BTreeMap<String, [Option<&Measurement>; 2]> = BTreeMap::new();
     for m in index.figures_of("workload.throughput").filter(|m| m.summary.n > 0 && m.value() > 0.0) {
-        let threads = m.place.count("threads");
+        let threads = m.labels.count("threads");
         let which = [cores, cpus].iter().position(|count| threads == Some(u64::from(*count)));
-        let cores_first = m.place.word("placement").is_none_or(|placement| placement == "cores-first");
+        let cores_first = m.labels.word("placement").is_none_or(|placement| placement == "cores-first");
         if let Some(which) = which.filter(|_| cores_first) {
             at.entry(labels_without(m, "threads")).or_default()[which].get_or_insert(m);
         }
@@ -172,7 +172,7 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
     let mut yields: BTreeMap<String, (f64, Yield)> = BTreeMap::new();
     for pair in at.into_values() {
         let [Some(one), Some(all)] = pair else { continue };
-        let workload = one.place.word("workload").unwrap_or("workload").to_owned();
+        let workload = one.labels.word("workload").unwrap_or("workload").to_owned();
         let between = (one.summary.n > 1 && all.summary.n > 1).then(|| {
             let (a, b) = (spread(&one.summary), spread(&all.summary));
             (b.0 / a.1, b.1 / a.0)
@@ -183,7 +183,7 @@ fn from_scaling(index: &RecordIndex, available: &AvailableResources) -> Vec<Yiel
         ];
         let value = all.value() / one.value();
         // Of one workload on blocks of several sizes the largest is the least of call overhead.
-        let bytes = one.place.number("bytes").unwrap_or(0.0);
+        let bytes = one.labels.number("bytes").unwrap_or(0.0);
         if value.is_finite() && yields.get(&workload).is_none_or(|(known, _)| bytes >= *known) {
             yields.insert(workload.clone(), (bytes, Yield { workload, value, between, evidence }));
         }

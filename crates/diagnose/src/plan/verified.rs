@@ -27,7 +27,7 @@ pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_firs
         .filter(|(planned, unbound)| SECONDS.contains(planned) && SECONDS.contains(unbound))
         .collect();
     let ratios: Vec<f64> = pairs.iter().map(|(planned, unbound)| unbound / planned).collect();
-    verified.ratio = Summary::of(&ratios);
+    verified.ratio = Summary::from_samples(&ratios);
     verified.noise = noise(&pairs, planned_first);
     let mut logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
     logs.sort_by(f64::total_cmp);

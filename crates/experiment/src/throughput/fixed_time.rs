@@ -47,7 +47,7 @@ pub(crate) fn found(job: &Job, plan: &Plan, taken: &[StepRuns]) -> Option<FixedT
         if !walls.is_empty() {
             // Whatever comes between only adds to a time: the least is the program's own.
             let least = walls.iter().copied().fold(f64::INFINITY, f64::min);
-            steps.push((step.cpus.len(), least, record::Summary::of(&busy).median));
+            steps.push((step.cpus.len(), least, record::Summary::from_samples(&busy).median));
         }
     }
     let (first, last) = (steps.first()?, steps.last()?);
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use os::child::Usage;
     use record::machine::Cpu;
-    use record::{Machine, Where};
+    use record::{Labels, Machine};
 
     /// One run a step: wall time and CPU time.
     fn of(words: &[&str], runs: [(f64, f64); 2]) -> Option<FixedTime> {
@@ -170,13 +170,13 @@ mod tests {
         let sure = of(&threads, [(2.0, 2.0), (2.01, 3.9)]);
         let says = told(sure.clone()).unwrap();
         assert!(says.contains("runs for a fixed time, so its time") && says.contains("1.94 at 2"), "{says}");
-        let mut m = Measurement::new("workload.throughput", Where::new(), vec![0.5]);
+        let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
         assert!(m.doubt.is_some() && m.detail.contains_key("fixed_time"));
         // It may as well use one CPU whatever it is told.
         let unsure = of(&threads, [(2.0, 2.0), (2.0, 2.0)]);
         assert!(told(unsure.clone()).unwrap().contains("either"));
-        let mut m = Measurement::new("workload.throughput", Where::new(), vec![0.5]);
+        let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         unsure.unwrap().mark(&mut m);
         assert!(m.doubt.unwrap().contains("or does not use more CPUs") && m.detail.is_empty());
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use record::{Coverage, Machine, Mark, Measurement, SampleMark, Where};
+use record::{Coverage, Labels, Machine, Mark, Measurement, SampleMark};
 
 use super::coverage::{self, implausible, left_behind, lost, without_ipc};
 use super::fixed_time::{self, FixedTime};
@@ -245,10 +245,10 @@ fn measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
     let Some(first) = runs.first() else { return Vec::new() };
     let mut all = Vec::new();
     for order in &step.placements {
-        let place = Where::new()
-            .with("workload", job.name.as_str())
-            .with("threads", step.cpus.len())
-            .with("placement", order.name());
+        let place = Labels::new()
+            .with_label("workload", job.name.as_str())
+            .with_label("threads", step.cpus.len())
+            .with_label("placement", order.name());
         let how =
             if job.copies { "a copy pinned to each CPU" } else { "one command on all CPUs of the step" };
         let mut throughput = Measurement::new(
@@ -266,7 +266,8 @@ fn measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
         }
         if job.copies && step.cpus.len() > 1 {
             let imbalance: Vec<f64> = runs.iter().map(|run| run.imbalance).collect();
-            throughput = throughput.with_detail("fastest_to_slowest", record::Summary::of(&imbalance).median);
+            throughput = throughput
+                .with_detail("fastest_to_slowest", record::Summary::from_samples(&imbalance).median);
         }
         throughput.marks = marks(&runs);
         judge(&mut throughput);
@@ -277,7 +278,7 @@ fn measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec<Measurement> {
         }
         let ipc: Vec<f64> = runs.iter().filter_map(|run| run.ipc.as_ref().ok().copied()).collect();
         if !ipc.is_empty() {
-            all.push(Measurement::new("core.ipc", place.with("source", "pmu"), ipc));
+            all.push(Measurement::new("core.ipc", place.with_label("source", "pmu"), ipc));
         }
     }
     all
@@ -338,7 +339,7 @@ fn smt_yield(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns]) -> O
     let pairs = taken.first()?.runs.iter().zip(&taken[at].runs);
     let ratios: Vec<f64> =
         pairs.filter_map(|(one, all)| Some(all.as_ref()?.throughput / one.as_ref()?.throughput)).collect();
-    let place = Where::new().with("workload", job.name.as_str()).with("core", core);
+    let place = Labels::new().with_label("workload", job.name.as_str()).with_label("core", core);
     (!ratios.is_empty()).then(|| {
         Measurement::new("smt.yield", place, ratios).with_detail("cpus", plan.steps[at].set().to_string())
     })
@@ -400,7 +401,7 @@ mod tests {
         let placements: Vec<_> = all
             .iter()
             .filter(|m| m.metric == "workload.throughput")
-            .map(|m| m.place.word("placement"))
+            .map(|m| m.labels.word("placement"))
             .collect();
         assert_eq!(placements, [Some("cores-first"), Some("siblings-first")]);
     }
@@ -414,7 +415,7 @@ mod tests {
         all[pair] = taken(&[13.0, 26.0]);
         let smt = smt_yield(&job(), &plan, &machine(), &all).unwrap();
         assert_eq!(smt.samples, [1.3, 1.3]);
-        assert_eq!(smt.place.count("core"), Some(0));
+        assert_eq!(smt.labels.count("core"), Some(0));
         // Without siblings there is nothing to tell.
         let mut single = machine();
         single.cpus.iter_mut().for_each(|cpu| cpu.core = Some(cpu.id));

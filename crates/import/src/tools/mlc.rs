@@ -1,7 +1,7 @@
 //! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths, latency
 //! under load, transfers between caches. Its MB are 10^6 bytes.
 
-use record::{Measurement, Where};
+use record::{Labels, Measurement};
 
 use crate::line::Line;
 use crate::numbers;
@@ -129,21 +129,28 @@ impl MlcReader {
         for (to, cell) in self.columns.clone().into_iter().zip(cells) {
             let exponent = if self.part == Part::Between { 6 } else { 0 };
             let Some(value) = numbers::parse_scaled(cell, exponent) else { continue };
-            let place = Where::new();
+            let place = Labels::new();
             let m = match self.part {
-                Part::Latency => {
-                    Measurement::exact("numa.latency", place.with("from", from).with("to", to), vec![value])
-                }
+                Part::Latency => Measurement::exact(
+                    "numa.latency",
+                    place.with_label("from", from).with_label("to", to),
+                    vec![value],
+                ),
                 Part::Between => {
-                    let place =
-                        place.with("from", from).with("to", to).with("op", self.traffic.unwrap_or("read"));
+                    let place = place
+                        .with_label("from", from)
+                        .with_label("to", to)
+                        .with_label("op", self.traffic.unwrap_or("read"));
                     Measurement::exact("numa.bandwidth", place, vec![value])
                 }
                 Part::Caches => {
-                    let place = place.with("state", "hitm").with("writer_node", from).with("reader_node", to);
+                    let place = place
+                        .with_label("state", "hitm")
+                        .with_label("writer_node", from)
+                        .with_label("reader_node", to);
                     let place = match self.home {
-                        Home::Writer => place.with("home", from),
-                        Home::Reader => place.with("home", to),
+                        Home::Writer => place.with_label("home", from),
+                        Home::Reader => place.with_label("home", to),
                         Home::Unknown => place,
                     };
                     Measurement::exact("core_to_core.latency", place, vec![value])
@@ -169,7 +176,7 @@ impl MlcReader {
             _ => return false,
         };
         // All threads of the machine; how many they are is not told. Of writes it counts what memory carries.
-        let place = Where::new().with("op", op);
+        let place = Labels::new().with_label("op", op);
         self.push(Measurement::exact("memory.bandwidth", place, vec![value]), line, sink);
         true
     }
@@ -185,7 +192,7 @@ impl MlcReader {
         if !delay_digits || rate < 0.0 {
             return false;
         }
-        let place = Where::new().with("bandwidth", rate.round());
+        let place = Labels::new().with_label("bandwidth", rate.round());
         let m = Measurement::exact("memory.loaded_latency", place, vec![ns])
             .with_detail("delay", delay)
             .with_detail("traffic", self.traffic.unwrap_or("read"));
@@ -204,8 +211,9 @@ impl MlcReader {
             _ => return false,
         };
         let Some(value) = numbers::parse_decimal(value) else { return false };
-        let m = Measurement::exact("core_to_core.latency", Where::new().with("state", state), vec![value])
-            .with_detail("within", "package");
+        let m =
+            Measurement::exact("core_to_core.latency", Labels::new().with_label("state", state), vec![value])
+                .with_detail("within", "package");
         self.push(m, line, sink);
         true
     }
@@ -245,7 +253,7 @@ impl Reader for MlcReader {
             return Fit::Taken;
         }
         if let Some(ns) = iteration(text) {
-            let m = Measurement::exact("numa.latency", Where::new(), vec![ns]);
+            let m = Measurement::exact("numa.latency", Labels::new(), vec![ns]);
             self.push(m, line, sink);
             return Fit::Taken;
         }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Measurement, Where};
+use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
 use crate::line::Line;
@@ -498,12 +498,12 @@ impl Reader for SpeedReader {
         for rate in &self.rates {
             let name = self.workload(&rate.name);
             let workload = rate.work.map_or(name.clone(), |work| format!("{name} {work}"));
-            let mut place = Where::new().with("workload", workload);
+            let mut place = Labels::new().with_label("workload", workload);
             if let Some(bytes) = rate.bytes {
-                place = place.with("bytes", bytes);
+                place = place.with_label("bytes", bytes);
             }
             if let Some(threads) = threads {
-                place = place.with("threads", threads);
+                place = place.with_label("threads", threads);
             }
             let mut m = Measurement::exact("workload.throughput", place, vec![rate.value])
                 .with_detail("work", rate.work.unwrap_or("B"));

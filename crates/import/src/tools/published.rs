@@ -2,7 +2,7 @@
 //! form is described in `docs/published.md`.
 
 use record::metrics::Metric;
-use record::{Key, Machine, Measurement, Where, metrics, units};
+use record::{Key, Labels, Machine, Measurement, metrics, units};
 use serde_json::Value;
 
 use crate::facts;
@@ -242,8 +242,8 @@ fn figure(metric: &'static Metric, rest: &str) -> Result<Measurement, String> {
     let exact = bare.ok_or_else(|| format!("{number:?} is not a number"))?;
     let (value, work) = convert(exact, number, unit, metric)
         .ok_or_else(|| format!("{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit))?;
-    let mut place = Where::new();
-    let mut m = Measurement::exact(metric.name, Where::new(), vec![value]);
+    let mut place = Labels::new();
+    let mut m = Measurement::exact(metric.name, Labels::new(), vec![value]);
     if let Some(work) = work {
         m = m.with_detail("work", work);
     }
@@ -256,7 +256,7 @@ fn figure(metric: &'static Metric, rest: &str) -> Result<Measurement, String> {
             "note" => m = m.with_detail("note", value),
             "work" => m = m.with_detail("work", value),
             key => match metric.keys.iter().find(|known| **known == key) {
-                Some(known) => place = place.with(known, place_of(key, value)?),
+                Some(known) => place = place.with_label(known, place_of(key, value)?),
                 None => {
                     let keys = metric.keys.join(", ");
                     return Err(format!(
@@ -267,7 +267,7 @@ fn figure(metric: &'static Metric, rest: &str) -> Result<Measurement, String> {
             },
         }
     }
-    m.place = place;
+    m.labels = place;
     Ok(m)
 }
 

@@ -1,6 +1,6 @@
 //! John McCalpin's STREAM, versions 5.x: the table of best rates, with what the program says of its arrays and threads.
 
-use record::{Measurement, Where};
+use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
 use crate::line::Line;
@@ -132,7 +132,7 @@ impl Reader for StreamReader {
             }
             self.begun = true;
             self.rows.push(op);
-            let m = Measurement::exact("memory.bandwidth", Where::new().with("op", op), vec![rate])
+            let m = Measurement::exact("memory.bandwidth", Labels::new().with_label("op", op), vec![rate])
                 .with_detail("average_seconds", average);
             self.measurements.push((m, line.into()));
             return Fit::Taken;
@@ -149,18 +149,18 @@ impl Reader for StreamReader {
 
     fn end(&mut self, sink: &mut Sink) {
         for (mut m, line) in std::mem::take(&mut self.measurements) {
-            let mut place = m.place.with("bytes_counted", "stream");
+            let mut place = m.labels.with_label("bytes_counted", "stream");
             // Built without OpenMP it has one thread, and says nothing of threads.
             if let Some(threads) = self.threads.or(self.elements.map(|_| 1)) {
-                place = place.with("threads", threads);
+                place = place.with_label("threads", threads);
             }
             if let Some(cpus) = &self.line.cpus {
-                place = place.with("cpus", cpus.to_string());
+                place = place.with_label("cpus", cpus.to_string());
             }
             if let Some(node) = self.line.node() {
-                place = place.with("node", node);
+                place = place.with_label("node", node);
             }
-            m.place = place;
+            m.labels = place;
             // Whether its stores went past the caches is the compiler's choice, and not told.
             m.method = Some("STREAM".to_owned());
             if let Some(version) = &self.version {

@@ -3,7 +3,7 @@
 //! Its memory test writes one block again and again, which is a cache's figure and no memory bandwidth: it becomes the
 //! throughput of a workload whose unit is a byte.
 
-use record::{Measurement, Where};
+use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
 use crate::line::Line;
@@ -344,9 +344,9 @@ impl Reader for SysbenchReader {
         let paced = self.paced.map(|rate| format!("it was told to make {rate} a second, and no more"));
         let doubt = doubt.or(paced);
         let place = |name: &str| {
-            let place = Where::new().with("workload", name);
+            let place = Labels::new().with_label("workload", name);
             match self.threads {
-                Some(threads) => place.with("threads", threads),
+                Some(threads) => place.with_label("threads", threads),
                 None => place,
             }
         };

@@ -18,10 +18,11 @@ pub(super) fn figures(imported: &Imported) -> Vec<String> {
 
 fn figure(m: &Measurement) -> String {
     let keys = record::metrics::find(&m.metric).map_or(&[][..], |metric| metric.keys);
-    for key in m.place.0.keys() {
+    for key in m.labels.0.keys() {
         assert!(keys.contains(&key.as_str()), "{} has no key {key}", m.metric);
     }
-    let place: String = keys.iter().filter_map(|key| Some(format!(" {key}={}", m.place.get(key)?))).collect();
+    let place: String =
+        keys.iter().filter_map(|key| Some(format!(" {key}={}", m.labels.get(key)?))).collect();
     format!("{}{place}: {}", m.metric, m.value())
 }
 

@@ -1,6 +1,6 @@
 //! `time`, in the words of every shell and of GNU's program: how long a command took on the wall clock, and on CPUs.
 
-use record::{Measurement, Where};
+use record::{Labels, Measurement};
 
 use crate::command_line::CommandLine;
 use crate::line::Line;
@@ -249,14 +249,14 @@ impl Reader for TimeReader {
 
     fn end(&mut self, sink: &mut Sink) {
         for (part, seconds, line) in &self.times {
-            let mut place = Where::new();
+            let mut place = Labels::new();
             if let Some(workload) = &self.workload {
-                place = place.with("workload", workload.as_str());
+                place = place.with_label("workload", workload.as_str());
             }
             let (metric, place) = match part {
                 Part::Real => ("workload.time", place),
-                Part::User => ("workload.cpu_time", place.with("state", "user")),
-                Part::System => ("workload.cpu_time", place.with("state", "system")),
+                Part::User => ("workload.cpu_time", place.with_label("state", "user")),
+                Part::System => ("workload.cpu_time", place.with_label("state", "system")),
             };
             let mut m = Measurement::exact(metric, place, vec![*seconds]);
             if self.workload.is_none() {

@@ -66,7 +66,7 @@ fn what_to_run(sides: &[Side]) -> Vec<String> {
 
 /// The measurements of linespeed that a record's figures are of.
 fn measured_by(record: &Record) -> Vec<&'static str> {
-    let has = |metric: &&str| record.of(metric).next().is_some();
+    let has = |metric: &&str| record.measurements_of(metric).next().is_some();
     let all = measure::list::MEASUREMENTS.iter();
     all.filter(|measurement| measurement.metrics().iter().any(has))
         .map(|measurement| measurement.name())

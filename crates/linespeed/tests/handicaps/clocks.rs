@@ -46,7 +46,7 @@ fn record_without(mut command: Command) -> Record {
 
 /// Readings of the clock in a second.
 fn readings(record: &Record) -> f64 {
-    let mut costs: Vec<f64> = record.of("cost.clock_read").map(|m| m.value()).collect();
+    let mut costs: Vec<f64> = record.measurements_of("cost.clock_read").map(|m| m.value()).collect();
     costs.sort_by(f64::total_cmp);
     1e9 / costs[costs.len() / 2]
 }

@@ -53,9 +53,9 @@ fn step(record: &Record, what: &str) -> LayerStep {
 
 /// How often something was counted in a second beside a user program that is bound like this.
 fn rate(record: &Record, bound: &str, count: &str) -> f64 {
-    let all = record.of("layer.time");
+    let all = record.measurements_of("layer.time");
     let user = |m: &&record::Measurement| {
-        m.place.word("layer") == Some("user") && m.place.word("bound") == Some(bound)
+        m.labels.word("layer") == Some("user") && m.labels.word("bound") == Some(bound)
     };
     all.filter(user).find_map(|m| m.detail.get(count)?.as_f64()).unwrap_or(0.0)
 }

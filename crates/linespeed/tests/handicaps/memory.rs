@@ -140,8 +140,8 @@ const BEYOND_CACHES: usize = 64 << 20;
 
 /// Bytes of the largest working set on small pages.
 fn largest_walked(record: &Record) -> usize {
-    let small = record.of("load.latency").filter(|m| m.place.word("page") == Some("4KiB"));
-    small.filter_map(|m| m.place.count("bytes")).max().unwrap_or(0) as usize
+    let small = record.measurements_of("load.latency").filter(|m| m.labels.word("page") == Some("4KiB"));
+    small.filter_map(|m| m.labels.count("bytes")).max().unwrap_or(0) as usize
 }
 
 #[test]

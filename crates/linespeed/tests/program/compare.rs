@@ -4,7 +4,7 @@ use std::path::Path;
 
 use record::comparison::{Comparison, Relation};
 use record::machine::{Cache, CacheKind, Cpu};
-use record::{Measurement, Record, Where};
+use record::{Labels, Measurement, Record};
 use tempfile::TempDir;
 
 use crate::support::{Ran, folder, linespeed, ran, run, schema};
@@ -43,13 +43,18 @@ fn machine(host: &str, cpus: u32, rate: f64, memory_ns: f64) -> Record {
             1025..=16384 => 16.0,
             _ => memory_ns,
         };
-        let place =
-            Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", bytes).with("page", "2MiB");
+        let place = Labels::new()
+            .with_label("cpu", 0u32)
+            .with_label("node", 0u32)
+            .with_label("bytes", bytes)
+            .with_label("page", "2MiB");
         record.measurements.push(Measurement::new("load.latency", place, about(ns)));
     }
     for (threads, rate) in [(1, rate), (cpus, rate * f64::from(cpus) * 0.9)] {
-        let place =
-            Where::new().with("workload", "primes").with("threads", threads).with("placement", "cores-first");
+        let place = Labels::new()
+            .with_label("workload", "primes")
+            .with_label("threads", threads)
+            .with_label("placement", "cores-first");
         record.measurements.push(Measurement::new("workload.throughput", place, about(rate)));
     }
     record
@@ -264,12 +269,18 @@ fn each_is_told_what_the_others_best_setting_would_do() {
         });
         record.conditions.before.thp = Some(thp.to_owned());
         for bytes in [64u64 << 20, 128 << 20] {
-            let place =
-                Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", bytes).with("page", "4KiB");
+            let place = Labels::new()
+                .with_label("cpu", 0u32)
+                .with_label("node", 0u32)
+                .with_label("bytes", bytes)
+                .with_label("page", "4KiB");
             record.measurements.push(Measurement::new("load.latency", place, about(135.0)));
         }
         for (slack, ns) in [("as-is", 52_000.0), ("tuned", 2_000.0)] {
-            let place = Where::new().with("cpu", 0u32).with("policy", "other").with("setting", slack);
+            let place = Labels::new()
+                .with_label("cpu", 0u32)
+                .with_label("policy", "other")
+                .with_label("setting", slack);
             record.measurements.push(Measurement::new("wakeup.latency", place, about(ns)));
         }
     }
@@ -290,11 +301,11 @@ fn each_is_told_what_the_others_best_setting_would_do() {
 fn what_is_not_comparable_is_refused_with_its_reason() {
     let (mut a, mut b) = (machine("a", 4, 5.0, 90.0), machine("b", 4, 5.0, 90.0));
     let bandwidth = |threads: u32, op: &str| {
-        Where::new()
-            .with("op", op)
-            .with("stores", "regular")
-            .with("bytes_counted", "stream")
-            .with("threads", threads)
+        Labels::new()
+            .with_label("op", op)
+            .with_label("stores", "regular")
+            .with_label("bytes_counted", "stream")
+            .with_label("threads", threads)
     };
     let mut other = Measurement::new("memory.bandwidth", bandwidth(1, "copy"), about(1e10));
     a.measurements.push(other.clone());
@@ -306,13 +317,14 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
         record.measurements.push(sized);
     }
     for (record, unit) in [(&mut a, "queries/s"), (&mut b, "new orders/s")] {
-        let place = Where::new().with("workload", "database").with("threads", 1u32);
+        let place = Labels::new().with_label("workload", "database").with_label("threads", 1u32);
         let mut work = Measurement::new("workload.throughput", place, about(100.0));
         work.unit = unit.into();
         record.measurements.push(work);
     }
     for (record, scope) in [(&mut a, "process"), (&mut b, "system")] {
-        let place = Where::new().with("workload", "bc").with("source", "pmu").with("scope", scope);
+        let place =
+            Labels::new().with_label("workload", "bc").with_label("source", "pmu").with_label("scope", scope);
         record.measurements.push(Measurement::new("core.ipc", place, about(1.5)));
     }
     let files = Files::of(&[("a.json", &a), ("b.json", &b)]);
@@ -366,7 +378,7 @@ fn of_one_machine_it_is_said_what_changed_since_and_noise_is_no_change() {
     noisy.started = "2026-01-02T00:00:00Z".to_owned();
     for m in noisy.measurements.iter_mut().filter(|m| m.metric == "workload.throughput") {
         // A third slower, by samples that nobody should lean on.
-        let (doubt, place) = (Some("too noisy: ±20 %, where 2 % was wanted".to_owned()), m.place.clone());
+        let (doubt, place) = (Some("too noisy: ±20 %, where 2 % was wanted".to_owned()), m.labels.clone());
         let samples = m.samples.iter().map(|value| value * 0.75).collect();
         *m = Measurement::new("workload.throughput", place, samples);
         m.doubt = doubt;
@@ -428,7 +440,7 @@ fn single_figures_of_many_are_not_counted_as_faster_or_slower_and_the_best_is_na
     let fleet: Vec<(String, Record)> = (0..6)
         .map(|n| {
             let mut one = Record::new("0.1.0", "2026-01-01T00:00:00Z".to_owned(), vec![]);
-            let place = Where::new().with("workload", "x").with("threads", 1u32);
+            let place = Labels::new().with_label("workload", "x").with_label("threads", 1u32);
             one.measurements.push(Measurement::new("workload.throughput", place, vec![f64::from(n + 1)]));
             (format!("node{n}-20260102T03040{n}Z.json"), one)
         })
@@ -446,7 +458,7 @@ fn single_figures_of_many_are_not_counted_as_faster_or_slower_and_the_best_is_na
 fn figures_in_doubt_are_not_told_by_how_much_they_differ() {
     let one = |ns: f64, doubt: bool| {
         let mut record = machine("db1", 2, 5.0, 90.0);
-        let mut m = Measurement::new("cost.syscall", Where::new().with("cpu", 0u32), about(ns));
+        let mut m = Measurement::new("cost.syscall", Labels::new().with_label("cpu", 0u32), about(ns));
         m.doubt = doubt.then(|| "too noisy: 30 % apart".to_owned());
         record.measurements = vec![m];
         record
@@ -466,7 +478,7 @@ fn figures_in_doubt_are_not_told_by_how_much_they_differ() {
 fn the_ratio_of_taken_time_says_that_it_is_of_the_rest() {
     let one = |host: &str, share: f64| {
         let mut record = machine(host, 2, 5.0, 90.0);
-        let place = Where::new().with("cpu", 0u32);
+        let place = Labels::new().with_label("cpu", 0u32);
         record.measurements = vec![Measurement::new("stolen.share", place, about(share))];
         record
     };
@@ -508,8 +520,8 @@ fn the_newest_record_of_this_machine_stands_behind_a_dot() {
     // A run of everything, of which nothing need be said.
     let mut whole = machine(host.trim(), 2, 5.0, 90.0);
     for (metric, place) in [
-        ("core.clock", Where::new().with("cpu", 0u32).with("active", "one")),
-        ("memory.bandwidth", Where::new().with("op", "read").with("threads", 2u32)),
+        ("core.clock", Labels::new().with_label("cpu", 0u32).with_label("active", "one")),
+        ("memory.bandwidth", Labels::new().with_label("op", "read").with_label("threads", 2u32)),
     ] {
         whole.measurements.push(Measurement::new(metric, place, about(3e9)));
     }

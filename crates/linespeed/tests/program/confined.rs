@@ -30,7 +30,7 @@ fn an_ordinary_user_is_told_what_root_would_add() {
     let record = whole(program(&copy, RUN).by_nobody());
     assert_eq!(record.machine.limits.root, Some(false));
     says_lost(&record, "wakeup", "SCHED_FIFO");
-    assert!(record.of("wakeup.latency").all(|m| m.place.word("policy") == Some("other")));
+    assert!(record.measurements_of("wakeup.latency").all(|m| m.labels.word("policy") == Some("other")));
     if Path::new("/dev/cpu_dma_latency").exists() && root() {
         says_lost(&record, "wakeup tuned", "Permission denied");
     }
@@ -108,7 +108,8 @@ fn each_call_that_is_denied_alone_costs_only_its_own() {
         libc::SYS_move_pages,
     ]);
     let unknown = measured(unknown).succeeds().record();
-    let detail = unknown.of("load.latency").next().map(|m| format!("{:?}", m.detail)).unwrap_or_default();
+    let detail =
+        unknown.measurements_of("load.latency").next().map(|m| format!("{:?}", m.detail)).unwrap_or_default();
     assert!(detail.contains("not verified"), "a placement that nobody could check is not told: {detail}");
 }
 
@@ -139,7 +140,7 @@ fn huge_pages_that_are_refused_to_it_are_measured_all_the_same() {
 }
 
 fn on_pages(record: &Record, word: &str) -> usize {
-    record.of("load.latency").filter(|m| m.place.word("page") == Some(word)).count()
+    record.measurements_of("load.latency").filter(|m| m.labels.word("page") == Some(word)).count()
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn a_clock_source_that_is_not_the_tsc_stands_in_the_record() {
     let record = measured(linespeed(["run", "costs", "--quick", "--json"]).with_file(file, &source));
     let record = record.succeeds().record();
     assert_eq!(record.conditions.before.clocksource.as_deref(), Some("hpet"));
-    assert!(record.of("cost.clock_read").all(|m| m.place.word("clocksource") == Some("hpet")));
+    assert!(record.measurements_of("cost.clock_read").all(|m| m.labels.word("clocksource") == Some("hpet")));
     assert!(!record.diagnosis.findings.is_empty(), "a slow clock source is no finding");
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use record::diagnosis::Finding;
 use record::statistics::Verdict;
-use record::{Measurement, Record, Where};
+use record::{Labels, Measurement, Record};
 
 use crate::support::{folder, linespeed, machines, ran, run_with};
 
@@ -40,7 +40,7 @@ fn findings(root: &Path, table: [&str; 4]) -> Vec<Finding> {
     let mut record = ran(["inspect", "--root", root.to_str().unwrap(), "--json"]).succeeds().record();
     for (from, to) in (0..4).flat_map(|from| (0..4).map(move |to| (from, to))) {
         let samples = (0..8).map(|n| ns(from, to) * (1.0 + 1e-3 * f64::from(n % 3))).collect();
-        let place = Where::new().with("from", from).with("to", to);
+        let place = Labels::new().with_label("from", from).with_label("to", to);
         record.measurements.push(Measurement::new("numa.latency", place, samples));
     }
     let shown = run_with(linespeed(["show", "-", "--json"]), record.to_json()).succeeds();

@@ -9,8 +9,8 @@ fn brief(args: &[&str]) -> std::process::Command {
 }
 
 fn layers(record: &Record) -> Vec<(String, String)> {
-    let word = |m: &record::Measurement, key: &str| m.place.word(key).unwrap_or_default().to_owned();
-    record.of("layer.time").map(|m| (word(m, "layer"), word(m, "bound"))).collect()
+    let word = |m: &record::Measurement, key: &str| m.labels.word(key).unwrap_or_default().to_owned();
+    record.measurements_of("layer.time").map(|m| (word(m, "layer"), word(m, "bound"))).collect()
 }
 
 #[test]
@@ -18,12 +18,12 @@ fn user_rows_come_with_the_same_bytes_and_the_same_primes() {
     let record = measured(brief(&["--json"])).succeeds().record();
     let found = layers(&record);
     assert!(found.contains(&("user".to_owned(), "none".to_owned())), "{found:?}");
-    for m in record.of("layer.time") {
+    for m in record.measurements_of("layer.time") {
         assert_eq!(m.detail.get("primes").unwrap(), 78_498, "{m:?}");
         let bytes = |m: &record::Measurement| {
             ["crc32", "page_offset"].map(|name| m.detail.get(name).cloned().expect("where the bytes lay"))
         };
-        assert_eq!(bytes(m), bytes(record.of("layer.time").next().unwrap()));
+        assert_eq!(bytes(m), bytes(record.measurements_of("layer.time").next().unwrap()));
         assert_eq!(m.detail.get("portions").unwrap().as_array().unwrap().len(), 16);
         assert!(m.detail.get("clock_hz").unwrap().as_f64().unwrap() > 1e7);
         assert!(m.doubt.is_some(), "one pass says nothing of its spread");
@@ -150,7 +150,7 @@ fn json_beside_a_file_is_the_record_and_nothing_else() {
     let file = folder.path().join("layers.json");
     let told = measured(brief(&["--json", "--vm", "none", "--output", file.to_str().unwrap()])).succeeds();
     assert_eq!(told.stdout, std::fs::read_to_string(file).unwrap());
-    assert_eq!(layers(&told.record()).len(), told.record().of("layer.time").count());
+    assert_eq!(layers(&told.record()).len(), told.record().measurements_of("layer.time").count());
 }
 
 #[test]
@@ -174,6 +174,6 @@ fn a_signal_keeps_the_passes_that_were_whole() {
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
     let record = ran.record();
     assert_eq!(record.ended, Ended::Interrupted { signal: 2 });
-    assert!(record.of("layer.time").count() >= 2);
-    assert!(record.of("layer.time").all(|m| (1..1000).contains(&m.samples.len())));
+    assert!(record.measurements_of("layer.time").count() >= 2);
+    assert!(record.measurements_of("layer.time").all(|m| (1..1000).contains(&m.samples.len())));
 }

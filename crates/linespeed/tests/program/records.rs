@@ -1,7 +1,7 @@
 //! A record's way: written, shown again, as a page, held against the schema and against `--fail-on`.
 
 use record::machine::Cpu;
-use record::{Measurement, Record, Snapshot, Where};
+use record::{Labels, Measurement, Record, Snapshot};
 
 use crate::support::{folder, linespeed, measured, ran, run, run_with, sound};
 
@@ -77,7 +77,7 @@ fn the_main_job_leaves_a_record_and_its_page() {
     }
     let record = sound::record(&std::fs::read(record).unwrap());
     for metric in measure::MEASUREMENTS.iter().flat_map(|m| m.metrics()) {
-        let of = record.of(metric).count();
+        let of = record.measurements_of(metric).count();
         let lost = !record.coverage.iter().all(|c| c.state == record::State::Measured);
         assert!(of > 0 || lost, "{metric} was not measured, and the coverage is silent");
     }
@@ -106,7 +106,7 @@ fn busy() -> Record {
     record.conditions.after = Some(state(110.0, 12.0));
     record.measurements.push(Measurement::new(
         "cost.syscall",
-        Where::new().with("cpu", 0u32),
+        Labels::new().with_label("cpu", 0u32),
         vec![100.0; 9],
     ));
     record

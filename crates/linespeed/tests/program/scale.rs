@@ -104,10 +104,10 @@ fn for_real(recipe: &str, programs: &[&str], unit: &str) {
     assert!(is_empty(place.path()), "{recipe} left files behind");
     let record = ran.record();
     assert_eq!(record.ended, Ended::Complete);
-    let steps: Vec<_> = record.of("workload.throughput").collect();
+    let steps: Vec<_> = record.measurements_of("workload.throughput").collect();
     assert!(!steps.is_empty() && steps.len() >= cpus().min(2), "{:#?}", lost(&record, ""));
     for step in steps {
-        assert_eq!(step.place.word("workload"), Some(recipe));
+        assert_eq!(step.labels.word("workload"), Some(recipe));
         assert_eq!(step.detail.get("work").and_then(|work| work.as_str()), Some(unit));
         assert!(step.value() > 0.0);
     }
@@ -179,7 +179,11 @@ fn stream_is_run_by_what_is_there() {
     }
     assert!(ran.stderr.contains("likwid-stream is run instead"), "{}", ran.stderr);
     let record = ran.record();
-    assert!(record.of("workload.throughput").all(|m| m.place.word("workload") == Some("likwid-stream")));
+    assert!(
+        record
+            .measurements_of("workload.throughput")
+            .all(|m| m.labels.word("workload") == Some("likwid-stream"))
+    );
     says_lost(&record, "recipe stream", "is not installed");
 }
 
@@ -199,7 +203,7 @@ fn openssl_measures_any_algorithm() {
     ] {
         let args = [&["--recipe", "openssl-speed", "--quick", "--steps", "1", "--json"], settings].concat();
         let record = measured(scale(place.path(), &args)).succeeds().record();
-        let step = record.of("workload.throughput").next().unwrap();
+        let step = record.measurements_of("workload.throughput").next().unwrap();
         assert_eq!(step.detail.get("work").and_then(|work| work.as_str()), Some(unit), "{settings:?}");
     }
     let args = ["--recipe", "openssl-speed", "--quick", "--set", "algorithm=rot13"];
@@ -224,7 +228,7 @@ fn rounds_are_interleaved_and_the_trial_does_not_count() {
     let record = typed(place.path(), &["-r", "3", "--steps", "1,2", "--placement", "cores-first"], &line);
     let order = std::fs::read_to_string(log).unwrap().split_whitespace().collect::<String>();
     assert_eq!(order, "1122112");
-    assert!(record.of("workload.throughput").all(|m| m.summary.n == 3));
+    assert!(record.measurements_of("workload.throughput").all(|m| m.summary.n == 3));
 }
 
 #[test]
@@ -235,8 +239,8 @@ fn a_commands_time_is_no_shorter_than_it_says_itself() {
     let record = typed(place.path(), &["-r", "2", "--steps", "1"], &line);
     let own = std::fs::read_to_string(log).unwrap();
     let least = own.lines().map(|ns| ns.parse::<f64>().unwrap() / 1e9).fold(f64::INFINITY, f64::min);
-    let times = record.of("workload.time").next().unwrap();
-    assert_eq!((times.place.word("workload"), times.summary.n), (Some("command"), 2));
+    let times = record.measurements_of("workload.time").next().unwrap();
+    assert_eq!((times.labels.word("workload"), times.summary.n), (Some("command"), 2));
     assert!(times.summary.min >= least, "{} s, but the command itself says {least}", times.summary.min);
 }
 
@@ -251,7 +255,8 @@ fn a_step_that_fails_is_named_and_the_others_stay() {
         &["--steps", "1,2", "-r", "2"],
         "test {threads} = 1 || { echo no way >&2; exit 7; }",
     );
-    let threads: Vec<_> = record.of("workload.throughput").map(|m| m.place.count("threads")).collect();
+    let threads: Vec<_> =
+        record.measurements_of("workload.throughput").map(|m| m.labels.count("threads")).collect();
     assert_eq!(threads, [Some(1)]);
     says_lost(&record, "scale: 2 CPUs", "exited with code 7; its last words: no way");
 }
@@ -355,7 +360,7 @@ fn what_a_command_leaves_behind_is_waited_for_and_told() {
     // It may not have become `sleep` yet when it is seen first.
     says_lost(&record, "command", "was still running");
     // What it left behind is part of its time.
-    assert!(record.of("workload.time").all(|m| m.summary.min >= 0.8));
+    assert!(record.measurements_of("workload.time").all(|m| m.summary.min >= 0.8));
 }
 
 #[test]
@@ -403,7 +408,10 @@ fn a_signal_ends_every_child_and_keeps_what_was_measured() {
         assert_eq!(processes(&sleep), [0; 0], "processes were left behind");
         let record = ran.record();
         assert_eq!(record.ended, Ended::Interrupted { signal });
-        assert_eq!(record.of("workload.throughput").map(|m| m.summary.n).collect::<Vec<_>>(), [1]);
+        assert_eq!(
+            record.measurements_of("workload.throughput").map(|m| m.summary.n).collect::<Vec<_>>(),
+            [1]
+        );
     }
 }
 
@@ -557,7 +565,8 @@ fn more_copies_than_memory_allows_are_refused() {
             let ran: Ran = measured(scale(place.path(), &args).in_group(&group)).succeeds();
             let record = ran.record();
             says_lost(&record, "scale: 2 CPUs", "2 copies need");
-            let one: Vec<_> = record.of("workload.throughput").map(|m| m.place.count("threads")).collect();
+            let one: Vec<_> =
+                record.measurements_of("workload.throughput").map(|m| m.labels.count("threads")).collect();
             assert_eq!(one, [Some(1)]);
             assert_eq!(group.killed(), 0, "it tried all the same");
             assert!(record.coverage.iter().any(|c| c.what.starts_with("scale") && c.state == State::Skipped));

@@ -136,7 +136,8 @@ fn a_step_of_which_every_run_fails_is_left_out() {
     }
     let place = folder();
     let record = typed(place.path(), &["-i", "--steps", "1,2", "-r", "2"], "test {threads} = 1");
-    let threads: Vec<_> = record.of("workload.throughput").map(|m| m.place.count("threads")).collect();
+    let threads: Vec<_> =
+        record.measurements_of("workload.throughput").map(|m| m.labels.count("threads")).collect();
     assert_eq!(threads, [Some(1)]);
     says_lost(&record, "scale: 2 CPUs", "every run failed");
 }
@@ -155,14 +156,18 @@ fn a_fixed_time_is_told_with_the_way_out() {
     assert!(reason.contains("runs for a fixed time"), "{reason}");
     assert!(remedy.contains("[[score]]") && remedy.contains("--recipe FILE"), "{remedy}");
     // It does not use more CPUs, so this one's speed-up may mean something; that of what stops by the clock does not.
-    assert!(record.of("workload.throughput").all(|m| m.doubt.is_some()), "{:?}", record.measurements);
+    assert!(
+        record.measurements_of("workload.throughput").all(|m| m.doubt.is_some()),
+        "{:?}",
+        record.measurements
+    );
     let clocked = "timeout 3 sh -c 'while :; do :; done' & if test {threads} = 2; then timeout 3 sh -c 'while :; do :; done' & fi; wait";
     let file = place.path().join("clocked.json");
     let record = typed(place.path(), &["--quick", "--steps", "1,2"], clocked);
     std::fs::write(&file, record.to_json()).unwrap();
     // Lines are wrapped where the terminal ends.
     let report = shown(&file).split_whitespace().collect::<Vec<_>>().join(" ");
-    if record.of("workload.throughput").any(|m| m.detail.contains_key("fixed_time")) {
+    if record.measurements_of("workload.throughput").any(|m| m.detail.contains_key("fixed_time")) {
         assert!(report.contains("it has no speed-up"), "{report}");
         assert!(!report.contains("times the work of one") && !report.contains('×'), "{report}");
     } else {

@@ -25,10 +25,10 @@ fn flat(text: &str) -> String {
 
 fn value(record: &Record, metric: &str, key: &str, word: &str) -> f64 {
     let found = record
-        .of(metric)
-        .find(|m| m.place.word(key) == Some(word) && m.place.get("thread").is_none())
+        .measurements_of(metric)
+        .find(|m| m.labels.word(key) == Some(word) && m.labels.get("thread").is_none())
         .unwrap_or_else(|| panic!("no {metric} {key}={word}"));
-    assert_eq!(found.place.word("workload"), Some("command"));
+    assert_eq!(found.labels.word("workload"), Some("command"));
     found.value()
 }
 
@@ -128,7 +128,7 @@ fn what_forks_away_is_waited_for_and_said() {
         "nobody said why it waits: {}",
         ran.stderr
     );
-    let time = record.of("workload.time").next().unwrap();
+    let time = record.measurements_of("workload.time").next().unwrap();
     assert!(time.value() >= 0.8, "what forked away was not waited for: {}", time.value());
 }
 
@@ -183,7 +183,7 @@ fn json_takes_the_reports_place() {
     let ran = run(linespeed(["stat", "--json", "--", "echo", "out"]));
     assert_eq!(ran.stdout, "out\n");
     let record = sound::record(ran.stderr.as_bytes());
-    assert_eq!(record.of("workload.time").count(), 1);
+    assert_eq!(record.measurements_of("workload.time").count(), 1);
     let ran = run(linespeed(["stat", "-q", "--", "sh", "-c", "exit 2"]));
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), ""));
     let ran = run(linespeed(["stat", "--output", "-", "--", "true"]));
@@ -228,7 +228,8 @@ fn one_busy_thread_is_recognised() {
         taken || matches!(bound.by.as_str(), "one-thread" | "cpu-contention" | "stolen" | "quota"),
         "{bound:?}"
     );
-    let threads = record.of("workload.cpu_time").filter(|m| m.place.get("thread").is_some()).count();
+    let threads =
+        record.measurements_of("workload.cpu_time").filter(|m| m.labels.get("thread").is_some()).count();
     assert!(threads > 0, "no thread was seen");
 }
 
@@ -253,7 +254,7 @@ fn a_quota_is_recognised() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let record = sound::record(&std::fs::read(&place).unwrap());
     let bound = record.diagnosis.bound.as_ref().unwrap();
-    let time = record.of("workload.time").next().unwrap();
+    let time = record.measurements_of("workload.time").next().unwrap();
     let throttled =
         time.detail.get("around").unwrap()["throttled_seconds"].as_f64().expect("the kernel counts it");
     if throttled < value(&record, "workload.cpu_time", "state", "user") * 0.5 {
@@ -268,7 +269,7 @@ fn a_quota_is_recognised() {
 fn repeats_have_an_interval_from_six_on_and_say_so_below() {
     let (ran, record) = record_of(&["-r", "6", "--warmup", "1"], &["sh", "-c", "echo run"]);
     assert_eq!(ran.stdout.lines().count(), 7, "a warm-up and six runs: {}", ran.stdout);
-    let time = record.of("workload.time").next().unwrap();
+    let time = record.measurements_of("workload.time").next().unwrap();
     assert!(time.summary.n == 6 && time.summary.interval.is_some(), "{time:?}");
     assert!(flat(&ran.stderr).contains("95 % confidence"), "{}", ran.stderr);
     let few = self::ran(["stat", "-r", "2", "--", "true"]);
@@ -407,7 +408,7 @@ fn ceilings_of_a_run_before_stand_beside_a_command() {
         for record in records.map(|entry| std::fs::read(entry.unwrap().path()).unwrap()) {
             let record = sound::record(&record);
             assert!(
-                record.of("core.clock").any(|m| m.doubt.is_some()),
+                record.measurements_of("core.clock").any(|m| m.doubt.is_some()),
                 "no ceilings though nothing is in doubt"
             );
         }
@@ -503,7 +504,7 @@ fn memory_is_the_commands_own_or_told_as_a_bound() {
         let words = ["stat", "--output", place.to_str().unwrap(), "--", "sh", "-c", line];
         assert_eq!(ran(words).code, Some(0));
         let record = sound::record(&std::fs::read(&place).unwrap());
-        let time = record.of("workload.time").next().unwrap();
+        let time = record.measurements_of("workload.time").next().unwrap();
         time.detail.get(name).and_then(|bytes| bytes.as_f64())
     };
     let large = "head -c 100000000 /dev/zero | tail -c 99999999 >/dev/null";
@@ -573,7 +574,7 @@ fn a_kill_that_cannot_be_caught_leaves_no_process_of_the_command() {
 #[test]
 fn the_guard_is_no_process_of_the_command() {
     let (_, record) = record_of(&[], &["sh", "-c", "sleep 0.3"]);
-    let seen = record.of("workload.cpu_time").filter_map(|m| m.place.word("thread"));
+    let seen = record.measurements_of("workload.cpu_time").filter_map(|m| m.labels.word("thread"));
     let guards: Vec<&str> = seen.filter(|thread| thread.contains("guard")).collect();
     assert!(guards.is_empty(), "{guards:?}");
     assert!(lost(&record, "forked").is_empty() && lost(&record, "command").is_empty());

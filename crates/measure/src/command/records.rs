@@ -1,7 +1,7 @@
 //! Runs of a command as measurements. What has no metric of its own (how it ended, what it waited for, what the machine
 //! did meanwhile) stands in the details of `workload.time`.
 
-use record::{Coverage, Measurement, Where, metrics};
+use record::{Coverage, Labels, Measurement, metrics};
 use serde_json::{Value, json};
 
 use super::{Job, Run};
@@ -33,8 +33,8 @@ pub struct Figures {
     pub coverage: Vec<Coverage>,
 }
 
-fn place() -> Where {
-    Where::new().with("workload", WORKLOAD)
+fn place() -> Labels {
+    Labels::new().with_label("workload", WORKLOAD)
 }
 
 /// Seconds of one run by what its threads did.
@@ -88,14 +88,14 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
         let samples = all.iter().map(of).collect();
         figures.measurements.push(Measurement::new(
             "workload.cpu_time",
-            place().with("state", state),
+            place().with_label("state", state),
             samples,
         ));
     }
     for thread in typical.seen.threads.iter().take(MOST_THREADS) {
         let name = format!("{} {}", thread.name, thread.tid);
         for (state, ns) in [("on-cpu", thread.on_cpu_ns), ("runnable", thread.runnable_ns)] {
-            let place = place().with("state", state).with("thread", name.clone());
+            let place = place().with_label("state", state).with_label("thread", name.clone());
             figures.measurements.push(Measurement::new("workload.cpu_time", place, vec![ns as f64 / 1e9]));
         }
     }
@@ -200,7 +200,7 @@ fn counted(runs: &[Run], figures: &mut Figures) {
         let counts: Vec<_> = runs.iter().filter_map(|run| run.reading.get(event)).collect();
         let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
         let values = counts.iter().map(|count| count.value).collect();
-        let mut measurement = Measurement::new("counter.count", place().with("event", event), values)
+        let mut measurement = Measurement::new("counter.count", place().with_label("event", event), values)
             .with_detail("coverage", coverage);
         if counts.iter().any(|count| count.user_only) {
             measurement = measurement.with_detail("mode", "user");
@@ -212,7 +212,7 @@ fn counted(runs: &[Run], figures: &mut Figures) {
         ipc.extend(run.reading.ipc());
     }
     if !ipc.is_empty() {
-        let measurement = Measurement::new("core.ipc", place().with("source", "pmu"), ipc);
+        let measurement = Measurement::new("core.ipc", place().with_label("source", "pmu"), ipc);
         push_plausible(measurement, figures);
     }
     let shares: Vec<_> = runs.iter().filter_map(|run| run.reading.top_down()).collect();
@@ -225,9 +225,10 @@ fn counted(runs: &[Run], figures: &mut Figures) {
     ];
     for (category, of) in categories {
         let samples = shares.iter().map(of).collect();
-        let measurement = Measurement::new("counter.share", place().with("category", category), samples)
-            .with_detail("source", one.source)
-            .with_detail("coverage", one.coverage);
+        let measurement =
+            Measurement::new("counter.share", place().with_label("category", category), samples)
+                .with_detail("source", one.source)
+                .with_detail("coverage", one.coverage);
         push_plausible(measurement, figures);
     }
 }
@@ -260,7 +261,7 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
             continue;
         }
         let samples = runs.iter().map(of).collect();
-        let place = place().with("event", event);
+        let place = place().with_label("event", event);
         figures
             .measurements
             .push(Measurement::new("counter.count", place, samples).with_detail("source", "rusage"));
@@ -268,7 +269,7 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
 }
 
 fn has(figures: &Figures, event: &str) -> bool {
-    figures.measurements.iter().any(|m| m.place.word("event") == Some(event))
+    figures.measurements.iter().any(|m| m.labels.word("event") == Some(event))
 }
 
 /// Moves to other CPUs as the kernel tells them of each thread, where nobody counted them and all threads were looked at.
@@ -279,7 +280,7 @@ fn moved(runs: &[Run], figures: &mut Figures) {
     }
     let samples: Option<Vec<f64>> = runs.iter().map(moves).collect();
     if let Some(samples) = samples {
-        let moved = Measurement::new("counter.count", place().with("event", EVENT), samples);
+        let moved = Measurement::new("counter.count", place().with_label("event", EVENT), samples);
         figures.measurements.push(moved.with_detail("source", "sched"));
     } else {
         let reason = "the kernel tells them of threads that can be looked at, and not all were";
@@ -330,7 +331,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         let have = figures
             .measurements
             .iter()
-            .any(|m| m.place.word("event") == Some(event) && !m.detail.contains_key("source"));
+            .any(|m| m.labels.word("event") == Some(event) && !m.detail.contains_key("source"));
         if told.contains(event) || have {
             continue;
         }

@@ -10,7 +10,7 @@ fn ran(line: &str) -> Run {
 
 fn value(figures: &Figures, metric: &str, key: (&str, &str)) -> f64 {
     let found = figures.measurements.iter().find(|m| {
-        m.metric == metric && m.place.word(key.0) == Some(key.1) && m.place.get("thread").is_none()
+        m.metric == metric && m.labels.word(key.0) == Some(key.1) && m.labels.get("thread").is_none()
     });
     found.map(record::Measurement::value).unwrap_or_else(|| panic!("no {metric} {key:?}"))
 }
@@ -61,8 +61,8 @@ fn switches_and_faults_are_there_with_or_without_counters() {
     }
     assert!(value(&figures, "counter.count", ("event", "page-faults")) > 0.0);
     // Each figure has a sample of each run, and is one of the metrics.
-    assert!(figures.measurements.iter().all(|m| m.place.get("thread").is_some() || m.summary.n == 2));
-    let names: Vec<_> = figures.measurements.iter().map(|m| m.place.clone()).collect();
+    assert!(figures.measurements.iter().all(|m| m.labels.get("thread").is_some() || m.summary.n == 2));
+    let names: Vec<_> = figures.measurements.iter().map(|m| m.labels.clone()).collect();
     assert!((0..names.len()).all(|at| {
         let same = |other: usize| {
             names[other] == names[at] && figures.measurements[other].metric == figures.measurements[at].metric

@@ -170,13 +170,16 @@ fn readings_become_measurements_that_the_record_takes() {
     let Some(counters) = software() else { return };
     counters.enable();
     std::thread::sleep(Duration::from_millis(1));
-    let place = record::Where::new().with("workload", "sleep");
+    let place = record::Labels::new().with_label("workload", "sleep");
     let measured = measurements(&counters.read(), place);
     assert!(measured.len() >= 4);
     for measurement in &measured {
         let metric = record::metrics::find(&measurement.metric).unwrap();
-        assert!(measurement.place.0.keys().all(|key| metric.keys.contains(&key.as_str())), "{measurement:?}");
-        assert_eq!(measurement.place.word("workload"), Some("sleep"));
+        assert!(
+            measurement.labels.0.keys().all(|key| metric.keys.contains(&key.as_str())),
+            "{measurement:?}"
+        );
+        assert_eq!(measurement.labels.word("workload"), Some("sleep"));
         assert_eq!(measurement.detail.get("coverage").unwrap(), 1.0);
     }
 }

@@ -1,6 +1,6 @@
 //! Readings as a record's measurements.
 
-use record::{Measurement, Where};
+use record::{Labels, Measurement};
 
 use super::reading::Reading;
 use super::top_down::TopDown;
@@ -8,10 +8,10 @@ use super::top_down::TopDown;
 /// A reading as `counter.count` of each event and, where the top-down events are in it, `counter.share` of each
 /// category. `place` is where and of what it was counted; the event or category is added to it. The share of time for
 /// which an event was really counted stands in `detail.coverage`.
-pub fn measurements(reading: &Reading, place: Where) -> Vec<Measurement> {
+pub fn measurements(reading: &Reading, place: Labels) -> Vec<Measurement> {
     let mut out = Vec::new();
     for count in &reading.counts {
-        let place = place.clone().with("event", count.event);
+        let place = place.clone().with_label("event", count.event);
         let mut measurement = Measurement::new("counter.count", place, vec![count.value])
             .with_detail("coverage", count.coverage())
             .with_detail("raw", count.raw);
@@ -26,7 +26,7 @@ pub fn measurements(reading: &Reading, place: Where) -> Vec<Measurement> {
     out
 }
 
-fn shares(top_down: &TopDown, place: &Where) -> Vec<Measurement> {
+fn shares(top_down: &TopDown, place: &Labels) -> Vec<Measurement> {
     let categories = [
         ("retiring", top_down.retiring),
         ("bad-speculation", top_down.bad_speculation),
@@ -34,7 +34,7 @@ fn shares(top_down: &TopDown, place: &Where) -> Vec<Measurement> {
         ("backend-bound", top_down.backend_bound),
     ];
     let measurement = |(category, share)| {
-        Measurement::new("counter.share", place.clone().with("category", category), vec![share])
+        Measurement::new("counter.share", place.clone().with_label("category", category), vec![share])
             .with_detail("source", top_down.source)
             .with_detail("coverage", top_down.coverage)
     };

@@ -6,7 +6,7 @@ mod beside;
 mod walk;
 
 use kernels::stream::{self, Op, Stores, Stream};
-use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark};
 
 use beside::Taken;
 use walk::{Group, run};
@@ -196,7 +196,7 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
         for stores in [Stores::Regular, Stores::Streaming] {
             let Some(stream) = stream::find(Op::Triad, stores, variant) else { continue };
             let (rates, _) = run(group, parts, stream, seconds);
-            let rate = record::Summary::of(&rates).median * f64::from(counted(stream, false));
+            let rate = record::Summary::from_samples(&rates).median * f64::from(counted(stream, false));
             // A narrower width must win clearly: within the noise the widest stays.
             if rate > best.1 * 1.02 {
                 best = (variant, rate);
@@ -230,14 +230,14 @@ fn push(
         group.parts.iter().flatten().filter_map(|index| parts.get(*index)).map(|part| part.bytes).sum();
     for bus in [false, true] {
         let bytes = f64::from(counted(stream, bus));
-        let mut place = Where::new()
-            .with("op", stream.op.name())
-            .with("stores", stream.stores.name())
-            .with("bytes_counted", if bus { "bus" } else { "stream" })
-            .with("threads", group.cpus.len())
-            .with("cpus", list.to_string());
+        let mut place = Labels::new()
+            .with_label("op", stream.op.name())
+            .with_label("stores", stream.stores.name())
+            .with_label("bytes_counted", if bus { "bus" } else { "stream" })
+            .with_label("threads", group.cpus.len())
+            .with_label("cpus", list.to_string());
         if let Some(node) = group.node {
-            place = place.with("node", node);
+            place = place.with_label("node", node);
         }
         let samples = rates.iter().map(|rate| rate * bytes).collect();
         let mut m = Measurement::new("memory.bandwidth", place, samples)
@@ -253,9 +253,9 @@ fn push(
     let stream_op = matches!(stream.op, Op::Copy | Op::Scale | Op::Add | Op::Triad);
     if stream_op && stream.stores == Stores::Regular && group.cpus.len() == 1 {
         let elements = f64::from(extent(stream)) / 8.0;
-        let mut place = Where::new().with("op", stream.op.name()).with("cpu", group.cpus[0]);
+        let mut place = Labels::new().with_label("op", stream.op.name()).with_label("cpu", group.cpus[0]);
         if let Some(node) = group.node {
-            place = place.with("node", node);
+            place = place.with_label("node", node);
         }
         let samples = rates.iter().map(|rate| 1e9 / (rate * elements)).collect();
         let mut m = Measurement::new("stream.ns_per_element", place, samples);

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use kernels::{chain, heavy};
-use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
@@ -221,7 +221,8 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
 fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement {
     let cut = taken.cut.len();
     let made_do = taken.make_do();
-    let place = Where::new().with("cpu", cpu).with("active", active).with("vector", vector);
+    let place =
+        Labels::new().with_label("cpu", cpu).with_label("active", active).with_label("vector", vector);
     let mut m = Measurement::new("core.clock", place, taken.add)
         .with_detail("kernel", chain::ADD.name)
         .with_detail("method", "t(2N) - t(N)");
@@ -234,7 +235,7 @@ fn summed(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurement
         m.doubt = Some(format!("too noisy: {cut} pairs of runs were cut into, hardly one was not"));
     }
     if !taken.multiply.is_empty() && m.summary.n > 0 {
-        let rate = record::Summary::of(&taken.multiply).median;
+        let rate = record::Summary::from_samples(&taken.multiply).median;
         let cycles = m.summary.median / rate;
         let (least, most) = (*chain::MULTIPLY_CYCLES.start(), *chain::MULTIPLY_CYCLES.end());
         let latency = cycles.round().clamp(f64::from(least), f64::from(most));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::{branch, hint};
-use record::{Coverage, CpuList, Machine, Measurement, Unavailable, Where};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, Unavailable};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -93,8 +93,8 @@ fn other_cpu(context: &Context, lead: u32) -> Option<u32> {
 }
 
 /// A place for metrics of one CPU.
-fn cpu_place(cpu: u32) -> Where {
-    Where::new().with("cpu", cpu)
+fn cpu_place(cpu: u32) -> Labels {
+    Labels::new().with_label("cpu", cpu)
 }
 
 /// Everything that one thread does by itself.
@@ -112,7 +112,7 @@ fn single(
     }
     let mut watch = Watch::new(cpu);
     let mut all = Vec::new();
-    let mut add = |metric: &'static str, place: Where, per: f64, samples: Vec<Watched>| {
+    let mut add = |metric: &'static str, place: Labels, per: f64, samples: Vec<Watched>| {
         let mut m = measurement(metric, place, &samples, |s| s.ns / per);
         judge(&mut m, TARGET);
         all.push(m);
@@ -143,7 +143,7 @@ fn single(
     });
     let mut place = cpu_place(cpu);
     if let Some(source) = &context.snapshot.clocksource {
-        place = place.with("clocksource", source.as_str());
+        place = place.with_label("clocksource", source.as_str());
     }
     add("cost.clock_read", place, CALLS.into(), samples);
 
@@ -152,7 +152,7 @@ fn single(
     add("cost.spin_hint", cpu_place(cpu), per, samples);
 
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
-        let place = cpu_place(cpu).with("page", page.word());
+        let place = cpu_place(cpu).with_label("page", page.word());
         if (step * pages) as u64 > memory {
             coverage
                 .push(Coverage::skipped(format!("costs page fault {}", page.word()), "not enough memory"));
@@ -251,7 +251,7 @@ fn mispredicts(cpu: u32, effort: Effort, part: Duration, watch: &mut Watch) -> M
         },
     );
     measurement("cost.branch_mispredict", cpu_place(cpu), &samples, |s| s.ns / (BRANCHES as f64 * 0.5))
-        .with_detail("predicted_branch_ns", record::Summary::of(&fixed).median)
+        .with_detail("predicted_branch_ns", record::Summary::from_samples(&fixed).median)
 }
 
 fn ns_since_boot() -> u64 {
@@ -304,7 +304,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
     let overhead = thread_group::run_on(cpu, |member| {
         let mut watch = Watch::new(member.cpu);
         let times: Vec<f64> = (0..9).map(|_| trip(&mut watch, &back.1, &back.0).ns).collect();
-        record::Summary::of(&times).median / f64::from(HANDOVERS)
+        record::Summary::from_samples(&times).median / f64::from(HANDOVERS)
     })
     .unwrap_or(0.0);
     let samples = std::thread::scope(|scope| {
@@ -324,7 +324,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
         taken
     });
     let Some(samples) = samples else { return };
-    let place = cpu_place(cpu).with("to_cpu", to);
+    let place = cpu_place(cpu).with_label("to_cpu", to);
     let mut m = measurement("cost.context_switch", place, &samples, |s| {
         (s.ns / f64::from(HANDOVERS) / 2.0 - overhead).max(0.0)
     })
@@ -402,7 +402,7 @@ fn mutex_handover(context: &mut Context, cpu: u32, to: u32, effort: Effort, part
         taken
     });
     let Some(samples) = samples else { return };
-    let place = cpu_place(cpu).with("to_cpu", to);
+    let place = cpu_place(cpu).with_label("to_cpu", to);
     let mut m = measurement("cost.mutex_handover", place, &samples, |s| s.ns / f64::from(HANDOVERS) / 2.0);
     drop_switch_marks(&mut m);
     judge(&mut m, 2.0 * TARGET);

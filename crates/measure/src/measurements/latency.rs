@@ -7,7 +7,7 @@ mod warm;
 
 use std::time::Instant;
 
-use record::{Coverage, CpuList, Machine, Measurement, Where};
+use record::{Coverage, CpuList, Labels, Machine, Measurement};
 use serde_json::json;
 
 use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};
@@ -353,9 +353,12 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
     let moved = clock_range(&context.clocks_seen);
     let core_bytes = context.machine.data_cache_of(cpu, 2).and_then(|cache| cache.bytes).unwrap_or(1 << 20);
     for point in &curve.points {
-        let mut place = Where::new().with("cpu", cpu).with("bytes", point.bytes).with("page", word.as_str());
+        let mut place = Labels::new()
+            .with_label("cpu", cpu)
+            .with_label("bytes", point.bytes)
+            .with_label("page", word.as_str());
         if let Some(node) = node {
-            place = place.with("node", node);
+            place = place.with_label("node", node);
         }
         let hops = point.hops as f64;
         let mut ns: Measurement = measurement("load.latency", place.clone(), &point.samples, |s| s.ns / hops);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use kernels::chain;
 use kernels::stream::{self, Op, Stores};
-use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where, text};
+use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 use serde_json::json;
 
 use crate::array_setup;
@@ -139,7 +139,7 @@ impl Measure for LoadedLatency {
             }
             let (_, samples, moved) = all.remove(0);
             let logs: Vec<WorkLog> = all.into_iter().map(|(log, _, _)| log).collect();
-            let loaded = record::Summary::of(&common_interval::rates(&logs, 6)).median;
+            let loaded = record::Summary::from_samples(&common_interval::rates(&logs, 6)).median;
             match Point::new(loaded, samples, moved) {
                 Some(point) => points.push(point),
                 None => starved += 1,
@@ -225,7 +225,7 @@ struct Point {
 impl Point {
     /// `None` where the chase had no time.
     fn new(loaded: f64, samples: Vec<f64>, moved: bool) -> Option<Self> {
-        let summary = record::Summary::of(&samples);
+        let summary = record::Summary::from_samples(&samples);
         // The chase's own lines are traffic too.
         let bandwidth = loaded + 64.0 / summary.median * 1e9;
         (bandwidth.is_finite() && summary.median > 0.0).then_some(Self { bandwidth, samples, summary, moved })
@@ -254,10 +254,10 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         .collect();
     let list: CpuList = loaders.iter().copied().collect();
     for point in points {
-        let place = Where::new()
-            .with("cpu", cpu)
-            .with("bandwidth", point.bandwidth.round())
-            .with("share_of_peak", (point.bandwidth / peak * 1e4).round() / 1e4);
+        let place = Labels::new()
+            .with_label("cpu", cpu)
+            .with_label("bandwidth", point.bandwidth.round())
+            .with_label("share_of_peak", (point.bandwidth / peak * 1e4).round() / 1e4);
         let mut m = Measurement::new("memory.loaded_latency", place, point.samples.clone())
             .with_detail("loaders", list.to_string())
             .with_detail("load", "read")

@@ -10,7 +10,7 @@ pub(crate) mod tell;
 
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where, text};
+use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
@@ -99,8 +99,8 @@ impl Measure for Numa {
 }
 
 /// A cell's place.
-fn cell_place(row: &Row, column: &Column) -> Where {
-    Where::new().with("from", row.node).with("to", column.node)
+fn cell_place(row: &Row, column: &Column) -> Labels {
+    Labels::new().with_label("from", row.node).with_label("to", column.node)
 }
 
 /// What all cells of a column say about its memory.
@@ -251,7 +251,7 @@ fn bandwidth(
         }
         told += 1;
         let list: CpuList = row.cpus.iter().copied().take(threads[cell]).collect();
-        let place = cell_place(row, column).with("op", "read").with("threads", threads[cell]);
+        let place = cell_place(row, column).with_label("op", "read").with_label("threads", threads[cell]);
         let mut m = Measurement::new("numa.bandwidth", place, std::mem::take(&mut samples[cell]))
             .with_detail("vectors", kernel.variant.name())
             .with_detail("array_bytes", column.touched)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Machine, Measurement, Where};
+use record::{Coverage, CpuList, Labels, Machine, Measurement};
 
 use crate::budget::{Budget, Depth, beyond_caches};
 use crate::context::{Context, Halt};
@@ -127,9 +127,12 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
         context.advance((round as f64 / least as f64).min(1.0));
     }
     for (index, &chains) in CHAINS.iter().enumerate() {
-        let place = Where::new().with("cpu", cpu).with("bytes", cycle.bytes()).with("chains", chains);
+        let place = Labels::new()
+            .with_label("cpu", cpu)
+            .with_label("bytes", cycle.bytes())
+            .with_label("chains", chains);
         let mut m = Measurement::new("load.parallelism", place, ratios[index].clone())
-            .with_detail("ns_per_hop_of_all", record::Summary::of(&times[index]).median)
+            .with_detail("ns_per_hop_of_all", record::Summary::from_samples(&times[index]).median)
             .with_detail("page", cycle.mapping().page().word());
         if chains > 1 {
             judge(&mut m, 0.05);
@@ -142,6 +145,6 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
 /// Whether the widest ratio is known to 2 %.
 fn settled(ratios: &[Vec<f64>]) -> bool {
     ratios.last().is_some_and(|values| {
-        record::Summary::of(values).relative_half_width().is_some_and(|width| width < 0.02)
+        record::Summary::from_samples(values).relative_half_width().is_some_and(|width| width < 0.02)
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Machine, Unavailable, Where};
+use record::{Coverage, CpuList, Labels, Machine, Unavailable};
 
 use super::workloads::{arrays_bytes, chosen, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
@@ -232,13 +232,13 @@ fn measure_steps(
             continue;
         }
         for order in &step.orders {
-            let place = Where::new()
-                .with("workload", workload.name())
-                .with("threads", step.cpus.len())
-                .with("placement", order.name());
+            let place = Labels::new()
+                .with_label("workload", workload.name())
+                .with_label("threads", step.cpus.len())
+                .with_label("placement", order.name());
             let throughput = seen.throughput(context.machine, place.clone());
             // One figure a place: this one was measured beside the other steps.
-            context.measurements.retain(|m| m.metric != throughput.metric || m.place != throughput.place);
+            context.measurements.retain(|m| m.metric != throughput.metric || m.labels != throughput.labels);
             context.push(throughput);
             for m in seen.instructions(context.machine, place.clone(), place) {
                 context.push(m);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Unavailable, Where};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, Unavailable};
 use serde_json::json;
 
 use super::workloads::{arrays_bytes, chosen};
@@ -200,7 +200,7 @@ fn measure_core(
             return Ok(());
         }
     }
-    let place = Where::new().with("workload", workload.name()).with("core", core.core);
+    let place = Labels::new().with_label("workload", workload.name()).with_label("core", core.core);
     context.push(yielded(workload, core, place, &rounds, &seen));
     Ok(())
 }
@@ -209,13 +209,13 @@ fn measure_core(
 fn yielded(
     workload: &dyn Workload,
     core: &Core,
-    place: Where,
+    place: Labels,
     rounds: &[(f64, Vec<Slice>)],
     seen: &[Seen; 2],
 ) -> Measurement {
     let list: CpuList = core.cpus.iter().copied().collect();
     let middle = |seen: &Seen, of: fn(&Slice) -> f64| {
-        record::Summary::of(&seen.slices.iter().map(of).collect::<Vec<_>>()).median
+        record::Summary::from_samples(&seen.slices.iter().map(of).collect::<Vec<_>>()).median
     };
     let mut m = Measurement::new("smt.yield", place, rounds.iter().map(|(ratio, _)| *ratio).collect())
         .with_detail("work", workload.work())

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use kernels::counter;
-use record::{Bucket, Coverage, CpuList, Machine, Mark, Measurement, SampleMark, Where};
+use record::{Bucket, Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -233,9 +233,9 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
         &[(None, None)]
     };
     for (word, cause) in kinds {
-        let mut place = Where::new().with("cpu", cpu);
+        let mut place = Labels::new().with_label("cpu", cpu);
         if let Some(word) = word {
-            place = place.with("cause", *word);
+            place = place.with_label("cause", *word);
         }
         let of = |part: &Part| -> f64 {
             part.gaps.iter().filter(|gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns).sum()

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-use record::{Bucket, Coverage, CpuList, Machine, Measurement, Where, text};
+use record::{Bucket, Coverage, CpuList, Labels, Machine, Measurement, text};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
@@ -41,11 +41,11 @@ impl Setting {
         Setting { fifo: true, tuned: true },
     ];
 
-    fn place(self) -> Where {
-        Where::new()
-            .with("policy", if self.fifo { "fifo" } else { "other" })
-            .with("priority", if self.fifo { PRIORITY as u32 } else { 0 })
-            .with("setting", if self.tuned { "tuned" } else { "as-is" })
+    fn place(self) -> Labels {
+        Labels::new()
+            .with_label("policy", if self.fifo { "fifo" } else { "other" })
+            .with_label("priority", if self.fifo { PRIORITY as u32 } else { 0 })
+            .with_label("setting", if self.tuned { "tuned" } else { "as-is" })
     }
 }
 
@@ -283,7 +283,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
         }
         for corrected in [false, true] {
             let values = if corrected { correct(&seen.latencies) } else { seen.latencies.clone() };
-            let place = setting.place().with("cpu", *cpu).with("corrected", corrected);
+            let place = setting.place().with_label("cpu", *cpu).with_label("corrected", corrected);
             let mut m = Measurement::new("wakeup.latency", place, values);
             if !together {
                 m.distribution = distribution(&m.samples);
@@ -309,7 +309,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
     }
     if together && !all.is_empty() {
         let missed: u64 = seen.iter().map(|s| s.missed).sum();
-        let mut m = Measurement::new("wakeup.latency", setting.place().with("corrected", false), all)
+        let mut m = Measurement::new("wakeup.latency", setting.place().with_label("corrected", false), all)
             .with_detail("cpus", json!(cpus.iter().copied().collect::<CpuList>().to_string()))
             .with_detail("missed", missed);
         m.distribution = distribution(&m.samples);

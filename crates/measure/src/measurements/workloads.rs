@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Machine, Unavailable, Where};
+use record::{Coverage, CpuList, Labels, Machine, Unavailable};
 
 use crate::arrays;
 use crate::budget::{Budget, Depth, beyond_caches};
@@ -154,10 +154,10 @@ fn measure_cpu(
     if PLAIN.contains(&workload.name()) {
         context.clocks_seen.extend(seen.slices.iter().map(|slice| slice.clock_hz));
     }
-    let place = Where::new().with("workload", workload.name());
-    let together = place.clone().with("threads", 1u32).with("placement", "cores-first");
+    let place = Labels::new().with_label("workload", workload.name());
+    let together = place.clone().with_label("threads", 1u32).with_label("placement", "cores-first");
     context.push(seen.throughput(context.machine, together));
-    let alone = place.clone().with("cpu", cpu);
+    let alone = place.clone().with_label("cpu", cpu);
     if let Some(pass) = by_the_pass {
         context.push(seen.time(context.machine, alone.clone(), pass));
     }

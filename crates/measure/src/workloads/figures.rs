@@ -1,6 +1,6 @@
 //! Slices into measurements: throughput, IPC, time of a pass; and the words when a result was wrong.
 
-use record::{Coverage, CpuList, Machine, Measurement, SampleMark, Where};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark};
 use serde_json::json;
 
 use super::Workload;
@@ -49,19 +49,19 @@ impl<'a> Seen<'a> {
     }
 
     /// Throughput, at `place` with what all of them tell.
-    pub(crate) fn throughput(&self, machine: &Machine, place: Where) -> Measurement {
+    pub(crate) fn throughput(&self, machine: &Machine, place: Labels) -> Measurement {
         self.measurement(machine, "workload.throughput", place, |slice| Some(slice.rate))
     }
 
     /// Seconds of a pass, each slice being one.
-    pub(crate) fn time(&self, machine: &Machine, place: Where, pass: f64) -> Measurement {
+    pub(crate) fn time(&self, machine: &Machine, place: Labels, pass: f64) -> Measurement {
         self.measurement(machine, "workload.time", place, |slice| Some(pass / slice.rate))
     }
 
     /// IPC as declared and, where the CPU counts, as counted; and the counts themselves. `place` is where IPC stands,
     /// `counts` where counts do.
-    pub(crate) fn instructions(&self, machine: &Machine, place: Where, counts: Where) -> Vec<Measurement> {
-        let from = |source: &str| place.clone().with("source", source);
+    pub(crate) fn instructions(&self, machine: &Machine, place: Labels, counts: Labels) -> Vec<Measurement> {
+        let from = |source: &str| place.clone().with_label("source", source);
         let counted_ipc = |slice: &Slice| slice.counted.as_ref().and_then(Reading::ipc);
         let mut declared = self.measurement(machine, "core.ipc", from("declared"), |slice| slice.ipc);
         let counted = self.measurement(machine, "core.ipc", from("pmu"), counted_ipc);
@@ -81,7 +81,7 @@ impl<'a> Seen<'a> {
         for mut count in counters::measurements(&Reading::sum(readings), counts) {
             count.detail.insert("work_done".to_owned(), json!(done));
             let each =
-                self.workload.instructions().filter(|_| count.place.word("event") == Some("instructions"));
+                self.workload.instructions().filter(|_| count.labels.word("event") == Some("instructions"));
             if let Some(each) = each {
                 count.detail.insert("declared".to_owned(), json!((done * each).round()));
             }
@@ -94,7 +94,7 @@ impl<'a> Seen<'a> {
         &self,
         machine: &Machine,
         metric: &'static str,
-        place: Where,
+        place: Labels,
         value: impl Fn(&Slice) -> Option<f64>,
     ) -> Measurement {
         let taken: Vec<(&Slice, f64)> =
@@ -107,7 +107,7 @@ impl<'a> Seen<'a> {
             m.marks.extend(slice.marks.iter().map(|mark| SampleMark { sample: index as u32, mark: *mark }));
         }
         let clocks: Vec<f64> = self.slices.iter().map(|slice| slice.clock_hz).collect();
-        m.detail.insert("clock_hz".to_owned(), json!(record::Summary::of(&clocks).median.round()));
+        m.detail.insert("clock_hz".to_owned(), json!(record::Summary::from_samples(&clocks).median.round()));
         if self.cpus.len() > 1
             && let Some((cpu, share)) = self.slowest()
         {
@@ -140,7 +140,7 @@ impl<'a> Seen<'a> {
             seen.entry(slice.slowest.0).or_default().push(slice.slowest.1);
         }
         let (cpu, shares) = seen.into_iter().max_by_key(|(_, shares)| shares.len())?;
-        Some((cpu, record::Summary::of(&shares).median))
+        Some((cpu, record::Summary::from_samples(&shares).median))
     }
 
     /// Says in the coverage what is wrong with these figures; false when they must not be told at all.

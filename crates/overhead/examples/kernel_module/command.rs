@@ -155,10 +155,10 @@ fn again(file: &str, trial: &mut Trial) -> Result<(), String> {
 
 /// The rows of the kernel stand beside those of user mode: the same work by the same bytes.
 fn rows(record: &Record, trial: &mut Trial) -> Result<(), String> {
-    let word = |row: &Measurement, key: &str| row.place.word(key).unwrap_or_default().to_owned();
+    let word = |row: &Measurement, key: &str| row.labels.word(key).unwrap_or_default().to_owned();
     let detail =
         |row: &Measurement, key: &str| row.detail.get(key).map(ToString::to_string).unwrap_or_default();
-    let all: Vec<&Measurement> = record.of("layer.time").collect();
+    let all: Vec<&Measurement> = record.measurements_of("layer.time").collect();
     let layers = |name: &str| all.iter().filter(|row| word(row, "layer") == name).count();
     trial.hold(layers("user") == 3, "user rows are unbound, bound, and bound to another CPU", || {
         layers("user").to_string()
@@ -203,7 +203,8 @@ fn own_time(record: &Record, trial: &mut Trial) -> Result<(), String> {
     };
     let own = |state: &record::Snapshot| state.own_cpu_seconds.unwrap_or_default();
     let others = busy(after) - busy(before) - (own(after) - own(before));
-    let kernel = record.of("layer.time").filter(|row| row.place.word("layer") == Some("kernel"));
+    let kernel =
+        record.measurements_of("layer.time").filter(|row| row.labels.word("layer") == Some("kernel"));
     let seconds =
         |row: &Measurement| row.detail.get("seconds")?.as_f64().map(|one| one * row.summary.n as f64);
     let used: f64 = kernel.filter_map(seconds).sum();

@@ -64,8 +64,9 @@ impl Weather<'_> {
         let said = || format!("{:?}, {}", ran.code, ran.complained);
         trial.hold(ran.code == Some(0), &format!("{name}: linespeed ends well"), said)?;
         let record = ran.record()?;
-        let layer =
-            |layer: &str| record.of("layer.time").filter(|m| m.place.word("layer") == Some(layer)).count();
+        let layer = |layer: &str| {
+            record.measurements_of("layer.time").filter(|m| m.labels.word("layer") == Some(layer)).count()
+        };
         let (user, kernel) = (layer("user"), layer("kernel"));
         trial.hold(user == 3 && kernel == 0, &format!("{name}: the other rows come"), || {
             format!("{user} of user mode, {kernel} of the kernel")

@@ -26,9 +26,9 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
 
 /// The block of a report about pairs of CPUs; `None` where none was measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    let all = record.of("core_to_core.latency").filter(|m| m.summary.n > 0 && pair(m).is_some());
+    let all = record.measurements_of("core_to_core.latency").filter(|m| m.summary.n > 0 && pair(m).is_some());
     let mut ways: BTreeMap<Option<Handover>, Vec<&Measurement>> = BTreeMap::new();
-    all.for_each(|m| ways.entry(Handover::of(m)).or_default().push(m));
+    all.for_each(|m| ways.entry(Handover::of_measurement(m)).or_default().push(m));
     // Figures of which nobody told how they were made lead where there are no others, and else have a table of their own.
     let how = Handover::chief(ways.values().flatten().copied());
     let chief = ways.remove(&how)?;
@@ -65,7 +65,7 @@ fn titled(what: &str, how: Option<Handover>) -> String {
 
 /// The two CPUs of a measurement.
 fn pair(m: &Measurement) -> Option<(u32, u32)> {
-    let id = |key| m.place.count(key).and_then(|id| u32::try_from(id).ok());
+    let id = |key| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
     Some((id("from")?, id("to")?))
 }
 
@@ -124,7 +124,7 @@ fn few<'a>(all: impl Iterator<Item = &'a &'a Measurement>, class: impl Fn(&Measu
         for remark in remarks(m) {
             table.note_row(&remark);
         }
-        let how = Handover::of(m).map_or(String::new(), |how| how.word().to_owned());
+        let how = Handover::of_measurement(m).map_or(String::new(), |how| how.word().to_owned());
         table.row(vec![key(m, "from"), key(m, "to"), key(m, "home"), value(m), spread(m), how, class(m)]);
     }
     table.finished()
@@ -156,12 +156,12 @@ fn classes(
     for (kind, of) in rows {
         let pairs: BTreeSet<(u32, u32)> = of.iter().filter_map(|m| pair(m)).collect();
         let slowest = of.iter().max_by(|a, b| a.value().total_cmp(&b.value()));
-        let summary = Summary::of(&of.iter().map(|m| m.value()).collect::<Vec<_>>());
+        let summary = Summary::from_samples(&of.iter().map(|m| m.value()).collect::<Vec<_>>());
         let ns = |summary: &Summary, value| match summary.n {
             0 => String::new(),
             _ => units::figure(value, "ns"),
         };
-        let other = Summary::of(others.get(&kind).map_or(&[], Vec::as_slice));
+        let other = Summary::from_samples(others.get(&kind).map_or(&[], Vec::as_slice));
         table.row(vec![
             kind,
             pairs.len().to_string(),
@@ -211,7 +211,7 @@ fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     let mut cells = BTreeMap::new();
     for m in all {
         let Some((from, to)) = pair(m) else { continue };
-        let home = m.place.count("home");
+        let home = m.labels.count("home");
         let at_to = home.is_some() && home == node(to) && home != node(from);
         cells.insert(if at_to { (to, from) } else { (from, to) }, m.value());
     }
@@ -299,7 +299,8 @@ fn condensed(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option
             values.entry((from, to)).or_default().push(value);
         }
     }
-    let cell = |from: &u32, to: &u32| values.get(&(*from, *to)).map(|values| Summary::of(values).median);
+    let cell =
+        |from: &u32, to: &u32| values.get(&(*from, *to)).map(|values| Summary::from_samples(values).median);
     let head = |number: &u32| Head { name: number.to_string(), group: String::new() };
     let (down, across, title) = names(part.0);
     Heat {
@@ -342,7 +343,7 @@ fn names(part: &str) -> (&'static str, &'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     /// Two packages of two cores with two siblings each, numbered as Linux does: 0 and 4 are siblings.
     fn record(pairs: &[(u32, u32)]) -> Record {
@@ -359,7 +360,10 @@ mod tests {
             });
         }
         for (from, to) in pairs {
-            let place = Where::new().with("from", *from).with("to", *to).with("home", from % 4 / 2);
+            let place = Labels::new()
+                .with_label("from", *from)
+                .with_label("to", *to)
+                .with_label("home", from % 4 / 2);
             record.measurements.push(Measurement::new("core_to_core.latency", place, vec![50.0; 6]));
         }
         record
@@ -378,7 +382,7 @@ mod tests {
     /// The same pairs by compare-and-swap, twice as fast.
     fn swapped_too(mut record: Record) -> Record {
         for m in record.measurements.clone() {
-            let place = m.place.with(Handover::KEY, Handover::Cas.word());
+            let place = m.labels.with_label(Handover::KEY, Handover::Cas.word());
             record.measurements.push(Measurement::new("core_to_core.latency", place, vec![25.0; 6]));
         }
         record
@@ -424,7 +428,7 @@ mod tests {
     #[test]
     fn siblings_stand_side_by_side_in_the_matrix() {
         let record = record(&[(0, 1), (0, 4), (0, 2), (1, 5), (3, 7), (2, 6)]);
-        let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
+        let all: Vec<&Measurement> = record.measurements_of("core_to_core.latency").collect();
         let heat = matrix(&cpus(&record.machine), Some(Handover::Cas), &all).unwrap();
         let names: Vec<&str> = heat.rows.iter().map(|head| head.name.as_str()).collect();
         assert_eq!(names, ["0", "4", "1", "5", "2", "6", "3", "7"]);
@@ -435,9 +439,9 @@ mod tests {
     #[test]
     fn both_homes_of_a_line_stand_on_either_side_of_the_diagonal() {
         let mut record = record(&[(0, 2)]);
-        let place = Where::new().with("from", 0u32).with("to", 2u32).with("home", 1u32);
+        let place = Labels::new().with_label("from", 0u32).with_label("to", 2u32).with_label("home", 1u32);
         record.measurements.push(Measurement::new("core_to_core.latency", place, vec![90.0; 6]));
-        let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
+        let all: Vec<&Measurement> = record.measurements_of("core_to_core.latency").collect();
         let cells = by_home(&cpus(&record.machine), &all);
         assert_eq!((cells[&(0, 2)], cells[&(2, 0)]), (50.0, 90.0));
     }
@@ -461,7 +465,7 @@ mod tests {
         let mut record = record(&[(0, 4), (0, 1), (0, 2), (0, 3)]);
         let own = record.measurements[0].clone().with_detail("class", "same L2");
         record.measurements[0] = own;
-        let all: Vec<&Measurement> = record.of("core_to_core.latency").collect();
+        let all: Vec<&Measurement> = record.measurements_of("core_to_core.latency").collect();
         let table = classes(None, &all, &[], |m| class(&cpus(&record.machine), false, m));
         let kinds: Vec<&str> = table.rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(kinds, ["one node", "other package", "same L2"]);

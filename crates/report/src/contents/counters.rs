@@ -51,9 +51,10 @@ fn counts(record: &Record, most: usize) -> Table {
         "?#counted for",
     ];
     let mut table = Table::new("Counters", Some("counter.count"), &heads);
-    let all: Vec<&Measurement> = record.of("counter.count").filter(|m| m.summary.n > 0).collect();
+    let all: Vec<&Measurement> =
+        record.measurements_of("counter.count").filter(|m| m.summary.n > 0).collect();
     let mut instructions: BTreeMap<Place, f64> = BTreeMap::new();
-    for m in all.iter().filter(|m| m.place.word("event") == Some("instructions")) {
+    for m in all.iter().filter(|m| m.labels.word("event") == Some("instructions")) {
         instructions.insert(place(m), m.value());
     }
     // What somebody pasted is what they want to see; a run of many workloads counts more than a screen holds.
@@ -67,7 +68,7 @@ fn counts(record: &Record, most: usize) -> Table {
             table.note_row(&remark);
         }
         let here = place(m);
-        let caused = m.place.word("event").is_some_and(|event| !NOT_CAUSED.contains(&event));
+        let caused = m.labels.word("event").is_some_and(|event| !NOT_CAUSED.contains(&event));
         let per = instructions.get(&here).filter(|count| **count > 0.0 && caused);
         let per = per.map_or(String::new(), |count| units::significant(m.value() / count * 1000.0));
         let coverage = m.detail.get("coverage").and_then(|share| share.as_f64());
@@ -92,8 +93,8 @@ fn slots(record: &Record, most: usize) -> Table {
     let mut places: Vec<Place> = Vec::new();
     let mut cells: BTreeMap<(Place, String), &Measurement> = BTreeMap::new();
     let mut known: BTreeSet<Place> = BTreeSet::new();
-    for m in record.of("counter.share").filter(|m| m.summary.n > 0) {
-        let Some(Key::Word(category)) = m.place.get("category") else { continue };
+    for m in record.measurements_of("counter.share").filter(|m| m.summary.n > 0) {
+        let Some(Key::Word(category)) = m.labels.get("category") else { continue };
         let here = place(m);
         if !CATEGORIES.contains(&category.as_str()) || cells.contains_key(&(here.clone(), category.clone())) {
             continue;
@@ -124,13 +125,16 @@ fn slots(record: &Record, most: usize) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     #[test]
     fn misses_are_told_per_thousand_instructions_with_their_coverage() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (event, count) in [("instructions", 2e9), ("cache-misses", 4e6)] {
-            let place = Where::new().with("workload", "triad").with("threads", 1u32).with("event", event);
+            let place = Labels::new()
+                .with_label("workload", "triad")
+                .with_label("threads", 1u32)
+                .with_label("event", event);
             let m = Measurement::new("counter.count", place, vec![count; 6]).with_detail("coverage", 0.833);
             record.measurements.push(m);
         }
@@ -146,7 +150,7 @@ mod tests {
     fn slots_of_one_workload_are_one_row() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (category, share) in [("backend-bound", 0.5), ("retiring", 0.25), ("frontend-bound", 0.2)] {
-            let place = Where::new().with("workload", "aes").with("category", category);
+            let place = Labels::new().with_label("workload", "aes").with_label("category", category);
             record.measurements.push(Measurement::new("counter.share", place, vec![share; 6]));
         }
         let table = tables(&record, 16).remove(0);

@@ -24,16 +24,16 @@ pub(crate) fn charts(record: &Record) -> Vec<(&'static str, Chart)> {
 /// that sysfs tells as upright lines.
 pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let mut places: BTreeMap<(Option<u64>, Option<u64>), usize> = BTreeMap::new();
-    for m in record.of("load.latency") {
-        *places.entry((m.place.count("cpu"), m.place.count("node"))).or_default() += 1;
+    for m in record.measurements_of("load.latency") {
+        *places.entry((m.labels.count("cpu"), m.labels.count("node"))).or_default() += 1;
     }
     // The first of those with the most.
     let (&place, _) = places.iter().rev().max_by_key(|(_, count)| **count)?;
-    let here = |m: &&Measurement| (m.place.count("cpu"), m.place.count("node")) == place;
+    let here = |m: &&Measurement| (m.labels.count("cpu"), m.labels.count("node")) == place;
     let mut pages: BTreeMap<u64, (String, Vec<(f64, f64)>)> = BTreeMap::new();
-    for m in record.of("load.latency").filter(here).filter(|m| m.summary.n > 0) {
-        let Some(bytes) = m.place.number("bytes") else { continue };
-        let page = m.place.word("page").unwrap_or("unknown").to_owned();
+    for m in record.measurements_of("load.latency").filter(here).filter(|m| m.summary.n > 0) {
+        let Some(bytes) = m.labels.number("bytes") else { continue };
+        let page = m.labels.word("page").unwrap_or("unknown").to_owned();
         let size = units::parse_bytes(&page).unwrap_or(u64::MAX);
         pages.entry(size).or_insert_with(|| (page, Vec::new())).1.push((bytes, m.value()));
     }
@@ -73,12 +73,13 @@ const LEAST_POINTS: usize = 3;
 /// Latency against the bandwidth that others take: a line a CPU, eight at most.
 pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let mut cpus: BTreeMap<Option<u64>, Vec<(f64, f64)>> = BTreeMap::new();
-    let all: Vec<&Measurement> = record.of("memory.loaded_latency").filter(|m| m.summary.n > 0).collect();
+    let all: Vec<&Measurement> =
+        record.measurements_of("memory.loaded_latency").filter(|m| m.summary.n > 0).collect();
     let sound: Vec<&Measurement> = all.iter().copied().filter(|m| m.doubt.is_none()).collect();
     // A line through points in doubt would show what others did; where there are no others, it is all there is.
     for m in if sound.len() < LEAST_POINTS { all } else { sound } {
-        if let Some(bandwidth) = m.place.number("bandwidth") {
-            cpus.entry(m.place.count("cpu")).or_default().push((bandwidth, m.value()));
+        if let Some(bandwidth) = m.labels.number("bandwidth") {
+            cpus.entry(m.labels.count("cpu")).or_default().push((bandwidth, m.value()));
         }
     }
     let series = cpus.into_iter().take(8).map(|(cpu, points)| {
@@ -99,8 +100,8 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     // As the machine is before tuned, the ordinary policy before the others.
     type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;
     let mut kinds = Kinds::new();
-    for m in record.of("wakeup.latency").filter(|m| m.place.switch("corrected") != Some(true)) {
-        let word = |name| m.place.word(name).unwrap_or("").to_owned();
+    for m in record.measurements_of("wakeup.latency").filter(|m| m.labels.switch("corrected") != Some(true)) {
+        let word = |name| m.labels.word(name).unwrap_or("").to_owned();
         let kind = kinds.entry((word("setting"), Reverse(word("policy")))).or_default();
         kind.0.push(m);
         kind.1 = kind.1.saturating_add(m.distribution.iter().map(|b| b.count).fold(0, u64::saturating_add));
@@ -117,7 +118,7 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
             (wakeups > 0).then(|| Series::steps(name.trim().to_owned(), later_than(&measurements, wakeups)))
         })
         .collect();
-    let mut cpus: Vec<_> = record.of("wakeup.latency").map(|m| m.place.count("cpu")).collect();
+    let mut cpus: Vec<_> = record.measurements_of("wakeup.latency").map(|m| m.labels.count("cpu")).collect();
     cpus.sort_unstable();
     cpus.dedup();
     Chart {
@@ -162,11 +163,11 @@ fn later_than(measurements: &[&Measurement], wakeups: u64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Bucket, Where};
+    use record::{Bucket, Labels};
 
     #[test]
     fn the_share_of_late_wake_ups_falls_from_all_to_the_last() {
-        let mut m = Measurement::new("wakeup.latency", Where::new(), Vec::new());
+        let mut m = Measurement::new("wakeup.latency", Labels::new(), Vec::new());
         m.distribution = vec![
             Bucket { from: 1e3, to: 2e3, count: 90 },
             Bucket { from: 2e3, to: 3e3, count: 9 },
@@ -180,7 +181,8 @@ mod tests {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for page in ["2MiB", "4KiB"] {
             for bytes in [4096u64, 65536] {
-                let place = Where::new().with("cpu", 0u32).with("bytes", bytes).with("page", page);
+                let place =
+                    Labels::new().with_label("cpu", 0u32).with_label("bytes", bytes).with_label("page", page);
                 record.measurements.push(Measurement::new("load.latency", place, vec![1.0, 2.0]));
             }
         }

@@ -64,13 +64,13 @@ pub(crate) fn clocks(record: &Record, most: usize) -> Table {
         Some("core.clock"),
         &["CPU", "busy", "vectors", "#clock", "#spread", "?#least", "?#most"],
     );
-    for m in worst(&mut table, record.of("core.clock").collect(), most, |m| -m.value()) {
-        let busy = match m.place.word("active") {
+    for m in worst(&mut table, record.measurements_of("core.clock").collect(), most, |m| -m.value()) {
+        let busy = match m.labels.word("active") {
             Some("one") => "one CPU".to_owned(),
             Some("all") => "all CPUs".to_owned(),
             _ => key(m, "active"),
         };
-        let vectors = match m.place.word("vector") {
+        let vectors = match m.labels.word("vector") {
             Some(bits @ ("256" | "512")) => format!("{bits} bits"),
             _ => key(m, "vector"),
         };
@@ -103,12 +103,12 @@ pub(crate) fn levels(record: &Record) -> Table {
 
 /// Loads in flight: a row a CPU and working set, a column a number of chains.
 pub(crate) fn parallelism(record: &Record, most: usize) -> Table {
-    let all: Vec<&Measurement> = record.of("load.parallelism").collect();
-    let mut chains: Vec<u64> = all.iter().filter_map(|m| m.place.count("chains")).collect();
+    let all: Vec<&Measurement> = record.measurements_of("load.parallelism").collect();
+    let mut chains: Vec<u64> = all.iter().filter_map(|m| m.labels.count("chains")).collect();
     chains.sort_unstable();
     chains.dedup();
     let title = "Loads in parallel";
-    if chains.len() > 10 || all.iter().any(|m| m.place.count("chains").is_none()) {
+    if chains.len() > 10 || all.iter().any(|m| m.labels.count("chains").is_none()) {
         return generic(title, &all, most);
     }
     let mut heads = vec!["CPU".to_owned(), "#working set".to_owned()];
@@ -129,7 +129,7 @@ pub(crate) fn parallelism(record: &Record, most: usize) -> Table {
     for row in rows.into_iter().take(most) {
         let mut cells = vec![row.0.clone(), row.1.clone()];
         for n in &chains {
-            let m = all.iter().find(|m| place(m) == row && m.place.count("chains") == Some(*n));
+            let m = all.iter().find(|m| place(m) == row && m.labels.count("chains") == Some(*n));
             cells.push(m.map_or(String::new(), |m| noted(&mut table, m, value(m))));
         }
         table.row(cells);
@@ -145,11 +145,11 @@ pub(crate) fn bandwidth(record: &Record, most: usize) -> Table {
         &["operation", "stores", "#threads", "CPUs", "node", "#STREAM bytes", "#bus bytes", "?#spread"],
     );
     let mut rows: Vec<BandwidthRow> = Vec::new();
-    for m in record.of("memory.bandwidth") {
+    for m in record.measurements_of("memory.bandwidth") {
         table.tells(m);
         let place: Vec<String> =
             ["op", "stores", "threads", "cpus", "node"].map(|name| key(m, name)).to_vec();
-        let at = match m.place.word("bytes_counted") {
+        let at = match m.labels.word("bytes_counted") {
             Some("stream") => STREAM,
             Some("bus") => BUS,
             _ => OTHER,
@@ -200,7 +200,7 @@ const OTHER: usize = 2;
 
 /// Nanoseconds an element, as lmbench's stream prints them.
 pub(crate) fn elements(record: &Record, most: usize) -> Table {
-    let all: Vec<&Measurement> = record.of("stream.ns_per_element").collect();
+    let all: Vec<&Measurement> = record.measurements_of("stream.ns_per_element").collect();
     generic("Time an element (as lmbench's stream)", &all, most)
 }
 
@@ -211,10 +211,10 @@ pub(crate) fn loaded(record: &Record) -> Table {
         Some("memory.loaded_latency"),
         &["CPU", "#bandwidth", "#of peak", "#latency", "#spread"],
     );
-    let mut all: Vec<&Measurement> = record.of("memory.loaded_latency").collect();
-    let bandwidth = |m: &Measurement| m.place.number("bandwidth").unwrap_or(0.0);
+    let mut all: Vec<&Measurement> = record.measurements_of("memory.loaded_latency").collect();
+    let bandwidth = |m: &Measurement| m.labels.number("bandwidth").unwrap_or(0.0);
     all.sort_by(|a, b| {
-        a.place.count("cpu").cmp(&b.place.count("cpu")).then(bandwidth(a).total_cmp(&bandwidth(b)))
+        a.labels.count("cpu").cmp(&b.labels.count("cpu")).then(bandwidth(a).total_cmp(&bandwidth(b)))
     });
     for m in all {
         let latency = noted(&mut table, m, value(m));
@@ -276,12 +276,12 @@ pub(crate) fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
     ];
     let mut table = Table::new(title, Some("wakeup.latency"), &heads);
     let all: Vec<&Measurement> = record
-        .of("wakeup.latency")
-        .filter(|m| (m.place.switch("corrected") == Some(true)) == corrected)
+        .measurements_of("wakeup.latency")
+        .filter(|m| (m.labels.switch("corrected") == Some(true)) == corrected)
         .collect();
     let kind = |m: &Measurement| format!("{} {} {}", key(m, "setting"), key(m, "policy"), key(m, "priority"));
     for m in worst_of_each(&mut table, all, most, kind, |m| m.summary.max) {
-        let policy = match (m.place.word("policy"), m.place.count("priority")) {
+        let policy = match (m.labels.word("policy"), m.labels.count("priority")) {
             (Some(policy), Some(priority)) if priority > 0 => format!("{policy} {priority}"),
             _ => key(m, "policy"),
         };
@@ -311,7 +311,7 @@ pub(crate) fn wakeups(record: &Record, most: usize, corrected: bool) -> Table {
 
 /// Who took time, in words; a column's heading.
 fn taker(m: &Measurement) -> String {
-    match m.place.word("cause") {
+    match m.labels.word("cause") {
         Some("os") => "by this kernel".to_owned(),
         Some("below") => "from below".to_owned(),
         Some(other) => format!("by {other}"),
@@ -321,7 +321,7 @@ fn taker(m: &Measurement) -> String {
 
 /// Time taken from busy loops: a row a CPU, a column a taker.
 pub(crate) fn stolen(record: &Record, most: usize) -> Table {
-    let all: Vec<&Measurement> = record.of("stolen.share").collect();
+    let all: Vec<&Measurement> = record.measurements_of("stolen.share").collect();
     let mut takers: Vec<String> = Vec::new();
     for m in &all {
         if !takers.contains(&taker(m)) {
@@ -344,7 +344,7 @@ pub(crate) fn stolen(record: &Record, most: usize) -> Table {
     for first in worst(&mut table, firsts, most, |m| m.value()) {
         let mut row = vec![key(first, "cpu")];
         for name in &takers {
-            let m = all.iter().find(|m| m.place.get("cpu") == first.place.get("cpu") && taker(m) == *name);
+            let m = all.iter().find(|m| m.labels.get("cpu") == first.labels.get("cpu") && taker(m) == *name);
             row.push(m.map_or(String::new(), |m| noted(&mut table, m, share(m))));
         }
         table.row(row);
@@ -375,7 +375,7 @@ fn share(m: &Measurement) -> String {
 pub(crate) fn gaps(record: &Record, most: usize) -> Table {
     let heads = ["time", "CPU", "#gaps", "#median gap", "#p99 gap", "#longest gap"];
     let mut table = Table::new("Gaps in busy loops", Some("stolen.gap"), &heads);
-    let all: Vec<&Measurement> = record.of("stolen.gap").filter(|m| m.summary.n > 0).collect();
+    let all: Vec<&Measurement> = record.measurements_of("stolen.gap").filter(|m| m.summary.n > 0).collect();
     for m in worst_of_each(&mut table, all, most, taker, |m| m.summary.max) {
         let p99 = m.summary.p99.map_or(String::new(), |v| figure(m, v));
         let longest = noted(&mut table, m, figure(m, m.summary.max));
@@ -409,7 +409,7 @@ pub(crate) fn costs(record: &Record, most: usize) -> Table {
 /// A metric's measurements with a column a key of their place.
 pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let keys = keys(all);
-    let numeric = |name: &String| all.iter().all(|m| m.place.word(name).is_none());
+    let numeric = |name: &String| all.iter().all(|m| m.labels.word(name).is_none());
     let mut heads: Vec<String> =
         keys.iter().map(|name| format!("{}{name}", if numeric(name) { "#" } else { "" })).collect();
     heads.extend(["#median", "#spread", "?#least", "?#most", "?#samples", "?#marked"].map(str::to_owned));
@@ -443,7 +443,7 @@ pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     fn record() -> Record {
         Record::new("0.1.0", String::new(), Vec::new())
@@ -453,8 +453,10 @@ mod tests {
     fn both_ways_to_count_bytes_stand_in_one_row() {
         let mut record = record();
         for (counted, value) in [("stream", 2.0e10), ("bus", 2.7e10)] {
-            let place =
-                Where::new().with("op", "triad").with("stores", "regular").with("bytes_counted", counted);
+            let place = Labels::new()
+                .with_label("op", "triad")
+                .with_label("stores", "regular")
+                .with_label("bytes_counted", counted);
             record.measurements.push(Measurement::new("memory.bandwidth", place, vec![value; 6]));
         }
         let table = bandwidth(&record, 16);
@@ -467,7 +469,7 @@ mod tests {
     #[test]
     fn a_doubtful_figure_carries_its_doubt() {
         let mut record = record();
-        let mut m = Measurement::new("core.clock", Where::new().with("cpu", 0u32), vec![3e9; 6]);
+        let mut m = Measurement::new("core.clock", Labels::new().with_label("cpu", 0u32), vec![3e9; 6]);
         m.doubt = Some("too noisy: ±4 %".to_owned());
         record.measurements.push(m);
         let table = clocks(&record, 16);
@@ -479,7 +481,7 @@ mod tests {
     fn of_a_thousand_cpus_the_worst_are_shown_and_the_rest_is_counted() {
         let mut record = record();
         for cpu in 0..1000u32 {
-            let place = Where::new().with("cpu", cpu).with("setting", "as-is");
+            let place = Labels::new().with_label("cpu", cpu).with_label("setting", "as-is");
             record.measurements.push(Measurement::new("wakeup.latency", place, vec![f64::from(cpu); 3]));
         }
         let table = wakeups(&record, 8, false);

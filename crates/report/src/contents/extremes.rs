@@ -31,7 +31,7 @@ pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     }
     for row in rows.into_iter().take(most) {
         let Some(m) = row.iter().flatten().next() else { continue };
-        let policy = match m.place.count("priority") {
+        let policy = match m.labels.count("priority") {
             Some(priority) if priority > 0 => format!("{} {priority}", key(m, "policy")),
             _ => key(m, "policy"),
         };
@@ -47,13 +47,16 @@ pub(crate) fn extremes(record: &Record, most: usize) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     #[test]
     fn least_average_and_longest_stand_in_one_row() {
         let mut record = Record::new("0", String::new(), Vec::new());
         for (metric, ns) in METRICS.into_iter().zip([5e3, 8e3, 9e4]) {
-            let place = Where::new().with("policy", "fifo").with("priority", 80u32).with("cpu", 3u32);
+            let place = Labels::new()
+                .with_label("policy", "fifo")
+                .with_label("priority", 80u32)
+                .with_label("cpu", 3u32);
             record.measurements.push(Measurement::new(metric, place, vec![ns]));
         }
         let table = extremes(&record, 16);

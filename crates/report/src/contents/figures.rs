@@ -47,21 +47,21 @@ pub(crate) fn spread(m: &Measurement) -> String {
 
 /// A key of a place as text; sizes with their unit, switches as `yes` and `no`.
 pub(crate) fn key(m: &Measurement, name: &str) -> String {
-    match (name, m.place.get(name)) {
+    match (name, m.labels.get(name)) {
         (_, None) => String::new(),
-        ("bytes", _) if m.place.count(name).is_some() => {
-            units::bytes(m.place.count(name).unwrap_or_default())
+        ("bytes", _) if m.labels.count(name).is_some() => {
+            units::bytes(m.labels.count(name).unwrap_or_default())
         }
-        ("page", _) if m.place.word(name).is_some_and(|page| units::parse_bytes(page).is_ok()) => {
+        ("page", _) if m.labels.word(name).is_some_and(|page| units::parse_bytes(page).is_ok()) => {
             units::bytes(
-                m.place.word(name).and_then(|page| units::parse_bytes(page).ok()).unwrap_or_default(),
+                m.labels.word(name).and_then(|page| units::parse_bytes(page).ok()).unwrap_or_default(),
             )
         }
-        ("bandwidth", _) if m.place.number(name).is_some() => {
-            units::figure(m.place.number(name).unwrap_or_default(), "B/s")
+        ("bandwidth", _) if m.labels.number(name).is_some() => {
+            units::figure(m.labels.number(name).unwrap_or_default(), "B/s")
         }
-        ("share_of_peak", _) if m.place.number(name).is_some() => {
-            units::percent(m.place.number(name).unwrap_or_default())
+        ("share_of_peak", _) if m.labels.number(name).is_some() => {
+            units::percent(m.labels.number(name).unwrap_or_default())
         }
         (_, Some(record::Key::Switch(true))) => "yes".to_owned(),
         (_, Some(record::Key::Switch(false))) => "no".to_owned(),
@@ -72,7 +72,7 @@ pub(crate) fn key(m: &Measurement, name: &str) -> String {
 
 /// All of a place, to tell it from others.
 pub(crate) fn place(m: &Measurement) -> String {
-    m.place.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
+    m.labels.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
 }
 
 /// The keys of the places of these measurements, in the order in which people read them: as the metric's
@@ -80,10 +80,10 @@ pub(crate) fn place(m: &Measurement) -> String {
 pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let defined = measurements.first().and_then(|m| metrics::find(&m.metric)).map_or(&[][..], |m| m.keys);
-    let used = |name: &str| measurements.iter().any(|m| m.place.get(name).is_some());
+    let used = |name: &str| measurements.iter().any(|m| m.labels.get(name).is_some());
     keys.extend(defined.iter().filter(|name| used(name)).map(|name| (*name).to_owned()));
     for m in measurements {
-        for name in m.place.0.keys() {
+        for name in m.labels.0.keys() {
             if !keys.iter().any(|key| name == key) {
                 keys.push(name.to_string());
             }
@@ -156,24 +156,24 @@ pub(crate) fn mark_words(mark: Mark) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     #[test]
     fn a_figure_known_to_no_better_than_its_size_is_withheld() {
         let samples = vec![1e3, 2e3, 3e6, 4e10, 5e10, 6e10, 7e10, 2e3];
-        let noisy = Measurement::new("memory.bandwidth", Where::new(), samples.clone());
+        let noisy = Measurement::new("memory.bandwidth", Labels::new(), samples.clone());
         assert_eq!((value(&noisy), spread(&noisy)), ("-".to_owned(), "-".to_owned()));
         assert_eq!(remarks(&noisy), [WITHHELD]);
-        let sure = Measurement::new("memory.bandwidth", Where::new(), vec![3e9; 8]);
+        let sure = Measurement::new("memory.bandwidth", Labels::new(), vec![3e9; 8]);
         assert!(value(&sure) != "-" && remarks(&sure).is_empty());
         // A share near 0 is small, not unknown.
-        let small = Measurement::new("stolen.share", Where::new(), vec![0.0, 1e-6, 9e-5, 0.0, 2e-6, 8e-5]);
+        let small = Measurement::new("stolen.share", Labels::new(), vec![0.0, 1e-6, 9e-5, 0.0, 2e-6, 8e-5]);
         assert!(value(&small) != "-" && spread(&small) != "-");
     }
 
     #[test]
     fn noise_of_other_causes_shares_a_note() {
-        let mut m = Measurement::new("memory.bandwidth", Where::new(), vec![3e9; 8]);
+        let mut m = Measurement::new("memory.bandwidth", Labels::new(), vec![3e9; 8]);
         m.doubt =
             Some("too noisy: the median is known to ±5 % only; no cause seen from here: others".to_owned());
         let parts = parted_remarks(&m);

@@ -14,7 +14,8 @@ const FEW: usize = 32;
 
 /// The block; `None` where nothing was measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    let of = |metric| record.of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
+    let of =
+        |metric| record.measurements_of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
     let (all, cycles) = (of("load.latency"), of("load.latency_cycles"));
     if all.is_empty() {
         return None;
@@ -54,13 +55,16 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     fn record(sizes: u64) -> Record {
         let mut record = Record::new("0", String::new(), Vec::new());
         for number in 1..=sizes {
             for metric in ["load.latency", "load.latency_cycles"] {
-                let place = Where::new().with("cpu", 0u32).with("node", 0u32).with("bytes", number << 20);
+                let place = Labels::new()
+                    .with_label("cpu", 0u32)
+                    .with_label("node", 0u32)
+                    .with_label("bytes", number << 20);
                 record.measurements.push(Measurement::new(metric, place, vec![100.0 + number as f64]));
             }
         }

@@ -14,7 +14,7 @@ const MOST: usize = 64;
 /// The layers in which a routine was timed, the fastest first, what the steps between them cost, and which published
 /// conclusions that bears out; nothing where none was timed.
 pub(crate) fn layers(record: &Record) -> Option<Block> {
-    let unit = record.of("layer.time").next()?.unit.as_str();
+    let unit = record.measurements_of("layer.time").next()?.unit.as_str();
     let mut block = Block::new(TITLE, Some("layer.time"));
     block.parts.push(Part::Table(times(record, unit)));
     let counted = counted(record);
@@ -39,7 +39,7 @@ fn times(record: &Record, unit: &str) -> Table {
         &["layer", "bound", "IRQs", "#time", "#over fastest", "?#sd/mean", "?#95 % interval"],
     );
     // Each that was timed has its entry.
-    record.of("layer.time").for_each(|m| table.tells(m));
+    record.measurements_of("layer.time").for_each(|m| table.tells(m));
     if layers.len() > MOST {
         table.note(&format!("the first {MOST} of {}; all are in the record", layers.len()));
     }
@@ -58,13 +58,14 @@ fn times(record: &Record, unit: &str) -> Table {
             layer.interval.map_or(String::new(), |(low, high)| range(&time(low), &time(high))),
         ]);
     }
-    let details = record.of("layer.time").find(|m| m.detail.contains_key("crc32")).map(|m| &m.detail);
+    let details =
+        record.measurements_of("layer.time").find(|m| m.detail.contains_key("crc32")).map(|m| &m.detail);
     let told = |name: &str| details.and_then(|detail| detail.get(name));
     if let (Some(crc), Some(offset), Some(primes)) = (told("crc32"), told("page_offset"), told("primes")) {
         let crc = crc.as_str().unwrap_or("?");
         table.note(&format!("every layer ran the same bytes (CRC-32 {crc}, at {offset} of their page) and counted {primes} primes"));
     }
-    if let Some(kvm) = record.of("layer.time").find_map(|m| m.detail.get("kvm")?.as_str()) {
+    if let Some(kvm) = record.measurements_of("layer.time").find_map(|m| m.detail.get("kvm")?.as_str()) {
         table.note(&format!("guests are run by raw KVM: {kvm}"));
     }
     table.finished()
@@ -84,7 +85,7 @@ fn counted(record: &Record) -> Table {
     let heads: Vec<&str> =
         ["layer", "bound", "IRQs"].into_iter().chain(COUNTED.map(|(_, head)| head)).collect();
     let mut table = Table::new("What was counted beside", None, &heads);
-    for m in record.of("layer.time").take(MOST) {
+    for m in record.measurements_of("layer.time").take(MOST) {
         let rate = |name: &str| m.detail.get(name).and_then(|rate| rate.as_f64());
         let cells = COUNTED.map(|(name, _)| match (name, rate(name)) {
             (_, None) => String::new(),
@@ -94,7 +95,7 @@ fn counted(record: &Record) -> Table {
         if cells.iter().all(String::is_empty) {
             continue;
         }
-        let word = |key: &str| m.place.word(key).unwrap_or_default().to_owned();
+        let word = |key: &str| m.labels.word(key).unwrap_or_default().to_owned();
         table.row([word("layer"), word("bound"), word("interrupts")].into_iter().chain(cells).collect());
     }
     table.finished()
@@ -141,7 +142,7 @@ pub(crate) fn siblings(record: &Record) -> Option<Block> {
 mod tests {
     use super::*;
     use record::diagnosis::{Basis, Claim, Layer, LayerStep, SiblingsAdd};
-    use record::{Measurement, Where};
+    use record::{Labels, Measurement};
 
     #[test]
     fn layers_and_siblings_are_told_where_there_are_any() {
@@ -149,7 +150,7 @@ mod tests {
         assert!(layers(&record).is_none() && siblings(&record).is_none());
         record.measurements.push(Measurement::new(
             "layer.time",
-            Where::new().with("layer", "kernel"),
+            Labels::new().with_label("layer", "kernel"),
             vec![1e9],
         ));
         record.diagnosis.layers.push(Layer {
@@ -182,7 +183,10 @@ mod tests {
     /// A record of layers that were timed in turn.
     fn timed() -> Record {
         let mut record = Record::new("0", String::new(), Vec::new());
-        let place = Where::new().with("layer", "user").with("bound", "cpu 1").with("interrupts", "on");
+        let place = Labels::new()
+            .with_label("layer", "user")
+            .with_label("bound", "cpu 1")
+            .with_label("interrupts", "on");
         let m = Measurement::new("layer.time", place, vec![1e9; 6])
             .with_detail("crc32", "00c0ffee")
             .with_detail("page_offset", 0)

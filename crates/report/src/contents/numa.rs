@@ -62,19 +62,19 @@ fn signed(value: f64) -> String {
 
 /// Latency, node by node.
 pub(crate) fn latency(record: &Record) -> Option<(Heat, Shown)> {
-    let (mut heat, shown) = matrix(record, record.of("numa.latency").collect())?;
+    let (mut heat, shown) = matrix(record, record.measurements_of("numa.latency").collect())?;
     heat.title = "Latency of a load from each node to each node's memory".to_owned();
     Some((heat, shown))
 }
 
 /// Bandwidth, node by node: of reading, with the most threads that were tried.
 pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
-    let mut all: Vec<&Measurement> = record.of("numa.bandwidth").collect();
-    let reading = |m: &&Measurement| m.place.word("op") == Some("read");
+    let mut all: Vec<&Measurement> = record.measurements_of("numa.bandwidth").collect();
+    let reading = |m: &&Measurement| m.labels.word("op") == Some("read");
     if all.iter().any(reading) {
         all.retain(reading);
     }
-    all.sort_by_key(|m| std::cmp::Reverse(m.place.count("threads")));
+    all.sort_by_key(|m| std::cmp::Reverse(m.labels.count("threads")));
     let (mut heat, shown) = matrix(record, all)?;
     heat.title = "Bandwidth from each node to each node's memory".to_owned();
     heat.unit = "B/s";
@@ -84,7 +84,7 @@ pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
 
 /// The matrix of these figures, and which of them stand in it.
 fn matrix(record: &Record, all: Vec<&Measurement>) -> Option<(Heat, Shown)> {
-    let id = |m: &Measurement, key: &str| m.place.count(key).and_then(|id| u32::try_from(id).ok());
+    let id = |m: &Measurement, key: &str| m.labels.count(key).and_then(|id| u32::try_from(id).ok());
     let mut cells: BTreeMap<(u32, u32), &Measurement> = BTreeMap::new();
     for m in all.into_iter().filter(|m| m.summary.n > 0) {
         if let (Some(from), Some(to)) = (id(m, "from"), id(m, "to")) {
@@ -142,8 +142,8 @@ fn by_distance(record: &Record) -> Table {
         }
     }
     let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for m in record.of("numa.latency").filter(|m| m.summary.n > 0 && m.value().is_finite()) {
-        if let (Some(from), Some(to)) = (m.place.count("from"), m.place.count("to"))
+    for m in record.measurements_of("numa.latency").filter(|m| m.summary.n > 0 && m.value().is_finite()) {
+        if let (Some(from), Some(to)) = (m.labels.count("from"), m.labels.count("to"))
             && let Some(distance) = shown.get(&(from, to))
         {
             groups.entry(*distance).or_default().push(m.value());
@@ -155,7 +155,7 @@ fn by_distance(record: &Record) -> Table {
         &["#distance", "#pairs", "#median", "#least", "#most"],
     );
     for (distance, values) in groups {
-        let summary = record::Summary::of(&values);
+        let summary = record::Summary::from_samples(&values);
         let ns = |value| units::figure(value, "ns");
         table.row(vec![
             distance.to_string(),
@@ -171,13 +171,13 @@ fn by_distance(record: &Record) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     #[test]
     fn a_memory_only_node_is_a_column_and_no_row() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (to, ns) in [(0u32, 100.0), (2, 300.0)] {
-            let place = Where::new().with("from", 0u32).with("to", to);
+            let place = Labels::new().with_label("from", 0u32).with_label("to", to);
             record.measurements.push(Measurement::new("numa.latency", place, vec![ns; 6]));
         }
         let (heat, shown) = latency(&record).unwrap();
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn one_node_has_no_matrix() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        let place = Where::new().with("from", 0u32).with("to", 0u32);
+        let place = Labels::new().with_label("from", 0u32).with_label("to", 0u32);
         record.measurements.push(Measurement::new("numa.latency", place, vec![90.0; 6]));
         assert_eq!(latency(&record), None);
         assert!(block(&record).is_none());

@@ -61,7 +61,7 @@ fn gain(gain: &Gain) -> String {
 pub(crate) fn verification(verified: &Verification) -> Vec<String> {
     let mut lines = vec![verified.says.clone(), verified.how.clone()];
     let times = |values: &[f64]| {
-        let all = record::Summary::of(values);
+        let all = record::Summary::from_samples(values);
         let seconds = |value: f64| figure(value, "s");
         format!("{} ({} to {})", seconds(all.median), seconds(all.min), seconds(all.max))
     };

@@ -74,7 +74,7 @@ pub(crate) fn heading(metric: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     fn record() -> Record {
         Record::new("0.1.0", String::new(), Vec::new())
@@ -91,7 +91,7 @@ mod tests {
     fn what_was_told_is_not_told_again() {
         let mut record = record();
         for cpu in 0..3u32 {
-            let place = Where::new().with("cpu", cpu);
+            let place = Labels::new().with_label("cpu", cpu);
             record.measurements.push(Measurement::new("core.clock", place, vec![3e9; 6]));
         }
         let mut shown = Shown::default();
@@ -104,8 +104,11 @@ mod tests {
     #[test]
     fn a_metric_of_the_future_is_printed_with_its_place() {
         let mut record = record();
-        let mut m =
-            Measurement::new("core.clock", Where::new().with("warp", 9u32).with("cpu", 1u32), vec![4.0; 6]);
+        let mut m = Measurement::new(
+            "core.clock",
+            Labels::new().with_label("warp", 9u32).with_label("cpu", 1u32),
+            vec![4.0; 6],
+        );
         m.metric = "flux.density".into();
         m.unit = "Wb".into();
         record.measurements.push(m);

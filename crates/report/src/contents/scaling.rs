@@ -216,17 +216,17 @@ impl<'a> Steps<'a> {
         for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
             let map = match m.metric.as_str() {
                 "workload.throughput" => &mut steps.throughput,
-                "core.ipc" if m.place.word("source") == Some("pmu") => &mut steps.counted,
+                "core.ipc" if m.labels.word("source") == Some("pmu") => &mut steps.counted,
                 "core.ipc" => &mut steps.declared,
                 _ => continue,
             };
-            let Some(workload) = m.place.word("workload") else { continue };
-            let threads = m.place.count("threads").unwrap_or(1);
+            let Some(workload) = m.labels.word("workload") else { continue };
+            let threads = m.labels.count("threads").unwrap_or(1);
             let kept = map
-                .entry(Self::place(workload, m.place.word("placement").unwrap_or(""), threads))
+                .entry(Self::place(workload, m.labels.word("placement").unwrap_or(""), threads))
                 .or_insert(m);
             // The first step's own, not what the workload did alone, perhaps on another CPU.
-            if kept.place.get("threads").is_none() && m.place.get("threads").is_some() {
+            if kept.labels.get("threads").is_none() && m.labels.get("threads").is_some() {
                 *kept = m;
             }
         }
@@ -360,7 +360,7 @@ fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
         let one = drawn.steps.first().map(|step| step.throughput / step.speedup)?;
         let fit = |part: u32| {
             let threads = least + (most - least) * f64::from(part) / f64::from(FIT_POINTS);
-            (threads, drawn.at(threads) / one)
+            (threads, drawn.throughput_at(threads) / one)
         };
         let points = (0..=FIT_POINTS).map(fit).collect();
         series.push(Series::line(format!("fit, {}", drawn.placement), points).with_look(Look::Fit));
@@ -384,7 +384,7 @@ fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
     use record::diagnosis::Step;
 
     fn record(threads: &[u32]) -> Record {
@@ -401,15 +401,17 @@ mod tests {
             })
             .collect();
         for n in threads {
-            let place =
-                Where::new().with("workload", "primes").with("threads", *n).with("placement", "cores-first");
+            let place = Labels::new()
+                .with_label("workload", "primes")
+                .with_label("threads", *n)
+                .with_label("placement", "cores-first");
             let mut m = Measurement::new("workload.throughput", place.clone(), vec![f64::from(*n) * 90.0; 6]);
             if *n == 2 {
                 m.doubt = Some("too noisy: the median is known to ±9 % only".to_owned());
             }
             record.measurements.push(m.with_detail("work", "primes below a million"));
             for (source, ipc) in [("declared", 1.2), ("pmu", 1.19)] {
-                let place = place.clone().with("source", source);
+                let place = place.clone().with_label("source", source);
                 record.measurements.push(Measurement::new("core.ipc", place, vec![ipc; 6]));
             }
         }
@@ -449,7 +451,10 @@ mod tests {
     #[test]
     fn the_first_step_shows_its_own_ipc_and_not_that_of_another_run() {
         let mut record = record(&[1, 2]);
-        let place = Where::new().with("cpu", 1u32).with("workload", "primes").with("source", "declared");
+        let place = Labels::new()
+            .with_label("cpu", 1u32)
+            .with_label("workload", "primes")
+            .with_label("source", "declared");
         record.measurements.insert(0, Measurement::new("core.ipc", place, vec![9.87; 6]));
         let steps = Steps::from_record(&record);
         assert_eq!(steps.declared[&Steps::place("primes", "cores-first", 1)].value(), 1.2);
@@ -542,7 +547,7 @@ mod tests {
         let mut record = record(&[1, 2, 3, 4]);
         let sure = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!((sure.rows[0][4].as_str(), sure.rows[0].len()), ("1.00 %", 9));
-        for m in record.measurements.iter_mut().filter(|m| m.place.count("threads") == Some(4)) {
+        for m in record.measurements.iter_mut().filter(|m| m.labels.count("threads") == Some(4)) {
             m.doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
         }
         let table = fits(&workloads(&record), &Steps::from_record(&record));

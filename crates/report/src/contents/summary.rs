@@ -391,11 +391,11 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
         lines.push(listed(counted));
     }
     let worst = record
-        .of("stolen.share")
-        .filter(|m| m.place.get("cause").is_none() && m.summary.n > 0)
+        .measurements_of("stolen.share")
+        .filter(|m| m.labels.get("cause").is_none() && m.summary.n > 0)
         .max_by(|a, b| a.value().total_cmp(&b.value()));
     let taken = worst.map(|m| {
-        let cpu = m.place.count("cpu").map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
+        let cpu = m.labels.count("cpu").map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
         // Of all the time that it was watched for: bursts are not in the median.
         let all = m.detail.get("share_of_all").and_then(|all| all.as_f64()).filter(|all| all.is_finite());
         format!("{}{cpu}'s time was taken from a busy loop", units::percent(all.unwrap_or(m.value())))
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn a_run_of_a_few_measurements_tells_in_a_sentence_what_others_would() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        record.measurements.push(record::Measurement::new("cost.syscall", record::Where::new(), vec![1.0]));
+        record.measurements.push(record::Measurement::new("cost.syscall", record::Labels::new(), vec![1.0]));
         record.diagnosis.not_looked_for = ["steal", "numa-off"]
             .map(|rule| record::diagnosis::NotLookedFor { rule: rule.to_owned(), missing: "x".to_owned() })
             .into();

@@ -27,10 +27,10 @@ const CELLS: usize = 6;
 
 /// Which column of figures a measurement belongs to; `None` where it is not of a workload as a whole.
 fn cell(m: &Measurement) -> Option<usize> {
-    if m.place.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
+    if m.labels.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
         return None;
     }
-    match (m.metric.as_str(), m.place.word("state"), m.place.word("source")) {
+    match (m.metric.as_str(), m.labels.word("state"), m.labels.word("source")) {
         ("workload.throughput", None, None) => Some(0),
         ("workload.time", None, None) => Some(1),
         ("workload.cpu_time", Some("user"), None) => Some(2),
@@ -46,9 +46,9 @@ fn cell(m: &Measurement) -> Option<usize> {
 type Variant = (Option<u64>, Option<u64>, String);
 
 fn variant(m: &Measurement) -> Variant {
-    let bytes = m.place.count("bytes");
+    let bytes = m.labels.count("bytes");
     // What names a CPU ran there alone; what names neither may have run on any, as a command does.
-    let threads = m.place.count("threads").or(m.place.get("cpu").map(|_| 1));
+    let threads = m.labels.count("threads").or(m.labels.get("cpu").map(|_| 1));
     // One thread is placed alike whatever the placement.
     let placement = if threads == Some(1) { String::new() } else { key(m, "placement") };
     (threads, bytes, placement)
@@ -80,7 +80,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     let mut at: HashMap<(usize, Variant), usize> = HashMap::new();
     let mut again = 0;
     for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
-        let (Some(name), Some(cell)) = (m.place.word("workload"), cell(m)) else { continue };
+        let (Some(name), Some(cell)) = (m.labels.word("workload"), cell(m)) else { continue };
         let variant = variant(m);
         if variant.0 != Some(1) && steps.has(m) {
             continue;
@@ -95,7 +95,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
             rows.len() - 1
         });
         let of_a_step =
-            |m: &Measurement| m.place.get("placement").is_some() && m.place.count("threads") == Some(1);
+            |m: &Measurement| m.labels.get("placement").is_some() && m.labels.count("threads") == Some(1);
         let throughput_of_a_step = rows[row].1[0].is_some_and(of_a_step);
         match &mut rows[row].1[cell] {
             free @ None => *free = Some(m),
@@ -172,7 +172,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
 fn yields(record: &Record) -> Table {
     let heads = ["workload", "core", "#yield", "#spread"];
     let mut table = Table::new("What siblings are worth", Some("smt.yield"), &heads);
-    let all: Vec<&Measurement> = record.of("smt.yield").filter(|m| m.summary.n > 0).collect();
+    let all: Vec<&Measurement> = record.measurements_of("smt.yield").filter(|m| m.summary.n > 0).collect();
     if all.len() > MOST {
         table.note(&format!("the first {MOST} of {}; all are in the record", all.len()));
     }
@@ -192,17 +192,22 @@ fn yields(record: &Record) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Where;
+    use record::Labels;
 
     #[test]
     fn declared_and_counted_ipc_stand_side_by_side() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (source, ipc) in [("declared", 3.98), ("pmu", 4.0)] {
-            let place = Where::new().with("workload", "nop").with("cpu", 0u32).with("source", source);
+            let place = Labels::new()
+                .with_label("workload", "nop")
+                .with_label("cpu", 0u32)
+                .with_label("source", source);
             record.measurements.push(Measurement::new("core.ipc", place, vec![ipc; 6]));
         }
-        let place =
-            Where::new().with("workload", "nop").with("threads", 1u32).with("placement", "cores-first");
+        let place = Labels::new()
+            .with_label("workload", "nop")
+            .with_label("threads", 1u32)
+            .with_label("placement", "cores-first");
         let m = Measurement::new("workload.throughput", place, vec![1.2e10; 6]).with_detail("work", "nops");
         record.measurements.push(m);
         let table = workloads(&record, &Shown::default());
@@ -210,7 +215,7 @@ mod tests {
         assert_eq!(table.rows, [["nop", "12.0 G/s", "12.0 G/s", "3.98", "4.00", "nops"].map(str::to_owned)]);
     }
 
-    fn ran(metric: &'static str, place: Where, value: f64) -> Measurement {
+    fn ran(metric: &'static str, place: Labels, value: f64) -> Measurement {
         Measurement::new(metric, place, vec![value])
     }
 
@@ -218,13 +223,16 @@ mod tests {
     fn each_number_of_threads_and_size_of_blocks_has_a_row() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (threads, bytes, rate) in [(32u32, 8192u64, 4.58e9), (1, 8192, 1.43e8), (1, 16, 1.33e8)] {
-            let place = Where::new().with("workload", "aes").with("bytes", bytes).with("threads", threads);
+            let place = Labels::new()
+                .with_label("workload", "aes")
+                .with_label("bytes", bytes)
+                .with_label("threads", threads);
             record.measurements.push(ran("workload.throughput", place, rate));
         }
         // A command may have run on any CPUs.
-        let command = || Where::new().with("workload", "bc");
+        let command = || Labels::new().with_label("workload", "bc");
         record.measurements.push(ran("workload.time", command(), 24.6));
-        record.measurements.push(ran("workload.cpu_time", command().with("state", "user"), 24.1));
+        record.measurements.push(ran("workload.cpu_time", command().with_label("state", "user"), 24.1));
         let table = workloads(&record, &Shown::default());
         assert_eq!(table.title, "Workloads");
         let rows: Vec<String> = table
@@ -243,12 +251,17 @@ mod tests {
     #[test]
     fn a_row_has_the_ipc_of_the_run_whose_throughput_it_has() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        let alone = Where::new().with("cpu", 1u32).with("workload", "nop").with("source", "declared");
-        let step =
-            Where::new().with("workload", "nop").with("threads", 1u32).with("placement", "cores-first");
+        let alone = Labels::new()
+            .with_label("cpu", 1u32)
+            .with_label("workload", "nop")
+            .with_label("source", "declared");
+        let step = Labels::new()
+            .with_label("workload", "nop")
+            .with_label("threads", 1u32)
+            .with_label("placement", "cores-first");
         record.measurements.push(ran("core.ipc", alone, 9.87));
         record.measurements.push(ran("workload.throughput", step.clone(), 1e9));
-        record.measurements.push(ran("core.ipc", step.with("source", "declared"), 1.2));
+        record.measurements.push(ran("core.ipc", step.with_label("source", "declared"), 1.2));
         let rows = format!("{:?}", workloads(&record, &Shown::default()).rows);
         assert!(rows.contains("1.2") && !rows.contains("9.87"), "{rows}");
     }
@@ -257,10 +270,10 @@ mod tests {
     fn what_the_steps_of_scaling_tell_is_not_told_again() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for threads in [1u32, 1, 2] {
-            let place = Where::new()
-                .with("workload", "nop")
-                .with("threads", threads)
-                .with("placement", "cores-first");
+            let place = Labels::new()
+                .with_label("workload", "nop")
+                .with_label("threads", threads)
+                .with_label("placement", "cores-first");
             record.measurements.push(ran("workload.throughput", place, 1e9));
         }
         let mut steps = Shown::default();

@@ -18,14 +18,14 @@ const MOST_GROUPS: usize = 4;
 /// A bar for each bandwidth as STREAM counts bytes, those of one number of threads together, on one scale.
 pub(super) fn bandwidth(record: &Record) -> Markup {
     let shown: Vec<&Measurement> = record
-        .of("memory.bandwidth")
-        .filter(|m| m.place.word("bytes_counted") != Some("bus"))
+        .measurements_of("memory.bandwidth")
+        .filter(|m| m.labels.word("bytes_counted") != Some("bus"))
         .filter(|m| !withheld(m) && m.summary.n > 0 && m.value().is_finite() && m.value() > 0.0)
         .collect();
     let longest = shown.iter().map(|m| m.value()).fold(0.0, f64::max);
-    let threads: BTreeSet<Option<u64>> = shown.iter().map(|m| m.place.count("threads")).collect();
+    let threads: BTreeSet<Option<u64>> = shown.iter().map(|m| m.labels.count("threads")).collect();
     let groups = threads.into_iter().map(|threads| {
-        let group = shown.iter().filter(|m| m.place.count("threads") == threads).take(MOST);
+        let group = shown.iter().filter(|m| m.labels.count("threads") == threads).take(MOST);
         (threads, group.collect::<Vec<_>>())
     });
     html! {
@@ -47,8 +47,8 @@ pub(super) fn bandwidth(record: &Record) -> Markup {
 }
 
 fn bar(m: &Measurement, share: f64) -> Markup {
-    let streaming = m.place.word("stores") == Some("streaming");
-    let stores = match m.place.word("stores") {
+    let streaming = m.labels.word("stores") == Some("streaming");
+    let stores = match m.labels.word("stores") {
         Some(stores) if stores != "regular" => format!(", {stores}"),
         _ => String::new(),
     };

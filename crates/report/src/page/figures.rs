@@ -216,7 +216,7 @@ pub(super) fn provenance(record: &Record) -> Markup {
 pub(super) fn all(record: &Record) -> Markup {
     let inside = html! {
         @for metric in metrics(record) {
-            @let measurements: Vec<_> = record.of(metric).collect();
+            @let measurements: Vec<_> = record.measurements_of(metric).collect();
             details {
                 summary { (metric) " " span class="quiet" { (count_noun(measurements.len(), "figure")) } }
                 (table(&generic(metric, &measurements, most_of(metric))))

@@ -62,8 +62,8 @@ pub fn scale_briefly(record: &Record, style: &Style) -> String {
     }
     super::report::quiet_machine(&mut screen, record, "  ");
     let mut placements: Vec<&str> = Vec::new();
-    for m in record.of("workload.throughput") {
-        if let Some(placement) = m.place.word("placement")
+    for m in record.measurements_of("workload.throughput") {
+        if let Some(placement) = m.labels.word("placement")
             && !placements.contains(&placement)
         {
             placements.push(placement);
@@ -75,8 +75,8 @@ pub fn scale_briefly(record: &Record, style: &Style) -> String {
     for placement in placements {
         write_placement(&mut screen, record, placement);
     }
-    for m in record.of("smt.yield") {
-        let core = m.place.count("core").map_or(String::new(), |core| format!(" of core {core}"));
+    for m in record.measurements_of("smt.yield") {
+        let core = m.labels.count("core").map_or(String::new(), |core| format!(" of core {core}"));
         screen.blank();
         let says = format!("All siblings{core} together do {} the work of one of them.", times(m.value()));
         screen.paragraph(&[Span::strong("SMT  ")], Tone::Plain, &says);
@@ -100,7 +100,8 @@ fn early(record: &Record) -> Option<String> {
 
 /// The command that was run: of the steps, else as it was typed behind `--`, else all that was typed.
 fn command(record: &Record) -> String {
-    if let Some(m) = record.of("workload.throughput").find(|m| m.detail.contains_key("command")) {
+    if let Some(m) = record.measurements_of("workload.throughput").find(|m| m.detail.contains_key("command"))
+    {
         return super::stat::command_text(m);
     }
     let behind = record.command.iter().position(|word| word == "--").map_or(0, |at| at + 1);
@@ -180,13 +181,13 @@ fn rate(value: f64, work: &str) -> String {
 
 fn write_placement(screen: &mut Screen, record: &Record, placement: &str) {
     let of = |metric: &'static str| -> BTreeMap<u64, &Measurement> {
-        let here = record.of(metric).filter(|m| m.place.word("placement") == Some(placement));
-        here.filter_map(|m| Some((m.place.count("threads")?, m))).collect()
+        let here = record.measurements_of(metric).filter(|m| m.labels.word("placement") == Some(placement));
+        here.filter_map(|m| Some((m.labels.count("threads")?, m))).collect()
     };
     let steps = of("workload.throughput");
     let (times_of, ipc) = (of("workload.time"), of("core.ipc"));
     let Some(first) = steps.values().next() else { return };
-    let workload = first.place.word("workload").unwrap_or("command");
+    let workload = first.labels.word("workload").unwrap_or("command");
     let scaling =
         record.diagnosis.scaling.iter().find(|s| s.workload == workload && s.placement == placement);
     screen.heading(&format!("{workload}, {placement}"));
@@ -254,10 +255,13 @@ fn remarks(m: &Measurement) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{SampleMark, Where};
+    use record::{Labels, SampleMark};
 
     fn step(placement: &str, cpus: u64, rates: Vec<f64>) -> Measurement {
-        let place = Where::new().with("workload", "x").with("threads", cpus).with("placement", placement);
+        let place = Labels::new()
+            .with_label("workload", "x")
+            .with_label("threads", cpus)
+            .with_label("placement", placement);
         Measurement::new("workload.throughput", place, rates).with_detail("work", "events")
     }
 

@@ -71,8 +71,8 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
 pub(crate) fn time_of(record: &Record) -> Option<&Measurement> {
     // With threads it is a step of scaling.
     let command =
-        |m: &&Measurement| m.place.word("workload") == Some("command") && m.place.get("threads").is_none();
-    record.of("workload.time").find(command)
+        |m: &&Measurement| m.labels.word("workload") == Some("command") && m.labels.get("threads").is_none();
+    record.measurements_of("workload.time").find(command)
 }
 
 /// The command as it was typed, more or less.
@@ -203,10 +203,10 @@ pub(crate) fn by(word: &str) -> String {
 }
 
 fn state<'a>(record: &'a Record, name: &str) -> Option<&'a Measurement> {
-    record.of("workload.cpu_time").find(|m| {
-        m.place.word("workload") == Some("command")
-            && m.place.word("state") == Some(name)
-            && m.place.get("thread").is_none()
+    record.measurements_of("workload.cpu_time").find(|m| {
+        m.labels.word("workload") == Some("command")
+            && m.labels.word("state") == Some(name)
+            && m.labels.get("thread").is_none()
     })
 }
 
@@ -252,18 +252,18 @@ fn threads(record: &Record) -> Table {
     let mut table =
         Table::new("Threads", Some("workload.cpu_time"), &["thread", "#on a CPU", "#ready, no CPU"]);
     let of = |state: &'static str| {
-        record.of("workload.cpu_time").filter(move |m| {
-            m.place.word("state") == Some(state) && m.place.word("workload") == Some("command")
+        record.measurements_of("workload.cpu_time").filter(move |m| {
+            m.labels.word("state") == Some(state) && m.labels.word("workload") == Some("command")
         })
     };
     let mut all: Vec<(&str, f64)> =
-        of("on-cpu").filter_map(|m| Some((m.place.word("thread")?, m.value()))).collect();
+        of("on-cpu").filter_map(|m| Some((m.labels.word("thread")?, m.value()))).collect();
     if all.len() < 2 {
         return table;
     }
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     for (name, on) in all.iter().take(MOST_THREADS) {
-        let ready = of("runnable").find(|m| m.place.word("thread") == Some(name));
+        let ready = of("runnable").find(|m| m.labels.word("thread") == Some(name));
         let ready = ready.map_or(String::new(), |m| seconds(m.value()));
         table.row(vec![(*name).to_owned(), seconds(*on), ready]);
     }
@@ -286,8 +286,9 @@ fn counts(record: &Record) -> Table {
     let hidden = ["task-clock", "minor-faults", "voluntary-switches"];
     let cpu: f64 =
         ["user", "system"].iter().filter_map(|name| state(record, name)).map(Measurement::value).sum();
-    for m in record.of("counter.count").filter(|m| m.place.word("workload") == Some("command")) {
-        let event = m.place.word("event").unwrap_or_default();
+    for m in record.measurements_of("counter.count").filter(|m| m.labels.word("workload") == Some("command"))
+    {
+        let event = m.labels.word("event").unwrap_or_default();
         if hidden.contains(&event) || m.summary.n == 0 || (event == "major-faults" && m.value() == 0.0) {
             continue;
         }
@@ -325,7 +326,7 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
         let bound = bound.map(|cpus| format!(", bound to {cpus}")).unwrap_or_default();
         lines.push(("CPUs used", format!("{} of {cpus}{bound}", units::significant(cpu / time.value()))));
     }
-    let ipc = record.of("core.ipc").find(|m| m.place.word("workload") == Some("command"));
+    let ipc = record.measurements_of("core.ipc").find(|m| m.labels.word("workload") == Some("command"));
     if let Some(ipc) = ipc {
         lines.push(("instructions a cycle", units::significant(ipc.value())));
     }
@@ -389,7 +390,7 @@ fn beside(record: &Record, time: &Measurement) -> Vec<(&'static str, String)> {
 mod tests {
     use proptest::prelude::*;
     use record::diagnosis::{Bound, Evidence};
-    use record::{Coverage, Where};
+    use record::{Coverage, Labels};
     use serde_json::{Value, json};
 
     use super::*;
@@ -398,19 +399,20 @@ mod tests {
     /// A record of a command whose details, thread and event are these.
     fn example(details: Value, thread: &str, event: &str, value: f64) -> Record {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
-        let place = || Where::new().with("workload", "command");
+        let place = || Labels::new().with_label("workload", "command");
         let mut time = Measurement::new("workload.time", place(), vec![1.5]);
         time.detail = details.as_object().cloned().unwrap_or_default().into_iter().collect();
         record.measurements.push(time);
         for state in ["user", "system", "runnable", "off-cpu"] {
-            let place = place().with("state", state);
+            let place = place().with_label("state", state);
             record.measurements.push(Measurement::new("workload.cpu_time", place, vec![value]));
         }
         for number in 0..2 {
-            let place = place().with("state", "on-cpu").with("thread", format!("{thread} {number}"));
+            let place =
+                place().with_label("state", "on-cpu").with_label("thread", format!("{thread} {number}"));
             record.measurements.push(Measurement::new("workload.cpu_time", place, vec![value]));
         }
-        let place = place().with("event", event);
+        let place = place().with_label("event", event);
         let count = Measurement::new("counter.count", place, vec![value]).with_detail("coverage", 0.8333);
         record.measurements.push(count);
         record.coverage.push(Coverage::impossible("counters", "no PMU").with_remedy("buy one"));

@@ -2,7 +2,7 @@
 //! latencies are as published of such machines; nothing was measured here.
 
 use record::machine::{Cpu, Node};
-use record::{Handover, Machine, Mark, Measurement, Record, SampleMark, Where};
+use record::{Handover, Labels, Machine, Mark, Measurement, Record, SampleMark};
 
 use super::{Shape, around, empty, full};
 
@@ -103,8 +103,10 @@ pub fn many_threads() -> Record {
                 let cores = if placement == "cores-first" { n.min(52.0) } else { (n / 2.0).ceil() };
                 let both = n - cores;
                 let speedup = (cores + both * (sibling - 1.0)) / (1.0 + sigma * (cores - 1.0));
-                let place =
-                    Where::new().with("workload", name).with("threads", threads).with("placement", placement);
+                let place = Labels::new()
+                    .with_label("workload", name)
+                    .with_label("threads", threads)
+                    .with_label("placement", placement);
                 let mut m = Measurement::new("workload.throughput", place.clone(), around(one * speedup))
                     .with_detail("work", "units of made-up work");
                 if threads == 78 {
@@ -112,15 +114,15 @@ pub fn many_threads() -> Record {
                 }
                 record.measurements.push(m);
                 for (source, factor) in [("declared", 1.0), ("pmu", 0.996)] {
-                    let place = place.clone().with("source", source);
+                    let place = place.clone().with_label("source", source);
                     let each = ipc * factor * speedup / n;
                     record.measurements.push(Measurement::new("core.ipc", place, around(each)));
                 }
             }
         }
-        let place = Where::new().with("workload", name).with("core", 0u32);
+        let place = Labels::new().with_label("workload", name).with_label("core", 0u32);
         record.measurements.push(Measurement::new("smt.yield", place, around(sibling)));
-        let place = Where::new().with("workload", name).with("cpu", 0u32);
+        let place = Labels::new().with_label("workload", name).with_label("cpu", 0u32);
         record.measurements.push(Measurement::new("workload.time", place, around(1.0 / one)));
         for (event, count) in [
             ("cycles", 2.5e9),
@@ -130,14 +132,17 @@ pub fn many_threads() -> Record {
             ("cache-misses", 4.1e6),
             ("context-switches", 3.0),
         ] {
-            let place = Where::new().with("workload", name).with("threads", 1u32).with("event", event);
+            let place = Labels::new()
+                .with_label("workload", name)
+                .with_label("threads", 1u32)
+                .with_label("event", event);
             let m = Measurement::new("counter.count", place, around(count)).with_detail("coverage", 0.833);
             record.measurements.push(m);
         }
         for (category, share) in
             [("retiring", 0.31), ("bad-speculation", 0.04), ("frontend-bound", 0.12), ("backend-bound", 0.53)]
         {
-            let place = Where::new().with("workload", name).with("category", category);
+            let place = Labels::new().with_label("workload", name).with_label("category", category);
             record.measurements.push(Measurement::new("counter.share", place, around(share)));
         }
     }
@@ -172,8 +177,10 @@ pub fn emulated() -> Record {
     record.machine.nodes.push(Node { cpus: (0..2).collect(), distances: vec![10], ..Node::default() });
     pairs(&mut record, |_, _| 53.0, &[]);
     for (threads, rate) in [(1u32, 100.0), (2, 196.0)] {
-        let place =
-            Where::new().with("workload", "primes").with("threads", threads).with("placement", "cores-first");
+        let place = Labels::new()
+            .with_label("workload", "primes")
+            .with_label("threads", threads)
+            .with_label("placement", "cores-first");
         record.measurements.push(Measurement::new("workload.throughput", place, around(rate)));
     }
     record.diagnosis = diagnosed(&record);
@@ -181,7 +188,7 @@ pub fn emulated() -> Record {
 }
 
 fn at(m: &Measurement, key: &str) -> u64 {
-    m.place.count(key).unwrap_or(u64::MAX)
+    m.labels.count(key).unwrap_or(u64::MAX)
 }
 
 fn distances(machine: &mut Machine, distance: impl Fn(usize, usize) -> u32) {
@@ -197,10 +204,10 @@ fn matrices(record: &mut Record, ns: impl Fn(u32) -> f64, rate: impl Fn(u32) -> 
     for from in &nodes {
         for (to, distance) in nodes.iter().zip(&from.distances) {
             let drift = 1.0 + f64::from(from.id + to.id) * 0.0005;
-            let place = Where::new().with("from", from.id).with("to", to.id);
+            let place = Labels::new().with_label("from", from.id).with_label("to", to.id);
             let m = Measurement::new("numa.latency", place.clone(), around(ns(*distance) * drift));
             record.measurements.push(m.with_detail("on_node", 1.0));
-            let place = place.with("op", "read").with("threads", from.cpus.len());
+            let place = place.with_label("op", "read").with_label("threads", from.cpus.len());
             record.measurements.push(Measurement::new(
                 "numa.bandwidth",
                 place,
@@ -219,11 +226,14 @@ fn pairs(record: &mut Record, ns: impl Fn(&Cpu, &Cpu) -> f64, only: &[&str]) {
             let mut homes = vec![from.node, to.node];
             homes.dedup();
             for (side, home) in homes.into_iter().flatten().enumerate() {
-                let at = Where::new().with("from", from.id).with("to", to.id).with("home", home);
+                let at = Labels::new()
+                    .with_label("from", from.id)
+                    .with_label("to", to.id)
+                    .with_label("home", home);
                 let value = ns(from, to) * (1.0 + side as f64 * 0.06) * (1.0 + f64::from(to.id % 5) * 0.004);
                 // As on Zen 4, where a line that is only read first takes half as long again.
                 for (how, factor) in [(Handover::Cas, 1.0), (Handover::Store, 1.5)] {
-                    let place = at.clone().with(Handover::KEY, how.word());
+                    let place = at.clone().with_label(Handover::KEY, how.word());
                     let samples = [0.99, 1.0, 1.02].map(|part| value * factor * part).to_vec();
                     record.measurements.push(Measurement::new("core_to_core.latency", place, samples));
                 }

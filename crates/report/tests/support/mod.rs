@@ -13,8 +13,8 @@ use record::diagnosis::{CeilingSource, Evidence, Finding, Level, Resource, Sever
 use record::ladder::{Ladder, Rung};
 use record::machine::{Cache, CacheKind, Cpu, IdleState, MemoryDevice, Node};
 use record::{
-    Better, Bucket, Conditions, Coverage, CpuList, Machine, Mark, Measurement, Record, SampleMark, Snapshot,
-    Summary, Verdict, Where,
+    Better, Bucket, Conditions, Coverage, CpuList, Labels, Machine, Mark, Measurement, Record, SampleMark,
+    Snapshot, Summary, Verdict,
 };
 
 /// The shapes that there are.
@@ -265,17 +265,17 @@ fn summary_of(buckets: &[Bucket]) -> Summary {
         .iter()
         .flat_map(|b| std::iter::repeat_n((b.from + b.to) / 2.0, (b.count as usize / 20).max(1)))
         .collect();
-    Summary::of(&samples)
+    Summary::from_samples(&samples)
 }
 
 fn measure(record: &mut Record, shape: Shape) {
     let cpus = shape.cores * shape.siblings;
     let all = &mut record.measurements;
-    let at = Where::new;
+    let at = Labels::new;
     for (active, vector, hz) in
         [("one", "scalar", 3.79e9), ("all", "scalar", 3.1e9), ("all", "256", 2.8e9), ("all", "512", 2.3e9)]
     {
-        let place = at().with("cpu", 0u32).with("active", active).with("vector", vector);
+        let place = at().with_label("cpu", 0u32).with_label("active", active).with_label("vector", vector);
         all.push(Measurement::new("core.clock", place, around(hz)));
     }
     if let Some(m) = all.last_mut() {
@@ -288,8 +288,11 @@ fn measure(record: &mut Record, shape: Shape) {
     for page in ["4KiB", "2MiB"] {
         let mut bytes = 4096.0f64;
         while bytes < 2e9 {
-            let place =
-                at().with("cpu", 0u32).with("node", 0u32).with("bytes", bytes as u64).with("page", page);
+            let place = at()
+                .with_label("cpu", 0u32)
+                .with_label("node", 0u32)
+                .with_label("bytes", bytes as u64)
+                .with_label("page", page);
             let ns = latency(bytes, page == "4KiB");
             all.push(Measurement::new("load.latency", place.clone(), around(ns)));
             all.push(Measurement::new("load.latency_cycles", place, around(ns * 3.1)));
@@ -298,7 +301,7 @@ fn measure(record: &mut Record, shape: Shape) {
     }
     for bytes in [32u64 << 10, 1 << 30] {
         for chains in [1u32, 2, 4, 8, 16] {
-            let place = at().with("cpu", 0u32).with("bytes", bytes).with("chains", chains);
+            let place = at().with_label("cpu", 0u32).with_label("bytes", bytes).with_label("chains", chains);
             all.push(Measurement::new("load.parallelism", place, around(f64::from(chains).min(10.5))));
         }
     }
@@ -315,22 +318,25 @@ fn measure(record: &mut Record, shape: Shape) {
                 let base = if threads == 1 { 1.15e10 } else { 2.1e11 } / if streaming { 1.0 } else { bus };
                 for (counted, factor) in [("stream", 1.0), ("bus", if streaming { 1.0 } else { bus })] {
                     let place = at()
-                        .with("op", op)
-                        .with("stores", stores)
-                        .with("bytes_counted", counted)
-                        .with("threads", threads)
-                        .with("cpus", on.to_string());
+                        .with_label("op", op)
+                        .with_label("stores", stores)
+                        .with_label("bytes_counted", counted)
+                        .with_label("threads", threads)
+                        .with_label("cpus", on.to_string());
                     all.push(Measurement::new("memory.bandwidth", place, around(base * factor)));
                 }
             }
         }
     }
     for share in [0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.96] {
-        let place = at().with("cpu", 0u32).with("bandwidth", share * 2.1e11).with("share_of_peak", share);
+        let place = at()
+            .with_label("cpu", 0u32)
+            .with_label("bandwidth", share * 2.1e11)
+            .with_label("share_of_peak", share);
         all.push(Measurement::new("memory.loaded_latency", place, around(91.0 / (1.04 - share).powf(0.4))));
     }
     for op in ["copy", "triad"] {
-        let place = at().with("op", op).with("cpu", 0u32);
+        let place = at().with_label("op", op).with_label("cpu", 0u32);
         all.push(Measurement::new("stream.ns_per_element", place, around(2.1)));
     }
     let gaps = wakeups(1.2e3, 2e3, 9e4);
@@ -345,11 +351,11 @@ fn measure(record: &mut Record, shape: Shape) {
         for cpu in 0..cpus {
             for corrected in [false, true] {
                 let place = at()
-                    .with("cpu", cpu)
-                    .with("policy", policy)
-                    .with("priority", if policy == "fifo" { 80u32 } else { 0 })
-                    .with("setting", setting)
-                    .with("corrected", corrected);
+                    .with_label("cpu", cpu)
+                    .with_label("policy", policy)
+                    .with_label("priority", if policy == "fifo" { 80u32 } else { 0 })
+                    .with_label("setting", setting)
+                    .with_label("corrected", corrected);
                 let mut m = Measurement::new("wakeup.latency", place, Vec::new());
                 m.distribution = distribution.clone();
                 m.summary = summary.clone();
@@ -366,9 +372,9 @@ fn measure(record: &mut Record, shape: Shape) {
     }
     for cpu in 0..cpus {
         for (cause, share) in [(None, 0.0011), (Some("os"), 0.0010), (Some("below"), 0.0001)] {
-            let mut place = at().with("cpu", cpu);
+            let mut place = at().with_label("cpu", cpu);
             if let Some(cause) = cause {
-                place = place.with("cause", cause);
+                place = place.with_label("cause", cause);
             }
             all.push(Measurement::new("stolen.share", place.clone(), around(share)));
             let mut gap = Measurement::new("stolen.gap", place, Vec::new());
@@ -377,18 +383,22 @@ fn measure(record: &mut Record, shape: Shape) {
             all.push(gap);
         }
     }
-    all.push(Measurement::new("cost.syscall", at().with("cpu", 0u32), around(96.0)));
+    all.push(Measurement::new("cost.syscall", at().with_label("cpu", 0u32), around(96.0)));
     all.push(Measurement::new(
         "cost.clock_read",
-        at().with("cpu", 0u32).with("clocksource", "tsc"),
+        at().with_label("cpu", 0u32).with_label("clocksource", "tsc"),
         around(21.0),
     ));
     all.push(Measurement::new(
         "cost.context_switch",
-        at().with("cpu", 0u32).with("to_cpu", 0u32),
+        at().with_label("cpu", 0u32).with_label("to_cpu", 0u32),
         around(1130.0),
     ));
-    all.push(Measurement::new("cost.page_fault", at().with("cpu", 0u32).with("page", "2MiB"), around(131e3)));
+    all.push(Measurement::new(
+        "cost.page_fault",
+        at().with_label("cpu", 0u32).with_label("page", "2MiB"),
+        around(131e3),
+    ));
 }
 
 fn diagnose(record: &mut Record) {

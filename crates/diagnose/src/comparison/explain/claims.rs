@@ -73,7 +73,8 @@ pub(super) fn clock(pair: &Pair, speed: f64) -> Option<Claim> {
 /// The load average of the last minute: before the run, or as another tool printed it beside its figures.
 pub(crate) fn load(record: &Record) -> Option<f64> {
     let beside = || {
-        let text = record.of("wakeup.average").find_map(|m| m.detail.get("loadavg")?.as_str())?;
+        let text =
+            record.measurements_of("wakeup.average").find_map(|m| m.detail.get("loadavg")?.as_str())?;
         text.split_whitespace().next()?.parse().ok().filter(|load: &f64| load.is_finite() && *load >= 0.0)
     };
     record.conditions.before.load.map(|load| load[0]).or_else(beside)
@@ -95,7 +96,7 @@ pub(super) fn own_load(pair: &Pair, speed: f64) -> Option<Claim> {
 
 /// Time that the hypervisor took: measured from inside, or told by it.
 fn stolen(record: &Record) -> Option<f64> {
-    let below = record.of("stolen.share").filter(|m| m.place.word("cause") == Some("below"));
+    let below = record.measurements_of("stolen.share").filter(|m| m.labels.word("cause") == Some("below"));
     let below = crate::figures::median(below.map(|m| m.value()));
     below.or_else(|| record.conditions.after.as_ref().and_then(|after| after.steal_share))
 }

@@ -56,8 +56,8 @@ pub(crate) fn best(known: &Known) -> Option<Clock> {
 /// Cycles over time of the program for which that is most: others waited.
 fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     let mut times: BTreeMap<&str, f64> = BTreeMap::new();
-    for m in record.of("workload.time").filter(|m| m.place.count("threads").unwrap_or(1) == 1) {
-        if let Some(workload) = m.place.word("workload").filter(|_| m.value() > 0.0) {
+    for m in record.measurements_of("workload.time").filter(|m| m.labels.count("threads").unwrap_or(1) == 1) {
+        if let Some(workload) = m.labels.word("workload").filter(|_| m.value() > 0.0) {
             times.entry(workload).or_insert(m.value());
         }
     }
@@ -72,9 +72,9 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
 /// A program's own count of an event, not that of the whole system.
 pub(super) fn counted(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
     record
-        .of("counter.count")
-        .filter(|m: &&Measurement| m.place.word("workload") == Some(workload))
-        .filter(|m| m.place.word("event").is_some_and(|event| events.contains(&event)))
+        .measurements_of("counter.count")
+        .filter(|m: &&Measurement| m.labels.word("workload") == Some(workload))
+        .filter(|m| m.labels.word("event").is_some_and(|event| events.contains(&event)))
         .find(|m| !is_system_wide(m))
         .map(Datum::from_measurement)
         .filter(|datum| datum.value > 0.0)

@@ -79,11 +79,19 @@ fn is_of_one(key: &RowKey) -> Option<bool> {
 
 impl Work {
     fn fill(&mut self, record: &Record, known: &Known, workload: &str) {
-        let of = |m: &&Measurement| m.place.word("workload") == Some(workload);
-        let size = record.of("workload.throughput").filter(of).filter_map(|m| m.place.count("bytes")).max();
-        for m in record.of("workload.throughput").filter(of).filter(|m| m.place.count("bytes") == size) {
+        let of = |m: &&Measurement| m.labels.word("workload") == Some(workload);
+        let size = record
+            .measurements_of("workload.throughput")
+            .filter(of)
+            .filter_map(|m| m.labels.count("bytes"))
+            .max();
+        for m in record
+            .measurements_of("workload.throughput")
+            .filter(of)
+            .filter(|m| m.labels.count("bytes") == size)
+        {
             let Some(threads) = threads(m) else { continue };
-            let first = matches!(m.place.word("placement"), None | Some("cores-first"));
+            let first = matches!(m.labels.word("placement"), None | Some("cores-first"));
             if first && m.value() > 0.0 && m.value().is_finite() {
                 self.steps.entry(threads).or_insert_with(|| Datum::from_measurement(m));
             }
@@ -107,9 +115,9 @@ impl Work {
 
     fn told_clock(&self, record: &Record, known: &Known, workload: &str) -> Option<Clock> {
         let while_it_ran = record
-            .of("workload.throughput")
-            .filter(|m| m.place.word("workload") == Some(workload))
-            .filter(|m| m.place.count("threads").unwrap_or(1) == 1)
+            .measurements_of("workload.throughput")
+            .filter(|m| m.labels.word("workload") == Some(workload))
+            .filter(|m| m.labels.count("threads").unwrap_or(1) == 1)
             .find_map(|m| Some((m, m.detail.get("clock_hz")?.as_f64().filter(|hz| *hz > 0.0)?)));
         if let Some((m, hz)) = while_it_ran {
             let from = format!("{} detail.clock_hz", crate::figures::locate_figure(m));

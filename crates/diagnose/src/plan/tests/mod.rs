@@ -6,7 +6,7 @@ mod unnumbered;
 use proptest::prelude::*;
 use record::machine::{Cache, CacheKind, Cpu, Node};
 use record::plan::{Plan, Policy, Purpose};
-use record::{CpuList, Handover, Measurement, Record, Where};
+use record::{CpuList, Handover, Labels, Measurement, Record};
 
 use super::{PlanRequest, TOOLS, plan};
 use crate::samples::{machine, measured};
@@ -45,13 +45,13 @@ fn latency(record: &mut Record, ns: impl Fn(u32, u32) -> f64) {
     let nodes: Vec<u32> = record.machine.nodes.iter().map(|node| node.id).collect();
     for from in &nodes {
         for to in &nodes {
-            let place = Where::new().with("from", *from).with("to", *to);
+            let place = Labels::new().with_label("from", *from).with_label("to", *to);
             record.measurements.push(measured("numa.latency", place, ns(*from, *to)));
         }
     }
 }
 
-fn single(metric: &'static str, place: Where, value: f64) -> Measurement {
+fn single(metric: &'static str, place: Labels, value: f64) -> Measurement {
     Measurement::new(metric, place, vec![value])
 }
 
@@ -77,7 +77,7 @@ fn one_node_of_two_cpus_needs_no_lines() {
     let mut record = many(1, 2, 1);
     record.measurements.push(measured(
         "numa.latency",
-        Where::new().with("from", 0u32).with("to", 0u32),
+        Labels::new().with_label("from", 0u32).with_label("to", 0u32),
         90.0,
     ));
     let plan = default(&record);
@@ -94,7 +94,11 @@ fn the_gain_has_the_interval_of_its_figures() {
     let mut record = many(2, 4, 1);
     latency(&mut record, |from, to| if from == to { 100.0 } else { 150.0 });
     for (from, to, rate) in [(0u32, 0u32, 4e10), (0, 1, 2e10), (1, 0, 2e10), (1, 1, 4e10)] {
-        let place = Where::new().with("from", from).with("to", to).with("op", "read").with("threads", 4u32);
+        let place = Labels::new()
+            .with_label("from", from)
+            .with_label("to", to)
+            .with_label("op", "read")
+            .with_label("threads", 4u32);
         record.measurements.push(measured("numa.bandwidth", place, rate));
     }
     let plan = default(&record);
@@ -203,7 +207,7 @@ fn cores_of_two_kinds_are_told_apart() {
 }
 
 fn smt_yield(record: &mut Record, workload: &str, value: f64) {
-    let place = Where::new().with("workload", workload).with("core", 0u32);
+    let place = Labels::new().with_label("workload", workload).with_label("core", 0u32);
     record.measurements.push(measured("smt.yield", place, value));
 }
 
@@ -272,9 +276,9 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
     let mut record = many(2, 8, 1);
     caches(&mut record, 4);
     for (to, ns) in [(1u32, 25.0), (2, 25.0), (5, 90.0), (9, 200.0)] {
-        let place = Where::new().with("from", 0u32).with("to", to).with("home", "from");
+        let place = Labels::new().with_label("from", 0u32).with_label("to", to).with_label("home", "from");
         // By loads and stores everything takes twice as long, which nobody asked about.
-        let by = |how: Handover| place.clone().with(Handover::KEY, how.word());
+        let by = |how: Handover| place.clone().with_label(Handover::KEY, how.word());
         record.measurements.push(measured("core_to_core.latency", by(Handover::Cas), ns));
         record.measurements.push(measured("core_to_core.latency", by(Handover::Store), 2.0 * ns));
     }
@@ -410,7 +414,7 @@ proptest! {
         }
         record.machine.limits.cpu_quota = quota;
         for (from, to, value) in cells {
-            let place = Where::new().with("from", from).with("to", to);
+            let place = Labels::new().with_label("from", from).with_label("to", to);
             record.measurements.push(single("numa.latency", place.clone(), value));
             record.measurements.push(single("numa.bandwidth", place, value.abs()));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Bucket, Measurement, Summary, Where};
+use record::{Bucket, Labels, Measurement, Summary};
 
 use super::options::Options;
 use crate::line::PendingLine;
@@ -220,10 +220,10 @@ impl Seen {
         if self.options.nanoseconds { 1.0 } else { 1000.0 }
     }
 
-    fn place(&self, cpu: Option<u32>, priority: Option<u64>) -> Where {
-        let mut place = Where::new();
+    fn place(&self, cpu: Option<u32>, priority: Option<u64>) -> Labels {
+        let mut place = Labels::new();
         if let Some(cpu) = cpu {
-            place = place.with("cpu", cpu);
+            place = place.with_label("cpu", cpu);
         }
         let by_priority = match priority {
             Some(0) => Some("other"),
@@ -238,14 +238,14 @@ impl Seen {
             _ => self.policy.as_deref().or(self.options.policy()).or(by_priority),
         };
         if let Some(policy) = policy {
-            place = place.with("policy", policy);
+            place = place.with_label("policy", policy);
             let real_time = matches!(policy, "fifo" | "rr");
             if self.dma_latency == Some(0) {
-                place = place.with("setting", if real_time { "tuned" } else { "awake" });
+                place = place.with_label("setting", if real_time { "tuned" } else { "awake" });
             }
         }
         match priority.or(self.options.priority) {
-            Some(priority) => place.with("priority", priority),
+            Some(priority) => place.with_label("priority", priority),
             None => place,
         }
     }
@@ -333,7 +333,7 @@ impl Seen {
             variation: None,
         };
         let cpu = thread.and_then(|thread| thread.cpu).or(self.options.cpu(number));
-        let place = self.place(cpu, thread.and_then(|thread| thread.priority)).with("corrected", false);
+        let place = self.place(cpu, thread.and_then(|thread| thread.priority)).with_label("corrected", false);
         let mut m = Measurement { summary, ..Measurement::exact("wakeup.latency", place, Vec::new()) };
         // What was printed is cut to whole units.
         let bucket = |(latency, count): (&u64, &u64)| Bucket {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use record::metrics::USUAL_EVENTS;
-use record::{Measurement, Where};
+use record::{Labels, Measurement};
 
 use super::text::{Counter, Part};
 use crate::line::Line;
@@ -271,15 +271,15 @@ impl Slot {
         (&self.part, &self.event.unit, &self.event.name)
     }
 
-    fn place(&self, run: &Run) -> Where {
+    fn place(&self, run: &Run) -> Labels {
         let scope = if run.system { "system" } else { "process" };
-        let mut place = if run.unknown { Where::new() } else { Where::new().with("scope", scope) };
+        let mut place = if run.unknown { Labels::new() } else { Labels::new().with_label("scope", scope) };
         if let Some(workload) = &run.workload {
-            place = place.with("workload", workload.clone());
+            place = place.with_label("workload", workload.clone());
         }
         match &self.part {
-            Part::Cpu(cpu) => place.with("cpu", *cpu),
-            Part::Thread(thread) => place.with("thread", thread.as_str()),
+            Part::Cpu(cpu) => place.with_label("cpu", *cpu),
+            Part::Thread(thread) => place.with_label("thread", thread.as_str()),
             Part::All | Part::Group(_) => place,
         }
     }
@@ -290,7 +290,7 @@ impl Slot {
         let with_mode = several && !self.event.mode.is_empty();
         let name = if with_mode { format!("{name}:{}", self.event.mode).into() } else { name };
         let mut m =
-            Measurement::exact("counter.count", self.place(run).with("event", name), vec![self.total]);
+            Measurement::exact("counter.count", self.place(run).with_label("event", name), vec![self.total]);
         if self.told_coverage {
             m = m.with_detail("coverage", self.coverage);
         }
@@ -347,13 +347,13 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     } else {
         vec![value]
     };
-    let mut place = instructions.place(run).with("source", "pmu");
+    let mut place = instructions.place(run).with_label("source", "pmu");
     if matches!(instructions.part, Part::Thread(_)) {
         // A thread is no place of this metric; its counts stand.
         return;
     }
     if !instructions.event.unit.is_empty() {
-        place = place.with("kind", instructions.event.unit.as_str());
+        place = place.with_label("kind", instructions.event.unit.as_str());
     }
     let mut m = Measurement::exact("core.ipc", place, samples)
         .with_detail("instructions", instructions.total)
@@ -401,7 +401,7 @@ fn clocks(slots: &[Slot], run: &Run, sink: &mut Sink) {
     if clock.total <= 0.0 || cycles.impossible {
         return;
     }
-    let mut m = Measurement::exact("core.clock", Where::new(), vec![cycles.total / clock.total * 1e9]);
+    let mut m = Measurement::exact("core.clock", Labels::new(), vec![cycles.total / clock.total * 1e9]);
     m.method = Some("perf stat: cycles over CPU time".to_owned());
     if let Some(workload) = &run.workload {
         m = m.with_detail("workload", workload.as_str());

@@ -203,5 +203,5 @@ pub fn says_lost(record: &Record, what: &str, why: &str) {
 
 /// The number of figures of a metric.
 pub fn figures(record: &Record, metric: &str) -> usize {
-    record.of(metric).count()
+    record.measurements_of(metric).count()
 }

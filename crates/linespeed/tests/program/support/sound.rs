@@ -22,10 +22,10 @@ pub fn record(text: &[u8]) -> Record {
         let name = format!(
             "{} {}",
             measurement.metric,
-            measurement.place.0.keys().map(|key| key.as_str()).collect::<String>()
+            measurement.labels.0.keys().map(|key| key.as_str()).collect::<String>()
         );
         assert_eq!(measurement.unit, metric.unit, "{name}");
-        for key in measurement.place.0.keys() {
+        for key in measurement.labels.0.keys() {
             assert!(metric.keys.contains(&key.as_str()), "{name} has the key {key}");
         }
         let (least, most) = metric.plausible;

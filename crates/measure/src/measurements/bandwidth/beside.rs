@@ -102,8 +102,8 @@ pub(super) fn taken(
         shares.extend(beside.zip(alone).map(|(beside, alone)| 1.0 - beside / alone));
         alones.extend(alone);
     }
-    let share = Summary::of(&shares);
-    let alone = Summary::of(&alones).median;
+    let share = Summary::from_samples(&shares);
+    let alone = Summary::from_samples(&alones).median;
     let told = share.interval.is_some() && share.median.is_finite();
     if !told {
         let why = "others kept the CPUs in too many of the turns that were to be without them";

@@ -53,7 +53,7 @@ pub(super) fn sample(
         mark_stolen(&mut samples);
     }
     let clocks: Vec<f64> = samples.iter().map(|sample| sample.clock_hz).collect();
-    context.clocks_seen.push(record::Summary::of(&clocks).median);
+    context.clocks_seen.push(record::Summary::from_samples(&clocks).median);
     samples
 }
 
@@ -64,7 +64,7 @@ fn steal_before(context: &Context, cpu: u32) -> Option<u64> {
 
 /// The kernel counts stolen time by 10 ms ticks, so it cannot name the sample: those well above the median are taken.
 fn mark_stolen(samples: &mut [Watched]) {
-    let median = record::Summary::of(&samples.iter().map(|s| s.ns).collect::<Vec<_>>()).median;
+    let median = record::Summary::from_samples(&samples.iter().map(|s| s.ns).collect::<Vec<_>>()).median;
     for sample in samples.iter_mut().filter(|sample| sample.ns > 1.1 * median) {
         sample.marks.push(Mark::Stolen);
     }

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use record::{Measurement, SampleMark, Summary, Where};
+use record::{Labels, Measurement, SampleMark, Summary};
 
 use super::curve::{Curve, GROWTH, Point, SAMPLE_NS, TARGET, sample};
 use super::warm;
@@ -113,7 +113,7 @@ fn visited(
 pub(super) fn doubt(point: &Point, figure: &Measurement) -> Option<String> {
     sets(point).find_map(|range| {
         let mut of_one =
-            Measurement::new("load.latency", Where::new(), figure.samples.get(range.clone())?.to_vec());
+            Measurement::new("load.latency", Labels::new(), figure.samples.get(range.clone())?.to_vec());
         let within = |mark: &&SampleMark| range.contains(&(mark.sample as usize));
         of_one.marks = figure.marks.iter().filter(within).cloned().collect();
         judge(&mut of_one, TARGET);
@@ -132,7 +132,9 @@ pub(super) fn medians(point: &Point) -> Vec<f64> {
     let hops = point.hops as f64;
     sets(point)
         .filter_map(|range| point.samples.get(range).filter(|samples| !samples.is_empty()))
-        .map(|samples| Summary::of(&samples.iter().map(|sample| sample.ns / hops).collect::<Vec<_>>()).median)
+        .map(|samples| {
+            Summary::from_samples(&samples.iter().map(|sample| sample.ns / hops).collect::<Vec<_>>()).median
+        })
         .collect()
 }
 
@@ -153,7 +155,9 @@ mod tests {
 
     /// The point's figure, with a doubt that only its own samples can give.
     fn figure(point: &Point) -> Measurement {
-        crate::repeat::measurement("load.latency", Where::new(), &point.samples, |s| s.ns / point.hops as f64)
+        crate::repeat::measurement("load.latency", Labels::new(), &point.samples, |s| {
+            s.ns / point.hops as f64
+        })
     }
 
     #[test]

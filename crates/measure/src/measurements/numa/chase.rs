@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use record::{Mark, Measurement, Where};
+use record::{Labels, Mark, Measurement};
 
 use crate::context::{Context, Halt};
 use crate::cycle::Random;
@@ -154,12 +154,12 @@ impl Cells {
     fn settled(&self) -> bool {
         self.taken.iter().all(|cell| {
             let ns: Vec<f64> = cell.iter().map(Taken::ns).collect();
-            record::Summary::of(&ns).relative_half_width().is_some_and(|width| width <= SETTLED)
+            record::Summary::from_samples(&ns).relative_half_width().is_some_and(|width| width <= SETTLED)
         })
     }
 
     /// The cell's measurement; `None` without samples.
-    pub(crate) fn measurement(&self, row: usize, column: usize, place: Where) -> Option<Measurement> {
+    pub(crate) fn measurement(&self, row: usize, column: usize, place: Labels) -> Option<Measurement> {
         let taken = self.taken.get(row * self.columns + column).filter(|taken| !taken.is_empty())?;
         let hops = taken[0].hops as f64;
         let watched: Vec<Watched> = taken.iter().map(|taken| taken.watched.clone()).collect();
@@ -215,10 +215,10 @@ mod tests {
             unpinned: Vec::new(),
             unfinished: false,
         };
-        let m = cells.measurement(0, 0, Where::new()).unwrap();
+        let m = cells.measurement(0, 0, Labels::new()).unwrap();
         assert_eq!((m.value(), m.summary.n), (100.0, 9));
-        assert!(cells.measurement(0, 1, Where::new()).is_none());
-        assert!(cells.measurement(1, 0, Where::new()).is_none());
+        assert!(cells.measurement(0, 1, Labels::new()).is_none());
+        assert!(cells.measurement(1, 0, Labels::new()).is_none());
         assert!(!cells.settled(), "cells without samples are not settled");
         cells.taken.truncate(2);
         assert!(cells.settled());

@@ -109,22 +109,24 @@ fn throughput_of_one_and_of_two_threads_with_its_ipc() {
         }
         context.begin("scaling", 60.0);
         // An earlier figure of the same place gives way to the one measured beside the others.
-        let place =
-            Where::new().with("workload", "primes").with("threads", 1u32).with("placement", "cores-first");
+        let place = Labels::new()
+            .with_label("workload", "primes")
+            .with_label("threads", 1u32)
+            .with_label("placement", "cores-first");
         context.push(record::Measurement::new("workload.throughput", place, vec![1e-3; 6]));
         Scaling.run(context).unwrap();
         for name in NORMAL {
             let threads: Vec<u64> = context
                 .measurements
                 .iter()
-                .filter(|m| m.metric == "workload.throughput" && m.place.word("workload") == Some(name))
-                .filter_map(|m| m.place.count("threads"))
+                .filter(|m| m.metric == "workload.throughput" && m.labels.word("workload") == Some(name))
+                .filter_map(|m| m.labels.count("threads"))
                 .collect();
             assert_eq!(threads, [1, 2], "{name}: {:?}", context.coverage);
         }
         assert!(context.measurements.iter().all(|m| m.value() > 2e-3), "the earlier figure is still there");
         let ipc = context.measurements.iter().find(|m| m.metric == "core.ipc").unwrap();
-        assert_eq!(ipc.place.word("source"), Some("declared"));
+        assert_eq!(ipc.labels.word("source"), Some("declared"));
     });
 }
 
@@ -179,7 +181,7 @@ fn an_interrupted_run_keeps_the_steps_that_it_has() {
         let incidents = Incidents::new(Root::live(), 2);
         measure_steps(context, &Stopping(stop.clone()), &steps, &None, 60.0, &incidents).unwrap();
         let threads: Vec<Option<u64>> =
-            context.measurements.iter().map(|m| m.place.count("threads")).collect();
+            context.measurements.iter().map(|m| m.labels.count("threads")).collect();
         assert_eq!(threads, [Some(1)], "the first step is kept, the second was cut short");
         assert!(context.coverage.is_empty(), "nothing is wrong: {:?}", context.coverage);
         assert_eq!(context.check(), Err(Halt::Interrupted));
