@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::SpawnError;
+use super::error::SpawnError;
 
 /// Where programs are looked for when PATH is not set: execvp's own default (confstr _CS_PATH).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";

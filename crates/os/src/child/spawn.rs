@@ -1,94 +1,23 @@
 //! Starting a child, and hearing whether it could be started.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::capture::Captured;
-use super::start::{Descriptors, Plan, Step, start};
-use super::{Child, Input, Output, SpawnError, Spec, find, tree, wait};
+use super::error::SpawnError;
+use super::process::Child;
+use super::report::{Reports, read_report};
+use super::spec::{Input, Output, Spec};
+use super::start::{Descriptors, Plan, start};
+use super::{find, tree, wait};
 
 /// One child is started at a time: another one would keep our ends of its pipes open.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// What a child says of its start.
-#[derive(Clone, Debug)]
-pub(super) struct Failure {
-    step: Step,
-    errno: i32,
-    file: PathBuf,
-    cpus: String,
-}
-
-impl Failure {
-    /// In words.
-    pub(super) fn explain(&self, program: &OsStr) -> SpawnError {
-        let name = program.to_string_lossy().into_owned();
-        let error = io::Error::from_raw_os_error(self.errno);
-        let other = |why: String| SpawnError::Other { program: name.clone(), why };
-        match (self.step, self.errno) {
-            (Step::Folder, _) => other(format!("its folder cannot be entered: {error}")),
-            (Step::Affinity, libc::EINVAL) => other(format!(
-                "CPU {} is not there, offline, or not allowed for this process; see linespeed inspect",
-                self.cpus
-            )),
-            (Step::Affinity, _) => other(format!("it cannot be bound to CPU {}: {error}", self.cpus)),
-            (Step::Memory, libc::EPERM | libc::ENOSYS) => other(
-                "its memory cannot be bound to nodes: this kernel or sandbox refuses it (docker: --cap-add SYS_NICE)"
-                    .to_owned(),
-            ),
-            (Step::Memory, _) => other(format!("its memory cannot be bound to nodes: {error}; see linespeed inspect")),
-            (Step::Streams, _) => other(format!("its input and outputs cannot be set up: {error}")),
-            (_, libc::ENOENT) => {
-                let why = match find::interpreter(&self.file) {
-                    Some(interpreter) => format!("its interpreter {interpreter:?} is missing: install it"),
-                    None => "its loader is missing: it was built for another system".to_owned(),
-                };
-                SpawnError::NotExecutable { program: name, why }
-            }
-            (_, libc::ENOEXEC) => {
-                let why = "it is no program of this architecture".to_owned();
-                SpawnError::NotExecutable { program: name, why }
-            }
-            (_, libc::EACCES | libc::EPERM) => {
-                let why = format!("{error}: its file system may forbid it (mount option noexec)");
-                SpawnError::NotExecutable { program: name, why }
-            }
-            (_, libc::E2BIG) => other("its arguments and environment are too long (E2BIG)".to_owned()),
-            (_, libc::ETXTBSY) => other("somebody is writing to its file; try again".to_owned()),
-            _ => other(error.to_string()),
-        }
-    }
-}
-
-/// Our end of a child's report, with what is needed to explain it.
-#[derive(Debug)]
-pub(super) struct Reports {
-    pipe: OwnedFd,
-    file: PathBuf,
-    cpus: String,
-}
-
-impl Reports {
-    /// Reads the child's next words; `None` at the end of them.
-    fn next(&self) -> Option<[u32; 2]> {
-        let mut words = [0u32; 2];
-        loop {
-            // SAFETY: the kernel writes at most as many bytes as the array has.
-            let count =
-                unsafe { libc::read(self.pipe.as_raw_fd(), words.as_mut_ptr().cast(), size_of_val(&words)) };
-            match count {
-                8 => return Some(words),
-                count if count < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-                _ => return None,
-            }
-        }
-    }
-}
 
 /// An error of the system in words; where a limit is reached, which one.
 fn limit(error: &io::Error) -> String {
@@ -101,8 +30,40 @@ fn limit(error: &io::Error) -> String {
     }
 }
 
+impl Child {
+    /// Starts a child. With a gate it stands before its program, with everything else in place; else its program runs.
+    pub fn spawn(spec: &Spec) -> Result<Child, SpawnError> {
+        spawn(spec, &mut |_| ())
+    }
+
+    /// As [`Child::spawn`]; `beside` is called with its process number while it gets ready, on another CPU where there is
+    /// one. What counts from its program's start on can be attached there. A child with a gate has not passed it then.
+    pub fn spawn_beside(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
+        spawn(spec, beside)
+    }
+
+    /// Lets a gated child start its program, and time begins. Does not wait for it, so that many start together; whether
+    /// the program could be started [`Child::started`] tells. Nothing to do without a gate.
+    pub fn release(&mut self) {
+        if let Some(gate) = self.gate.take() {
+            self.started = Instant::now();
+            open_gate(&gate);
+        }
+    }
+
+    /// Waits until the program runs, or says why it could not be started (then the child has ended, with 127 or 126).
+    pub fn started(&mut self) -> Result<(), SpawnError> {
+        if let Some(report) = self.report.take()
+            && let Some(failure) = read_report(&report)
+        {
+            self.failed = Some(failure.explain(&self.program));
+        }
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+}
+
 /// Starts a child; `beside` has its process number while it sets itself up.
-pub(super) fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
+fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
     let empty = OsString::new();
     let name = spec.argv.first().unwrap_or(&empty);
     let path = find::variable("PATH", spec.env);
@@ -111,7 +72,7 @@ pub(super) fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, S
         program: name.to_string_lossy().into_owned(),
         why: limit(&error),
     };
-    let _ = super::become_subreaper();
+    let _ = tree::become_subreaper();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (report_in, report_out) = pipe().map_err(failed)?;
     let (gate_in, gate_out) = pipe().map_err(failed)?;
@@ -214,23 +175,8 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Waits for what a child says of its start: `None` when it stands at its gate or its program runs.
-pub(super) fn read_report(reports: &Reports) -> Option<Failure> {
-    match reports.next() {
-        Some([number, errno]) => match Step::from_number(number) {
-            Step::Ready => None,
-            step => {
-                let (file, cpus) = (reports.file.clone(), reports.cpus.clone());
-                Some(Failure { step, errno: errno as i32, file, cpus })
-            }
-        },
-        // The pipe closed as the program began.
-        None => None,
-    }
-}
-
 /// Lets the child behind `gate` go on.
-pub(super) fn open_gate(gate: &OwnedFd) {
+fn open_gate(gate: &OwnedFd) {
     // SAFETY: one byte of a live constant. SIGPIPE, should the child be gone, is ignored in every Rust program.
     unsafe { libc::write(gate.as_raw_fd(), c"g".as_ptr().cast(), 1) };
 }

@@ -8,7 +8,8 @@ use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Spec, find};
+use super::find;
+use super::spec::Spec;
 use crate::memory;
 
 /// Steps at which a child can fail, as it reports them.

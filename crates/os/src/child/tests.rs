@@ -1,8 +1,11 @@
 //! What a person would see go wrong with commands that misbehave.
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::Stop;
+use record::CpuList;
 
 fn command_line(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()

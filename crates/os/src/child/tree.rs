@@ -54,6 +54,23 @@ pub(crate) fn forget(pid: i32) {
     }
 }
 
+/// Processes that were adopted after the child `pid` or something that it started left them behind.
+pub fn adopted_beside(pid: i32) -> Vec<i32> {
+    left_behind_by(pid).iter().map(|process| process.pid).collect()
+}
+
+/// Makes this process the one that adopts whatever its descendants leave behind; `false` where that cannot be (before
+/// Linux 3.4, in emulators of user programs): what forks away is then init's. [`super::Child::spawn`] does it too.
+pub fn become_subreaper() -> bool {
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes a number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 }
+}
+
+/// Notes a process that this one has forked for its own work: nothing that a command left behind.
+pub fn is_ours(pid: i32) {
+    register(pid, true);
+}
+
 /// What /proc/PID/stat tells of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {

@@ -5,7 +5,9 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use super::{Child, Ended, Exit, Process, Usage, tree};
+use super::outcome::{Ended, Exit, Usage};
+use super::process::Child;
+use super::tree::{self, Process};
 use crate::Stop;
 
 /// A signal handler only sets an atomic, so somebody has to look at it.
@@ -34,6 +36,36 @@ pub struct Nobody;
 impl Watcher for Nobody {
     fn tick(&mut self) -> Duration {
         Duration::from_secs(3600)
+    }
+}
+
+impl Child {
+    /// Waits for the end of the child and of all that it left behind; a signal that asks us to stop, or the end of
+    /// `timeout`, ends them all. After the first time it tells the same again.
+    pub fn wait(&mut self, stop: &Stop, timeout: Option<Duration>) -> Ended {
+        let mut ended = wait_all(&mut [self], stop, timeout, &mut Nobody);
+        ended.pop().unwrap_or_else(Ended::unknown)
+    }
+
+    /// Ends the child and all that it started: asks first (SIGTERM), then forces (SIGKILL). Nothing to do when they have
+    /// ended.
+    pub fn end(&mut self) {
+        end(self);
+    }
+
+    /// How the child itself has ended, whatever it left behind; `None` while it runs. Its end stays to be waited for.
+    /// Reads on the way what it has printed for us.
+    pub fn exit(&mut self) -> Option<Exit> {
+        self.drain();
+        self.ended.as_ref().map(|ended| ended.exit).or_else(|| exit_unreaped(self.pid))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            self.end();
+        }
     }
 }
 
@@ -86,8 +118,13 @@ fn reap(pid: i32) -> Option<(i32, Usage)> {
     (code == pid).then(|| (status, usage_of(&usage)))
 }
 
+/// The most memory in RAM that this process had until now, bytes.
+pub fn own_peak_bytes() -> u64 {
+    own_usage().max_rss_bytes
+}
+
 /// What this process has used until now.
-pub(super) fn own_usage() -> Usage {
+fn own_usage() -> Usage {
     // SAFETY: the kernel fills the structure, for which all zeros is a value.
     usage_of(&unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
@@ -152,7 +189,7 @@ impl Waited {
 /// How a child of ours ended, if it has; its end stays to be taken. A child that is none of ours any more has ended too.
 ///
 /// Not from /proc: there a process whose first thread has ended, or is the first to end, looks dead while others run.
-pub(super) fn exit_unreaped(pid: i32) -> Option<Exit> {
+fn exit_unreaped(pid: i32) -> Option<Exit> {
     // SAFETY: the kernel fills the siginfo, for which all zeros is a value, and whose fields of a child are read when it
     // tells of one.
     let (code, found, kind, status) = unsafe {
@@ -355,7 +392,7 @@ fn terminal_is_ours() -> bool {
 }
 
 /// Ends a child that somebody no longer wants.
-pub(super) fn end(child: &mut Child) {
+fn end(child: &mut Child) {
     if child.ended.is_some() {
         return;
     }

@@ -86,7 +86,7 @@ impl Machine {
 
     /// The machine itself.
     #[cfg(target_arch = "aarch64")]
-    pub fn whole(&self) -> BorrowedFd<'_> {
+    pub(super) fn whole(&self) -> BorrowedFd<'_> {
         self.machine.as_fd()
     }
 

@@ -13,7 +13,8 @@ use serde_json::Value;
 use wire::{Frame, Kind as Said, Reader};
 
 use super::protocol::{self, GuestCommand, PIECE, Place};
-use super::{WholeGuest, qemu, threads};
+use super::spec::WholeGuest;
+use super::{qemu, threads};
 use crate::{Pass, Unavailable};
 use os::Stop;
 use os::pin::Pinned;

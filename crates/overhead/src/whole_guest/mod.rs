@@ -9,79 +9,27 @@ mod machine;
 mod protocol;
 mod qemu;
 mod serve;
+mod spec;
 mod threads;
 
 use std::cell::RefCell;
 use std::ops::Range;
-use std::path::Path;
 use std::rc::Rc;
 
 use kernels::primes;
 
 use super::{Bound, Layer, LayerName, Layers, Pass, Unavailable, crc32};
-use crate::kernel_module::BuildDirectory;
 use crate::kvm_guest::Kind;
 use machine::Machine;
-use os::Stop;
 use protocol::Place;
 
 pub use serve::serve;
+pub use spec::{Module, WholeGuest};
 
 /// A user program of the machine.
 pub const USER: &str = "guest OS user";
 /// A thread of the machine's kernel.
 pub const KERNEL: &str = "guest OS kernel";
-
-/// Where the routine runs in it. With interrupts off nothing moves a thread, bound or not.
-const PLACES: [Place; 5] = [
-    Place { kernel: false, bound: false, interrupts: true },
-    Place { kernel: false, bound: true, interrupts: true },
-    Place { kernel: true, bound: false, interrupts: true },
-    Place { kernel: true, bound: true, interrupts: true },
-    Place { kernel: true, bound: true, interrupts: false },
-];
-
-/// Where the module for the machine's kernel comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum Module<'a> {
-    /// Nobody asks for the machine's kernel.
-    None,
-    /// It is built here.
-    Build(&'a BuildDirectory),
-    /// It has been built before.
-    File(&'a Path),
-}
-
-/// What the machine is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct WholeGuest<'a> {
-    /// The kernel, or the one that runs here.
-    pub kernel: Option<&'a Path>,
-    /// The module for it.
-    pub module: Module<'a>,
-    /// linespeed, a static program: the machine's first process.
-    pub program: &'a Path,
-    /// The CPU to which the machine's first CPU is bound: what is bound runs there.
-    pub cpu: u32,
-    /// The CPU of the machine's second one, if it has one: what is not bound may run there, too.
-    pub other: Option<u32>,
-    /// What KVM there is: where it runs kernels at the processor's speed it is used, otherwise QEMU emulates.
-    pub kvm: Kind,
-    /// Whether to stop waiting for the machine.
-    pub stop: &'static Stop,
-}
-
-impl WholeGuest<'_> {
-    fn emulated(&self) -> bool {
-        !matches!(self.kvm, Kind::Hardware | Kind::Nested)
-    }
-
-    /// The places that are asked for.
-    fn places(&self) -> impl Iterator<Item = Place> + use<> {
-        let kernel = !matches!(self.module, Module::None);
-        PLACES.into_iter().filter(move |place| kernel || !place.kernel)
-    }
-}
 
 /// A layer's place; what is bound is bound to `cpu` of this machine.
 fn name_layer(place: Place, cpu: u32) -> LayerName {
@@ -191,7 +139,10 @@ impl Layer for GuestLayer {
 /// Not on aarch64: there QEMU takes any file for a kernel's bytes and runs them, until the time is over.
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
+    use super::spec::PLACES;
     use super::*;
+    use os::Stop;
+    use std::path::Path;
 
     static STOP: Stop = Stop::new();
 

@@ -1,0 +1,73 @@
+//! How a child ended, and what it used.
+
+use std::time::Duration;
+
+use super::tree::Process;
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal, which did not come from us.
+    Signal(i32),
+    /// It took longer than it was given, and was ended.
+    TimedOut,
+    /// We got this signal, and ended it.
+    Stopped(i32),
+}
+
+/// The end of a child and of all that it started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// How the child itself ended.
+    pub exit: Exit,
+    /// From its release to the end of the last process that was waited for.
+    pub wall: Duration,
+    /// What it used, and all whose end was waited for.
+    pub usage: Usage,
+    /// Processes that were still there when the child itself had ended: it forked away. They were waited for.
+    pub left: Vec<Process>,
+}
+
+/// What processes used, by the kernel's accounting.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Seconds of CPU in user mode.
+    pub user: f64,
+    /// Seconds of CPU in the kernel.
+    pub system: f64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults that waited for a disk.
+    pub major_faults: u64,
+    /// Times a thread gave its CPU up to wait.
+    pub voluntary_switches: u64,
+    /// Times a thread was taken off its CPU.
+    pub involuntary_switches: u64,
+    /// Bytes that were read from disks.
+    pub read_bytes: u64,
+    /// Memory in RAM at its most, of the largest process, bytes.
+    pub max_rss_bytes: u64,
+}
+
+impl Usage {
+    /// Adds another process's: sums, and the larger memory.
+    pub fn add(&mut self, other: &Usage) {
+        self.user += other.user;
+        self.system += other.system;
+        self.minor_faults += other.minor_faults;
+        self.major_faults += other.major_faults;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.max_rss_bytes = self.max_rss_bytes.max(other.max_rss_bytes);
+    }
+}
+
+impl Ended {
+    /// For an end that nobody could see.
+    pub(super) fn unknown() -> Self {
+        Self { exit: Exit::Code(-1), wall: Duration::ZERO, usage: Usage::default(), left: Vec::new() }
+    }
+}

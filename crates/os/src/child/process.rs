@@ -1,0 +1,54 @@
+//! A child that was started.
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use super::capture::Captured;
+use super::error::SpawnError;
+use super::outcome::Ended;
+use super::report::Reports;
+
+/// A child that was started.
+#[derive(Debug)]
+pub struct Child {
+    pub(super) pid: i32,
+    pub(super) own_group: bool,
+    pub(super) program: OsString,
+    /// What a gated child waits for.
+    pub(super) gate: Option<OwnedFd>,
+    /// Where it says why its program could not be started.
+    pub(super) report: Option<Reports>,
+    pub(super) failed: Option<SpawnError>,
+    pub(super) stdout: Option<Captured>,
+    pub(super) stderr: Option<Captured>,
+    pub(super) started: Instant,
+    pub(super) ended: Option<Ended>,
+}
+
+impl Child {
+    /// Its process number.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// What of standard output and standard error was kept.
+    pub fn captured(&mut self) -> (Vec<u8>, Vec<u8>) {
+        self.drain();
+        let take =
+            |captured: &mut Option<Captured>| captured.as_mut().map(Captured::take).unwrap_or_default();
+        (take(&mut self.stdout), take(&mut self.stderr))
+    }
+
+    /// Bytes that were printed in all on standard output and standard error, as far as they were captured.
+    pub fn printed(&self) -> (u64, u64) {
+        let total = |captured: &Option<Captured>| captured.as_ref().map_or(0, Captured::total);
+        (total(&self.stdout), total(&self.stderr))
+    }
+
+    pub(super) fn drain(&mut self) {
+        for captured in [&mut self.stdout, &mut self.stderr].into_iter().flatten() {
+            captured.drain();
+        }
+    }
+}
