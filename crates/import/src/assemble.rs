@@ -7,7 +7,7 @@ mod merge;
 use std::collections::BTreeMap;
 
 use record::import::{Import, NotUnderstood, Text};
-use record::{Coverage, Machine, Measurement, Record, Snapshot};
+use record::{Coverage, Machine, Measurement, Record, Snapshot, text};
 
 use crate::error::Error;
 use crate::facts::{CoreKind, Fact, Facts, Lscpu};
@@ -163,7 +163,10 @@ fn hypervisor(vendor: &str) -> String {
 fn not_told(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
     let mut missing = |what: &str, is_missing: bool, remedy: &str| {
         if is_missing {
-            coverage.push(Coverage::impossible(what, "no output of the text tells it").with_remedy(remedy));
+            coverage.push(
+                Coverage::impossible(what, text!("not-in-text", "no output of the text tells it"))
+                    .with_remedy(remedy),
+            );
         }
     };
     let processor = &machine.processor;

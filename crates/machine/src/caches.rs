@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use record::machine::{Cache, CacheKind};
-use record::{Coverage, CpuList, Machine};
+use record::{Coverage, CpuList, Machine, text};
 
 use crate::cpus::{CPUS, online_of};
 use crate::notes::{Notes, shown};
@@ -57,8 +57,16 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     if caches.is_empty() && !online.is_empty() {
         machine.notes.push(format!("{CPUS}/cpu0/cache: no cache is described"));
         coverage.push(
-            Coverage::impossible("caches", "the kernel describes none (common in virtual machines on Arm)")
-                .with_remedy("have the hypervisor pass the cache topology on; measured latency shows the levels anyway"),
+            Coverage::impossible(
+                "caches",
+                text!(
+                    "caches-not-described",
+                    "the kernel describes none (common in virtual machines on Arm)"
+                ),
+            )
+            .with_remedy(
+                "have the hypervisor pass the cache topology on; measured latency shows the levels anyway",
+            ),
         );
     }
     machine.caches = caches;

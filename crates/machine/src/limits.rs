@@ -1,7 +1,7 @@
 //! What this process is limited to: affinity, cpuset, cgroup quota and memory limit, real-time priority, locked
 //! memory. Only what is below the machine itself counts as a limit.
 
-use record::{Coverage, CpuList, Machine};
+use record::{Coverage, CpuList, Machine, text};
 
 use crate::affinity::read_affinity;
 use crate::cgroups::{Cgroups, Version};
@@ -74,7 +74,10 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
         coverage.push(
             Coverage::degraded(
                 "cgroup limits",
-                "no cgroup file system is mounted here, so a quota or a memory limit stays unseen",
+                text!(
+                    "no-cgroup-mount",
+                    "no cgroup file system is mounted here, so a quota or a memory limit stays unseen"
+                ),
             )
             .with_remedy("mount it (in a container: run with /sys/fs/cgroup mounted read-only)"),
         );

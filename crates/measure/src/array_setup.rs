@@ -22,7 +22,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     }
     let cpus: Vec<u32> = context.cpus.iter().collect();
     if cpus.is_empty() {
-        return Err(Halt::Impossible("no CPU may be used".into()));
+        return Err(Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")));
     }
     // The third array comes from the latency measurement's memory where that can be.
     let new_arrays = if hands_on(context) { ARRAYS - 1 } else { ARRAYS } as u64;
@@ -47,7 +47,9 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
             Some(Err(error)) => {
                 return Err(Halt::Impossible(format!("the arrays could not be mapped: {error}").into()));
             }
-            None => return Err(Halt::Impossible("a thread could not be started".into())),
+            None => {
+                return Err(Halt::Impossible(text!("thread-not-started", "a thread could not be started")));
+            }
         }
     }
     context.check()?;
@@ -91,7 +93,12 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
     for (part, slot) in arrays.parts.iter_mut().zip(slots) {
         match slot {
             Some(Ok(slot)) => part.slots.insert(0, slot),
-            _ => return Err(Halt::Impossible("the third array could not be mapped".into())),
+            _ => {
+                return Err(Halt::Impossible(text!(
+                    "third-array-not-mapped",
+                    "the third array could not be mapped"
+                )));
+            }
         }
     }
     Ok(arrays)

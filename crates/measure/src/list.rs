@@ -1,6 +1,6 @@
 //! The list of measurements. A new one is one file below `measurements/` and its line here.
 
-use record::{Coverage, CpuList, Machine, Snapshot};
+use record::{Coverage, CpuList, Machine, Snapshot, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt, Progress};
@@ -104,7 +104,10 @@ pub fn run(
         context.coverage.push(
             Coverage::degraded(
                 "pinning",
-                "threads cannot be pinned: a figure may be of another CPU than the one it names",
+                text!(
+                    "threads-not-pinned",
+                    "threads cannot be pinned: a figure may be of another CPU than the one it names"
+                ),
             )
             .with_remedy("allow sched_setaffinity: a seccomp filter denies it"),
         );
@@ -117,7 +120,10 @@ pub fn run(
         }
         if let Some(signal) = stop.signal() {
             interrupted = Some(signal);
-            context.coverage.push(Coverage::skipped(name, "the run was interrupted before it"));
+            context.coverage.push(Coverage::skipped(
+                name,
+                text!("interrupted-before", "the run was interrupted before it"),
+            ));
             continue;
         }
         let outlook = measurement.outlook(machine, snapshot, cpus);
@@ -141,15 +147,22 @@ pub fn run(
                 if outlook.state == record::State::Degraded || context.coverage.len() == had {
                     context.coverage.insert(had, outlook);
                 } else if !told {
-                    context
-                        .coverage
-                        .insert(had, Coverage::degraded(name, "some of its figures are withheld"));
+                    context.coverage.insert(
+                        had,
+                        Coverage::degraded(
+                            name,
+                            text!("figures-withheld", "some of its figures are withheld"),
+                        ),
+                    );
                 }
             }
             Err(Halt::Impossible(why)) => context.coverage.push(Coverage::impossible(name, why)),
             Err(Halt::Interrupted) => {
                 interrupted = stop.signal();
-                context.coverage.push(Coverage::degraded(name, "the run was interrupted during it"));
+                context.coverage.push(Coverage::degraded(
+                    name,
+                    text!("interrupted-during", "the run was interrupted during it"),
+                ));
             }
         }
     }

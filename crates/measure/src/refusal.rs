@@ -1,6 +1,6 @@
 //! A refusal of huge pages to this process, taken back while it is measured what they would give.
 
-use record::Coverage;
+use record::{Coverage, text};
 
 use crate::context::Context;
 
@@ -16,7 +16,10 @@ impl Lifted {
         }
         let coverage = Coverage::degraded(
             format!("{what} huge pages"),
-            "refused to this process (PR_SET_THP_DISABLE), but for this measurement, which took the refusal back",
+            text!(
+                "thp-disabled-undone",
+                "refused to this process (PR_SET_THP_DISABLE), but for this measurement, which took the refusal back"
+            ),
         );
         context.coverage.push(coverage.with_remedy("start it from a process that they are not refused to"));
         Some(Self)

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use record::{Coverage, Labels, Machine, Mark, Measurement, SampleMark};
+use record::{Coverage, Labels, Machine, Mark, Measurement, SampleMark, text};
 
 use super::coverage::{self, implausible, left_behind, lost, without_ipc};
 use super::fixed_time::{self, FixedTime};
@@ -85,7 +85,7 @@ pub fn measure(
 ) -> Results {
     let mut results = Results::default();
     let Some(one) = plan.single_cpu_step() else {
-        results.coverage.push(Coverage::impossible("scale", "there is no CPU to run it on"));
+        results.coverage.push(Coverage::impossible("scale", text!("no-cpu", "there is no CPU to run it on")));
         return results;
     };
     let mut taken: Vec<StepRuns> = plan.steps.iter().map(|_| StepRuns::default()).collect();

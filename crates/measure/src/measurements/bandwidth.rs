@@ -6,7 +6,7 @@ mod beside;
 mod walk;
 
 use kernels::stream::{self, Op, Stores, Stream};
-use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark};
+use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 
 use beside::Taken;
 use walk::{Group, run};
@@ -67,7 +67,9 @@ impl Measure for Bandwidth {
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         let cpus: Vec<u32> = context.cpus.iter().collect();
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
+        let lead = context
+            .lead_cpu()
+            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
         let ready =
             array_setup::prepare(context, self.name(), context.depth.pick(0.5, TOUCH_SECONDS - 2.0, 60.0))?;
         let ready = array_setup::with_third(context, ready)?;

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use kernels::{chain, heavy};
-use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark};
+use record::{Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 use serde_json::json;
 
 use crate::budget::{Budget, Depth};
@@ -80,7 +80,9 @@ impl Measure for Clock {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
+        let lead = context
+            .lead_cpu()
+            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
         let cpus: Vec<u32> = context.cpus.iter().collect();
         let vectors: Vec<&'static heavy::Heavy> = heavy::all()
             .iter()
@@ -97,7 +99,10 @@ impl Measure for Clock {
         let mut done = 0.0;
         for (active, group) in [("one", vec![lead]), ("all", cpus)] {
             if active == "all" && group.len() < 2 {
-                context.coverage.push(Coverage::degraded("clock all", "only one CPU may be used"));
+                context.coverage.push(Coverage::degraded(
+                    "clock all",
+                    text!("one-cpu-allowed", "only one CPU may be used"),
+                ));
                 continue;
             }
             context.check()?;

@@ -86,7 +86,7 @@ impl Measure for CoreToCore {
 
     fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
         if cpus.len() < 2 {
-            return Coverage::impossible(self.name(), "it needs two CPUs")
+            return Coverage::impossible(self.name(), text!("needs-two-cpus", "it needs two CPUs"))
                 .with_remedy(crate::list::MORE_CPUS);
         }
         Coverage::measured(self.name())
@@ -104,7 +104,7 @@ impl Measure for CoreToCore {
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         if context.cpus.len() < 2 {
-            return Err(Halt::Impossible("it needs two CPUs, and one was chosen".into()));
+            return Err(Halt::Impossible(text!("one-cpu-chosen", "it needs two CPUs, and one was chosen")));
         }
         let most = most_pairs(context.cpus.len(), context.depth);
         let plan = pairs::plan(context.machine, &context.cpus, most);
@@ -127,7 +127,9 @@ impl Measure for CoreToCore {
         });
         match done {
             Some(done) => done.tell(context, &plan),
-            None => Err(Halt::Impossible("its threads could not be started".into())),
+            None => {
+                Err(Halt::Impossible(text!("own-threads-not-started", "its threads could not be started")))
+            }
         }
     }
 }
@@ -280,7 +282,11 @@ impl Done {
             return Err(Halt::Impossible(match (&self.no_memory, self.unpinned.keys().next()) {
                 (Some(why), _) => text!("no-memory-for-a-line", "no memory for a line: {why}", why = why),
                 (_, Some(cpu)) => {
-                    text!("not-pinned", "no thread can be pinned to CPU {cpu} or its partners", cpu = *cpu)
+                    text!(
+                        "pair-not-pinned",
+                        "no thread can be pinned to CPU {cpu} or its partners",
+                        cpu = *cpu
+                    )
                 }
                 _ => Coverage::NO_PAIR_AT_ONCE.into(),
             }));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use kernels::{branch, hint};
-use record::{Coverage, CpuList, Labels, Machine, Measurement, Unavailable};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, Unavailable, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -52,7 +52,9 @@ impl Measure for Costs {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
+        let lead = context
+            .lead_cpu()
+            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
         let other = other_cpu(context, lead);
         let effort = Effort {
             least: context.depth.pick(7, 15, 30),
@@ -64,7 +66,7 @@ impl Measure for Costs {
         let alone =
             thread_group::run_on(lead, |member| single(lead, member.pinned, effort, part, memory, context));
         let Some((measurements, coverage)) = alone else {
-            return Err(Halt::Impossible("its thread could not be started".into()));
+            return Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started")));
         };
         measurements.into_iter().for_each(|m| context.push(m));
         context.coverage.extend(coverage);
@@ -76,7 +78,10 @@ impl Measure for Costs {
             context.advance(if to == lead { 0.8 } else { 1.0 });
         }
         if other.is_none() {
-            context.coverage.push(Coverage::degraded("costs", "across CPUs: only one CPU may be used"));
+            context.coverage.push(Coverage::degraded(
+                "costs",
+                text!("across-cpus-one-allowed", "across CPUs: only one CPU may be used"),
+            ));
         }
         Ok(())
     }
@@ -289,7 +294,9 @@ fn receive(from: &OwnedFd) -> u8 {
 /// lmbench's lat_ctx with two processes and no working set.
 fn context_switch(context: &mut Context, cpu: u32, to: u32, effort: Effort, part: Duration) {
     let (Ok(there), Ok(back)) = (pipe(), pipe()) else {
-        context.coverage.push(Coverage::impossible("costs context switch", "no pipe can be made"));
+        context
+            .coverage
+            .push(Coverage::impossible("costs context switch", text!("no-pipe", "no pipe can be made")));
         return;
     };
     // What is not the switch: this thread's own write and read, through a pipe that nobody waits on.

@@ -7,7 +7,7 @@ mod warm;
 
 use std::time::Instant;
 
-use record::{Coverage, CpuList, Labels, Machine, Measurement};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
 use serde_json::json;
 
 use curve::{Curve, GROWTH, Point, SAMPLE_NS, sample};
@@ -76,11 +76,13 @@ impl Measure for Latency {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
+        let lead = context
+            .lead_cpu()
+            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
         // Two cycles stand side by side, so that each size is measured on both kinds of page in turn.
         let most = (context.memory_allowance() / 2).min(usize::MAX as u64) as usize;
         if most < SMALLEST * 2 {
-            return Err(Halt::Impossible("no memory is left for a working set".into()));
+            return Err(Halt::Impossible(text!("no-memory-left", "no memory is left for a working set")));
         }
         let largest = usize::try_from(beyond_caches(context.machine)).unwrap_or(most).min(most);
         let sizes = sizes(largest, context.depth.pick(2, 8, 8));
@@ -88,7 +90,9 @@ impl Measure for Latency {
         let _lifted = Lifted::of_huge_pages(context, self.name());
         let inside = &mut *context;
         thread_group::run_on(lead, move |member| curve(inside, lead, member.pinned, node, &sizes))
-            .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".into())))
+            .unwrap_or_else(|| {
+                Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started")))
+            })
     }
 }
 
@@ -322,7 +326,7 @@ fn close(context: &mut Context, curve: Curve, cpu: u32, node: Option<u32>) -> Op
     match (curve.page, huge) {
         (_, None) => context.coverage.push(Coverage::degraded(
             what.clone(),
-            "the page size is not verified: /proc/self/smaps cannot be read",
+            text!("page-size-not-verified", "the page size is not verified: /proc/self/smaps cannot be read"),
         )),
         (Page::Huge, Some(share)) if share < LEAST_HUGE => context.coverage.push(
             Coverage::degraded(

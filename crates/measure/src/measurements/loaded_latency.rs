@@ -56,11 +56,14 @@ impl Measure for LoadedLatency {
 
     fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
         match cpus.len() {
-            0 | 1 => Coverage::impossible(self.name(), "it needs two CPUs: one to measure, others to load")
-                .with_remedy(crate::list::MORE_CPUS),
+            0 | 1 => Coverage::impossible(
+                self.name(),
+                text!("needs-two-cpus-to-load", "it needs two CPUs: one to measure, others to load"),
+            )
+            .with_remedy(crate::list::MORE_CPUS),
             2 => Coverage::degraded(
                 self.name(),
-                "one CPU is left to load the memory, which may not reach its limit",
+                text!("one-cpu-to-load", "one CPU is left to load the memory, which may not reach its limit"),
             ),
             _ => Coverage::measured(self.name()),
         }
@@ -75,10 +78,15 @@ impl Measure for LoadedLatency {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
+        let lead = context
+            .lead_cpu()
+            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
         let loaders: Vec<u32> = context.cpus.iter().filter(|cpu| *cpu != lead).collect();
         if loaders.is_empty() {
-            return Err(Halt::Impossible("it needs two CPUs: one to measure, others to load".into()));
+            return Err(Halt::Impossible(text!(
+                "needs-two-cpus-to-load",
+                "it needs two CPUs: one to measure, others to load"
+            )));
         }
         let cycle = memory_cycle(context, lead, "loaded-latency")?;
         let ready =
@@ -103,7 +111,7 @@ impl Measure for LoadedLatency {
             .filter_map(|variant| stream::find(Op::Read, Stores::Regular, variant))
             .last()
         else {
-            return Err(Halt::Impossible("no read kernel is usable here".into()));
+            return Err(Halt::Impossible(text!("no-read-kernel", "no read kernel is usable here")));
         };
 
         let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
@@ -135,7 +143,7 @@ impl Measure for LoadedLatency {
             });
             let mut all: Vec<_> = logs.into_iter().flatten().collect();
             if all.len() < cpus.len() {
-                return Err(Halt::Impossible("a thread could not be started".into()));
+                return Err(Halt::Impossible(text!("thread-not-started", "a thread could not be started")));
             }
             let (_, samples, moved) = all.remove(0);
             let logs: Vec<WorkLog> = all.into_iter().map(|(log, _, _)| log).collect();

@@ -89,7 +89,10 @@ impl Measure for Numa {
         let mut columns = columns::build(context, &rows, &nodes, wanted, phases.build);
         context.check()?;
         if columns.is_empty() {
-            return Err(Halt::Impossible("no node's memory could be bound and filled".into()));
+            return Err(Halt::Impossible(text!(
+                "no-node-bound",
+                "no node's memory could be bound and filled"
+            )));
         }
         context.advance(0.2);
         latency(context, &rows, &mut columns, phases.latency)?;
@@ -200,7 +203,10 @@ fn bandwidth(
     effort: Effort,
 ) -> Result<(), Halt> {
     let Some(kernel) = reading::kernel() else {
-        context.coverage.push(Coverage::impossible("numa bandwidth", "no read kernel is usable here"));
+        context.coverage.push(Coverage::impossible(
+            "numa bandwidth",
+            text!("no-read-kernel", "no read kernel is usable here"),
+        ));
         return Ok(());
     };
     let nodes: Vec<u32> = columns.iter().map(|column| column.node).collect();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Coverage, CpuList, Labels, Machine, Measurement};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, text};
 
 use crate::budget::{Budget, Depth, beyond_caches};
 use crate::context::{Context, Halt};
@@ -39,12 +39,15 @@ impl Measure for Parallelism {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
+        let lead = context
+            .lead_cpu()
+            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
         let mut cycle = memory_cycle(context, lead, "parallelism")?;
         let inside = &mut *context;
         let shared = &mut cycle;
-        let ended = thread_group::run_on(lead, move |_| rounds(inside, lead, shared))
-            .unwrap_or_else(|| Err(Halt::Impossible("its thread could not be started".into())));
+        let ended = thread_group::run_on(lead, move |_| rounds(inside, lead, shared)).unwrap_or_else(|| {
+            Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started")))
+        });
         context.kept_cycle = Some(cycle);
         ended
     }
@@ -58,7 +61,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     }
     let wanted = usize::try_from(beyond_caches(context.machine)).unwrap_or(usize::MAX).min(allowed / 2);
     if wanted < 1 << 20 {
-        return Err(Halt::Impossible("no memory is left for a working set".into()));
+        return Err(Halt::Impossible(text!("no-memory-left", "no memory is left for a working set")));
     }
     let node = context.node_of(cpu);
     // Half of the budget at most: some machines hand out memory slowly.
@@ -76,7 +79,10 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     match built {
         Some(Ok(cycle)) => {
             if cycle.mapping().page() == Page::Base {
-                context.coverage.push(Coverage::degraded(what, "on base pages: there are no huge ones"));
+                context.coverage.push(Coverage::degraded(
+                    what,
+                    text!("on-base-pages", "on base pages: there are no huge ones"),
+                ));
             }
             if (cycle.bytes() as f64) < 0.97 * wanted as f64 {
                 let words = |bytes: usize| record::units::bytes(bytes as u64);
@@ -95,7 +101,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
             Ok(cycle)
         }
         Some(Err(error)) => Err(Halt::Impossible(format!("the memory could not be mapped: {error}").into())),
-        None => Err(Halt::Impossible("its thread could not be started".into())),
+        None => Err(Halt::Impossible(text!("own-thread-not-started", "its thread could not be started"))),
     }
 }
 

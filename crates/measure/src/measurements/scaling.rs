@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Labels, Machine, Unavailable};
+use record::{Coverage, CpuList, Labels, Machine, Unavailable, text};
 
 use super::workloads::{arrays_bytes, chosen, say_what_counts, walked};
 use crate::budget::{Budget, Depth};
@@ -63,7 +63,7 @@ impl Measure for Scaling {
 
     fn outlook(&self, _: &Machine, _: &record::Snapshot, cpus: &CpuList) -> Coverage {
         if cpus.len() < 2 {
-            return Coverage::impossible(self.name(), "it needs two CPUs")
+            return Coverage::impossible(self.name(), text!("needs-two-cpus", "it needs two CPUs"))
                 .with_remedy(crate::list::MORE_CPUS);
         }
         Coverage::measured(self.name())
@@ -85,11 +85,13 @@ impl Measure for Scaling {
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         if context.depth == Depth::Quick {
-            context.coverage.push(Coverage::skipped(self.name(), "not in a quick run"));
+            context
+                .coverage
+                .push(Coverage::skipped(self.name(), text!("not-in-quick-run", "not in a quick run")));
             return Ok(());
         }
         if context.cpus.len() < 2 {
-            return Err(Halt::Impossible("it needs two CPUs".into()));
+            return Err(Halt::Impossible(text!("needs-two-cpus", "it needs two CPUs")));
         }
         let normal = context.depth == Depth::Normal;
         let mut chosen =
@@ -124,7 +126,7 @@ impl Measure for Scaling {
         }
         if !too_late.is_empty() {
             let what = format!("scaling {}", too_late.join(", "));
-            let entry = Coverage::skipped(what, "the time ended before it");
+            let entry = Coverage::skipped(what, text!("time-ended-before", "the time ended before it"));
             context.coverage.push(entry.with_remedy("linespeed run scaling --full"));
         }
         context.check()

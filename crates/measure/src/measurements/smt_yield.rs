@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, Unavailable};
+use record::{Coverage, CpuList, Labels, Machine, Measurement, SampleMark, Unavailable, text};
 use serde_json::json;
 
 use super::workloads::{arrays_bytes, chosen};
@@ -73,7 +73,9 @@ impl Measure for SmtYield {
             return Err(Halt::Impossible(why.why().into()));
         }
         if context.depth == Depth::Quick {
-            context.coverage.push(Coverage::skipped(self.name(), "not in a quick run"));
+            context
+                .coverage
+                .push(Coverage::skipped(self.name(), text!("not-in-quick-run", "not in a quick run")));
             return Ok(());
         }
         let lead = context.lead_cpu();
@@ -136,15 +138,18 @@ fn no_siblings(machine: &Machine, control: Option<&str>) -> Coverage {
     let what = "smt-yield";
     let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
     if off {
-        return Coverage::impossible(what, "siblings are switched off")
+        return Coverage::impossible(what, text!("siblings-off", "siblings are switched off"))
             .with_remedy("echo on | sudo tee /sys/devices/system/cpu/smt/control");
     }
     let siblings = machine.cpus.iter().any(|cpu| cpu.online && cpu.siblings.len() > 1);
     if siblings {
-        return Coverage::impossible(what, "no core has two CPUs that this process may use")
-            .with_remedy("allow both siblings of a core (taskset, cpuset, --cpus)");
+        return Coverage::impossible(
+            what,
+            text!("siblings-not-allowed", "no core has two CPUs that this process may use"),
+        )
+        .with_remedy("allow both siblings of a core (taskset, cpuset, --cpus)");
     }
-    Coverage::impossible(what, "no core here shows two siblings")
+    Coverage::impossible(what, text!("no-siblings", "no core here shows two siblings"))
 }
 
 /// Measures one workload on one core in about `seconds`.

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use kernels::counter;
-use record::{Bucket, Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark};
+use record::{Bucket, Coverage, CpuList, Labels, Machine, Mark, Measurement, SampleMark, text};
 
 use crate::budget::{Budget, Depth};
 use crate::context::{Context, Halt};
@@ -77,7 +77,7 @@ impl Measure for Stolen {
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         let cpus: Vec<u32> = context.cpus.iter().collect();
         if cpus.is_empty() {
-            return Err(Halt::Impossible("no CPU may be used".into()));
+            return Err(Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")));
         }
         let rate = ticks_a_ns();
         let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
@@ -88,13 +88,16 @@ impl Measure for Stolen {
             context.coverage.push(
                 Coverage::degraded(
                     "stolen",
-                    "whose the gaps are is not told: /proc/interrupts cannot be read, or does not list the CPU",
+                    text!("gaps-not-attributed", "whose the gaps are is not told: /proc/interrupts cannot be read, or does not list the CPU"),
                 )
                 .with_remedy("make /proc/interrupts readable (a sandbox or container hides it)"),
             );
         }
         if seen.iter().flatten().any(|s| !s.pinned || s.moved) {
-            context.coverage.push(Coverage::degraded("stolen", "threads did not stay on their CPUs"));
+            context.coverage.push(Coverage::degraded(
+                "stolen",
+                text!("threads-moved", "threads did not stay on their CPUs"),
+            ));
         }
         for (cpu, seen) in cpus.iter().zip(seen) {
             if let Some(seen) = seen {

@@ -91,7 +91,7 @@ impl Measure for Wakeup {
         if machine.limits.rt_priority.is_some_and(|most| most < PRIORITY as u32) {
             return Coverage::degraded(
                 self.name(),
-                "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only",
+                text!("fifo-not-allowed", "SCHED_FIFO is not allowed to this user, so SCHED_OTHER only"),
             )
             .with_remedy(os::fifo_remedy());
         }
@@ -108,7 +108,7 @@ impl Measure for Wakeup {
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
         let cpus: Vec<u32> = context.cpus.iter().collect();
         if cpus.is_empty() {
-            return Err(Halt::Impossible("no CPU may be used".into()));
+            return Err(Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")));
         }
         let mut settings: Vec<Setting> = Setting::ALL.to_vec();
         let rounds = context.depth.pick(1, 2, 4);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use machine::Root;
-use record::{Coverage, CpuList, Labels, Machine, Unavailable};
+use record::{Coverage, CpuList, Labels, Machine, Unavailable, text};
 
 use crate::arrays;
 use crate::budget::{Budget, Depth, beyond_caches};
@@ -46,7 +46,9 @@ impl Measure for Workloads {
     }
 
     fn run(&self, context: &mut Context) -> Result<(), Halt> {
-        let lead = context.lead_cpu().ok_or_else(|| Halt::Impossible("no CPU may be used".into()))?;
+        let lead = context
+            .lead_cpu()
+            .ok_or_else(|| Halt::Impossible(text!("no-cpu-allowed", "no CPU may be used")))?;
         let here: fn(&dyn Workload) -> bool = match context.depth {
             Depth::Quick => |workload| QUICK.contains(&workload.name()),
             // Whole passes of some tenths of a second, several of them.
@@ -105,7 +107,11 @@ pub(crate) fn chosen(
                 .with_remedy(context.at_more_length(measurement)),
         );
     }
-    if chosen.is_empty() { Err(Halt::Impossible("no workload can run here".into())) } else { Ok(chosen) }
+    if chosen.is_empty() {
+        Err(Halt::Impossible(text!("no-workload", "no workload can run here")))
+    } else {
+        Ok(chosen)
+    }
 }
 
 /// Measures one workload on one CPU in about `seconds`.

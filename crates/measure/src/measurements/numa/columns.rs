@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Coverage, Machine, Unavailable};
+use record::{Coverage, Machine, Unavailable, text};
 
 use crate::context::Context;
 use crate::cycle::{Cycle, LINE, Place};
@@ -273,7 +273,13 @@ fn check_pages(tell: &mut Tell, column: &mut Column) {
         Some(_) => {}
         None => tell.say(
             column.node,
-            Coverage::degraded("", "the page size is not verified: /proc/self/smaps cannot be read"),
+            Coverage::degraded(
+                "",
+                text!(
+                    "page-size-not-verified",
+                    "the page size is not verified: /proc/self/smaps cannot be read"
+                ),
+            ),
         ),
     }
 }
