@@ -134,7 +134,7 @@ fn unknown_reference(name: &str, names: &[&str]) -> String {
     if names.is_empty() {
         return format!("{words}: this linespeed ships with none; name a record's file");
     }
-    match record::words::nearest_of(name, names.iter().copied()) {
+    match record::glossary::find_nearest(name, names.iter().copied()) {
         Some(near) => format!("{words}; did you mean {}{near}?", reference::PREFIX),
         None => {
             let more = if names.len() > MOST_NAMES { ", …" } else { "" };

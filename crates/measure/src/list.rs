@@ -218,7 +218,7 @@ mod tests {
     fn every_measurement_has_words() {
         for measurement in MEASUREMENTS {
             assert!(
-                record::words::find(measurement.name()).is_some(),
+                record::glossary::find(measurement.name()).is_some(),
                 "no words about {}",
                 measurement.name()
             );

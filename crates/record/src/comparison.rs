@@ -372,11 +372,11 @@ pub struct Rank {
 impl Comparison {
     /// As JSON, indented, with a newline at the end, and nothing in it that a terminal would act on.
     pub fn to_json(&self) -> String {
-        crate::json::text(self)
+        crate::json::write_text(self)
     }
 
     /// The JSON Schema of a comparison.
     pub fn json_schema() -> serde_json::Value {
-        crate::schema::of_comparison()
+        crate::schema::comparison_schema()
     }
 }

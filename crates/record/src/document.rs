@@ -112,12 +112,12 @@ impl Record {
 
     /// As JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
-        json::text(self)
+        json::write_text(self)
     }
 
     /// Writes it to `out` as [`Record::to_json`] has it, without holding all of the text.
     pub fn write_json(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        json::write(self, out)
+        json::write_to(self, out)
     }
 
     /// Reads a record from JSON text. Figures that cannot be what they say are withheld, and its coverage tells of them.
@@ -177,7 +177,7 @@ impl Record {
 
     /// The JSON Schema of a record.
     pub fn json_schema() -> serde_json::Value {
-        crate::schema::of_record()
+        crate::schema::record_schema()
     }
 }
 

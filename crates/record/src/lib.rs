@@ -3,6 +3,7 @@
 //!
 //! A record is one JSON file. A figure that the machine does not tell is `None` (absent in JSON), never 0.
 
+#![warn(unreachable_pub)]
 #![cfg_attr(
     not(test),
     deny(
@@ -23,6 +24,7 @@ mod credible;
 pub mod diagnosis;
 pub mod document;
 pub mod doubt;
+pub mod glossary;
 pub mod handover;
 pub mod import;
 mod json;
@@ -38,7 +40,6 @@ pub mod statistics;
 pub mod text;
 mod unavailable;
 pub mod units;
-pub mod words;
 
 pub use comparison::Comparison;
 pub use conditions::{Conditions, Knob, Snapshot};

@@ -220,7 +220,7 @@ pub struct Verification {
 impl Plan {
     /// As JSON, indented, with a newline at the end.
     pub fn to_json(&self) -> String {
-        crate::json::text(self)
+        crate::json::write_text(self)
     }
 
     /// CPUs of all processes.

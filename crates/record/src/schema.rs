@@ -9,16 +9,16 @@ const RECORD: &str = include_str!("schema/record.json");
 const COMPARISON: &str = include_str!("schema/comparison.json");
 
 /// The schema of a record.
-pub(crate) fn of_record() -> Value {
-    read(RECORD)
+pub(crate) fn record_schema() -> Value {
+    parse_schema(RECORD)
 }
 
 /// The schema of a comparison.
-pub(crate) fn of_comparison() -> Value {
-    read(COMPARISON)
+pub(crate) fn comparison_schema() -> Value {
+    parse_schema(COMPARISON)
 }
 
-fn read(text: &str) -> Value {
+fn parse_schema(text: &str) -> Value {
     // The test below holds that these texts are JSON.
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -49,7 +49,7 @@ mod tests {
         ];
         for (name, known, schema) in schemas {
             let told = text(&schema);
-            assert_eq!(read(&told), schema, "{name}");
+            assert_eq!(parse_schema(&told), schema, "{name}");
             if std::env::var_os("RENEW_SCHEMA").is_some() {
                 std::fs::write(folder.join(name), &told).expect("the schema's file can be written");
             } else {

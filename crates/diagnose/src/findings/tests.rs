@@ -254,7 +254,7 @@ fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
 #[test]
 fn every_rule_has_words() {
     for rule in RULES {
-        assert!(record::words::find(rule.name).is_some(), "docs/words.md does not explain {}", rule.name);
+        assert!(record::glossary::find(rule.name).is_some(), "docs/words.md does not explain {}", rule.name);
     }
 }
 

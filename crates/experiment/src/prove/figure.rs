@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn every_figure_of_a_proof_is_explained() {
         for name in names::ALL {
-            assert!(record::words::find(name).is_some(), "docs/words.md does not explain {name}");
+            assert!(record::glossary::find(name).is_some(), "docs/words.md does not explain {name}");
         }
     }
 }

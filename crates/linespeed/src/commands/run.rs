@@ -32,7 +32,7 @@ pub fn some(options: &Options, run: &Run) -> Result<u8, Failure> {
             Some(measurement) => chosen.push(measurement),
             None => {
                 let names = MEASUREMENTS.iter().map(|m| m.name());
-                let nearest = record::words::nearest_of(name, names.clone());
+                let nearest = record::glossary::find_nearest(name, names.clone());
                 let hint = nearest.map(|near| format!("; did you mean {near}?")).unwrap_or(".".to_owned());
                 return Err(Failure::Usage(format!(
                     "there is no measurement {name:?}{hint} There are: {}",

@@ -251,7 +251,7 @@ fn named(name: &str, own: Option<&Path>) -> Result<Recipe, Failure> {
         Some(found) => found.map_err(broken),
         None => {
             let all: Vec<String> = recipes::all(own).into_iter().map(|(name, _)| name).collect();
-            let nearest = record::words::nearest_of(name, all.iter().map(String::as_str));
+            let nearest = record::glossary::find_nearest(name, all.iter().map(String::as_str));
             let hint = nearest.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
             Err(Failure::Usage(format!("there is no recipe {name:?}{hint} There are: {}", all.join(", "))))
         }

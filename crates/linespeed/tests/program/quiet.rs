@@ -118,7 +118,11 @@ fn the_table_names_every_knob_and_needs_nothing() {
 #[test]
 fn every_knob_is_explained() {
     for knob in quiet::knobs::KNOBS {
-        assert!(record::words::find(knob.name()).is_some(), "docs/words.md does not explain {}", knob.name());
+        assert!(
+            record::glossary::find(knob.name()).is_some(),
+            "docs/words.md does not explain {}",
+            knob.name()
+        );
     }
 }
 

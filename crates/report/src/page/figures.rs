@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use record::words::{self, Word};
+use record::glossary::{self, Term};
 use record::{Record, State};
 
 use super::{bars, prose, section};
@@ -42,7 +42,7 @@ fn figure_section(record: &Record, id: &str, block: &Block) -> Markup {
     let bars = word == Some("memory.bandwidth");
     let drawn = bars || block.parts.iter().any(|part| matches!(part, Part::Chart(_)));
     let inside = html! {
-        @if let Some(word) = word.and_then(words::find) { p class="quiet what" { (prose(&word.what)) } }
+        @if let Some(word) = word.and_then(glossary::find) { p class="quiet what" { (prose(&word.what)) } }
         @for (number, part) in block.parts.iter().enumerate() {
             @let id = format!("{id}-{number}");
             @match part {
@@ -239,7 +239,7 @@ fn metrics(record: &Record) -> Vec<&str> {
 
 /// What each metric of this record means.
 pub(super) fn glossary(record: &Record) -> Markup {
-    let words: Vec<&Word> = metrics(record).into_iter().filter_map(words::find).collect();
+    let words: Vec<&Term> = metrics(record).into_iter().filter_map(glossary::find).collect();
     let inside = html! {
         @for word in words {
             details {

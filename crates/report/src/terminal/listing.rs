@@ -1,6 +1,6 @@
 //! Lists of what there is: words that can be explained, measurements that can be run.
 
-use record::words::Word;
+use record::glossary::Term;
 use record::{Coverage, State};
 
 use super::Style;
@@ -23,7 +23,7 @@ pub struct Listed {
 }
 
 /// Every word's name with its first sentence, by group: `linespeed explain` without a name.
-pub fn glossary(words: &[Word], style: &Style) -> String {
+pub fn glossary(words: &[Term], style: &Style) -> String {
     let mut screen = Screen::new(style);
     let column = words.iter().map(|word| width(word.name)).max().unwrap_or(0).min(24) + 2;
     let mut group = "";
@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn every_word_is_listed_once_within_the_width() {
         for columns in [40, 80, 160] {
-            let text = glossary(record::words::all(), &Style { width: columns, color: false });
+            let text = glossary(record::glossary::all(), &Style { width: columns, color: false });
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
-            for word in record::words::all() {
+            for word in record::glossary::all() {
                 assert!(text.lines().any(|line| line.trim_start().starts_with(word.name)), "{}", word.name);
             }
         }

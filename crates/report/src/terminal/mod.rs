@@ -15,7 +15,7 @@ mod screen;
 pub(crate) mod stat;
 mod tree;
 
-use record::words::Word;
+use record::glossary::Term;
 use record::{Comparison, Machine, Record};
 
 pub use crate::contents::conditions::quiet as quiet_machine;
@@ -117,7 +117,7 @@ pub fn scaling_charts(record: &Record, style: &Style) -> String {
 }
 
 /// What a word means: `linespeed explain`.
-pub fn word(word: &Word, style: &Style) -> String {
+pub fn word(word: &Term, style: &Style) -> String {
     let mut screen = Screen::new(style);
     let group =
         if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };

@@ -87,7 +87,7 @@ fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
 
 fn unknown(name: &str) -> Failure {
     let all = KNOBS.iter().map(|knob| knob.name());
-    let hint = record::words::nearest_of(name, all.clone())
+    let hint = record::glossary::find_nearest(name, all.clone())
         .map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
     let names = all.collect::<Vec<_>>().join(", ");
     Failure::Usage(format!("there is no knob {name:?}{hint} There are: {names}. A command stands after --"))

@@ -14,7 +14,7 @@ const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
 
 /// The words about one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Word {
+pub struct Term {
     /// The name as in a record: `load.latency`, `wakeup`, `governor`.
     pub name: &'static str,
     /// The group that it stands in: `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
@@ -32,67 +32,67 @@ pub struct Word {
 }
 
 /// Every word, in the document's order.
-pub fn all() -> &'static [Word] {
-    static WORDS: OnceLock<Vec<Word>> = OnceLock::new();
-    WORDS.get_or_init(|| read(TEXT))
+pub fn all() -> &'static [Term] {
+    static TERMS: OnceLock<Vec<Term>> = OnceLock::new();
+    TERMS.get_or_init(|| parse_terms(TEXT))
 }
 
 /// The words about `name`: a word's own name, one of its other names, a path in the record that ends in one
 /// (`conditions.before.thp`), or the last part of the only metric that ends in it (`IPC`). Upper and lower case, `_`, `-`
 /// and blanks make no difference.
-pub fn find(name: &str) -> Option<&'static Word> {
-    let wanted = folded(name);
+pub fn find(name: &str) -> Option<&'static Term> {
+    let wanted = fold(name);
     let by = |wanted: &str| {
         all()
             .iter()
-            .find(|word| folded(word.name) == wanted)
-            .or_else(|| all().iter().find(|word| word.also.iter().any(|other| folded(other) == wanted)))
+            .find(|word| fold(word.name) == wanted)
+            .or_else(|| all().iter().find(|word| word.also.iter().any(|other| fold(other) == wanted)))
     };
-    by(&wanted).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| match ending_in(name).as_slice() {
+    by(&wanted).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| match find_ending_in(name).as_slice() {
         [only] => Some(*only),
         _ => None,
     })
 }
 
 /// The words about metrics whose names end in `.name`: `load.parallelism` for `parallelism`.
-pub fn ending_in(name: &str) -> Vec<&'static Word> {
-    let wanted = folded(name);
-    let ends = |word: &&Word| word.name.rsplit_once('.').is_some_and(|(_, last)| folded(last) == wanted);
+pub fn find_ending_in(name: &str) -> Vec<&'static Term> {
+    let wanted = fold(name);
+    let ends = |word: &&Term| word.name.rsplit_once('.').is_some_and(|(_, last)| fold(last) == wanted);
     all().iter().filter(ends).collect()
 }
 
 /// The name that is nearest to `name` by edit distance, for a person who mistyped one; `None` when nothing is near.
-pub fn nearest(name: &str) -> Option<&str> {
+pub fn find_nearest_term(name: &str) -> Option<&str> {
     let names =
         all().iter().flat_map(|word| std::iter::once(word.name).chain(word.also.iter().map(String::as_str)));
-    nearest_of(name, names)
+    find_nearest(name, names)
 }
 
 /// The one of `names` that is nearest to `name`: at most a third of its letters (and at least one) may differ.
 /// `None` when none is that near.
-pub fn nearest_of<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A name longer than any that exists is not a slip of the finger, and the distance takes quadratic time.
     const LONGEST: usize = 64;
-    let wanted: Vec<char> = folded(name).chars().take(LONGEST + 1).collect();
+    let wanted: Vec<char> = fold(name).chars().take(LONGEST + 1).collect();
     if wanted.is_empty() || wanted.len() > LONGEST {
         return None;
     }
     let most = (wanted.len() / 3).max(1);
     names
         .into_iter()
-        .map(|candidate| (distance(&wanted, &folded(candidate).chars().collect::<Vec<_>>()), candidate))
+        .map(|candidate| (edit_distance(&wanted, &fold(candidate).chars().collect::<Vec<_>>()), candidate))
         .filter(|(far, _)| *far <= most)
         .min_by_key(|(far, _)| *far)
         .map(|(_, candidate)| candidate)
 }
 
 /// Lower case, with `_` and blanks as `-`.
-fn folded(name: &str) -> String {
+fn fold(name: &str) -> String {
     name.trim().to_lowercase().replace(['_', ' '], "-")
 }
 
 /// Letters to add, leave out, change or swap with their neighbour to get from `a` to `b` (optimal string alignment).
-fn distance(a: &[char], b: &[char]) -> usize {
+fn edit_distance(a: &[char], b: &[char]) -> usize {
     let width = b.len() + 1;
     let mut two_up: Vec<usize> = vec![0; width];
     let mut up: Vec<usize> = (0..width).collect();
@@ -110,14 +110,14 @@ fn distance(a: &[char], b: &[char]) -> usize {
     up[b.len()]
 }
 
-fn read(text: &'static str) -> Vec<Word> {
-    let mut words: Vec<Word> = Vec::new();
+fn parse_terms(text: &'static str) -> Vec<Term> {
+    let mut words: Vec<Term> = Vec::new();
     let mut group = "";
     for section in text.split("\n#").skip(1) {
         if let Some(rest) = section.strip_prefix("## ") {
             let (name, body) = rest.split_once('\n').unwrap_or((rest, ""));
-            let mut word = Word { name: name.trim(), group, ..Word::default() };
-            for part in body.split("\n\n").flat_map(labelled) {
+            let mut word = Term { name: name.trim(), group, ..Term::default() };
+            for part in body.split("\n\n").flat_map(split_labels) {
                 word.take(&part);
             }
             words.push(word);
@@ -128,7 +128,7 @@ fn read(text: &'static str) -> Vec<Word> {
     words
 }
 
-impl Word {
+impl Term {
     /// Puts one part of the text where it belongs.
     fn take(&mut self, part: &str) {
         if let Some(names) = part.strip_prefix("Also: ") {
@@ -151,7 +151,7 @@ impl Word {
 }
 
 /// Splits a paragraph at lines that begin with a label, and joins each part's lines.
-fn labelled(paragraph: &str) -> Vec<String> {
+fn split_labels(paragraph: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for line in paragraph.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let begins = LABELS.iter().any(|label| line.starts_with(label));
@@ -190,7 +190,7 @@ mod tests {
         for word in all() {
             assert!(!word.what.is_empty(), "{} says nothing", word.name);
             for name in std::iter::once(word.name).chain(word.also.iter().map(String::as_str)) {
-                let other = seen.insert(folded(name), word.name);
+                let other = seen.insert(fold(name), word.name);
                 assert!(other.is_none(), "{name} stands in {} and in {other:?}", word.name);
             }
         }
@@ -252,7 +252,7 @@ mod tests {
         }
         // Of several metrics none is meant more than another.
         assert_eq!(find("time"), None);
-        let names: Vec<&str> = ending_in("time").iter().map(|word| word.name).collect();
+        let names: Vec<&str> = find_ending_in("time").iter().map(|word| word.name).collect();
         assert_eq!(names, ["layer.time", "workload.time"]);
         assert_eq!(find("nonsense.nonsense"), None);
         assert_eq!(find(""), None);
@@ -267,16 +267,16 @@ mod tests {
             ("core.clokc", "core.clock"),
             ("numa_balancin", "numa_balancing"),
         ] {
-            assert_eq!(nearest(typed), Some(name), "{typed}");
+            assert_eq!(find_nearest_term(typed), Some(name), "{typed}");
         }
-        assert_eq!(nearest("xyzzyplugh"), None);
-        assert_eq!(nearest(""), None);
-        assert_eq!(nearest(&"a".repeat(1 << 20)), None);
+        assert_eq!(find_nearest_term("xyzzyplugh"), None);
+        assert_eq!(find_nearest_term(""), None);
+        assert_eq!(find_nearest_term(&"a".repeat(1 << 20)), None);
     }
 
     #[test]
     fn sections_read_into_their_parts() {
-        let words = read(
+        let words = parse_terms(
             "\n## Group\n\n### a.b\nOne\ntwo.\nAlso: c d, e\n\nHow: x\ny.\nUsual: z.\n\n### c\nThree.\n",
         );
         assert_eq!(words.len(), 2);
@@ -290,14 +290,14 @@ mod tests {
         #[test]
         fn the_distance_is_one(a in "[a-z]{0,12}", b in "[a-z]{0,12}") {
             let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-            prop_assert_eq!(distance(&a, &b), distance(&b, &a));
-            prop_assert_eq!(distance(&a, &b) == 0, a == b);
-            prop_assert!(distance(&a, &b) <= a.len().max(b.len()));
+            prop_assert_eq!(edit_distance(&a, &b), edit_distance(&b, &a));
+            prop_assert_eq!(edit_distance(&a, &b) == 0, a == b);
+            prop_assert!(edit_distance(&a, &b) <= a.len().max(b.len()));
         }
 
         #[test]
         fn nothing_typed_panics(text in "\\PC{0,40}") {
-            let _ = (find(&text), nearest(&text));
+            let _ = (find(&text), find_nearest_term(&text));
         }
     }
 }
