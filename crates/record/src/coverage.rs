@@ -146,6 +146,29 @@ impl Coverage {
         Self { what: what.into(), state: State::Impossible, reason: Some(reason.into()), remedy: None }
     }
 
+    /// The topic of a run of `linespeed scale`: all of it, and its single steps.
+    pub const SCALE: &str = "scale";
+    /// The topic of a run of `linespeed overhead`.
+    pub const OVERHEAD: &str = "overhead";
+    /// The topic of a single event that is counted.
+    pub const COUNTER: &str = "counter";
+
+    /// What it is about, without which part of it: `scale` of `scale: 4 CPUs`, `counter` of `counter cycles`.
+    pub fn topic(&self) -> &str {
+        self.split_subject().0
+    }
+
+    /// Which part of its topic it is about; empty where it is about all of it.
+    pub fn part(&self) -> &str {
+        self.split_subject().1
+    }
+
+    fn split_subject(&self) -> (&str, &str) {
+        let end = self.what.find([':', ' ']).unwrap_or(self.what.len());
+        let (topic, part) = self.what.split_at(end);
+        (topic, part.trim_start_matches(':').trim_start())
+    }
+
     /// Whether this is its reason.
     pub fn is_for(&self, template: &Template) -> bool {
         self.reason.as_ref().is_some_and(|reason| reason.is(template))
@@ -160,5 +183,23 @@ impl Coverage {
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_a_topic_and_a_part_of_it() {
+        for (what, topic, part) in [
+            ("scale: 4 CPUs", Coverage::SCALE, "4 CPUs"),
+            ("counter cycles", Coverage::COUNTER, "cycles"),
+            ("overhead (kernel)", Coverage::OVERHEAD, "(kernel)"),
+            ("scale", Coverage::SCALE, ""),
+        ] {
+            let coverage = Coverage::measured(what);
+            assert_eq!((coverage.topic(), coverage.part()), (topic, part), "{what}");
+        }
     }
 }

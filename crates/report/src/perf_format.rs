@@ -7,7 +7,7 @@
 //! event, deviation of several runs, time counted in ns, its share in percent, metric, unit of the metric.
 
 use record::metrics::USUAL_EVENTS;
-use record::{Measurement, Record};
+use record::{Coverage, Measurement, Record};
 
 /// Events that perf does not count unless it is asked to.
 const OURS: [&str; 4] = ["voluntary-switches", "involuntary-switches", "minor-faults", "major-faults"];
@@ -31,7 +31,7 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
         .coverage
         .iter()
         .filter_map(|c| {
-            let event = c.what.strip_prefix("counter ")?;
+            let event = Some(c.part()).filter(|_| c.topic() == Coverage::COUNTER)?;
             let counted = c.state != record::State::Impossible;
             Some((event, if counted { "<not counted>" } else { "<not supported>" }))
         })

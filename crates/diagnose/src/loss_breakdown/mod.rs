@@ -13,7 +13,7 @@ use record::{Better, Measurement};
 
 use crate::figures::{RESOLUTION, spread};
 use crate::record_index::RecordIndex;
-use crate::resources::Headline;
+use crate::resources::{self, Headline};
 
 /// What a ladder is built from.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +45,10 @@ pub(crate) fn break_down(inputs: BreakdownInputs, headlines: &mut [Headline]) ->
         let Some(mut steps) = Steps::from_headline(headline) else { continue };
         let resource = &mut headline.resource;
         let delivered_is = match resource.name.as_str() {
-            "core" => core::descend(inputs, &mut steps),
-            "memory bandwidth" => bandwidth::descend(inputs, &mut steps),
-            "memory latency" => latency::descend(inputs, &mut steps),
-            "wake-up" => wakeup::descend(inputs, &mut steps),
+            resources::CORE => core::descend(inputs, &mut steps),
+            resources::MEMORY_BANDWIDTH => bandwidth::descend(inputs, &mut steps),
+            resources::MEMORY_LATENCY => latency::descend(inputs, &mut steps),
+            resources::WAKE_UP => wakeup::descend(inputs, &mut steps),
             _ => continue,
         };
         let ladder = steps.end(delivered_is);

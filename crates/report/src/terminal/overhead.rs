@@ -7,9 +7,6 @@ use super::{Style, report};
 use crate::contents::{layers, summary};
 use crate::paint::Tone;
 
-/// What the coverage calls a layer begins with this: `overhead (kernel, not bound)`.
-const OWN: &str = "overhead";
-
 /// The report of a record of `linespeed overhead`.
 pub fn overhead(record: &Record, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -32,8 +29,11 @@ pub fn overhead(record: &Record, style: &Style) -> String {
             screen.paragraph(&[], Tone::Plain, "Nothing was measured.");
         }
     }
-    let missing: Vec<&Coverage> =
-        record.coverage.iter().filter(|c| c.what.starts_with(OWN) && c.state != State::Measured).collect();
+    let missing: Vec<&Coverage> = record
+        .coverage
+        .iter()
+        .filter(|c| c.topic() == Coverage::OVERHEAD && c.state != State::Measured)
+        .collect();
     if !missing.is_empty() {
         screen.heading("Layers that were not timed");
     }
@@ -50,6 +50,6 @@ pub fn overhead(record: &Record, style: &Style) -> String {
 
 /// The layer that a coverage is about.
 fn name(coverage: &Coverage) -> &str {
-    let name = coverage.what.strip_prefix(OWN).unwrap_or_default().trim_start();
+    let name = coverage.part();
     name.trim_start_matches('(').trim_end_matches(')')
 }

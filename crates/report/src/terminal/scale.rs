@@ -12,13 +12,9 @@ use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::capitalized;
 
-/// What the coverage of a record of `linespeed scale` calls the whole run, and how its lines of single steps begin.
-const WHOLE: &str = "scale";
-const STEP: &str = "scale: ";
-
 /// Whether a record is one of `linespeed scale`: what it covers says so, figures or not.
 pub fn is_scale(record: &Record) -> bool {
-    record.coverage.iter().any(|c| c.what == WHOLE || c.what.starts_with(STEP))
+    record.coverage.iter().any(|c| c.topic() == Coverage::SCALE)
 }
 
 /// The report of a record of `linespeed scale`.
@@ -91,7 +87,7 @@ fn early(record: &Record) -> Option<String> {
         Ended::Failed { reason } => return Some(format!("Ended early: {reason}.")),
         Ended::Interrupted { signal } => signal,
     };
-    let how = record.coverage.iter().find(|c| c.what == WHOLE && c.is_for(&Coverage::INTERRUPTED));
+    let how = record.coverage.iter().find(|c| c.what == Coverage::SCALE && c.is_for(&Coverage::INTERRUPTED));
     Some(match how {
         Some(how) => format!("{}.", capitalized(&how.why())),
         None => format!("Interrupted by signal {signal}: what was measured before stands here."),
@@ -157,12 +153,11 @@ pub fn recipes(listed: &[ListedRecipe], style: &Style) -> String {
 
 /// Whether a line of the coverage is about the command: what the inventory lacks is told elsewhere, and an early end first.
 fn is_about_command(coverage: &Coverage, record: &Record) -> bool {
-    if coverage.what == WHOLE && matches!(record.ended, Ended::Interrupted { .. }) {
+    if coverage.what == Coverage::SCALE && matches!(record.ended, Ended::Interrupted { .. }) {
         return false;
     }
     let about = ["scale", "counters", "cpus", "command", "recipe"];
-    let first = coverage.what.split([':', ' ']).next().unwrap_or_default();
-    coverage.state != State::Measured && about.contains(&first)
+    coverage.state != State::Measured && about.contains(&coverage.topic())
 }
 
 fn times(ratio: f64) -> String {

@@ -1,7 +1,7 @@
 //! What `linespeed stat` says of a command: what it was bound by, where its time went, what was counted, what could not be
 //! seen.
 
-use record::{Ended, Measurement, Record, State, units};
+use record::{Coverage, Ended, Measurement, Record, State, units};
 
 use super::screen::Screen;
 use crate::contents::figures::remarks;
@@ -46,7 +46,7 @@ pub(crate) fn write(screen: &mut Screen, record: &Record) {
     }
     // One line for each thing that was lost; single events stand in the record.
     let lost =
-        record.coverage.iter().filter(|c| c.state != State::Measured && !c.what.starts_with("counter "));
+        record.coverage.iter().filter(|c| c.state != State::Measured && c.topic() != Coverage::COUNTER);
     let stat = ["counters", "kernel events", "threads", "runnable", "ceilings"];
     for (at, coverage) in lost.filter(|c| stat.contains(&c.what.as_str())).enumerate() {
         if at == 0 {
