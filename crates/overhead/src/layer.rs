@@ -22,13 +22,13 @@ pub fn page_offset(address: u64) -> u16 {
 pub struct Pass {
     /// Primes in the range that was asked for.
     pub primes: u64,
-    /// How long it took, by the invariant counter ([`Ticks`]): the same clock for all layers.
+    /// How long it took, by the invariant counter ([`crate::Ticks`]): the same clock for all layers.
     pub seconds: f64,
     /// The core's clock by dependent adds on the CPU that ran it, right before and after: their mean, Hz.
     pub clock: f64,
     /// How far those two lie apart: a share of their mean.
     pub clock_moved: f64,
-    /// CRC-32 ([`crc32`]) of the routine's bytes where they ran.
+    /// CRC-32 ([`crate::crc32`]) of the routine's bytes where they ran.
     pub crc: u32,
     /// Where in its page the routine began.
     pub page_offset: u16,

@@ -28,7 +28,7 @@ pub struct Spec<'a> {
     /// Whether it leads a process group of its own, which the terminal's Ctrl-C then does not reach. What forks away
     /// from one of several children can be told from what the others leave.
     pub own_group: bool,
-    /// Whether it stands just before the start of its program until [`Child::release`]: counters can be attached, and
+    /// Whether it stands just before the start of its program until [`super::Child::release`]: counters can be attached, and
     /// copies start together.
     pub gate: bool,
 }
