@@ -17,6 +17,7 @@
 )]
 
 mod bound;
+mod ceilings;
 mod comparison;
 mod cpu_accounting;
 mod curve;
@@ -41,6 +42,7 @@ mod usl;
 use record::{Diagnosis, Record};
 
 pub use bound::bound;
+pub use ceilings::{collect_ceilings, update_ceilings};
 pub use comparison::{Extent, Side, compare};
 pub use findings::{Case, Need, RULES, Rule};
 pub use levels::levels;

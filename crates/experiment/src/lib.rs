@@ -17,11 +17,15 @@
     )
 )]
 
+mod file_limit;
 mod incidents;
 pub mod layouts;
 pub mod noise_estimate;
+pub mod planned_copies;
 pub mod proof_cache;
 pub mod prove;
 pub mod recipes;
 pub mod rounds;
 pub mod throughput;
+
+pub use file_limit::raise_file_limit;

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{Ended, Measurement, Record};
+use diagnose::{collect_ceilings, update_ceilings};
+use record::{Ended, Record};
 use serde_json::{Map, Value, json};
 
 use crate::files;
@@ -97,90 +98,24 @@ pub fn keep(record: &Record, ours: bool) {
 }
 
 fn keep_in(path: &Path, record: &Record, here: Value) {
-    let new = of(record);
+    let new = collect_ceilings(record);
     if new.is_empty() {
         return;
     }
     let day = record.started.get(..10).unwrap_or_default();
     let ceilings = match read_from(path, &here) {
-        Known::Here(Value::Object(old)) => newer(old, new, day),
-        _ => newer(Map::new(), new, day),
+        Known::Here(Value::Object(old)) => update_ceilings(old, new, day),
+        _ => update_ceilings(Map::new(), new, day),
     };
     let file = json!({ "schema": SCHEMA, "machine": here, "ceilings": ceilings });
     let _ = files::write(path, &format!("{file:#}\n"));
 }
 
-/// The ceilings that a record shows beyond doubt; of memory from beyond the caches only.
-fn of(record: &Record) -> Map<String, Value> {
-    let mut all = Map::new();
-    let sure = |metric: &'static str| record.measurements_of(metric).filter(|m| m.doubt.is_none());
-    let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
-    let mut ipc = Map::new();
-    for m in sure("core.ipc") {
-        let alone = m.labels.count("threads").is_none_or(|threads| threads == 1);
-        if let Some(name) = m.labels.word("workload").filter(|name| *name != "command" && alone) {
-            let known = ipc.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-            ipc.insert(name.to_owned(), json!(known.max(m.value())));
-        }
-    }
-    if !ipc.is_empty() {
-        all.insert("ipc".to_owned(), Value::Object(ipc));
-    }
-    let clocks = sure("core.clock").filter(|m| m.labels.word("vector") == Some("scalar"));
-    let clock = most(&mut clocks.map(|m| m.value()));
-    // What a miss of the last cache moves is a line read.
-    let reads = || record.measurements_of("memory.bandwidth").filter(|m| m.labels.word("op") == Some("read"));
-    let usable = |m: &&Measurement| m.doubt.is_none() && diagnose::beyond_caches(record, m);
-    let one = reads().filter(|m| m.labels.count("threads") == Some(1)).filter(usable).map(|m| m.value());
-    // All are those of the machine, not those that a run was held to.
-    let threads = reads().filter_map(|m| m.labels.count("threads")).max();
-    let cores = record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u64;
-    let every = reads().filter(|m| m.labels.count("threads") == threads && threads >= Some(cores));
-    let every = every.filter(usable).map(|m| m.value());
-    let latency = record.diagnosis.resources.iter().find(|resource| resource.name == "memory latency");
-    let latency = latency.filter(|resource| resource.doubt.is_none() && resource.delivered.is_finite());
-    let figures = [
-        ("clock_hz", clock),
-        ("bandwidth_one", most(&mut { one })),
-        ("bandwidth_all", most(&mut { every })),
-        ("latency_ns", latency.map(|resource| resource.delivered)),
-    ];
-    all.extend(figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))));
-    all
-}
-
-/// What was known, with the new figures in place of the old, and the day of each. Of instructions a cycle the most that a
-/// workload has reached is kept: others on the CPU only take from them.
-fn newer(old: Map<String, Value>, new: Map<String, Value>, day: &str) -> Map<String, Value> {
-    let mut all = old;
-    let mut days = match all.remove("days") {
-        Some(Value::Object(days)) => days,
-        _ => Map::new(),
-    };
-    for (name, value) in new {
-        days.insert(name.clone(), json!(day));
-        let kept = match (all.remove(&name), value) {
-            (Some(Value::Object(mut old)), Value::Object(new)) => {
-                for (of, new) in new {
-                    let reached =
-                        old.get(&of).and_then(Value::as_f64).filter(|old| Some(*old) > new.as_f64());
-                    old.insert(of, reached.map_or(new, |old| json!(old)));
-                }
-                Value::Object(old)
-            }
-            (_, new) => new,
-        };
-        all.insert(name, kept);
-    }
-    all.insert("days".to_owned(), Value::Object(days));
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Labels;
     use record::diagnosis::Resource;
+    use record::{Labels, Measurement};
 
     const DAY: &str = "2026-11-21";
 
@@ -238,7 +173,7 @@ mod tests {
         }
         second.measurements[0].doubt = Some("too noisy: the median is known to ±30 % only".to_owned());
         second.diagnosis.resources.push(latency(4.0, Some("too noisy")));
-        assert_eq!(of(&second), Map::new());
+        assert_eq!(collect_ceilings(&second), Map::new());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(NAME);
         keep_in(&path, &first, json!(1));

@@ -15,9 +15,9 @@
 mod ceilings;
 mod commands;
 mod date;
+mod delivery;
 mod failure;
 mod files;
-mod init;
 mod options;
 mod output;
 mod progress;
@@ -26,9 +26,11 @@ mod sources;
 
 use std::process::ExitCode;
 
+use overhead::first_process;
+
 fn main() -> ExitCode {
-    if init::is_first_process() {
-        init::run();
+    if first_process::is_first_process() {
+        first_process::run();
     }
     signals::expect_full_disks();
     let done = options::parse().and_then(|options| match options {

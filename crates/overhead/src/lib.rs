@@ -20,6 +20,7 @@
 
 mod crc;
 mod figures;
+pub mod first_process;
 pub mod kernel_module;
 pub mod kvm_guest;
 mod layer;

@@ -1,5 +1,6 @@
 //! The folder of a run alone.
 
+use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -8,13 +9,31 @@ const SOCKET_PATH: usize = 107;
 
 /// A folder that only this user can enter, removed with all that is in it when this is dropped.
 #[derive(Debug)]
-pub struct Folder {
+pub(crate) struct Folder {
     folder: tempfile::TempDir,
+}
+
+/// Why there is no folder.
+#[derive(Debug)]
+pub(crate) struct NoFolder {
+    place: PathBuf,
+    error: std::io::Error,
+}
+
+impl fmt::Display for NoFolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: no temporary folder can be made there: {}; name another place with TMPDIR",
+            self.place.display(),
+            self.error
+        )
+    }
 }
 
 impl Folder {
     /// Makes one in the folder for temporary files; in /tmp where that one's path leaves no room for a socket's name.
-    pub fn new() -> Result<Self, String> {
+    pub(crate) fn new() -> Result<Self, NoFolder> {
         let place = std::env::temp_dir();
         let room = place.as_os_str().len() + "/linespeed-XXXXXX/socket".len() <= SOCKET_PATH;
         let place = if room { place } else { PathBuf::from("/tmp") };
@@ -23,21 +42,16 @@ impl Folder {
             // Whoever reaches a server's socket could use the server.
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir_in(&place);
-        folder.map(|folder| Self { folder }).map_err(|error| {
-            format!(
-                "{}: no temporary folder can be made there: {error}; name another place with TMPDIR",
-                place.display()
-            )
-        })
+        folder.map(|folder| Self { folder }).map_err(|error| NoFolder { place, error })
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// A path for a socket in it.
-    pub fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.folder.path().join("socket")
     }
 }

@@ -3,17 +3,19 @@
 
 mod coverage;
 mod fixed_time;
-pub mod folder;
+mod folder;
 pub mod plan;
 mod rounds;
 pub(crate) mod run;
-pub mod service;
+mod service;
+mod with_recipe;
 
 use std::ffi::OsString;
 
 pub use plan::{Plan, Step};
-pub use rounds::{Observer, Options, Results, measure};
+pub use rounds::{Observer, Options, Results};
 pub use run::{Failed, Run, RunObserver, Trouble, run};
+pub use with_recipe::measure_with_recipe;
 
 use crate::recipes::Recipe;
 use crate::recipes::score::Score;

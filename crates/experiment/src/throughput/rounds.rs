@@ -38,6 +38,8 @@ pub struct Options {
 
 /// Hears how far it is.
 pub trait Observer: RunObserver {
+    /// What the command runs against is being prepared.
+    fn preparing(&mut self) {}
     /// The trial is over; all runs may take so many seconds more.
     fn trial_done(&mut self, seconds: f64, run: &Run);
     /// A run is over; `done` of `all`.
@@ -74,7 +76,7 @@ impl StepRuns {
 }
 
 /// Measures: a trial on one CPU, which does not count unless it was long, then the rounds, every other one backwards.
-pub fn measure(
+pub(crate) fn measure(
     job: &Job,
     plan: &Plan,
     machine: &Machine,

@@ -28,7 +28,7 @@ pub struct Running {
 }
 
 /// Prepares a service, starts it, waits until it is ready, and loads it. What it prints goes to a file in `folder`.
-pub fn start(
+pub(crate) fn start(
     service: &Service,
     values: &Values,
     environment: &[(OsString, OsString)],

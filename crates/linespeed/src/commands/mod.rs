@@ -15,11 +15,10 @@ mod scale;
 mod show;
 mod stat;
 
-use std::path::PathBuf;
-
 use record::{Comparison, Record};
 
 use crate::date;
+use crate::delivery::{output_file, to_standard_output};
 use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;
@@ -61,14 +60,4 @@ fn done(options: &Options) -> Result<u8, Failure> {
 fn new_record() -> Record {
     let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     Record::new(env!("CARGO_PKG_VERSION"), date::now(), command)
-}
-
-/// The file that `--output` names, `None` when it is `-` or was not given.
-fn output_file(options: &Options) -> Option<PathBuf> {
-    options.out.output.clone().filter(|path| path.as_os_str() != "-")
-}
-
-/// Whether the record goes to standard output and nothing else does.
-fn to_standard_output(options: &Options) -> bool {
-    options.out.json || options.out.output.as_deref().is_some_and(|path| path.as_os_str() == "-")
 }

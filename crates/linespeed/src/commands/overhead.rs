@@ -2,7 +2,6 @@
 
 mod named;
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use machine::Root;
@@ -10,15 +9,16 @@ use measure::Progress;
 use measure::context::lead_cpu;
 use overhead::kernel_module::Source;
 use overhead::{Effort, Event, Guests, LayerName, PORTIONS, Request, Unavailable};
-use record::{CpuList, Ended, Machine, Record};
+use record::{CpuList, Ended, Machine};
 use report::terminal;
 
+use super::new_record;
 use super::quiet::tuned_session;
-use super::{new_record, to_standard_output};
+use crate::delivery::{deliver, destination};
 use crate::failure::Failure;
 use crate::options::{Options, Overhead, Vm};
 use crate::progress::Shown;
-use crate::{files, output, signals};
+use crate::{output, signals};
 
 /// Seconds that it all may take, by depth; a slow CPU makes the fewest passes that say something all the same.
 const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
@@ -42,7 +42,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let cpu = chosen(overhead, &found.machine, &cpus)?;
     let tuned = tuned_session::for_measuring(options)?;
     let mut record = new_record();
-    let destination = super::run::destination(options, &found.machine, &record)?;
+    let destination = destination(options, &found.machine, &record)?;
     let (quick, normal, full) = SECONDS;
     let seconds = options.measuring.depth().pick(quick, normal, full);
     let effort = overhead.rounds.map_or(Effort::Seconds(seconds), |rounds| Effort::Rounds(rounds as usize));
@@ -79,7 +79,7 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     if record.measurements.is_empty() && outcome.interrupted().is_none() {
         return Err(Failure::Cannot(explain_nothing(outcome.missing())));
     }
-    deliver(options, &record, destination)?;
+    deliver(options, &record, destination.as_deref(), terminal::overhead)?;
     Ok(outcome.interrupted().map_or(0, |signal| 128u8.wrapping_add(signal as u8)))
 }
 
@@ -138,29 +138,4 @@ fn explain_nothing(missing: &[(LayerName, Unavailable)]) -> String {
         format!("{name}: {}{remedy}", failure.reason)
     };
     format!("no layer could be timed: {}", missing.iter().map(why).collect::<Vec<_>>().join("; "))
-}
-
-/// Writes the record and prints the table.
-fn deliver(options: &Options, record: &Record, destination: Option<PathBuf>) -> Result<(), Failure> {
-    let json = record.to_json();
-    let mut text = String::new();
-    if to_standard_output(options) {
-        text.push_str(&json);
-    } else if !options.out.quiet_output {
-        text = terminal::overhead(record, &output::style(&options.out));
-    }
-    let Some(destination) = destination else { return output::print(&text) };
-    // What was measured is shown even when it could not be stored.
-    match files::write_or_rescue(&destination, options.out.output.is_some(), &json) {
-        Ok(path) => {
-            if !text.is_empty() && !to_standard_output(options) {
-                text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&path)));
-            }
-            output::print(&text)
-        }
-        Err(failure) => {
-            output::print(&text)?;
-            Err(failure)
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! The main job, and `linespeed run`: inspect, measure, diagnose, report, and leave a record and a page.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use machine::Root;
@@ -9,7 +9,8 @@ use record::{Coverage, CpuList, Ended, Machine, Record, Snapshot, State};
 use report::terminal;
 
 use super::quiet::tuned_session;
-use super::{new_record, output_file, to_standard_output};
+use super::{new_record, to_standard_output};
+use crate::delivery::destination;
 use crate::failure::{FOUND, Failure};
 use crate::options::{Measuring, Options, Run, WakeupForms};
 use crate::progress::Shown;
@@ -160,24 +161,6 @@ fn went_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
 pub fn found_code(measuring: &Measuring, record: &Record) -> u8 {
     let Some(level) = measuring.fail_on else { return 0 };
     if record.diagnosis.findings.iter().any(|finding| finding.severity >= level.into()) { FOUND } else { 0 }
-}
-
-/// Where the record will go: checked before the minute of measuring; `None` for standard output.
-pub fn destination(
-    options: &Options,
-    machine: &Machine,
-    record: &Record,
-) -> Result<Option<PathBuf>, Failure> {
-    let path = match output_file(options) {
-        Some(path) => path,
-        None if to_standard_output(options) => return Ok(None),
-        None => {
-            let name = files::record_name(machine.hostname.as_deref(), &record.started);
-            files::state_folder()?.join(format!("{name}.json"))
-        }
-    };
-    files::check_writable(&path)?;
-    Ok(Some(path))
 }
 
 /// Writes the record and its page, and prints the report.

@@ -3,33 +3,33 @@
 mod list;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use experiment::raise_file_limit;
 use experiment::recipes::{self, Recipe, needs};
-use experiment::throughput::{self, Job, Observer, Plan, Results, Run, RunObserver, Step, Trouble};
+use experiment::throughput::{
+    self, Job, Observer, Plan, Run, RunObserver, Step, Trouble, measure_with_recipe,
+};
 use machine::Root;
 use measure::Depth;
 use measure::fill_order::{FILL_ORDERS, FillOrder};
-use os::Stop;
-use record::{Coverage, Ended, Machine, Record};
+use record::{Coverage, Ended};
 use report::terminal;
 
+use super::new_record;
 use super::quiet::tuned_session;
-use super::{new_record, output_file, to_standard_output};
+use crate::delivery::{deliver, destination};
 use crate::failure::Failure;
 use crate::options::{Options, Scale};
 use crate::progress::Shown;
-use crate::{files, output, signals};
+use crate::{output, signals};
 
 /// Runs of each step by depth: one tells nothing of its spread, six give an interval of the median.
 const REPEATS: (usize, usize, usize) = (1, 3, 6);
 
 /// Rounds at most: nobody waits for more.
 const MOST_REPEATS: usize = 10_000;
-
-/// Open files that a copy needs here: gate, report, outputs, its end, counters.
-pub(super) const FILES_A_COPY: u64 = 10;
 
 /// Does what the command line says.
 pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
@@ -50,7 +50,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     let plan = Plan::new(&found.machine, &cpus, &placements, scale.steps.as_ref()).map_err(Failure::Usage)?;
     let mut record = new_record();
     let destination = destination(options, &found.machine, &record)?;
-    raise_file_limit(cpus.len() as u64 * FILES_A_COPY);
+    raise_file_limit(cpus.len());
 
     let mut job = match &recipe {
         Some(recipe) => Job::from_recipe(recipe, settings(options, scale, recipe)?),
@@ -66,7 +66,8 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         environment: vec![("PATH".into(), path())],
     };
     let mut watching = Watching::new(options, &job.name);
-    let results = all(&mut job, recipe.as_ref(), &plan, &found.machine, how, stop, &mut watching);
+    let results =
+        measure_with_recipe(&mut job, recipe.as_ref(), &plan, &found.machine, how, stop, &mut watching);
     watching.finish();
 
     record.conditions.after = Some(machine::snapshot_since(&root, &found.snapshot));
@@ -89,7 +90,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     if let (Some(trouble), true) = (&results.failed, record.measurements.is_empty()) {
         return Err(complaint(&job, trouble));
     }
-    deliver(options, &record, destination.as_deref())?;
+    deliver(options, &record, destination.as_deref(), terminal::scale)?;
     match (results.interrupted, results.failed) {
         (Some(signal), _) => Ok(128 + signal as u8),
         (None, Some(trouble)) => Err(complaint(&job, &trouble)),
@@ -99,59 +100,6 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         ))),
         (None, None) => Ok(super::run::found_code(&options.measuring, &record)),
     }
-}
-
-/// Everything that starts a process: what was made is gone in the reverse order, whatever happened.
-fn all(
-    job: &mut Job,
-    recipe: Option<&Recipe>,
-    plan: &Plan,
-    machine: &Machine,
-    mut how: throughput::Options,
-    stop: &Stop,
-    seen: &mut Watching,
-) -> Results {
-    let failed = |trouble: Trouble| match trouble {
-        Trouble::Stopped(signal) => {
-            let reason = format!("interrupted by signal {signal} before the first run was over");
-            let coverage = vec![Coverage::skipped("scale", reason)];
-            Results { interrupted: Some(signal), coverage, ..Results::default() }
-        }
-        trouble => Results { failed: Some(trouble), ..Results::default() },
-    };
-    let folder = match recipe.filter(|recipe| recipe.needs_folder() || recipe.service.is_some()) {
-        Some(_) => match throughput::folder::Folder::new() {
-            Ok(folder) => Some(folder),
-            Err(why) => return failed(Trouble::Service(why)),
-        },
-        None => None,
-    };
-    // Before any process is started, and the last to go.
-    let guard = os::child::Guard::new(folder.as_ref().map(|folder| folder.path()));
-    how.environment.push(guard.variable());
-    if let Some(folder) = &folder {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        job.values.insert("folder".to_owned(), text(folder.path()));
-        job.values.insert("socket".to_owned(), text(&folder.socket()));
-    }
-    job.values.insert("user".to_owned(), user());
-    let service = match (recipe.and_then(|recipe| recipe.service.as_ref()), &folder) {
-        (Some(service), Some(folder)) => {
-            seen.preparing();
-            match throughput::service::start(service, &job.values, &how.environment, folder.path(), stop) {
-                Ok(service) => Some(service),
-                Err(trouble) => return failed(trouble),
-            }
-        }
-        _ => None,
-    };
-    let mut service = service;
-    let results = throughput::measure(job, plan, machine, service.as_mut(), &how, stop, seen);
-    if let Some(service) = &mut service {
-        service.end();
-    }
-    drop((service, folder, guard));
-    results
 }
 
 /// What went wrong, with what it was about and the way out.
@@ -274,33 +222,6 @@ fn path() -> OsString {
     std::env::join_paths(needs::search_path()).unwrap_or_default()
 }
 
-/// The name of the user that we are; the number where /etc/passwd does not have it. The C library's own look-up would load
-/// other libraries into this static program.
-fn user() -> String {
-    let id = os::effective_user().to_string();
-    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    user_named(&users, &id).unwrap_or(id)
-}
-
-fn user_named(passwd: &str, id: &str) -> Option<String> {
-    let mut users = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
-    let user = users.find(|fields| fields.get(2) == Some(&id))?;
-    user.first().filter(|name| !name.is_empty()).map(|name| (*name).to_owned())
-}
-
-/// Lets this process have so many files open, as far as it may. Commands inherit it, which no program minds: it is what
-/// a larger `ulimit -n` is.
-pub(super) fn raise_file_limit(needed: u64) {
-    // SAFETY: the kernel fills and reads the limit, which outlives both calls.
-    unsafe {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && limit.rlim_cur < needed + 256 {
-            limit.rlim_cur = limit.rlim_max.min(needed + 256);
-            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
-    }
-}
-
 /// Shows how far it is.
 struct Watching<'a> {
     options: &'a Options,
@@ -318,10 +239,6 @@ impl<'a> Watching<'a> {
         if self.options.out.verbose {
             output::complain(words);
         }
-    }
-
-    fn preparing(&self) {
-        self.verbose(&format!("{}: preparing what it runs against", self.name));
     }
 
     fn finish(&self) {
@@ -344,6 +261,10 @@ impl RunObserver for Watching<'_> {
 }
 
 impl Observer for Watching<'_> {
+    fn preparing(&mut self) {
+        self.verbose(&format!("{}: preparing what it runs against", self.name));
+    }
+
     fn trial_done(&mut self, seconds: f64, run: &Run) {
         self.tried = true;
         let wall = run.seconds.iter().copied().fold(0.0, f64::max);
@@ -367,54 +288,5 @@ impl Observer for Watching<'_> {
         if let Some(bar) = &mut self.bar {
             measure::Progress::advance(bar, done as f64 / all.max(1) as f64);
         }
-    }
-}
-
-/// Where the record will go: checked before anything is measured; `None` for standard output.
-fn destination(options: &Options, machine: &Machine, record: &Record) -> Result<Option<PathBuf>, Failure> {
-    let path = match output_file(options) {
-        Some(path) => path,
-        None if to_standard_output(options) => return Ok(None),
-        None => {
-            let name = files::record_name(machine.hostname.as_deref(), &record.started);
-            files::state_folder()?.join(format!("{name}.json"))
-        }
-    };
-    files::check_writable(&path)?;
-    Ok(Some(path))
-}
-
-/// Writes the record and prints the report.
-fn deliver(options: &Options, record: &Record, destination: Option<&Path>) -> Result<(), Failure> {
-    let json = record.to_json();
-    let mut text = String::new();
-    if to_standard_output(options) {
-        text.push_str(&json);
-    } else if !options.out.quiet_output {
-        text.push_str(&terminal::scale(record, &output::style(&options.out)));
-    }
-    let Some(destination) = destination else { return output::print(&text) };
-    match files::write_or_rescue(destination, options.out.output.is_some(), &json) {
-        Ok(shown) => {
-            if !text.is_empty() && !to_standard_output(options) {
-                text.push_str(&format!("\nRecord: {}\n", crate::failure::shown(&shown)));
-            }
-            output::print(&text)
-        }
-        Err(failure) => {
-            output::print(&text)?;
-            Err(failure)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn users_have_names_or_numbers() {
-        let passwd = "root:x:0:0:root:/root:/bin/bash\n::7:7\nbroken\ndb:x:104:1:,,,:/:/bin/sh\n";
-        assert_eq!(super::user_named(passwd, "104").as_deref(), Some("db"));
-        assert_eq!(super::user_named(passwd, "10"), None);
-        assert_eq!(super::user_named(passwd, "7"), None);
     }
 }

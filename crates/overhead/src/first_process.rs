@@ -37,15 +37,15 @@ pub fn is_first_process() -> bool {
 
 /// Does everything and powers off. Without orders it only says so: then whatever this is, it is no machine of the lab.
 pub fn run() -> ! {
-    let mut notes: Vec<String> = MOUNTS.iter().take(1).filter_map(mounted).collect();
-    let orders = match orders() {
+    let mut notes: Vec<String> = MOUNTS.iter().take(1).filter_map(mount).collect();
+    let orders = match read_orders() {
         Ok(orders) => orders,
         Err(error) => {
             eprintln!("linespeed as the first process: {error}; boot it with the lab");
             std::process::exit(3);
         }
     };
-    notes.extend(MOUNTS.iter().skip(1).filter_map(mounted));
+    notes.extend(MOUNTS.iter().skip(1).filter_map(mount));
     if let Err(error) = obey(&orders, notes) {
         // The console is all that is left to speak to.
         eprintln!("linespeed as the first process: {error}");
@@ -53,21 +53,26 @@ pub fn run() -> ! {
     power_off()
 }
 
-fn orders() -> Result<Orders, String> {
-    let line = fs::read_to_string("/proc/cmdline").map_err(|error| format!("/proc/cmdline: {error}"))?;
-    Orders::read(&line).map_err(|error| error.to_string())
+fn read_orders() -> io::Result<Orders> {
+    let line = fs::read_to_string("/proc/cmdline").map_err(|error| with_path("/proc/cmdline", &error))?;
+    Orders::read(&line).map_err(|error| io::Error::other(error.to_string()))
 }
 
-fn obey(orders: &Orders, mut notes: Vec<String>) -> Result<(), String> {
+/// An error that says at what path.
+fn with_path(path: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{path}: {error}"))
+}
+
+fn obey(orders: &Orders, mut notes: Vec<String>) -> io::Result<()> {
     let channel = Channel::open(&format!("/dev/{}", orders.channel))
-        .map_err(|error| [notes.as_slice(), &[error]].concat().join("; "))?;
+        .map_err(|error| io::Error::other([notes.as_slice(), &[error.to_string()]].concat().join("; ")))?;
     notes.extend(orders.offline.iter().filter_map(|cpu| take_offline(*cpu)));
     for note in &notes {
         channel.send(Kind::Note, note.as_bytes());
     }
     channel.send(Kind::Started, b"");
     if orders.arguments == [wire::COUNT] {
-        return count(orders, &channel);
+        return count_primes(orders, &channel);
     }
     let ended = match start(&orders.arguments) {
         Ok(child) => attend(child, &channel),
@@ -87,11 +92,11 @@ fn obey(orders: &Orders, mut notes: Vec<String>) -> Result<(), String> {
 }
 
 /// Counts primes in the ranges that the host asks for, until it asks for no more.
-fn count(orders: &Orders, channel: &Channel) -> Result<(), String> {
+fn count_primes(orders: &Orders, channel: &Channel) -> io::Result<()> {
     let path = format!("/dev/{}", orders.channel);
     // The port's settings are those that the channel made.
-    let asked = File::open(&path).map_err(|error| format!("{path}: {error}"))?;
-    overhead::whole_guest::serve(io::BufReader::new(asked), &mut |answer| {
+    let asked = File::open(&path).map_err(|error| with_path(&path, &error))?;
+    crate::whole_guest::serve(io::BufReader::new(asked), &mut |answer| {
         channel.send(Kind::Output, answer.as_bytes());
     });
     channel.send(Kind::Ended, b"exit 0");
@@ -168,13 +173,13 @@ fn wait(child: u32) -> String {
 struct Channel(Mutex<(File, u32)>);
 
 impl Channel {
-    fn open(path: &str) -> Result<Self, String> {
+    fn open(path: &str) -> io::Result<Self> {
         let port = OpenOptions::new()
             .read(true)
             .write(true)
             .custom_flags(libc::O_NOCTTY)
             .open(path)
-            .map_err(|error| format!("{path}: {error}"))?;
+            .map_err(|error| with_path(path, &error))?;
         let descriptor = port.as_raw_fd();
         // SAFETY: the descriptor is open, and the structure, of which zeros are a value, lives through the calls.
         let set = unsafe {
@@ -187,7 +192,7 @@ impl Channel {
             }
         };
         if !set {
-            return Err(format!("{path}: {}", io::Error::last_os_error()));
+            return Err(with_path(path, &io::Error::last_os_error()));
         }
         Ok(Self(Mutex::new((port, 0))))
     }
@@ -207,7 +212,7 @@ impl Channel {
 }
 
 /// Mounts one file system; what went wrong otherwise.
-fn mounted((kind, at, make): &(&str, &str, bool)) -> Option<String> {
+fn mount((kind, at, make): &(&str, &str, bool)) -> Option<String> {
     let done = || -> io::Result<()> {
         if *make {
             fs::DirBuilder::new().mode(0o755).recursive(true).create(at)?;
