@@ -261,8 +261,9 @@ fn all_cpus(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<Explana
                 Maker {
                     name: "how well cores scale",
                     says: format!(
-                        "{} {} of {n} times one, against {} and {}",
-                        format!("{} {}", count_noun(n, "thread"), if n == 1 { "does" } else { "do" }),
+                        "{} {} {} of {n} times one, against {} and {}",
+                        count_noun(n, "thread"),
+                        if n == 1 { "does" } else { "do" },
                         percent(scale),
                         count_noun(base_n, "thread"),
                         percent(base_scale)
