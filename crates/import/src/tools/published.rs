@@ -1,6 +1,8 @@
 //! Figures that articles print as tables or in prose, written down one a line: what reference machines are made of. The
 //! form is described in `docs/published.md`.
 
+use std::fmt;
+
 use record::metrics::Metric;
 use record::{Key, Labels, Machine, Measurement, metrics, units};
 use serde_json::Value;
@@ -68,11 +70,11 @@ impl Reader for PublishedReader {
             return Fit::Between;
         }
         if let Some(fact) = text.strip_prefix("machine.") {
-            match self::fact(fact) {
+            match parse_fact(fact) {
                 Ok((path, value)) => self.facts.push((path, value, line.into())),
                 Err(why) => sink.withhold(
                     &format!("machine.{}", fact.split([' ', '=']).next().unwrap_or_default()),
-                    why,
+                    why.to_string(),
                     line,
                 ),
             }
@@ -90,14 +92,14 @@ impl Reader for PublishedReader {
             }
             return Fit::Between;
         };
-        match figure(metric, &text[name.len()..]) {
+        match parse_figure(metric, &text[name.len()..]) {
             Ok(mut m) => {
                 if let Some(source) = self.source.as_ref().filter(|source| !source.is_empty()) {
                     m = m.with_detail("published_in", source.as_str());
                 }
                 sink.add_figure(m, line);
             }
-            Err(why) => sink.withhold(name, why, line),
+            Err(why) => sink.withhold(name, why.to_string(), line),
         }
         Fit::Taken
     }
@@ -108,12 +110,12 @@ impl Reader for PublishedReader {
         }
         let Ok(mut machine) = serde_json::to_value(&sink.draft.machine) else { return };
         for (path, value, line) in &self.facts {
-            if !set(&mut machine, path, value.clone()) {
+            if !put_at(&mut machine, path, value.clone()) {
                 let why = "the entry before it is missing; lists are filled from [0] on".to_owned();
-                sink.withhold(&format!("machine.{}", printed(path)), why, line.line());
+                sink.withhold(&format!("machine.{}", print_path(path)), why, line.line());
                 continue;
             }
-            sink.note(format!("machine.{}", printed(path)), line.line());
+            sink.note(format!("machine.{}", print_path(path)), line.line());
         }
         // Each fact was tried alone; together they can only fail by a list that one makes and another enters.
         match serde_json::from_value::<Machine>(machine) {
@@ -127,22 +129,77 @@ impl Reader for PublishedReader {
     }
 }
 
+/// Why a line is no figure and no fact.
+#[derive(Debug)]
+enum Unreadable {
+    NoEquals,
+    NotAClock(String),
+    NoClockUnit(String),
+    NotASize(String),
+    Zero,
+    BeyondMachines(String),
+    NoSuchPath(String),
+    DoesNotFit(String, serde_json::Error),
+    NotJson(serde_json::Error),
+    NoValue,
+    NoUnit,
+    NotANumber(String),
+    NotItsUnit(String, &'static Metric),
+    NotAPair(String),
+    NoSuchKey(String, &'static Metric),
+    NotABandwidth(String),
+    NoBandwidthUnit(String),
+    OpenQuote,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoEquals => f.write_str("write machine.PATH = VALUE, as in machine.counts.packages = 2"),
+            Self::NotAClock(value) => write!(f, "{value:?} is not a clock; write 2.5 GHz"),
+            Self::NoClockUnit(unit) => write!(f, "{unit:?} is no unit of a clock"),
+            Self::NotASize(why) => f.write_str(why),
+            Self::Zero => f.write_str("0 cannot be"),
+            Self::BeyondMachines(value) => write!(f, "{value} is more or less than a machine can have"),
+            Self::NoSuchPath(path) => {
+                write!(f, "an inventory has no {path}; `linespeed schema` prints what it has")
+            }
+            Self::DoesNotFit(value, error) => write!(f, "{value} does not fit there: {error}"),
+            Self::NotJson(error) => write!(f, "{error}"),
+            Self::NoValue => f.write_str("the value is missing"),
+            Self::NoUnit => f.write_str("the unit is missing"),
+            Self::NotANumber(number) => write!(f, "{number:?} is not a number"),
+            Self::NotItsUnit(unit, metric) => {
+                write!(f, "{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit)
+            }
+            Self::NotAPair(word) => write!(f, "{word:?} is no key=value; quote what has blanks"),
+            Self::NoSuchKey(key, metric) => write!(
+                f,
+                "{} has no key {key}; it has {}, method, note, doubt",
+                metric.name,
+                metric.keys.join(", ")
+            ),
+            Self::NotABandwidth(value) => write!(f, "{value:?} is no bandwidth; write 2867.2MB/s"),
+            Self::NoBandwidthUnit(unit) => write!(f, "{unit:?} is no unit of bandwidth"),
+            Self::OpenQuote => f.write_str("a quotation has no end"),
+        }
+    }
+}
+
 /// `counts.packages = 2` as a path and its value, proven to be a part of an inventory.
-fn fact(text: &str) -> Result<(Vec<String>, Value), String> {
-    let (path, value) =
-        text.split_once('=').ok_or("write machine.PATH = VALUE, as in machine.counts.packages = 2")?;
+fn parse_fact(text: &str) -> Result<(Vec<String>, Value), Unreadable> {
+    let (path, value) = text.split_once('=').ok_or(Unreadable::NoEquals)?;
     // `memory_devices[0].ranks` is `memory_devices.0.ranks`.
     let path = path.trim().replace('[', ".").replace(']', "");
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
     let value = value.trim();
     let last = path.last().map_or("", String::as_str);
     let parsed = if last.ends_with("_hz") && last != "current_hz" {
-        let (number, unit) =
-            quantity(value).ok_or_else(|| format!("{value:?} is not a clock; write 2.5 GHz"))?;
-        let hertz = scaled(number, unit, "Hz").ok_or_else(|| format!("{unit:?} is no unit of a clock"))?;
+        let (number, unit) = split_quantity(value).ok_or_else(|| Unreadable::NotAClock(value.to_owned()))?;
+        let hertz = scale(number, unit, "Hz").ok_or_else(|| Unreadable::NoClockUnit(unit.to_owned()))?;
         Value::from(hertz.max(0.0).round() as u64)
     } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
-        Value::from(units::parse_bytes(value)?)
+        Value::from(units::parse_bytes(value).map_err(Unreadable::NotASize)?)
     } else {
         // A list of numbers may stand without brackets.
         let list: Option<Vec<u64>> = value.split(',').map(|number| number.trim().parse().ok()).collect();
@@ -152,21 +209,21 @@ fn fact(text: &str) -> Result<(Vec<String>, Value), String> {
         }
     };
     if parsed.as_u64() == Some(0) {
-        return Err("0 cannot be".to_owned());
+        return Err(Unreadable::Zero);
     }
-    if parsed.as_f64().is_some_and(|number| !possible(&path, number)) {
-        return Err(format!("{value} is more or less than a machine can have"));
+    if parsed.as_f64().is_some_and(|number| !is_possible(&path, number)) {
+        return Err(Unreadable::BeyondMachines(value.to_owned()));
     }
     // An entry of a list is tried as its first; whether it follows on the others is seen when all facts are put in.
     let index = |key: &String| if key.parse::<usize>().is_ok() { "0".to_owned() } else { key.clone() };
     let trial: Vec<String> = path.iter().map(index).collect();
-    let mut whole = serde_json::to_value(Machine::default()).map_err(|error| error.to_string())?;
-    if !set(&mut whole, &trial, parsed.clone()) {
-        return Err(format!("an inventory has no {}; `linespeed schema` prints what it has", printed(&path)));
+    let mut whole = serde_json::to_value(Machine::default()).map_err(Unreadable::NotJson)?;
+    if !put_at(&mut whole, &trial, parsed.clone()) {
+        return Err(Unreadable::NoSuchPath(print_path(&path)));
     }
     let machine: Machine =
-        serde_json::from_value(whole).map_err(|error| format!("{value} does not fit there: {error}"))?;
-    let back = serde_json::to_value(machine).map_err(|error| error.to_string())?;
+        serde_json::from_value(whole).map_err(|error| Unreadable::DoesNotFit(value.to_owned(), error))?;
+    let back = serde_json::to_value(machine).map_err(Unreadable::NotJson)?;
     // What is no part of an inventory does not come back.
     let kept = trial.iter().try_fold(&back, |value, key| match value {
         Value::Array(list) => list.get(key.parse::<usize>().ok()?),
@@ -174,12 +231,12 @@ fn fact(text: &str) -> Result<(Vec<String>, Value), String> {
     });
     match kept {
         Some(_) => Ok((path, parsed)),
-        None => Err(format!("an inventory has no {}; `linespeed schema` prints what it has", printed(&path))),
+        None => Err(Unreadable::NoSuchPath(print_path(&path))),
     }
 }
 
 /// Whether a number can be true of any machine: what `lscpu` and `dmidecode` may tell, too.
-fn possible(path: &[String], number: f64) -> bool {
+fn is_possible(path: &[String], number: f64) -> bool {
     match path {
         [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),
         [.., last] if last.ends_with("_hz") => (1e6..=1e10).contains(&number),
@@ -189,7 +246,7 @@ fn possible(path: &[String], number: f64) -> bool {
 }
 
 /// `memory_devices[0].ranks`.
-fn printed(path: &[String]) -> String {
+fn print_path(path: &[String]) -> String {
     let mut text = String::new();
     for key in path {
         if key.parse::<usize>().is_ok() {
@@ -206,7 +263,7 @@ fn printed(path: &[String]) -> String {
 const MOST_ENTRIES: usize = 4096;
 
 /// Puts a value at a path; lists grow by one at most. Whether it could be done.
-fn set(value: &mut Value, path: &[String], new: Value) -> bool {
+fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
     let Some((key, rest)) = path.split_first() else {
         *value = new;
         return true;
@@ -221,50 +278,43 @@ fn set(value: &mut Value, path: &[String], new: Value) -> bool {
                 // CPUs and nodes are numbered as they stand; other lists have no such field.
                 list.push(serde_json::json!({ "id": at }));
             }
-            set(&mut list[at], rest, new)
+            put_at(&mut list[at], rest, new)
         }
-        Value::Object(object) => set(object.entry(key.as_str()).or_insert(Value::Null), rest, new),
+        Value::Object(object) => put_at(object.entry(key.as_str()).or_insert(Value::Null), rest, new),
         Value::Null if key.parse::<usize>().is_err() => {
             *value = Value::Object(serde_json::Map::new());
-            set(value, path, new)
+            put_at(value, path, new)
         }
         _ => false,
     }
 }
 
 /// The rest of a figure's line: `117.323 ns bytes=64MiB cpu=0 node=0 method="lmbench lat_mem_rd"`.
-fn figure(metric: &'static Metric, rest: &str) -> Result<Measurement, String> {
-    let words = words(rest)?;
+fn parse_figure(metric: &'static Metric, rest: &str) -> Result<Measurement, Unreadable> {
+    let words = split_words(rest)?;
     let mut words = words.iter();
-    let number = words.next().ok_or("the value is missing")?;
-    let unit = words.next().ok_or("the unit is missing")?;
+    let number = words.next().ok_or(Unreadable::NoValue)?;
+    let unit = words.next().ok_or(Unreadable::NoUnit)?;
     let bare =
         numbers::parse_plain(number).or_else(|| numbers::parse_whole(number).map(|value| value as f64));
-    let exact = bare.ok_or_else(|| format!("{number:?} is not a number"))?;
-    let (value, work) = convert(exact, number, unit, metric)
-        .ok_or_else(|| format!("{unit:?} is no unit of {}, which is in {}", metric.name, metric.unit))?;
+    let exact = bare.ok_or_else(|| Unreadable::NotANumber(number.clone()))?;
+    let (value, work) =
+        convert(exact, number, unit, metric).ok_or_else(|| Unreadable::NotItsUnit(unit.clone(), metric))?;
     let mut place = Labels::new();
     let mut m = Measurement::exact(metric.name, Labels::new(), vec![value]);
     if let Some(work) = work {
         m = m.with_detail("work", work);
     }
     for word in words {
-        let (key, value) =
-            word.split_once('=').ok_or_else(|| format!("{word:?} is no key=value; quote what has blanks"))?;
+        let (key, value) = word.split_once('=').ok_or_else(|| Unreadable::NotAPair(word.clone()))?;
         match key {
             "method" => m.method = Some(value.to_owned()),
             "doubt" => m.doubt = Some(value.to_owned()),
             "note" => m = m.with_detail("note", value),
             "work" => m = m.with_detail("work", value),
             key => match metric.keys.iter().find(|known| **known == key) {
-                Some(known) => place = place.with_label(known, place_of(key, value)?),
-                None => {
-                    let keys = metric.keys.join(", ");
-                    return Err(format!(
-                        "{} has no key {key}; it has {keys}, method, note, doubt",
-                        metric.name
-                    ));
-                }
+                Some(known) => place = place.with_label(known, parse_label(key, value)?),
+                None => return Err(Unreadable::NoSuchKey(key.to_owned(), metric)),
             },
         }
     }
@@ -273,16 +323,16 @@ fn figure(metric: &'static Metric, rest: &str) -> Result<Measurement, String> {
 }
 
 /// A key's value: a number, a size, a switch or a word, as records of measured figures have it.
-fn place_of(key: &str, value: &str) -> Result<Key, String> {
+fn parse_label(key: &str, value: &str) -> Result<Key, Unreadable> {
     if key == "bytes" {
-        return Ok(Key::Count(units::parse_bytes(value)?));
+        return Ok(Key::Count(units::parse_bytes(value).map_err(Unreadable::NotASize)?));
     }
     if key == "bandwidth" {
         let (number, unit) =
-            quantity(value).ok_or_else(|| format!("{value:?} is no bandwidth; write 2867.2MB/s"))?;
+            split_quantity(value).ok_or_else(|| Unreadable::NotABandwidth(value.to_owned()))?;
         // As in records, a bare number is bytes a second.
         let unit = if unit.is_empty() { "B/s" } else { unit };
-        let rate = scaled(number, unit, "B/s").ok_or_else(|| format!("{unit:?} is no unit of bandwidth"))?;
+        let rate = scale(number, unit, "B/s").ok_or_else(|| Unreadable::NoBandwidthUnit(unit.to_owned()))?;
         return Ok(Key::Number(rate));
     }
     // Lists of CPUs are words, even of one CPU; so are names of pages and workloads.
@@ -301,7 +351,7 @@ fn place_of(key: &str, value: &str) -> Result<Key, String> {
 }
 
 /// `2.5GHz`, `2.5 GHz` as a number's text and its unit.
-fn quantity(text: &str) -> Option<(&str, &str)> {
+fn split_quantity(text: &str) -> Option<(&str, &str)> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     (!number.is_empty()).then_some((number, unit.trim()))
@@ -310,7 +360,7 @@ fn quantity(text: &str) -> Option<(&str, &str)> {
 /// A value in the metric's unit, and what a unit of work is where the unit told it.
 fn convert<'a>(value: f64, number: &str, unit: &'a str, metric: &Metric) -> Option<(f64, Option<&'a str>)> {
     if metric.unit == "work/s" {
-        if let Some(rate) = scaled(number, unit, "B/s") {
+        if let Some(rate) = scale(number, unit, "B/s") {
             return Some((rate, Some("B")));
         }
         return match unit.rsplit_once('/') {
@@ -321,11 +371,11 @@ fn convert<'a>(value: f64, number: &str, unit: &'a str, metric: &Metric) -> Opti
             _ => None,
         };
     }
-    scaled(number, unit, metric.unit).map(|value| (value, None))
+    scale(number, unit, metric.unit).map(|value| (value, None))
 }
 
 /// Units by what they are multiples of: a power of ten, or a factor.
-fn scaled(number: &str, unit: &str, into: &str) -> Option<f64> {
+fn scale(number: &str, unit: &str, into: &str) -> Option<f64> {
     let plain = |exponent: i32| match numbers::parse_whole(number) {
         Some(_) if number.contains(',') => numbers::parse_scaled(&number.replace(',', ""), exponent),
         _ => numbers::parse_plain(number).and_then(|_| format!("{number}e{exponent}").parse().ok()),
@@ -353,7 +403,7 @@ fn scaled(number: &str, unit: &str, into: &str) -> Option<f64> {
 }
 
 /// Words; blanks within quotes (`"…"`, `'…'`) belong to a word.
-fn words(text: &str) -> Result<Vec<String>, String> {
+fn split_words(text: &str) -> Result<Vec<String>, Unreadable> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut inside = None;
@@ -371,7 +421,7 @@ fn words(text: &str) -> Result<Vec<String>, String> {
         }
     }
     if inside.is_some() {
-        return Err("a quotation has no end".to_owned());
+        return Err(Unreadable::OpenQuote);
     }
     if !word.is_empty() {
         words.push(word);

@@ -1,5 +1,7 @@
 //! The values behind lscpu's labels.
 
+use std::fmt;
+
 use record::CpuList;
 
 use super::labels::{DISABLED, ENABLED, Key};
@@ -136,16 +138,33 @@ impl Values {
     }
 }
 
+/// Why a value names no CPUs.
+enum NoCpus {
+    NotAMask(String),
+    Beyond(u32),
+    NotAList(record::cpu_list::CpuListError),
+}
+
+impl fmt::Display for NoCpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAMask(digits) => write!(f, "0x{digits} is no mask of CPUs"),
+            Self::Beyond(cpu) => write!(f, "CPU {cpu} of the mask is beyond what Linux has"),
+            Self::NotAList(error) => write!(f, "{error}"),
+        }
+    }
+}
+
 /// The CPUs of a mask (`--hex`), its hexadecimal digits after `0x`.
-fn mask_list(digits: &str) -> Result<CpuList, String> {
+fn parse_mask(digits: &str) -> Result<CpuList, NoCpus> {
     let digits = digits.replace(',', "");
     let mut list = CpuList::new();
     for (at, digit) in digits.chars().rev().enumerate() {
-        let bits = digit.to_digit(16).ok_or_else(|| format!("0x{digits} is no mask of CPUs"))?;
+        let bits = digit.to_digit(16).ok_or_else(|| NoCpus::NotAMask(digits.clone()))?;
         for bit in (0..4).filter(|bit| bits >> bit & 1 == 1) {
             let cpu = at as u32 * 4 + bit;
             if cpu > record::cpu_list::MAX_CPU {
-                return Err(format!("CPU {cpu} of the mask is beyond what Linux has"));
+                return Err(NoCpus::Beyond(cpu));
             }
             list.insert(cpu);
         }
@@ -198,8 +217,8 @@ impl Read<'_, '_, '_> {
     fn list(&mut self, path: impl Into<String>) -> Option<Fact<CpuList>> {
         let path = path.into();
         let list = match self.value.strip_prefix("0x") {
-            Some(mask) => mask_list(mask),
-            None => self.value.replace(", ", ",").parse::<CpuList>().map_err(|error| error.to_string()),
+            Some(mask) => parse_mask(mask),
+            None => self.value.replace(", ", ",").parse::<CpuList>().map_err(NoCpus::NotAList),
         };
         match list {
             Ok(list) if list.is_empty() => {
@@ -209,7 +228,7 @@ impl Read<'_, '_, '_> {
             }
             Ok(list) => Some(self.note(path, list)),
             Err(error) => {
-                self.sink.withhold(&path, error, self.line);
+                self.sink.withhold(&path, error.to_string(), self.line);
                 None
             }
         }
