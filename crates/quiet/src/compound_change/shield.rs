@@ -355,9 +355,7 @@ fn describe_obstacle(folder: &str, list: &str, last: &str) -> String {
     if !groups.is_empty() {
         ways.push(format!("somebody has made groups in it: {}; remove them", groups.join(", ")));
     }
-    let ways =
-        if ways.is_empty() { "something in the kernel still holds it".to_owned() } else { ways.join("; ") };
-    ways
+    if ways.is_empty() { "something in the kernel still holds it".to_owned() } else { ways.join("; ") }
 }
 
 /// The groups below one, with the processes in them.
