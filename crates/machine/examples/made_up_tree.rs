@@ -1,7 +1,7 @@
 //! Writes the tree of a made-up machine, to see how `linespeed inspect --root` fares on a large one:
 //! `made_up_tree DIR CPUS NODES PACKAGES THREADS`.
 
-#[path = "../tests/support/tree.rs"]
+#[path = "../tests/all/support/tree.rs"]
 #[allow(dead_code, reason = "shared with the tests, which use more of it")]
 mod tree;
 

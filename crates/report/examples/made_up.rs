@@ -2,7 +2,7 @@
 //! `cargo run -p linespeed-report --example made_up -- NAME OUT.json`, and with `--text WIDTH` in place of the
 //! file, its terminal report.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/all/support/mod.rs"]
 mod support;
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Counts with qemu's user-mode emulation of aarch64, which logs each instruction that it executes.
 //!
-//! `tests/count-aarch64.sh` builds the example for aarch64 and runs this. It is ignored otherwise, since it
+//! `./test counts` builds the example for aarch64 and runs this. It is ignored otherwise, since it
 //! needs a cross toolchain; asked for, it fails where something is missing.
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::process::Command;
 use crate::hold;
 use crate::mark::{MARK, pair};
 
-/// Where the script says the aarch64 build of the example lies.
+/// Where the caller says the aarch64 build of the example lies.
 const EXAMPLE: &str = "LINESPEED_COUNT_AARCH64";
 
 /// The option that makes qemu translate one instruction at a time: its name changed in 8.1.
@@ -48,7 +48,7 @@ fn between_marks(path: &Path) -> Vec<u64> {
 }
 
 #[test]
-#[ignore = "needs a cross toolchain: run by tests/count-aarch64.sh"]
+#[ignore = "needs a cross toolchain: run by ./test counts"]
 fn qemu_counts_as_many_aarch64_instructions_as_are_declared() {
     let example = std::env::var_os(EXAMPLE).expect("LINESPEED_COUNT_AARCH64: the example built for aarch64");
     let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("qemu-{}.log", std::process::id()));

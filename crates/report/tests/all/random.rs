@@ -1,9 +1,7 @@
 //! Records of any content: nothing panics, no line is too wide, every page is whole.
 
-#[path = "support/html.rs"]
-mod html;
-#[path = "support/mod.rs"]
-mod support;
+use crate::html;
+use crate::support;
 
 use proptest::collection::{btree_map, vec};
 use proptest::option;

@@ -1,8 +1,7 @@
 //! Nothing that a record holds is left out silently: each figure stands in the terminal's text, or in a table that says
 //! how many it leaves out and where they are.
 
-#[path = "support/mod.rs"]
-mod support;
+use crate::support;
 
 use record::{Measurement, Record, units};
 use report::terminal::{self, Style};

@@ -1,19 +1,17 @@
 //! Machines of unusual and of large shape, made up.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::sound::inspect_below;
+use crate::support::tree::{Files, Shape};
 use record::{CpuList, Machine};
-use support::sound::inspect_below;
-use support::tree::{Files, Shape};
 
 const SMALL: Shape = Shape { cpus: 8, nodes: 2, packages: 2, threads: 2 };
 const CPU: &str = "sys/devices/system/cpu";
 const NODE: &str = "sys/devices/system/node";
 
 fn read(files: &Files) -> Machine {
-    let folder = support::temporary();
+    let folder = crate::support::temporary();
     files.write(folder.path()).unwrap();
     let machine = inspect_below(folder.path()).machine;
     assert_eq!(machine.notes, Vec::<String>::new());

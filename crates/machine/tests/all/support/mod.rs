@@ -1,5 +1,4 @@
 //! What the tests of the crate share: captured machines, hwloc's reading of them, made-up machines.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod console;
 pub mod sound;

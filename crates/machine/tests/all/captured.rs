@@ -1,15 +1,13 @@
 //! Four machines captured by others must come out as hwloc reads them.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use crate::support::console::Console;
+use crate::support::{MACHINES, hwloc_says, unpack};
 use machine::{Inspection, Root, inspect};
 use record::machine::{CacheKind, Cpu};
 use record::{CpuList, Machine};
-use support::console::Console;
-use support::{MACHINES, hwloc_says, unpack};
 
 /// Each captured machine with both readings. They are unpacked and read once for all tests.
 fn each(check: impl Fn(&str, &Machine, &Console)) {

@@ -1,18 +1,16 @@
 //! Trees that are wrong in every way that files can be: each is read to an end, contradicts itself nowhere, and
 //! says in a note which file is wrong.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::sound::inspect_below;
+use crate::support::tree::{Files, Shape};
 use machine::Root;
 use proptest::prelude::*;
 use record::Machine;
-use support::sound::inspect_below;
-use support::tree::{Files, Shape};
 
 const SMALL: Shape = Shape { cpus: 8, nodes: 2, packages: 2, threads: 2 };
 const CPU: &str = "sys/devices/system/cpu";
@@ -28,7 +26,7 @@ fn with(changes: &[(&str, &str)]) -> Machine {
 }
 
 fn read(files: &Files) -> Machine {
-    let folder = support::temporary();
+    let folder = crate::support::temporary();
     files.write(folder.path()).unwrap();
     inspect_below(folder.path()).machine
 }
@@ -172,7 +170,7 @@ fn a_tree_of_empty_files_is_read() {
 
 #[test]
 fn folders_in_place_of_files_are_no_trouble() {
-    let folder = support::temporary();
+    let folder = crate::support::temporary();
     for path in SMALL.files().texts.keys() {
         fs::create_dir_all(folder.path().join(path)).unwrap();
     }
@@ -184,7 +182,7 @@ fn folders_in_place_of_files_are_no_trouble() {
 fn without_topology_cpuinfo_tells_cores_and_without_both_the_coverage_says_so() {
     let mut files = SMALL.files();
     files.texts.retain(|path, _| !path.contains("/topology/"));
-    let folder = support::temporary();
+    let folder = crate::support::temporary();
     files.write(folder.path()).unwrap();
     let inspection = inspect_below(folder.path());
     let covered = |inspection: &machine::Inspection, what: &str| {
@@ -203,7 +201,7 @@ fn without_topology_cpuinfo_tells_cores_and_without_both_the_coverage_says_so() 
 fn without_caches_the_coverage_says_so() {
     let mut files = SMALL.files();
     files.texts.retain(|path, _| !path.contains("/cache/"));
-    let folder = support::temporary();
+    let folder = crate::support::temporary();
     files.write(folder.path()).unwrap();
     let inspection = inspect_below(folder.path());
     assert!(inspection.machine.caches.is_empty());
@@ -297,7 +295,7 @@ proptest! {
         spoils in proptest::collection::vec((any::<prop::sample::Index>(), spoil()), 1..120),
     ) {
         let files = SMALL.files();
-        let folder = support::temporary();
+        let folder = crate::support::temporary();
         files.write(folder.path()).unwrap();
         let paths: Vec<&str> = files.texts.keys().map(String::as_str).collect();
         for (index, spoil) in &spoils {

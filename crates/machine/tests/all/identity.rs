@@ -1,11 +1,9 @@
 //! Four machines captured by others must be called what they are.
 
-mod support;
-
 use std::sync::OnceLock;
 
+use crate::support::unpack;
 use machine::{Inspection, Root, inspect};
-use support::unpack;
 
 /// Reads a captured machine once for all tests.
 fn captured(name: &'static str) -> &'static Inspection {

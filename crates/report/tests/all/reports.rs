@@ -1,9 +1,7 @@
 //! What a user would see go wrong in a report, on the terminal and on the page, over machines of several shapes.
 
-#[path = "support/html.rs"]
-mod html;
-#[path = "support/mod.rs"]
-mod support;
+use crate::html;
+use crate::support;
 
 use record::diagnosis::{Finding, NotLookedFor, Severity};
 use record::{Record, Verdict};

@@ -1,9 +1,7 @@
 //! What a user would see go wrong in matrices, scaling and counters, on the terminal and on the page.
 
-#[path = "support/html.rs"]
-mod html;
-#[path = "support/mod.rs"]
-mod support;
+use crate::html;
+use crate::support;
 
 use report::terminal::{self, Style};
 

@@ -1,11 +1,9 @@
 //! What a process is limited to, from captured procfs and cgroup files of every layout in use.
 
-mod support;
-
+use crate::support::sound::inspect_below;
+use crate::support::tree::Shape;
 use record::Machine;
 use record::machine::Limits;
-use support::sound::inspect_below;
-use support::tree::Shape;
 
 const SMALL: Shape = Shape { cpus: 8, nodes: 2, packages: 2, threads: 2 };
 const V2: &str = "29 22 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
@@ -21,7 +19,7 @@ fn with(files: &[(&str, &str)]) -> Machine {
     for (path, text) in files {
         all.put((*path).to_owned(), text);
     }
-    let folder = support::temporary();
+    let folder = crate::support::temporary();
     all.write(folder.path()).unwrap();
     inspect_below(folder.path()).machine
 }
@@ -193,7 +191,7 @@ fn the_captured_process_tells_affinity_priority_and_locked_memory() {
 #[test]
 fn this_process_may_run_somewhere() {
     let machine = machine::inspect(&machine::Root::live()).machine;
-    support::sound::check(&machine);
+    crate::support::sound::check(&machine);
     let allowed = machine.allowed_cpus();
     assert_eq!(machine.counts.cpus_allowed.unwrap_or(0) as usize, allowed.len());
     // The standard library asks the affinity mask and the quota too.

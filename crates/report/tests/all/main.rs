@@ -1,0 +1,8 @@
+//! Records as text and as pages, of made-up machines of every shape.
+
+mod html;
+mod matrices;
+mod random;
+mod reports;
+mod shown;
+mod support;
