@@ -135,9 +135,9 @@ fn once(job: &Job) -> Result<Outcome, Failure> {
         },
     };
     let words = [complaint, console.text()].concat();
-    let told: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
-    let told = told[told.len().saturating_sub(12)..].join("\n    ");
-    let said = if told.is_empty() { String::new() } else { format!("; last messages:\n    {told}") };
+    let reported: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
+    let reported = reported[reported.len().saturating_sub(12)..].join("\n    ");
+    let said = if reported.is_empty() { String::new() } else { format!("; last messages:\n    {reported}") };
     Err(failure(format!("{}: {why}{said}", shape.name)))
 }
 
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_dies_early_is_told_from_one_that_never_came_up() {
+    fn a_machine_that_dies_early_is_reported_from_one_that_never_came_up() {
         let early = seen(&[(Kind::Started, b"")]).outcome(Duration::ZERO).unwrap_err();
         assert!(early.contains("before its program"), "{early}");
         let never = seen(&[]).outcome(Duration::ZERO).unwrap_err();

@@ -457,7 +457,7 @@ cpus = "2-3"
     }
 
     #[test]
-    fn a_mistake_is_told_with_file_and_line() {
+    fn a_mistake_is_reported_with_file_and_line() {
         for (from, to, said) in [
             ("x86_64", "sparc", "two.toml:2: unknown variant `sparc`"),
             ("cpu = \"max\"", "cpu = 7", "two.toml:3: invalid type"),

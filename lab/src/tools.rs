@@ -40,8 +40,8 @@ pub fn gather(tree: &mut Tree, architecture: Architecture) -> Result<(), Failure
         tree.link(&format!("/bin/{name}"), &gcc)?;
     }
     let asked = |what: &str| {
-        let told = output(Command::new(&gcc).arg(what)).map_err(Failure::Cannot)?;
-        let path = PathBuf::from(told.trim());
+        let reported = output(Command::new(&gcc).arg(what)).map_err(Failure::Cannot)?;
+        let path = PathBuf::from(reported.trim());
         if path.is_absolute() { Ok(path) } else { Err(Failure::Cannot(format!("gcc {what} tells no path"))) }
     };
     // It knows its parts by this path, links in it or not.

@@ -83,7 +83,7 @@ fn lab() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_lab"))
 }
 
-fn told(output: &Output) -> String {
+fn reported(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -121,19 +121,19 @@ fn what_the_machine_says_comes_back_with_its_record_and_its_exit_code() {
     ]);
     let target = fake.path("record.json");
     let output = fake.boot(&["--output", target.to_str().unwrap()]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", reported(&output));
     assert_eq!(output.stdout, b"a report\n");
     let where_it_is = format!("its record, /record.json in the machine, is {} here", target.display());
     assert!(
-        told(&output).starts_with("a warning\n") && told(&output).contains(&where_it_is),
+        reported(&output).starts_with("a warning\n") && reported(&output).contains(&where_it_is),
         "{}",
-        told(&output)
+        reported(&output)
     );
     assert_eq!(fs::read(target).unwrap(), record);
 }
 
 #[test]
-fn a_record_that_stayed_in_the_machine_is_told_as_gone() {
+fn a_record_that_stayed_in_the_machine_is_reported_as_gone() {
     if emulated() {
         return;
     }
@@ -141,7 +141,7 @@ fn a_record_that_stayed_in_the_machine_is_told_as_gone() {
     let boot = |printed: &[u8]| {
         let frames: [(Kind, &[u8]); 3] =
             [(Kind::Started, b""), (Kind::Output, printed), (Kind::Ended, b"exit 0")];
-        told(&Fake::new("cat sent").sends(&frames).boot(&[]).output().unwrap())
+        reported(&Fake::new("cat sent").sends(&frames).boot(&[]).output().unwrap())
     };
     let said = boot(report);
     assert!(said.contains("are gone") && said.contains("--output FILE"), "{said}");
@@ -156,7 +156,7 @@ fn a_crash_in_the_machine_is_seen() {
     let fake = Fake::new("cat sent").sends(&[(Kind::Started, b""), (Kind::Ended, b"signal 11")]);
     let output = fake.boot(&[]).output().unwrap();
     assert_eq!(output.status.code(), Some(139));
-    assert!(told(&output).contains("ended by signal 11"), "{}", told(&output));
+    assert!(reported(&output).contains("ended by signal 11"), "{}", reported(&output));
 }
 
 #[test]
@@ -167,8 +167,11 @@ fn qemus_own_complaint_is_passed_on() {
     let fake = Fake::new("echo 'qemu: -cpu vax: unknown CPU model' >&2; exit 1");
     let output = fake.boot(&[]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    let told = told(&output);
-    assert!(told.contains("ended before it had booted") && told.contains("unknown CPU model"), "{told}");
+    let reported = reported(&output);
+    assert!(
+        reported.contains("ended before it had booted") && reported.contains("unknown CPU model"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -181,8 +184,8 @@ fn a_panic_of_the_kernel_is_shown() {
     let fake = Fake::new(script).sends(&[(Kind::Started, b"")]);
     let output = fake.boot(&[]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    let told = told(&output);
-    assert!(told.contains("before its program did") && told.contains("Kernel panic"), "{told}");
+    let reported = reported(&output);
+    assert!(reported.contains("before its program did") && reported.contains("Kernel panic"), "{reported}");
 }
 
 #[test]
@@ -193,8 +196,8 @@ fn a_machine_that_hangs_is_switched_off_in_time() {
     let fake = Fake::new(ENDLESS);
     let output = fake.boot(&["--seconds", "2"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert_eq!(told(&output).matches("had not booted after 1 s").count(), 2, "{}", told(&output));
-    assert!(told(&output).contains("booted once more"), "{}", told(&output));
+    assert_eq!(reported(&output).matches("had not booted after 1 s").count(), 2, "{}", reported(&output));
+    assert!(reported(&output).contains("booted once more"), "{}", reported(&output));
     assert!(!runs(fake.pid()));
 }
 
@@ -209,11 +212,11 @@ fn no_machine_outlives_the_lab() {
         let machine = fake.pid();
         assert!(runs(machine));
         signal(&child, number);
-        let mut told = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-        assert_eq!(child.wait().unwrap().code(), code, "{told}");
+        let mut reported = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut reported).unwrap();
+        assert_eq!(child.wait().unwrap().code(), code, "{reported}");
         assert!(ends(machine), "signal {number}: the machine still runs");
-        assert!(code.is_none() || told.contains("switched off"), "{told}");
+        assert!(code.is_none() || reported.contains("switched off"), "{reported}");
     }
 }
 
@@ -227,16 +230,16 @@ fn what_is_missing_is_named_with_the_way_out() {
     let mut command = fake.boot(&[]);
     let output = command.env("PATH", fake.0.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(told(&output).contains("apt-get install qemu-system-"), "{}", told(&output));
+    assert!(reported(&output).contains("apt-get install qemu-system-"), "{}", reported(&output));
 
     let output = fake.boot(&["--with", "/nowhere/tool"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("--with /nowhere/tool: No such file"), "{}", told(&output));
+    assert!(reported(&output).contains("--with /nowhere/tool: No such file"), "{}", reported(&output));
 
     fs::write(fake.path("small.toml"), "summary = 'x'\nmemory = 1\n").unwrap();
     let output = fake.boot(&[]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("small.toml:2: "), "{}", told(&output));
+    assert!(reported(&output).contains("small.toml:2: "), "{}", reported(&output));
 }
 
 #[test]

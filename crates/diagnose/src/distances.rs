@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_called_alike_that_are_not_are_told() {
+    fn nodes_called_alike_that_are_not_are_reported() {
         let verdict = judge(&row(&[100.0, 160.0, 290.0, 500.0]), &distances(&[10, 21, 21, 30]));
         assert_eq!(
             verdict.mismatches,
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_mismatches_the_worst_are_told_and_the_rest_counted() {
+    fn of_many_mismatches_the_worst_are_reported_and_the_rest_counted() {
         let latency: Cells = (0..8u32)
             .flat_map(|from| {
                 (0..8u32).map(move |to| ((from, to), cell(100.0 + f64::from(from.abs_diff(to)) * 50.0)))

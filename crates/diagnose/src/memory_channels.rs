@@ -55,8 +55,8 @@ pub(crate) fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice
 /// Whether a device holds memory. Firmware gives empty slots a speed now and then, but no kind beside it; published
 /// figures give speed and kind, but not always a size.
 pub(crate) fn is_populated(device: &MemoryDevice) -> bool {
-    let told = device.kind.is_some() && device.configured_mt_s.is_some_and(|speed| speed > 0);
-    device.bytes.map_or(told, |bytes| bytes > 0) && !is_flash(device)
+    let reported = device.kind.is_some() && device.configured_mt_s.is_some_and(|speed| speed > 0);
+    device.bytes.map_or(reported, |bytes| bytes > 0) && !is_flash(device)
 }
 
 /// Whether a device is storage or firmware rather than memory.

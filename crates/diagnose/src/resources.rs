@@ -138,12 +138,12 @@ fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
 /// of it stands for it.
 pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let past = |caches: u64| walk.past(caches);
-    let told = beyond_advertised(record, walk);
+    let reported = beyond_advertised(record, walk);
     let found = match levels {
         [.., last, memory] if memory.name == levels::MEMORY => last.measured_bytes,
         _ => None,
     };
-    found.map_or(told, |found| {
+    found.map_or(reported, |found| {
         let owners = match walk {
             Walk::Loads => 1,
             Walk::Arrays => record.machine.data_caches(record.machine.last_level()).count().max(1) as u64,
@@ -153,7 +153,7 @@ pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
             Walk::Loads => LEAST_FOUND,
             Walk::Arrays => record.machine.last_level_bytes().max(LEAST_FOUND),
         };
-        told.min(past(found.saturating_mul(owners)).max(least))
+        reported.min(past(found.saturating_mul(owners)).max(least))
     })
 }
 
@@ -261,9 +261,9 @@ pub(crate) fn bandwidths<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measurement
 /// What all CPUs moved while others were kept from them, B/s on the bus, and in words which loop; where that was measured.
 pub(crate) fn bandwidth_alone(index: &RecordIndex) -> Option<(f64, String)> {
     let all = on_the_bus(index);
-    let told =
+    let reported =
         |m: &Measurement| m.detail.get("alone_bytes_per_second")?.as_f64().filter(|rate| rate.is_finite());
-    let (m, alone) = all.into_iter().find_map(|m| Some((m, told(m)?)))?;
+    let (m, alone) = all.into_iter().find_map(|m| Some((m, reported(m)?)))?;
     let words = format!(
         "{} with {} stores on {} with the CPUs to itself, in turns of some milliseconds",
         m.labels.word("op").unwrap_or("a loop"),

@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn nothing_is_concluded_from_one_run_or_from_steps_in_doubt() {
-        let told = |change: &dyn Fn(&mut Measurement)| {
+        let reported = |change: &dyn Fn(&mut Measurement)| {
             let mut record = by_law(&[1, 2], 1.0, 0.9, 0.0);
             record.measurements.iter_mut().for_each(change);
             let fit = scaling(&record).remove(0);
@@ -420,7 +420,7 @@ mod tests {
             m.samples.truncate(1);
             m.summary = record::Summary::from_samples(&m.samples);
         };
-        assert!(told(&once).contains("cannot tell it from chance"), "{}", told(&once));
+        assert!(reported(&once).contains("cannot tell it from chance"), "{}", reported(&once));
         // What one step alone tells is not hidden by what holds of both.
         let beside_others = |m: &mut Measurement| {
             once(m);
@@ -428,15 +428,15 @@ mod tests {
                 m.marks = vec![record::SampleMark { sample: 0, mark: Mark::Switched }];
             }
         };
-        assert!(told(&beside_others).contains("other programs ran"), "{}", told(&beside_others));
+        assert!(reported(&beside_others).contains("other programs ran"), "{}", reported(&beside_others));
         let noisy = |m: &mut Measurement| m.doubt = Some("too noisy".to_owned());
-        assert!(told(&noisy).contains("in doubt") && !told(&noisy).contains("serialized"));
+        assert!(reported(&noisy).contains("in doubt") && !reported(&noisy).contains("serialized"));
         let quota = |m: &mut Measurement| {
             m.marks = (0..m.summary.n as u32)
                 .map(|sample| record::SampleMark { sample, mark: Mark::Quota })
                 .collect();
         };
-        assert!(told(&quota).contains("a CPU quota stopped it"), "{}", told(&quota));
+        assert!(reported(&quota).contains("a CPU quota stopped it"), "{}", reported(&quota));
     }
 
     #[test]
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn two_steps_are_told_as_two_steps() {
+    fn two_steps_are_reported_as_two_steps() {
         let fit = scaling(&by_law(&[1, 2], 1.0, 0.25, 0.0)).remove(0);
         assert!(near(fit.contention, 0.25, 1e-3), "{fit:?}");
         assert_eq!(fit.knee, None);

@@ -392,10 +392,10 @@ mod tests {
 
     #[test]
     fn a_proof_is_advised_where_one_can_be_made() {
-        let told = |how| Worth::NotMeasured.describe("swap", how);
-        assert_eq!(told(ProofBy::None), "Not measured here.");
-        assert!(told(ProofBy::Anybodys).ends_with(": linespeed quiet --prove swap -- COMMAND."));
-        assert!(told(ProofBy::Roots).ends_with(": sudo linespeed quiet --prove swap -- COMMAND."));
+        let reported = |how| Worth::NotMeasured.describe("swap", how);
+        assert_eq!(reported(ProofBy::None), "Not measured here.");
+        assert!(reported(ProofBy::Anybodys).ends_with(": linespeed quiet --prove swap -- COMMAND."));
+        assert!(reported(ProofBy::Roots).ends_with(": sudo linespeed quiet --prove swap -- COMMAND."));
     }
 
     #[test]
@@ -431,9 +431,9 @@ mod tests {
     fn what_is_taken_by_the_hypervisor_is_called_steal_and_the_rest_is_not() {
         let mut noise = noise(0.01);
         noise.hypervisor = true;
-        let told = noise.describe().unwrap();
-        assert!(told.contains("the OS takes up to 2.00 % of a CPU by other tasks"), "{told}");
-        assert!(told.contains("the hypervisor (steal) 0.1 %"), "{told}");
+        let reported = noise.describe().unwrap();
+        assert!(reported.contains("the OS takes up to 2.00 % of a CPU by other tasks"), "{reported}");
+        assert!(reported.contains("the hypervisor (steal) 0.1 %"), "{reported}");
         noise.hypervisor = false;
         assert!(!noise.describe().unwrap().contains("steal"));
         noise.measured.taken_by_os = None;

@@ -28,7 +28,7 @@ impl std::error::Error for NothingPlanned {}
 
 /// The copies as planned, and how they are run in a sentence.
 pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, String), NothingPlanned> {
-    let told = command.iter().flat_map(Template::places).next().is_some();
+    let reported = command.iter().flat_map(Template::places).next().is_some();
     let bound = |process: &Process, cpus: &CpuList, threads: u32| PlacedCopy {
         // Where only memory is set, or nothing is, threads may run everywhere.
         cpus: (!cpus.is_empty() && process.policy != Policy::Interleave).then(|| cpus.clone()),
@@ -36,7 +36,7 @@ pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCop
             .then(|| (process.memory.clone(), process.policy == Policy::Interleave)),
         values: values(process, threads, cpus, &process.nodes),
     };
-    if told {
+    if reported {
         if plan.pastes.is_empty() {
             return Err(NothingPlanned);
         }

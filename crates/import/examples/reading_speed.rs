@@ -13,9 +13,9 @@ fn main() -> std::io::Result<()> {
         let mut importer = Importer::new(Split::Hosts);
         importer.read(&path, File::open(&path)?)?;
         let lines = importer.not_understood().lines;
-        let told = importer.finish();
+        let reported = importer.finish();
         let seconds = begun.elapsed().as_secs_f64();
-        match told {
+        match reported {
             Ok(machines) => {
                 let figures: usize = machines.iter().map(|machine| machine.measurements.len()).sum();
                 println!(

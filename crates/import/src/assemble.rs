@@ -67,7 +67,7 @@ pub(crate) fn assemble(
             ..Default::default()
         });
     }
-    not_told(&machine, &state, &mut coverage);
+    not_reported(&machine, &state, &mut coverage);
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
     // Of what was told twice the last.
     let mut inventory = BTreeMap::new();
@@ -160,7 +160,7 @@ fn hypervisor(vendor: &str) -> String {
     }
 }
 
-fn not_told(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
+fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage>) {
     let mut missing = |what: &str, is_missing: bool, remedy: &str| {
         if is_missing {
             coverage.push(

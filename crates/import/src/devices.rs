@@ -65,7 +65,7 @@ pub(crate) fn merge(draft: &mut Draft, before: Before) {
         };
         let place = number.parse::<usize>().ok().and_then(|n| places.get(n.checked_sub(before.devices)?));
         if let Some(place) = place {
-            *path = format!("{PATH}{place}]{rest}").into();
+            *path = format!("{PATH}{place}]{rest}");
         }
     }
 }

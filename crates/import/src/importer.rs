@@ -306,7 +306,7 @@ impl Importer {
         if let Some(command) = &mut self.command
             && command.text.len() + text.len() <= LONGEST_COMMAND
         {
-            command.text = format!("{} {text}", command.text).into();
+            command.text = format!("{} {text}", command.text);
             self.command_goes_on = goes_on;
         }
     }

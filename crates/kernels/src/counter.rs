@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_told_by_the_readings_on_its_two_sides() {
+    fn a_gap_is_reported_by_the_readings_on_its_two_sides() {
         // From the epoch to now is a gap by any threshold below it.
         let (before, after) = next_gap(1, 1000, u64::MAX);
         assert_eq!(before, 1);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_told_on_aarch64_alone() {
+    fn the_rate_is_reported_on_aarch64_alone() {
         let hz = architectural_hz();
         assert_eq!(hz.is_some(), cfg!(target_arch = "aarch64"), "{hz:?}");
         // The architecture asks for 1 MHz to 1 GHz: outside of it every time would be wrong.

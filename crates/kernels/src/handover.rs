@@ -291,8 +291,8 @@ mod tests {
                 let other = scope.spawn(|| play(way, &line, 1, ROUNDS));
                 (play(way, &line, 0, ROUNDS), other.join().unwrap())
             });
-            let told = "a time would be divided by rounds that were not made";
-            assert_eq!((one, other), (ROUNDS, ROUNDS), "{name}: {told}");
+            let reported = "a time would be divided by rounds that were not made";
+            assert_eq!((one, other), (ROUNDS, ROUNDS), "{name}: {reported}");
             assert_eq!(line.load(Ordering::Relaxed), 2 * ROUNDS, "{name}");
         }
     }

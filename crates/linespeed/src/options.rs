@@ -309,15 +309,21 @@ mod tests {
 
     #[test]
     fn a_flag_that_would_be_ignored_is_refused_with_the_way_out() {
-        let told = refusal("linespeed run clock --cyclictest").unwrap_or_default();
-        assert!(told.contains("not among clock: name wakeup too"), "{told}");
+        let reported = refusal("linespeed run clock --cyclictest").unwrap_or_default();
+        assert!(reported.contains("not among clock: name wakeup too"), "{reported}");
         for good in ["run clock wakeup --cyclictest", "run --histogram", "run wakeup --histogram"] {
             assert_eq!(refusal(&format!("linespeed {good}")), None);
         }
-        assert!(refusal("linespeed import a.txt --cpus 0").is_some_and(|told| told.contains("--cpus")));
+        assert!(
+            refusal("linespeed import a.txt --cpus 0").is_some_and(|reported| reported.contains("--cpus"))
+        );
         // Read by itself or with all others, a command line of stat says the same.
-        assert!(refusal("linespeed stat --quick -- true").is_some_and(|told| told.contains("--quick")));
-        assert!(refusal("linespeed --quick stat -- true").is_some_and(|told| told.contains("--quick")));
+        assert!(
+            refusal("linespeed stat --quick -- true").is_some_and(|reported| reported.contains("--quick"))
+        );
+        assert!(
+            refusal("linespeed --quick stat -- true").is_some_and(|reported| reported.contains("--quick"))
+        );
     }
 
     #[test]

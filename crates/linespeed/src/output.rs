@@ -38,14 +38,14 @@ fn style_on(out: &Out, terminal: bool, fd: libc::c_int) -> Style {
 }
 
 fn width(terminal: bool, fd: libc::c_int) -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    let reported = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
     let asked = || {
         let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: the kernel fills the winsize, which outlives the call; on anything but a terminal it refuses.
         let code = unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &mut size) };
         (code == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
     };
-    told.or_else(|| if terminal { asked() } else { None }).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH)
+    reported.or_else(|| if terminal { asked() } else { None }).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH)
 }
 
 /// The longest complaint: a few lines.

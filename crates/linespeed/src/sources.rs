@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_name_are_told_apart_by_their_folders() {
+    fn files_of_one_name_are_reported_apart_by_their_folders() {
         let folder = tempfile::tempdir().unwrap();
         let mut arguments = Vec::new();
         for host in ["db1", "db2"] {

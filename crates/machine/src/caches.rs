@@ -109,14 +109,14 @@ impl Reader<'_> {
         if let Some(known) = self.ways.get(&shape) {
             return *known;
         }
-        let (bytes, line, told) = shape;
+        let (bytes, line, reported) = shape;
         let sets = self.root.number::<u32>(&format!("{folder}/number_of_sets")).unwrap_or(0);
         let sectors =
             self.root.number::<u32>(&format!("{folder}/physical_line_partition")).unwrap_or(1).max(1);
         let one_way = u64::from(sets).saturating_mul(u64::from(line)).saturating_mul(u64::from(sectors));
         let ways = match bytes.checked_div(one_way).and_then(|ways| u32::try_from(ways).ok()) {
-            Some(ways) if ways > told && ways <= MAX_WAYS && bytes % one_way == 0 => ways,
-            _ => told,
+            Some(ways) if ways > reported && ways <= MAX_WAYS && bytes % one_way == 0 => ways,
+            _ => reported,
         };
         self.ways.insert(shape, ways);
         ways

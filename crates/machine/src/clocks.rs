@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn without_cpufreq_the_clock_of_cpuinfo_is_told() {
+    fn without_cpufreq_the_clock_of_cpuinfo_is_reported() {
         let cpuinfo = "processor\t: 0\ncpu MHz\t\t: 2599.998\nflags\t\t: fpu aperfmperf sse\n\n\
             processor\t: 1\ncpu MHz\t\t: 2600.5\nflags\t\t: fpu aperfmperf sse\n";
         let root = Tree::new().file("proc/cpuinfo", cpuinfo);

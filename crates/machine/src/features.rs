@@ -234,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_what_is_there_is_told(flags in "[a-z0-9_ ]{0,200}") {
+        fn only_what_is_there_is_reported(flags in "[a-z0-9_ ]{0,200}") {
             for architecture in ["x86_64", "aarch64", ""] {
                 for feature in select(architecture, &flags) {
                     prop_assert!(flags.split_ascii_whitespace().any(|flag| flag == feature));

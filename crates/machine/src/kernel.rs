@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tuned_kernel_is_told_by_its_options() {
+    fn a_tuned_kernel_is_reported_by_its_options() {
         let tree = Tree::new()
             .file(
                 "proc/cmdline",
@@ -361,8 +361,8 @@ mod tests {
         let chosen =
             tree().file("proc/config.gz", &config).file("proc/cmdline", "preempt=none quiet preempt=full");
         assert_eq!(read_tree(&chosen).preemption.as_deref(), Some("full"));
-        let told = chosen.file("sys/kernel/debug/sched/preempt", "none voluntary full (lazy)\n");
-        assert_eq!(read_tree(&told).preemption.as_deref(), Some("lazy"));
+        let reported = chosen.file("sys/kernel/debug/sched/preempt", "none voluntary full (lazy)\n");
+        assert_eq!(read_tree(&reported).preemption.as_deref(), Some("lazy"));
     }
 
     #[test]

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn arm_cores_are_told_apart_by_their_part() {
+    fn arm_cores_are_reported_apart_by_their_part() {
         let text = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n\nprocessor\t: 1\n\
                     CPU implementer\t: 0x41\nCPU part\t: 0xd0b\n";
         let midrs = midrs_in_cpuinfo(text);

@@ -35,7 +35,8 @@ mod tests {
         );
         let mut machine = Machine::default();
         read(&tree.root(), &mut machine, &mut Vec::new());
-        let told: Vec<_> = machine.kernel.mitigations.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-        assert_eq!(told, [("meltdown", "Mitigation: PTI"), ("retbleed", "Not affected")]);
+        let reported: Vec<_> =
+            machine.kernel.mitigations.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(reported, [("meltdown", "Mitigation: PTI"), ("retbleed", "Not affected")]);
     }
 }

@@ -169,12 +169,12 @@ mod native {
         let cpuid = raw_cpuid::CpuId::new();
         // A hypervisor that knows the guest's rate tells it here, in kHz (VMware's and KVM's timing leaf); on bare
         // metal leaf 0x15 gives crystal × ratio. A crystal of 0 means that the CPU does not tell.
-        let told = cpuid
+        let reported = cpuid
             .get_hypervisor_info()
             .and_then(|info| info.tsc_frequency())
             .map(|khz| u64::from(khz) * 1000);
         let ratio = || cpuid.get_tsc_info().and_then(|info| info.tsc_frequency());
-        processor.counter_hz = told.filter(|hz| *hz > 0).or_else(ratio).or(processor.counter_hz);
+        processor.counter_hz = reported.filter(|hz| *hz > 0).or_else(ratio).or(processor.counter_hz);
         // Leaf 0x16, all zero where a hypervisor hides it. What cpufreq tells of the same comes later and wins.
         if let Some(clocks) = cpuid.get_processor_frequency_info() {
             let hz = |mhz: u16| (mhz > 0).then(|| u64::from(mhz) * 1_000_000);

@@ -153,9 +153,9 @@ mod tests {
             )
             .files("sys/class/hwmon/hwmon3", &[("name", "k10temp\n"), ("temp1_input", "999999999\n")])
             .files("sys/class/hwmon/hwmon4", &[("name", "nvme\n"), ("temp1_input", "35000\n")]);
-        let told: Vec<_> = temperatures(&tree.root()).into_iter().collect();
+        let reported: Vec<_> = temperatures(&tree.root()).into_iter().collect();
         assert_eq!(
-            told,
+            reported,
             [("coretemp Package id 0".to_owned(), 47.5), ("coretemp Package id 0 #2".to_owned(), 51.0)]
         );
     }

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_of_a_busy_machine_is_told() {
+    fn the_state_of_a_busy_machine_is_reported() {
         let tree = Tree::new()
             .file("proc/loadavg", "3.50 2.25 1.00 4/512 12345\n")
             .file("proc/stat", "cpu  1000 0 500 8000 100 0 100 300 50 0\ncpu0 1 2 3\n")

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn firmware_names_are_told_and_placeholders_are_not() {
+    fn firmware_names_are_reported_and_placeholders_are_not() {
         let tree = Tree::new().file("proc/sys/kernel/hostname", "db1\n").files(
             "sys/class/dmi/id",
             &[

@@ -161,7 +161,7 @@ mod native {
     #[cfg(test)]
     mod tests {
         #[test]
-        fn an_unknown_signature_is_told_as_it_is() {
+        fn an_unknown_signature_is_reported_as_it_is() {
             let register = |text: &[u8; 4]| u32::from_le_bytes(*text);
             assert_eq!(super::signed(register(b"VBox"), register(b"VBox"), register(b"VBox")), "virtualbox");
             assert_eq!(
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn guests_are_told_by_their_firmware() {
+    fn guests_are_reported_by_their_firmware() {
         let guest = "flags\t: fpu lm hypervisor\n";
         for (vendor, product, word) in [
             ("QEMU", "Standard PC (Q35 + ICH9, 2009)", "qemu"),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emulated_machine_is_told_and_its_times_are_doubted() {
+    fn an_emulated_machine_is_reported_and_its_times_are_doubted() {
         let board = || Tree::new().file("proc/device-tree/compatible", "linux,dummy-virt\0");
         let cpuinfo = |implementer: &str| {
             format!("processor\t: 0\nCPU implementer\t: {implementer}\nCPU part\t: 0xd08\n")
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_told_by_what_they_leave() {
+    fn containers_are_reported_by_what_they_leave() {
         let cgroup = |text: &str| Tree::new().file("proc/self/cgroup", text);
         for (tree, word) in [
             (cgroup("0::/\n"), "none"),

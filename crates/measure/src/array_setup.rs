@@ -119,9 +119,9 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     let mut unknown = None;
     let nodes: Vec<Option<u32>> = cpus.iter().map(|cpu| context.node_of(*cpu)).collect();
     // Each asked about by its own CPU: what asks may have to read it, and must not draw it to another node.
-    let told =
+    let reported =
         thread_group::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
-    for placement in told {
+    for placement in reported {
         match placement {
             Some(Some(Placement::Share { on_node: share, pages })) => {
                 on_node += share * pages as f64;

@@ -51,7 +51,7 @@ pub fn by(argv: &[OsString], limit: Duration, stop: &Stop) -> Result<Vec<PathBuf
         unsafe { libc::_exit(code) }
     }
     drop(to);
-    let told = listen(&File::from(from), tracer, limit, stop);
+    let reported = listen(&File::from(from), tracer, limit, stop);
     let mut status = 0;
     // SAFETY: the status is valid for the write; the process is our child.
     while unsafe { libc::waitpid(tracer, &mut status, 0) } < 0
@@ -61,10 +61,10 @@ pub fn by(argv: &[OsString], limit: Duration, stop: &Stop) -> Result<Vec<PathBuf
         return Err("this kernel or sandbox does not let it be followed (ptrace)".to_owned());
     }
     // A command that was started is told of at once, as its own program.
-    if told.is_empty() && stop.signal().is_none() {
+    if reported.is_empty() && stop.signal().is_none() {
         return Err(format!("{NOTHING} within {} s: it cannot be followed here (ptrace)", limit.as_secs()));
     }
-    let paths = told.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    let paths = reported.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     let unique: BTreeSet<&[u8]> = paths.collect();
     let files = unique.into_iter().map(|path| PathBuf::from(OsString::from_vec(path.to_vec())));
     Ok(files.filter(|path| is_kept(path)).take(MOST_FILES).collect())
@@ -90,13 +90,13 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// What the tracer writes until it ends; it is killed when it takes too long or we are asked to stop.
 fn listen(mut pipe: &File, tracer: i32, limit: Duration, stop: &Stop) -> Vec<u8> {
     let began = Instant::now();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut piece = [0u8; 64 << 10];
     loop {
         if stop.signal().is_some() || began.elapsed() > limit {
             // SAFETY: takes numbers; the process is our child and was not waited for.
             unsafe { libc::kill(tracer, libc::SIGKILL) };
-            return told;
+            return reported;
         }
         let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one structure, valid for the call.
@@ -104,10 +104,10 @@ fn listen(mut pipe: &File, tracer: i32, limit: Duration, stop: &Stop) -> Vec<u8>
             continue;
         }
         match pipe.read(&mut piece) {
-            Ok(0) => return told,
-            Ok(count) => told.extend(&piece[..count]),
+            Ok(0) => return reported,
+            Ok(count) => reported.extend(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return told,
+            Err(_) => return reported,
         }
     }
 }

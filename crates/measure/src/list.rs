@@ -143,10 +143,10 @@ pub fn run(
             Ok(()) => {
                 // A part that was lost speaks for itself; the outlook's loss, when there was one, still holds.
                 let own = |c: &Coverage| c.what.split(' ').next() == Some(name);
-                let told = context.coverage[had..].iter().any(own);
+                let reported = context.coverage[had..].iter().any(own);
                 if outlook.state == record::State::Degraded || context.coverage.len() == had {
                     context.coverage.insert(had, outlook);
-                } else if !told {
+                } else if !reported {
                     context.coverage.insert(
                         had,
                         Coverage::degraded(
@@ -207,10 +207,10 @@ mod tests {
             }
         }
         for metric in record::metrics::METRICS {
-            let told = metrics.contains(&metric.name)
+            let reported = metrics.contains(&metric.name)
                 || COMMAND_METRICS.contains(&metric.name)
                 || IMPORTED_METRICS.contains(&metric.name);
-            assert!(told, "nobody measures {}", metric.name);
+            assert!(reported, "nobody measures {}", metric.name);
         }
     }
 

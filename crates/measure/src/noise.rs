@@ -47,15 +47,15 @@ pub fn block(cpus: &[u32], stop: &Stop) -> Block {
     late.sort_by(f64::total_cmp);
     let worked: Vec<Worked> =
         thread_group::run(cpus, |member| work(&member, stop)).into_iter().flatten().flatten().collect();
-    let told = |share: fn(&stolen::Shares) -> Option<f64>| {
+    let reported = |share: fn(&stolen::Shares) -> Option<f64>| {
         let shares: Option<Vec<f64>> = taken.iter().map(share).collect();
         shares.and_then(worst)
     };
     Block {
         work_p95: worst(worked.iter().map(|worked| worked.p95).collect()),
-        taken_by_os: told(|shares| shares.os),
-        taken_below: told(|shares| shares.below),
-        taken: told(|shares| Some(shares.all)),
+        taken_by_os: reported(|shares| shares.os),
+        taken_below: reported(|shares| shares.below),
+        taken: reported(|shares| Some(shares.all)),
         wakeup_p99: (late.len() >= LEAST).then(|| percentile_of_sorted(&late, 0.99)),
         clock_spread: worst(worked.iter().map(|worked| worked.clock_spread).collect()),
         clock: worked.first().map(|worked| worked.clock),

@@ -106,8 +106,8 @@ fn nodes_of(
     let again: Vec<*const u8> = silent.iter().map(|at| pages[*at]).collect();
     again.iter().for_each(|page| read(*page));
     for (at, node) in silent.into_iter().zip(ask(&again)?) {
-        if let Some(told) = nodes.get_mut(at) {
-            *told = node;
+        if let Some(reported) = nodes.get_mut(at) {
+            *reported = node;
         }
     }
     Ok(nodes)
@@ -120,7 +120,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn pages_that_balancing_has_hidden_are_read_and_then_told() {
+    fn pages_that_balancing_has_hidden_are_read_and_then_reported() {
         let memory = [0u8; 4];
         let pages: Vec<*const u8> = memory.iter().map(std::ptr::from_ref).collect();
         // The last two are hidden until they are read, and of the very last one nothing is ever told.

@@ -242,10 +242,10 @@ mod tests {
         let name = LayerName { layer: "kernel", bound: Bound::None, interrupts: false };
         let failure = Unavailable::new("there is no make").with_remedy("apt install make");
         let mut timings = Timings { missing: vec![(name, failure)], ..Timings::default() };
-        let told = &coverage(&timings)[0];
-        assert_eq!(told.what, "overhead (kernel, not bound, interrupts off)");
+        let reported = &coverage(&timings)[0];
+        assert_eq!(reported.what, "overhead (kernel, not bound, interrupts off)");
         assert_eq!(
-            (told.state, told.remedy.as_deref()),
+            (reported.state, reported.remedy.as_deref()),
             (record::State::Impossible, Some("apt install make"))
         );
         timings.layers = vec![LayerPasses { name, passes: vec![vec![pass(1.0, Disturbed::default())]] }];

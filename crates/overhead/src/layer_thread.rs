@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_keeps_a_layer_from_starting_is_told() {
+    fn what_keeps_a_layer_from_starting_is_reported() {
         let why = LayerThread::start(|| Err(Unavailable::new("no such CPU"))).unwrap_err();
         assert_eq!(why.reason, "no such CPU");
     }

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_is_told_who_holds_it() {
+    fn the_second_is_reported_who_holds_it() {
         let folder = tempfile::tempdir().unwrap();
         let first = Lock::take(folder.path(), "linespeed quiet -- make\nbench").unwrap();
         let Err(LockRefusal::Held(holder)) = Lock::take(folder.path(), "another") else {

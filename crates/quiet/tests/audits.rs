@@ -272,8 +272,11 @@ fn nice_says_against_whom_it_counts() {
     assert_eq!(note(&[]), "");
     assert_eq!(note(&[(AUTOGROUPS, "0"), (first, "0::/")]), "");
     for groups in ["0::/", "2:cpu,cpuacct:/\n0::/", "0::/user.slice/session-1.scope"] {
-        let told = note(&[(AUTOGROUPS, "1"), (first, groups)]);
-        assert!(told.contains("only against tasks of the same session") && told.contains("fifo"), "{told}");
+        let reported = note(&[(AUTOGROUPS, "1"), (first, groups)]);
+        assert!(
+            reported.contains("only against tasks of the same session") && reported.contains("fifo"),
+            "{reported}"
+        );
     }
     // A group that has its own share is no session's.
     let weighed = [(first, "0::/a/b"), ("sys/fs/cgroup/a/cpu.weight", "100"), (AUTOGROUPS, "1")];
@@ -282,8 +285,11 @@ fn nice_says_against_whom_it_counts() {
         (&[(first, "0::/"), (second, "100")], "group / has"),
         (&[(first, "3:cpuset:/\n2:cpu,cpuacct:/x\n0::/")], "group /x has"),
     ] {
-        let told = note(files);
-        assert!(told.contains(group) && told.contains("only against tasks of that group"), "{told}");
+        let reported = note(files);
+        assert!(
+            reported.contains(group) && reported.contains("only against tasks of that group"),
+            "{reported}"
+        );
     }
 }
 
@@ -339,7 +345,7 @@ fn lists_of_cpus_that_cannot_be_quiet_are_refused() {
 }
 
 #[test]
-fn a_guests_halt_is_held_off_when_that_is_named_and_no_deep_state_is_told_of() {
+fn a_guests_halt_is_held_off_when_that_is_named_and_no_deep_state_is_reported_of() {
     let folder = temporary();
     for (path, text) in [
         ("sys/devices/system/cpu/online", "0-1"),
@@ -358,9 +364,9 @@ fn a_guests_halt_is_held_off_when_that_is_named_and_no_deep_state_is_told_of() {
     assert!(halt.knob.only_when_named(), "who did not ask for it pays for a CPU that polls");
     // CPU 1 polls already.
     let Adjustment::Write(changes) = &halt.inspection.adjustment else { panic!("{:?}", halt.inspection) };
-    let told: Vec<(&str, &str)> =
+    let reported: Vec<(&str, &str)> =
         changes.iter().map(|change| (change.old.as_str(), change.new.as_str())).collect();
-    assert_eq!(told, [("0", "n/a")]);
+    assert_eq!(reported, [("0", "n/a")]);
     put(folder.path(), "sys/devices/system/cpu/cpuidle/current_driver", "intel_idle");
     let rows = support::rows(&root, "0-1");
     assert!(matches!(row(&rows, "guest-halt").inspection.state, State::Absent(_)));

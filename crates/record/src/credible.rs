@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_withheld_and_told() {
+    fn what_cannot_be_is_withheld_and_reported() {
         let withheld = |change: fn(&mut Measurement), says: &str| {
             let record = read(change);
             assert_eq!(record.measurements.len(), 1, "{says}");

@@ -100,19 +100,19 @@ pub fn compare_pairs(
         .collect();
     effects.sort_by(f64::total_cmp);
     // A share of the value before, so that "less by 60 %" is what is meant.
-    let told = |effect: f64| match scale {
+    let reported = |effect: f64| match scale {
         Scale::Ratio => 1.0 - (-effect).exp(),
         Scale::Difference { .. } | Scale::Count => effect,
     };
     let interval = interval_rank(effects.len(), comparisons)
-        .map(|rank| (told(effects[rank]), told(effects[effects.len() - 1 - rank])));
+        .map(|rank| (reported(effects[rank]), reported(effects[effects.len() - 1 - rank])));
     let before = middle(pairs.iter().map(|pair| pair.0).collect());
     let worth = match scale {
         Scale::Ratio => WORTH,
         Scale::Difference { worth } => worth,
         Scale::Count => (before * WORTH).max(EVENTS),
     };
-    let less_by = told(median_of_sorted(&effects));
+    let less_by = reported(median_of_sorted(&effects));
     let verdict = match interval {
         None => Verdict::TooNoisy {
             rounds_needed: Some(least_rounds(comparisons).saturating_sub(effects.len()) as u64),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_less_is_told_as_a_share_of_what_it_was() {
+    fn what_became_less_is_reported_as_a_share_of_what_it_was() {
         let rounds: Vec<(f64, f64)> = (0..8).map(|n| (100.0 + f64::from(n), 40.0)).collect();
         let gain = compare_pairs(&rounds, Scale::Ratio, 4, Some(0.1));
         assert_eq!(gain.is_less(), Some(true));

@@ -48,14 +48,14 @@ mod tests {
             ("comparison.json", COMPARISON, schemars::schema_for!(crate::Comparison).to_value()),
         ];
         for (name, known, schema) in schemas {
-            let told = text(&schema);
-            assert_eq!(parse_schema(&told), schema, "{name}");
+            let reported = text(&schema);
+            assert_eq!(parse_schema(&reported), schema, "{name}");
             if std::env::var_os("RENEW_SCHEMA").is_some() {
-                std::fs::write(folder.join(name), &told).expect("the schema's file can be written");
+                std::fs::write(folder.join(name), &reported).expect("the schema's file can be written");
             } else {
                 let renew = "RENEW_SCHEMA=1 cargo test -p linespeed-record schema";
                 assert!(
-                    known == told,
+                    known == reported,
                     "src/schema/{name} is not that of the types any more; renew it: {renew}"
                 );
             }

@@ -167,9 +167,10 @@ mod tests {
     #[test]
     fn what_went_in_comes_out() {
         let entries = unpack(&example());
-        let told: Vec<(&str, u32)> = entries.iter().map(|entry| (entry.name.as_str(), entry.mode)).collect();
+        let reported: Vec<(&str, u32)> =
+            entries.iter().map(|entry| (entry.name.as_str(), entry.mode)).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("dev", 0o040_755),
                 ("dev/console", 0o020_600),

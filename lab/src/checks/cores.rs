@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_in_one_way_only_is_half_told() {
+    fn a_pair_in_one_way_only_is_half_reported() {
         let cell = |from: u64, to: u64, how: &str| {
             let place = Labels::new().with_label("from", from).with_label("to", to).with_label("home", 0u64);
             figure("core_to_core.latency", place.with_label(Handover::KEY, how))

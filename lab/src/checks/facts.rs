@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_different_is_told() {
+    fn what_is_missing_or_different_is_reported() {
         assert_eq!(lines("'machine.counts.packages' = 1"), ["not: machine.counts.packages is 1: found null"]);
         assert_eq!(
             lines("'machine.nodes.*.bytes' = [1]"),

@@ -19,13 +19,14 @@ pub fn check(wanted: &Check, record: &Record, verdicts: &mut Verdicts) {
         verdicts.hold(named, format!("{rule} is finding {}", at + 1), || names(findings));
     }
     if let (Some(loss), Some(first)) = (wanted.loss, wanted.finds.first()) {
-        let told = findings.iter().find(|finding| finding.rule == *first).map(|finding| &finding.loss);
-        let share = match told {
+        let reported = findings.iter().find(|finding| finding.rule == *first).map(|finding| &finding.loss);
+        let share = match reported {
             Some(Verdict::Costs { share, .. }) => Some(*share),
             _ => None,
         };
         let near = share.is_some_and(|share| (share - loss).abs() <= loss / 3.0);
-        verdicts.hold(near, format!("{first} tells a loss within a third of {loss}"), || format!("{told:?}"));
+        verdicts
+            .hold(near, format!("{first} tells a loss within a third of {loss}"), || format!("{reported:?}"));
     }
     for rule in &wanted.silent {
         let claimed = findings.iter().find(|finding| finding.rule == *rule);
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handicap_is_told_with_its_loss() {
+    fn a_handicap_is_reported_with_its_loss() {
         let wanted = "finds = ['memory-speed']\nloss = 0.284";
         for (loss, faults) in [(0.2, 0), (0.37, 0), (0.18, 1), (0.39, 1)] {
             assert_eq!(found(&[("memory-speed", loss)], wanted).len(), faults, "{loss}");

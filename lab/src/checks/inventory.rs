@@ -48,8 +48,9 @@ fn nodes(shape: &Shape, online: &CpuList, record: &Record, verdicts: &mut Verdic
         // The kernel keeps some for itself; a node that has some must not lose most of it.
         let bytes = found.bytes.unwrap_or(0);
         let whole = if node.bytes == 0 { bytes == 0 } else { bytes <= node.bytes && bytes > node.bytes / 2 };
-        let told = record::units::bytes(node.bytes);
-        verdicts.hold(whole, format!("memory of node {id} is about {told}"), || record::units::bytes(bytes));
+        let reported = record::units::bytes(node.bytes);
+        verdicts
+            .hold(whole, format!("memory of node {id} is about {reported}"), || record::units::bytes(bytes));
         if let Some(row) = shape.distances.get(id) {
             verdicts.equal(&format!("distances from node {id}"), row, &found.distances);
         }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_is_told_with_what_is_there() {
+    fn what_does_not_hold_is_reported_with_what_is_there() {
         let mut verdicts = Verdicts::default();
         verdicts.equal("packages", 2, 2);
         assert!(verdicts.held());
@@ -108,19 +108,19 @@ mod tests {
     fn missing_cells_are_a_fault_unless_the_record_says_why() {
         let missing = ["(0, 1)".to_owned()];
         let mut record = made_up::record(Vec::new());
-        let told = |record: &Record, missing: &[String]| {
+        let reported = |record: &Record, missing: &[String]| {
             let mut verdicts = Verdicts::default();
             verdicts.complete(record, "core-to-core", "6 pairs".to_owned(), missing);
             (verdicts.held(), verdicts.unsure(), verdicts.lines(false).join(""))
         };
         assert_eq!(
-            told(&record, &missing),
+            reported(&record, &missing),
             (false, false, "not: 6 pairs: found 1 missing: (0, 1)".to_owned())
         );
         record.coverage.push(record::Coverage::degraded("core-to-core", "time ended after 5 of 6 pairs"));
-        let (held, unsure, line) = told(&record, &missing);
+        let (held, unsure, line) = reported(&record, &missing);
         assert!(held && unsure && line.starts_with("too busy to tell: 6 pairs: 1 missing"), "{line}");
-        assert_eq!(told(&record, &[]), (true, false, String::new()));
+        assert_eq!(reported(&record, &[]), (true, false, String::new()));
     }
 
     #[test]

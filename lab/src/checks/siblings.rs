@@ -26,13 +26,13 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         };
         let once = cores.entry(core).or_default().insert(workload);
         verdicts.hold(once, format!("{workload} on core {core} is told once"), || "twice".to_owned());
-        let told = figure.detail.get("cpus").and_then(|cpus| cpus.as_str()).unwrap_or("");
-        let cpus: CpuList = told.parse().unwrap_or_default();
+        let reported = figure.detail.get("cpus").and_then(|cpus| cpus.as_str()).unwrap_or("");
+        let cpus: CpuList = reported.parse().unwrap_or_default();
         let expected = cpus.first().map(|cpu| of_core(cpu - cpu % threads)).unwrap_or_default();
         verdicts.hold(
             cpus.len() > 1 && cpus == expected,
             format!("{workload} on core {core} ran on the CPUs of one core"),
-            || format!("CPUs {told:?}"),
+            || format!("CPUs {reported:?}"),
         );
     }
     if !with_siblings {
@@ -81,8 +81,8 @@ mod tests {
     fn without_siblings_there_is_no_yield_and_the_coverage_says_why() {
         let silent = found(&[], 1);
         assert!(silent.contains("the coverage says so"), "{silent}");
-        let mut told = record(Vec::new());
-        told.coverage.push(Coverage::impossible("smt-yield", "no core here shows two siblings"));
-        assert_eq!(wrong(|verdicts| check(&shape("", 1), &told, verdicts)), "");
+        let mut reported = record(Vec::new());
+        reported.coverage.push(Coverage::impossible("smt-yield", "no core here shows two siblings"));
+        assert_eq!(wrong(|verdicts| check(&shape("", 1), &reported, verdicts)), "");
     }
 }

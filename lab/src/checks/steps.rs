@@ -22,12 +22,12 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
         let once = steps.entry((workload, placement)).or_default().insert(threads);
         verdicts
             .hold(once, format!("{workload} {placement} on {threads} is told once"), || "twice".to_owned());
-        let told = figure.detail.get("cpus").and_then(|cpus| cpus.as_str()).unwrap_or("");
-        let cpus: CpuList = told.parse().unwrap_or_default();
+        let reported = figure.detail.get("cpus").and_then(|cpus| cpus.as_str()).unwrap_or("");
+        let cpus: CpuList = reported.parse().unwrap_or_default();
         verdicts.hold(
             cpus.len() as u64 == threads && cpus.is_subset(&online),
             format!("{workload} {placement} on {threads} ran on as many CPUs online"),
-            || format!("CPUs {told:?}"),
+            || format!("CPUs {reported:?}"),
         );
     }
     verdicts.hold(!steps.is_empty(), "some workload's scaling is told", || "none".to_owned());

@@ -59,8 +59,8 @@ impl Verdicts {
 
     /// None of the cells of `measurement` may be missing, unless the record says that the host was too busy.
     pub(super) fn complete(&mut self, record: &Record, measurement: &str, what: String, missing: &[String]) {
-        let mut told = record.coverage.iter().filter(|entry| entry.what.starts_with(measurement));
-        let busy = told.find(|entry| BUSY.iter().any(|reason| entry.is_for(reason)));
+        let mut reported = record.coverage.iter().filter(|entry| entry.what.starts_with(measurement));
+        let busy = reported.find(|entry| BUSY.iter().any(|reason| entry.is_for(reason)));
         match busy.filter(|_| !missing.is_empty()) {
             Some(entry) => self
                 .all
@@ -98,12 +98,12 @@ impl Verdicts {
 
     /// What did not hold, and what did where that is asked for.
     pub fn lines(&self, verbose: bool) -> Vec<String> {
-        let told = |(verdict, what): &(Verdict, String)| match verdict {
+        let reported = |(verdict, what): &(Verdict, String)| match verdict {
             Verdict::Held => verbose.then(|| format!("held: {what}")),
             Verdict::Not => Some(format!("not: {what}")),
             Verdict::Unsure => Some(format!("too busy to tell: {what}")),
         };
-        let mut lines: Vec<String> = self.all.iter().filter_map(told).collect();
+        let mut lines: Vec<String> = self.all.iter().filter_map(reported).collect();
         if !verbose && lines.len() > MOST_LINES {
             let more = lines.len() - MOST_LINES;
             lines.truncate(MOST_LINES);

@@ -68,7 +68,7 @@ fn is_bound(record: &Record, by: &str, words: &[&str]) -> Bound {
 }
 
 #[test]
-fn one_busy_thread_on_a_machine_of_eight_is_told_by_its_name() {
+fn one_busy_thread_on_a_machine_of_eight_is_reported_by_its_name() {
     let record = with_thread(command([0.98, 0.01, 0.0, 0.01]), "bc 1234", 0.98);
     is_bound(&record, "one-thread", &["One thread (bc)", "one CPU of 8", "7.01 CPUs"]);
     let mut alone = record;
@@ -77,7 +77,7 @@ fn one_busy_thread_on_a_machine_of_eight_is_told_by_its_name() {
 }
 
 #[test]
-fn one_thread_that_waited_for_a_cpu_is_not_told_that_more_of_them_do_not_help() {
+fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_help() {
     let waited = |around: &str| {
         with_detail(
             with_thread(command([0.88, 0.0, 0.12, 0.0]), "bc 1234", 0.88),
@@ -97,7 +97,7 @@ fn one_thread_that_waited_for_a_cpu_is_not_told_that_more_of_them_do_not_help() 
 }
 
 #[test]
-fn who_computes_beside_others_is_told_what_they_used() {
+fn who_computes_beside_others_is_reported_what_they_used() {
     let beside = |busy: &str| {
         let times = format!(r#"{{"busy_seconds": {busy}, "seconds": 1.0}}"#);
         with_detail(with_thread(command([0.97, 0.0, 0.02, 0.01]), "bc 1234", 0.97), "around", &times)
@@ -117,7 +117,7 @@ fn many_short_processes_are_not_called_a_thread() {
 }
 
 #[test]
-fn waiting_is_told_with_what_for() {
+fn waiting_is_reported_with_what_for() {
     let idle = command([0.05, 0.01, 0.0, 0.94]);
     is_bound(&idle, "waiting", &["94.0 %", "something else than a CPU"]);
     for (kind, words) in [("disk", "for a disk"), ("lock", "for locks"), ("sleep", "in sleeps")] {
@@ -128,7 +128,7 @@ fn waiting_is_told_with_what_for() {
 }
 
 #[test]
-fn no_cpu_to_run_on_is_told_with_who_had_it() {
+fn no_cpu_to_run_on_is_reported_with_who_had_it() {
     let record = command([0.4, 0.0, 0.6, 0.0]);
     is_bound(&record, "cpu-contention", &["without getting a CPU", "other programs"]);
     let mut own = command([7.0, 0.9, 9.0, 0.0]);
@@ -150,7 +150,7 @@ fn a_short_want_of_a_cpu_is_not_what_a_sleeper_is_bound_by() {
 }
 
 #[test]
-fn the_kernel_the_quota_and_the_hypervisor_are_told_apart() {
+fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
     let record = with_count(command([0.2, 5.0, 0.0, 0.0]), "page-faults", 3e6);
     is_bound(&record, "kernel", &["96.2 %", "page faults"]);
     let around =
@@ -162,7 +162,7 @@ fn the_kernel_the_quota_and_the_hypervisor_are_told_apart() {
 }
 
 #[test]
-fn uneven_threads_are_told() {
+fn uneven_threads_are_reported() {
     let mut record = with_thread(command([2.4, 0.0, 0.0, 0.0]), "big 1", 1.0);
     for thread in 2..9 {
         record = with_thread(record, &format!("small {thread}"), 0.2);
@@ -242,22 +242,22 @@ proptest! {
 
 #[test]
 fn what_threads_too_short_for_looks_did_besides_is_not_called_waiting_for_a_disk() {
-    let told = |seen: f64, looks: u32| {
+    let reported = |seen: f64, looks: u32| {
         let record = command([0.2, 0.1, 0.0, 0.7]);
         let record = with_detail(record, "looks", &format!("{{\"all\": {looks}}}"));
         let record = with_detail(record, "threads", &format!("{{\"most\": 2, \"seen_seconds\": {seen}}}"));
         bound(&record).unwrap().says
     };
     assert!(
-        told(0.1, 9).contains("Whether it waited or was ready and got no CPU is not told"),
+        reported(0.1, 9).contains("Whether it waited or was ready and got no CPU is not told"),
         "{}",
-        told(0.1, 9)
+        reported(0.1, 9)
     );
     for (seen, looks) in [(0.3, 9), (0.1, 20), (0.25, 9)] {
         assert!(
-            told(seen, looks).contains("it waited for something else than a CPU"),
+            reported(seen, looks).contains("it waited for something else than a CPU"),
             "{}",
-            told(seen, looks)
+            reported(seen, looks)
         );
     }
 }

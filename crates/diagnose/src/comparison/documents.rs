@@ -342,7 +342,7 @@ fn nodes(packages: u32, nodes: u32, cpus: u32, figures: &[(u32, u32, f64)]) -> R
 }
 
 #[test]
-fn a_copy_across_sockets_is_told_from_one_across_nodes() {
+fn a_copy_across_sockets_is_reported_from_one_across_nodes() {
     let phytium = nodes(
         2,
         16,

@@ -282,9 +282,9 @@ pub(super) fn differences(all: &[Vec<Fact>]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     for (what, fact) in order {
         let Some(row) = values.remove(what) else { continue };
-        let mut told = row.iter().flatten();
-        let first = told.next();
-        if told.any(|value| Some(value) != first) {
+        let mut reported = row.iter().flatten();
+        let first = reported.next();
+        if reported.any(|value| Some(value) != first) {
             found.push(Difference {
                 kind: fact.kind,
                 what: what.to_owned(),

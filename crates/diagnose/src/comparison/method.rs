@@ -60,7 +60,7 @@ pub(crate) enum Unfit {
     /// An emulator's times.
     Emulated,
     /// How many threads made it is not told.
-    ThreadsNotTold,
+    ThreadsNotReported,
     /// Something else, in words.
     Because(String),
 }
@@ -72,7 +72,7 @@ impl fmt::Display for Unfit {
                 "counted over the whole system (-a): what else ran, and every idle CPU, is in it, so it is not the program's"
             }
             Unfit::Emulated => "an emulated machine's times are no speeds",
-            Unfit::ThreadsNotTold => "how many threads made it is not told",
+            Unfit::ThreadsNotReported => "how many threads made it is not told",
             Unfit::Because(words) => words,
         })
     }
@@ -95,7 +95,7 @@ mod tests {
     use record::Labels;
 
     #[test]
-    fn tools_that_measure_the_same_thing_are_told_from_those_that_do_not() {
+    fn tools_that_measure_the_same_thing_are_reported_from_those_that_do_not() {
         assert_eq!(foreign("wakeup.average", "cyclictest"), None);
         assert_eq!(foreign("memory.bandwidth", "STREAM 5.10"), None);
         assert_eq!(foreign("load.latency", "Intel MLC").as_deref(), Some("Intel MLC"));

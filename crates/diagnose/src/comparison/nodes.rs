@@ -67,10 +67,10 @@ impl<'a> Nodes<'a> {
         let to = u32::try_from(m.labels.count("to").or(m.labels.count("node"))?).ok()?;
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {
-            let told = machine.cpus.iter().find(|cpu| cpu.node == Some(node)).and_then(|cpu| cpu.package);
+            let reported = machine.cpus.iter().find(|cpu| cpu.node == Some(node)).and_then(|cpu| cpu.package);
             // Firmware numbers nodes package by package; where CPUs do not tell their package that stands in.
             let nodes = self.count();
-            told.or_else(|| {
+            reported.or_else(|| {
                 (nodes.is_multiple_of(packages) && node < nodes).then(|| node / (nodes / packages))
             })
         };
@@ -81,9 +81,9 @@ impl<'a> Nodes<'a> {
     pub(crate) fn count(&self) -> u32 {
         let machine = &self.record.machine;
         let with_memory = machine.nodes.iter().filter(|node| node.bytes != Some(0)).count() as u32;
-        let told = machine.counts.nodes.unwrap_or(0);
-        let packages = if with_memory.max(told) == 0 { machine.counts.packages.unwrap_or(1) } else { 1 };
-        with_memory.max(told).max(packages).max(1)
+        let reported = machine.counts.nodes.unwrap_or(0);
+        let packages = if with_memory.max(reported) == 0 { machine.counts.packages.unwrap_or(1) } else { 1 };
+        with_memory.max(reported).max(packages).max(1)
     }
 
     /// Share of accesses that are remote for a program that ignores nodes.
@@ -186,22 +186,22 @@ pub(crate) fn reaches(record: &Record) -> Vec<Reach> {
     let other: Vec<&Measurement> =
         matrix.iter().filter(|m| m.labels.get("from") != m.labels.get("to")).copied().collect();
     if let Some(datum) = Datum::from_several(&own, "nodes") {
-        let told = crate::numa::numa(&crate::RecordIndex::new(record));
+        let reported = crate::numa::numa(&crate::RecordIndex::new(record));
         all.push(Reach {
             timed: Timed::Matrix,
             what: "load latency".to_owned(),
             unit: "ns".to_owned(),
             own: datum,
             far: far(&nodes, &other),
-            mean_other: told
+            mean_other: reported
                 .as_ref()
                 .and_then(|numa| Some((numa.ignoring_factor?, numa.remote_share, numa.local_ns?)))
                 .filter(|(_, share, _)| *share > 0.0)
                 .map(|(factor, share, own)| own * (1.0 + (factor - 1.0) / share))
                 .or_else(|| mean_other(&nodes, &other)),
             other: Datum::from_several(&other, "pairs of nodes"),
-            remote_share: told.as_ref().map_or_else(|| nodes.remote_share(), |numa| numa.remote_share),
-            nodes: told.map_or_else(|| nodes.count(), |numa| numa.nodes),
+            remote_share: reported.as_ref().map_or_else(|| nodes.remote_share(), |numa| numa.remote_share),
+            nodes: reported.map_or_else(|| nodes.count(), |numa| numa.nodes),
             guessed: false,
         });
     }
@@ -262,8 +262,8 @@ fn reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: String) -> Opt
     let mut own: Vec<&Measurement> = Vec::new();
     let mut other: Vec<&Measurement> = Vec::new();
     let mut guessed = false;
-    let told = all.iter().any(|m| nodes.is_own(m).is_some());
-    if told {
+    let reported = all.iter().any(|m| nodes.is_own(m).is_some());
+    if reported {
         own.extend(all.iter().filter(|m| nodes.is_own(m) == Some(true)));
         other.extend(all.iter().filter(|m| nodes.is_own(m) == Some(false)));
     } else if nodes.count() > 1 && all.len() > 1 {

@@ -23,7 +23,7 @@ fn rates(figures: &[(Option<u32>, f64)]) -> Record {
 }
 
 #[test]
-fn figures_whose_threads_nobody_told_are_neither_averaged_nor_taken_for_one_thread() {
+fn figures_whose_threads_nobody_reported_are_neither_averaged_nor_taken_for_one_thread() {
     let kunpeng = rates(&[(Some(1), 143.0), (None, 4584.0), (None, 13751.0)]);
     let intel = rates(&[(Some(1), 89.0), (None, 2680.0), (None, 5248.0)]);
     let hygon = rates(&[(Some(1), 80.0), (None, 2551.0)]);
@@ -87,7 +87,7 @@ fn a_bandwidth_without_its_threads_is_not_one_threads() {
 }
 
 #[test]
-fn factors_are_told_from_the_side_of_the_faster_one_whichever_is_the_baseline() {
+fn factors_are_reported_from_the_side_of_the_faster_one_whichever_is_the_baseline() {
     let intel = power(18.6, 58_626_314_801.0, 128_284_870_917.0, "process", 2500);
     let hygon = power(26.7, 317_353_262_523.0, 293_162_940_548.0, "system", 2500);
     let mut forth = side_by_side(&[("hygon", &hygon), ("intel", &intel)]);
@@ -241,7 +241,7 @@ fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed
 }
 
 #[test]
-fn changes_that_chance_makes_are_told_to_be_so_and_the_surest_comes_first() {
+fn changes_that_chance_makes_are_reported_to_be_so_and_the_surest_comes_first() {
     // Forty figures, of which one spreads by much and one by little.
     let run = |noisy: f64, sure: f64| {
         let spread =

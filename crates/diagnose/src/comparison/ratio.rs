@@ -227,12 +227,12 @@ fn bootstrap(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
 }
 
 /// Whether samples tell the ratio of two figures from 1; single figures, which have no interval, are taken as they are.
-pub(super) fn is_told_from_1(this: &Datum, base: &Datum) -> bool {
+pub(super) fn differs_from_1(this: &Datum, base: &Datum) -> bool {
     interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
 }
 
 /// The same of a ratio that is made of several figures: its value, and the medians that it was made of.
-pub(super) fn of_medians_is_told_from_1(ratio: f64, medians: &[&Datum]) -> bool {
+pub(super) fn of_medians_differs_from_1(ratio: f64, medians: &[&Datum]) -> bool {
     let deviations: Option<Vec<f64>> = medians.iter().map(|datum| datum.log_deviation()).collect();
     deviations.is_none_or(|all| {
         let (low, high) = interval_around(ratio, all.iter().map(|one| one * one).sum::<f64>().sqrt());
@@ -353,17 +353,17 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_told_from_1_by_its_interval_or_by_nobody() {
+    fn a_ratio_differs_from_1_by_its_interval_or_by_nobody() {
         let wide = datum_of(&[90.0, 110.0, 100.0, 95.0, 105.0, 100.0, 98.0, 102.0, 93.0]);
         let (near, far) = (wide.divided_by(1.0 / 1.01), wide.divided_by(0.5));
-        assert!(!is_told_from_1(&near, &wide) && is_told_from_1(&far, &wide));
+        assert!(!differs_from_1(&near, &wide) && differs_from_1(&far, &wide));
         assert!(
-            is_told_from_1(&datum_of(&[101.0]), &datum_of(&[100.0])),
+            differs_from_1(&datum_of(&[101.0]), &datum_of(&[100.0])),
             "single figures are taken as they are"
         );
         let four = [&wide, &wide, &wide, &wide];
-        assert!(!of_medians_is_told_from_1(1.05, &four) && of_medians_is_told_from_1(2.0, &four));
-        assert!(of_medians_is_told_from_1(1.05, &[&wide, &datum_of(&[100.0])]));
+        assert!(!of_medians_differs_from_1(1.05, &four) && of_medians_differs_from_1(2.0, &four));
+        assert!(of_medians_differs_from_1(1.05, &[&wide, &datum_of(&[100.0])]));
     }
 
     proptest! {

@@ -20,9 +20,9 @@ const FEW_STEPS: usize = 4;
 /// Figures of one place further apart than this are not of one thing.
 const ONE_THING: f64 = 1.5;
 /// What stands for the number of threads where a record does not tell it.
-const NOT_TOLD: &str = "number of threads not told";
+const NOT_REPORTED: &str = "number of threads not told";
 /// Operations of bandwidth that have a row.
-const TOLD: &[&str] = &["read", "write", "copy", "triad"];
+const REPORTED: &[&str] = &["read", "write", "copy", "triad"];
 /// Operations of bandwidth that also stand per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
@@ -165,8 +165,8 @@ impl<'a> Builder<'a> {
                 if self.nodes.is_own(m) == Some(false) {
                     return;
                 }
-                let told = m.labels.word("op").is_none_or(|op| TOLD.contains(&op));
-                if !told || self.streamed && m.labels.word("bytes_counted") == Some("bus") {
+                let reported = m.labels.word("op").is_none_or(|op| REPORTED.contains(&op));
+                if !reported || self.streamed && m.labels.word("bytes_counted") == Some("bus") {
                     return;
                 }
                 kind = self.bandwidth_kind(m);
@@ -247,7 +247,7 @@ impl<'a> Builder<'a> {
             (RowKind::AllCpus, _) => (Group::Workloads, 30, format!("{name}, all CPUs")),
             // How long a command takes is the command's own doing, whatever its threads.
             (_, None) if m.metric == "workload.time" => (Group::Workloads, 0, name),
-            (_, None) => (Group::Workloads, 20, format!("{name}, {NOT_TOLD}")),
+            (_, None) => (Group::Workloads, 20, format!("{name}, {NOT_REPORTED}")),
             (_, Some(threads)) => {
                 // Of steps only the few that someone chose; the many of a scaling run are in the figures one by one.
                 self.steps.get(workload).filter(|steps| steps.len() <= FEW_STEPS)?;
@@ -267,7 +267,7 @@ impl<'a> Builder<'a> {
         let all = counts.cpus_allowed.or(counts.cpus_online).map(u64::from);
         match threads(m) {
             None if m.metric == "workload.time" => RowKind::Other,
-            None => RowKind::ThreadsNotTold,
+            None => RowKind::ThreadsNotReported,
             Some(1) => RowKind::OneThread,
             Some(threads) if threads == most && all.is_none_or(|all| threads >= all) => RowKind::AllCpus,
             Some(_) => RowKind::Other,
@@ -277,7 +277,7 @@ impl<'a> Builder<'a> {
     /// The same of a bandwidth.
     fn bandwidth_kind(&self, m: &Measurement) -> RowKind {
         match threads(m) {
-            None => RowKind::ThreadsNotTold,
+            None => RowKind::ThreadsNotReported,
             Some(threads) if threads == self.most_bandwidth && threads > 1 => RowKind::AllCpus,
             Some(1) => RowKind::OneThread,
             Some(_) => RowKind::Other,
@@ -291,7 +291,7 @@ impl<'a> Builder<'a> {
             (RowKind::OneThread, _) => (0, "one thread".to_owned()),
             (_, Some(threads)) if Some(threads) == self.package => (1, "one package".to_owned()),
             (_, Some(threads)) => (3, format!("{threads} threads")),
-            (_, None) => (4, NOT_TOLD.to_owned()),
+            (_, None) => (4, NOT_REPORTED.to_owned()),
         };
         let stores = match m.labels.word("stores") {
             Some("streaming") => "streaming stores",
@@ -338,8 +338,8 @@ impl<'a> Builder<'a> {
             if alike && let Some(why) = apart(&all, &datum.unit) {
                 datum.unfit.get_or_insert(Unfit::Because(why));
             }
-            if key.kind == RowKind::ThreadsNotTold && !method::takes_all(first) {
-                datum.unfit.get_or_insert(Unfit::ThreadsNotTold);
+            if key.kind == RowKind::ThreadsNotReported && !method::takes_all(first) {
+                datum.unfit.get_or_insert(Unfit::ThreadsNotReported);
             }
             if let Some(bytes) = first.detail.get("array_bytes").and_then(|bytes| bytes.as_u64()) {
                 let arrays = first.detail.get("arrays").and_then(|arrays| arrays.as_u64()).unwrap_or(1);

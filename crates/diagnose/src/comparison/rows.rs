@@ -62,7 +62,7 @@ pub(crate) enum RowKind {
     /// What all CPUs do together.
     AllCpus,
     /// What a number of threads does that the record does not tell.
-    ThreadsNotTold,
+    ThreadsNotReported,
     /// What all CPUs do together over what one thread does.
     Efficiency,
     /// A load from memory.

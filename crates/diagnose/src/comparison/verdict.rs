@@ -48,23 +48,23 @@ fn capital(text: &str) -> String {
 /// Two machines: the greatest difference, the greatest the other way round, and what programs see that wait for memory.
 fn pair(c: &Comparison) -> Vec<String> {
     let held = c.explanations.iter().find(|e| e.held_back.is_some());
-    let mut told: Vec<&Explanation> = held.into_iter().collect();
+    let mut reported: Vec<&Explanation> = held.into_iter().collect();
     let memory = |e: &&Explanation| !e.adds_up;
     if held.is_none() {
         let first = c.explanations.first();
-        told.extend(first);
+        reported.extend(first);
         let turned = first.and_then(|first| {
             c.explanations.iter().find(|e| (e.speed > 1.0) != (first.speed > 1.0) && !memory(e))
         });
-        told.extend(turned);
-        told.extend(c.explanations.iter().find(memory).filter(|e| !told.iter().any(|had| had == e)));
-        told.truncate(MOST_RESULTS);
+        reported.extend(turned);
+        reported.extend(c.explanations.iter().find(memory).filter(|e| !reported.iter().any(|had| had == e)));
+        reported.truncate(MOST_RESULTS);
     }
-    let mut said: Vec<String> = told.iter().map(|e| result(c, e)).collect();
+    let mut said: Vec<String> = reported.iter().map(|e| result(c, e)).collect();
     if said.is_empty() {
         said.extend(apart(c));
     }
-    let slower: Vec<usize> = told.iter().map(|e| slower(c, e)).collect();
+    let slower: Vec<usize> = reported.iter().map(|e| slower(c, e)).collect();
     for subject in 0..c.subjects.len() {
         if slower.contains(&subject) {
             said.extend(to_try(c, subject));
@@ -99,11 +99,11 @@ fn result(c: &Comparison, e: &Explanation) -> String {
         of.map(|cause| format!("{} ({})", cause.name, cause.says)).collect()
     };
     if !e.adds_up && !held {
-        let told = |cause: &Cause| format!("{} ({})", cause.name, cause.says);
+        let reported = |cause: &Cause| format!("{} ({})", cause.name, cause.says);
         let (lead, rest) = words::lead(e);
-        said.push_str(&lead.map_or(String::new(), |lead| format!(", by {}", told(lead))));
+        said.push_str(&lead.map_or(String::new(), |lead| format!(", by {}", reported(lead))));
         let rest = &rest[..rest.len().min(MOST_CAUSES)];
-        return said + "." + &words::beside(rest, lead.is_some(), told) + &judged(&e.claims);
+        return said + "." + &words::beside(rest, lead.is_some(), reported) + &judged(&e.claims);
     }
     let (causes, despite) = (say(false), say(true));
     match causes.as_slice() {
@@ -258,14 +258,14 @@ fn since(c: &Comparison) -> Vec<String> {
 
 /// Settings that changed, hardware first, and other work, which changes figures as a setting does.
 fn settings(c: &Comparison, other: usize) -> String {
-    let told = |difference: &&Difference| difference.kind != FactKind::State;
+    let reported = |difference: &&Difference| difference.kind != FactKind::State;
     let instead = |difference: &Difference| {
         let value =
             |at: usize| difference.values.get(at).cloned().flatten().unwrap_or_else(|| "not told".to_owned());
         format!("{} instead of {}", value(other), value(c.baseline))
     };
     let changed = |difference: &Difference| format!("{} ({})", difference.what, instead(difference));
-    let all: Vec<String> = c.differences.iter().filter(told).map(changed).collect();
+    let all: Vec<String> = c.differences.iter().filter(reported).map(changed).collect();
     let others = c.differences.iter().find(|difference| difference.what == OTHER_WORK);
     let others = others.map(|work| format!(" {OTHER_WORK}: {}.", instead(work))).unwrap_or_default();
     if all.is_empty() {
@@ -337,15 +337,15 @@ fn ranked(c: &Comparison, order: &Order) -> String {
     let row = c.rows.iter().find(|row| row.metric == order.metric && row.per.is_none());
     let lower = row.and_then(|row| row.better) == Some(Better::Lower);
     let ratio = if lower { last.value / first.value } else { first.value / last.value };
-    let told = |rank: &record::comparison::Rank| {
+    let reported = |rank: &record::comparison::Rank| {
         format!("{} ({})", name(c, rank.subject), figure(rank.value, &order.unit))
     };
     let places: Vec<String> = if order.ranks.len() <= MOST_LISTED * 2 {
-        order.ranks.iter().map(told).collect()
+        order.ranks.iter().map(reported).collect()
     } else {
-        let mut ends: Vec<String> = order.ranks.iter().take(MOST_LISTED).map(told).collect();
+        let mut ends: Vec<String> = order.ranks.iter().take(MOST_LISTED).map(reported).collect();
         ends.push(format!("… {} more …", order.ranks.len() - MOST_LISTED - 1));
-        ends.push(told(last));
+        ends.push(reported(last));
         ends
     };
     let mut words = format!("{}, the best first: {}", capital(&order.result), places.join(", "));

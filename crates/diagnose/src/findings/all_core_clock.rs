@@ -4,7 +4,7 @@ use record::diagnosis::{Confidence, Finding};
 use record::units::figure;
 
 use super::clock_cause::cause;
-use super::clock_limit::{Below, below, hz_told};
+use super::clock_limit::{Below, below, hz_reported};
 use super::needs::Need;
 use super::{Case, Rule, finding, is_virtual, lines, needs};
 use crate::figures::{cite_fact, cpus_of, cpus_text, evidence, middle};
@@ -36,13 +36,13 @@ fn below_base(case: &Case) -> Option<Finding> {
     let of_all = case.record.machine.processor.base_hz;
     let found = below(case, "all", |cpu| cpu.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64));
     let Below { promised: base, cpu, .. } = *found.first()?;
-    let told_base = cite_fact(
+    let reported_base = cite_fact(
         format!("its base clock is {}", figure(base, "Hz")),
-        hz_told(case, cpu, "base_hz", |cpu| cpu.base_hz),
+        hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz),
     );
     let what =
         |is: &str| format!("all cores together run at {is}, below the base clock of {}", figure(base, "Hz"));
-    find_all_core_clock(case, &found, told_base, what)
+    find_all_core_clock(case, &found, reported_base, what)
 }
 
 fn below_one(case: &Case) -> Option<Finding> {

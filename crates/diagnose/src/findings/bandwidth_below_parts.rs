@@ -128,9 +128,9 @@ mod tests {
         let mut guest = record_with(10e9);
         guest.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert_eq!(found(&guest, RULE), []);
-        let mut untold = record_with(10e9);
-        untold.machine.memory_devices[1].configured_mt_s = None;
-        assert_eq!(missing(&untold, RULE), Some("memory devices with channel and speed (SMBIOS)"));
+        let mut unreported = record_with(10e9);
+        unreported.machine.memory_devices[1].configured_mt_s = None;
+        assert_eq!(missing(&unreported, RULE), Some("memory devices with channel and speed (SMBIOS)"));
         assert_eq!(missing(&guest, RULE), None, "a guest cannot have what it looks for");
     }
 

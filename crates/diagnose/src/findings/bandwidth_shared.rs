@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_is_told_so_and_what_the_cpus_do_alone_is_the_ceiling() {
+    fn what_comes_and_goes_is_reported_so_and_what_the_cpus_do_alone_is_the_ceiling() {
         let mut record = in_turns(0.36);
         let alone = |record: &mut Record, rate: f64| {
             let detail = &mut record.measurements[0].detail;
@@ -223,9 +223,13 @@ mod tests {
         };
         // 40 GB/s is what the turns beside others gave.
         alone(&mut record, 62.5e9);
-        let told = crate::diagnose(&record);
-        assert!(told.findings[0].what.starts_with("others on the CPUs take"), "{:?}", told.findings[0]);
-        let ladder = &told.ladders[0];
+        let reported = crate::diagnose(&record);
+        assert!(
+            reported.findings[0].what.starts_with("others on the CPUs take"),
+            "{:?}",
+            reported.findings[0]
+        );
+        let ladder = &reported.ladders[0];
         assert!((ladder.ceiling - 62.5e9).abs() < 1.0 && ladder.unexplained == 0.0, "{ladder:?}");
         assert_eq!(ladder.rungs[0].rule.as_deref(), Some(RULE.name), "{ladder:?}");
         assert!(ladder.ceiling_is.contains("with the CPUs to itself"), "{ladder:?}");

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_told_by_the_other_rule() {
+    fn what_was_measured_is_reported_by_the_other_rule() {
         let record = record_with(Some(false), 3_500_000_000, Some(2.5e9));
         assert_eq!(found(&record, RULE), []);
         assert_eq!(found(&record, clock_limit::RULE).len(), 1);

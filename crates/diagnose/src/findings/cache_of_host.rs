@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_of_which_little_is_left_is_told_by_the_other_rule() {
+    fn a_cache_of_which_little_is_left_is_reported_by_the_other_rule() {
         assert_eq!(found(&guest(4), RULE), []);
         assert_eq!(found(&guest(4), super::super::cache_smaller::RULE).len(), 1);
     }
 
     #[test]
-    fn real_machines_own_caches_and_untold_ones_are_silence() {
+    fn real_machines_own_caches_and_unreported_ones_are_silence() {
         let mut real = guest(24);
         real.machine.virtualization.hypervisor = Some("none".to_owned());
         assert_eq!(found(&real, RULE), []);

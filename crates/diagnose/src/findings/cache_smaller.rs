@@ -124,13 +124,13 @@ fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> 
     // Whether size is missing at all; that is no share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let name = &level.name;
-    let (seen, told_size) = (bytes(measured), bytes(advertised));
+    let (seen, reported_size) = (bytes(measured), bytes(advertised));
     let mut figures = vec![
         cite_fact(
             format!("the latency curve leaves {name} between {seen} and {}", bytes(next)),
             format!("diagnosis.levels[{at}].measured_bytes"),
         ),
-        cite_fact(format!("the kernel advertises {told_size}"), "machine.caches[].bytes"),
+        cite_fact(format!("the kernel advertises {reported_size}"), "machine.caches[].bytes"),
     ];
     let disturbed = disturbed(case);
     let (severity, confidence) = match disturbed {
@@ -144,7 +144,7 @@ fn find_smaller_cache(case: &Case, at: usize, level: &Level) -> Option<Finding> 
         place: Some(name.clone()),
         evidence: figures,
         remedy: remedy(case),
-        ..of_fact(&RULE, severity, REASON, format!("{when}{seen} of {told_size} {name} {are} to be had"))
+        ..of_fact(&RULE, severity, REASON, format!("{when}{seen} of {reported_size} {name} {are} to be had"))
     })
 }
 
@@ -235,9 +235,9 @@ mod tests {
         let mut small = record_with(8);
         small.measurements.iter_mut().for_each(|m| m.labels = m.labels.clone().with_label("page", "4KiB"));
         assert_eq!(missing(&small, RULE), Some("load latency on 2 MiB pages"));
-        let mut untold = record_with(8);
-        untold.machine.caches.clear();
-        assert_eq!(missing(&untold, RULE), Some("sizes of the caches"));
+        let mut unreported = record_with(8);
+        unreported.machine.caches.clear();
+        assert_eq!(missing(&unreported, RULE), Some("sizes of the caches"));
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn find(case: &Case) -> Vec<Finding> {
 }
 
 /// Where the record tells a clock of a CPU: with itself, or once for all.
-pub(super) fn hz_told(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
+pub(super) fn hz_reported(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
     let own = case.record.machine.cpus.iter().position(|known| known.id == cpu && hz(known).is_some());
     own.map_or_else(|| format!("machine.processor.{name}"), |at| format!("machine.cpus[{at}].{name}"))
 }
@@ -82,7 +82,7 @@ fn find_clock_limit(case: &Case) -> Option<Finding> {
         evidence(worst, &format!("CPU {cpu} alone runs at")),
         cite_fact(
             format!("it advertises {}", figure(*promised, "Hz")),
-            hz_told(case, *cpu, "max_hz", |cpu| cpu.max_hz),
+            hz_reported(case, *cpu, "max_hz", |cpu| cpu.max_hz),
         ),
     ];
     seen.extend(cause.evidence);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_without_a_smaller_quota_are_told_without_a_loss() {
+    fn stops_without_a_smaller_quota_are_reported_without_a_loss() {
         let mut record = machine(4);
         record.conditions.before.quota_throttled = Some(3);
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });

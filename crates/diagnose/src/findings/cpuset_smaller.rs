@@ -96,7 +96,7 @@ mod tests {
     use crate::samples::machine;
 
     #[test]
-    fn a_part_of_the_cpus_is_told_with_its_loss() {
+    fn a_part_of_the_cpus_is_reported_with_its_loss() {
         let mut record = machine(8);
         record.machine.counts.cpus_allowed = Some(2);
         record.machine.limits.affinity = (0..2).collect();

@@ -25,8 +25,8 @@ pub(super) const RULE: Rule = Rule {
         Need {
             what: "whether huge pages are to be had",
             is_met: |case| {
-                let told = case.record.conditions.before.thp.is_some();
-                told || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
+                let reported = case.record.conditions.before.thp.is_some();
+                reported || ["2MiB", "4KiB"].iter().any(|page| on(case, page).next().is_some())
             },
         },
         Need {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_refused_them_is_told_of_its_parent() {
+    fn a_process_that_is_refused_them_is_reported_of_its_parent() {
         let mut record = record_with("always");
         assert_eq!(found(&record, RULE), [], "nothing says that they are refused");
         record.coverage.push(Coverage::impossible("latency 2MiB", "the kernel gave 4 KiB pages"));

@@ -65,7 +65,7 @@ fn uneven(sizes: &[u64]) -> f64 {
 
 fn channels(slots: &[&MemoryDevice]) -> Vec<Finding> {
     // One slot without a channel, and what looks empty may not be.
-    let Some(told_channels) = slots
+    let Some(reported_channels) = slots
         .iter()
         .map(|slot| Some(((slot.node, slot.channel.clone()?), held(slot))))
         .collect::<Option<Vec<_>>>()
@@ -73,7 +73,7 @@ fn channels(slots: &[&MemoryDevice]) -> Vec<Finding> {
         return Vec::new();
     };
     let mut nodes: BTreeMap<Option<u32>, BTreeMap<String, u64>> = BTreeMap::new();
-    for ((node, channel), size) in told_channels {
+    for ((node, channel), size) in reported_channels {
         let sum = nodes.entry(node).or_default().entry(channel).or_insert(0);
         *sum = sum.saturating_add(size);
     }
@@ -117,10 +117,10 @@ fn nodes(slots: &[&MemoryDevice]) -> Option<Finding> {
     }
     let sizes: Vec<u64> = nodes.values().copied().collect();
     let loss = modelled(uneven(&sizes))?;
-    let told_sizes: Vec<String> =
+    let reported_sizes: Vec<String> =
         nodes.iter().map(|(node, size)| format!("{node}: {}", bytes(*size))).collect();
     Some(Finding {
-        evidence: vec![cite_fact(told_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
+        evidence: vec![cite_fact(reported_sizes.join(", "), "machine.memory_devices[].node and .bytes")],
         remedy: lines(["put the same amount of memory on every node or package"]),
         ..by_model(&RULE, loss, "nodes or packages hold different amounts of memory")
     })

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_that_a_slower_one_holds_down_are_told_once() {
+    fn devices_that_a_slower_one_holds_down_are_reported_once() {
         let mut record = machine(1);
         record.machine.memory_devices = vec![device("A", "A", 32), device("B", "B", 32)];
         record.machine.memory_devices[0].rated_mt_s = Some(2400);

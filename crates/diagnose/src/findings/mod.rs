@@ -187,11 +187,11 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
 
 /// The rules that could not look, each with what it misses, in the order of [`RULES`].
 pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
-    let untold = |rule: &Rule| {
+    let unreported = |rule: &Rule| {
         let missing = rule.missing(case)?;
         Some(NotLookedFor { rule: rule.name.to_owned(), missing: missing.to_owned() })
     };
-    RULES.iter().filter_map(untold).collect()
+    RULES.iter().filter_map(unreported).collect()
 }
 
 /// A finding that leans on a measurement which says of itself that it should not be leaned on is a note, and says so.

@@ -90,10 +90,10 @@ mod tests {
         let honest = nodes(2, |a, b| if a == b { 10 } else { 21 }, |a, b| if a == b { 100.0 } else { 150.0 });
         assert_eq!(found(&honest, RULE), []);
         assert_eq!(missing(&machine(2), RULE), None);
-        let mut untold = honest;
-        for node in &mut untold.machine.nodes {
+        let mut unreported = honest;
+        for node in &mut unreported.machine.nodes {
             node.distances.clear();
         }
-        assert_eq!(missing(&untold, RULE), Some("the firmware's distances between nodes"));
+        assert_eq!(missing(&unreported, RULE), Some("the firmware's distances between nodes"));
     }
 }

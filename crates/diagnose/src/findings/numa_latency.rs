@@ -44,8 +44,8 @@ fn find(case: &Case) -> Vec<Finding> {
 
 /// Single figures of own and other nodes' memory, where there is no matrix. Not where the own node would be a guess.
 fn by_place(case: &Case) -> Option<Reach> {
-    let told = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
-    reaches(case.record).into_iter().find(told)
+    let reported = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
+    reaches(case.record).into_iter().find(reported)
 }
 
 /// The finding from single figures: there is no interval, so none is claimed.
@@ -56,7 +56,7 @@ fn single(case: &Case, reach: &Reach) -> Option<Finding> {
         "a program that ignores nodes waits {} times the local latency",
         significant(reach.ignoring())
     );
-    let told_of = |datum: &Datum, whose: &str| {
+    let reported_of = |datum: &Datum, whose: &str| {
         cite_fact(
             format!("{}, {whose} memory: {}", reach.what, figure(datum.value, &reach.unit)),
             datum.from.clone(),
@@ -68,8 +68,8 @@ fn single(case: &Case, reach: &Reach) -> Option<Finding> {
         severity: at_most_warning(&loss),
         evidence: vec![
             cite_fact(share, nodes_from(case)),
-            told_of(&reach.own, "the own node's"),
-            told_of(other, "other nodes'"),
+            reported_of(&reach.own, "the own node's"),
+            reported_of(other, "other nodes'"),
         ],
         remedy: remedy(),
         ..by_model(&RULE, loss, what)

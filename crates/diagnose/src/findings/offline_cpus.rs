@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_without_numbers_are_told_where_these_stand() {
+    fn cpus_without_numbers_are_reported_where_these_stand() {
         let mut record = record_with(0);
         record.machine.counts.cpus_present = Some(10);
         let finding = &found(&record, RULE)[0];

@@ -125,8 +125,8 @@ fn find_other_load(case: &Case) -> Option<Finding> {
             "stolen.share cause=os",
         ));
     }
-    let is_told = steal_time::is_known(case) || bandwidth_shared::is_measured(case) || is_elsewhere(case);
-    let severity = if is_told { Severity::Note } else { severity(&loss) };
+    let is_reported = steal_time::is_known(case) || bandwidth_shared::is_measured(case) || is_elsewhere(case);
+    let severity = if is_reported { Severity::Note } else { severity(&loss) };
     let found = match (measured, of_commands) {
         (true, _) => finding(&RULE, loss, what),
         // Which of a command's steps it met, and what that cost them, is not known.
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_competitor_is_told_by_what_it_used_though_the_load_average_lags() {
+    fn a_competitor_is_reported_by_what_it_used_though_the_load_average_lags() {
         let mut record = record_with(0.1);
         ran(&mut record, 20.0, 10.0);
         let finding = &found(&record, RULE)[0];
@@ -352,8 +352,8 @@ mod tests {
         let mut inventory = record_with(3.0);
         inventory.measurements.clear();
         assert_eq!(missing(&inventory, RULE), Some("a run of measurements"));
-        let mut untold = record_with(3.0);
-        untold.conditions.before.load = None;
-        assert!(missing(&untold, RULE).is_some_and(|words| words.starts_with("CPU time")));
+        let mut unreported = record_with(3.0);
+        unreported.conditions.before.load = None;
+        assert!(missing(&unreported, RULE).is_some_and(|words| words.starts_with("CPU time")));
     }
 }

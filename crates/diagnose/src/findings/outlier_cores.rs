@@ -72,7 +72,7 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
         return None;
     }
     let quick = cpus_of(fastest.iter().copied());
-    let told_kinds: Vec<String> = kinds
+    let reported_kinds: Vec<String> = kinds
         .iter()
         .map(|(kind, hz, clocks)| format!("{} {kind} at {}", clocks.len(), figure(*hz, "Hz")))
         .collect();
@@ -94,7 +94,7 @@ fn by_design(case: &Case, known: &HashMap<u64, &Cpu>) -> Option<Finding> {
             &RULE,
             Severity::Note,
             "what the slower ones cost depends on how much each kind does in a cycle, and on how work is divided",
-            format!("the cores are of {} kinds: {}", kinds.len(), told_kinds.join(", ")),
+            format!("the cores are of {} kinds: {}", kinds.len(), reported_kinds.join(", ")),
         )
     })
 }

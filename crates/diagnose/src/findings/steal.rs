@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cap_is_told_from_neighbours() {
+    fn a_cap_is_reported_from_neighbours() {
         let mut record = record_with(Some(0.5));
         let place = record::Labels::new().with_label("cpu", 0u32).with_label("cause", "below");
         record.measurements.push(crate::samples::measured("stolen.gap", place, 5e7));

@@ -100,7 +100,7 @@ mod tests {
     use crate::samples::{machine, measured, stolen};
 
     #[test]
-    fn firmware_and_hypervisor_are_told_apart() {
+    fn firmware_and_hypervisor_are_reported_apart() {
         let mut record = stolen("below", [0.05, 0.02]);
         assert!(found(&record, RULE)[0].what.starts_with("the firmware takes 5"));
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_that_the_median_does_not_show_are_told() {
+    fn bursts_that_the_median_does_not_show_are_reported() {
         let record_with = |share: f64| {
             let mut record = stolen("os", [0.02, 0.02]);
             for m in &mut record.measurements {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_quota_takes_is_not_told_twice() {
+    fn what_the_quota_takes_is_not_reported_twice() {
         let mut record = stolen("os", [0.74, 0.76]);
         assert_eq!(found(&record, RULE).len(), 1);
         record.machine.limits.cpu_quota = Some(0.5);
@@ -81,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_cpu_is_silence_and_an_untold_cause_is_missing() {
+    fn a_quiet_cpu_is_silence_and_an_unreported_cause_is_missing() {
         assert_eq!(found(&stolen("os", [0.0005, 0.0099]), RULE), []);
         assert_eq!(found(&stolen("below", [0.2, 0.2]), RULE), []);
         assert_eq!(missing(&machine(2), RULE), Some("stolen time"));
-        let mut untold = stolen("os", [0.5, 0.5]);
-        for m in &mut untold.measurements {
+        let mut unreported = stolen("os", [0.5, 0.5]);
+        for m in &mut unreported.measurements {
             m.labels.0.remove("cause");
         }
-        assert_eq!(missing(&untold, RULE), Some("whose the stolen time is (/proc/interrupts)"));
+        assert_eq!(missing(&unreported, RULE), Some("whose the stolen time is (/proc/interrupts)"));
     }
 }

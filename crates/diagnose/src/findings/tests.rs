@@ -277,9 +277,10 @@ fn every_finding_says_how_sure_it_is_and_of_which_resource_it_takes() {
         }
     }
     let found = crate::diagnose(&record).findings;
-    let told: Vec<_> = found.iter().map(|f| (f.rule.as_str(), f.confidence, f.resource.as_deref())).collect();
+    let reported: Vec<_> =
+        found.iter().map(|f| (f.rule.as_str(), f.confidence, f.resource.as_deref())).collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("stolen-os", Confidence::High, Some("core")),
             ("memory-speed", Confidence::Medium, Some("memory bandwidth")),

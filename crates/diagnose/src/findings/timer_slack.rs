@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_it_was_raised_is_told_by_the_kernel() {
+    fn whether_it_was_raised_is_reported_by_the_kernel() {
         for (slack, severity) in [(50_000, Severity::Note), (1_000_000, Severity::Serious)] {
             let mut record = machine(2);
             add_wakeups(&mut record, "other", "as-is", [140e3; 2]);

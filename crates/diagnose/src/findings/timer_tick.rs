@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untold_tick_or_no_wakeups_are_missing() {
+    fn an_unreported_tick_or_no_wakeups_are_missing() {
         let mut record = record_with(2e6, 3.96e6, 250);
         record.machine.kernel.hz = None;
         assert_eq!(missing(&record, RULE), Some("the kernel's timer interrupts a second (HZ)"));

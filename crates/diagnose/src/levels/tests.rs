@@ -131,14 +131,14 @@ fn a_victim_cache_adds_the_one_before_it() {
 }
 
 #[test]
-fn a_cache_of_which_a_part_is_given_is_told() {
+fn a_cache_of_which_a_part_is_given_is_reported() {
     let mut record = server(480 * MIB);
     let curve = [(32 * KIB, 1.3), (MIB, 4.5), (30 * MIB, 25.0), (u64::MAX, 110.0)];
     add_curve(&mut record, "2MiB", &steps(&sizes(4 * KIB, 2 * GIB), &curve));
     let levels = levels(&record);
     assert_eq!(names(&levels), ["L1", "L2", "L3", "memory"]);
-    let told = &levels[2].judgement;
-    assert!(told.starts_with("advertised 480 MiB, the curve leaves it at 2"), "{told}");
+    let reported = &levels[2].judgement;
+    assert!(reported.starts_with("advertised 480 MiB, the curve leaves it at 2"), "{reported}");
 }
 
 #[test]

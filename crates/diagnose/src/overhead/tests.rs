@@ -62,13 +62,16 @@ fn answers(record: &Record) -> Vec<Answer> {
 #[test]
 fn interrupts_that_cost_are_held_against_how_many_there_were() {
     let found = overhead(&users(1.0, 0.0, 1.05, 10_250.0)).unwrap();
-    let told = step(&found, "on CPU 0 instead of CPU 1");
-    assert!(matches!(told.verdict, Verdict::Costs { share, .. } if (share - 0.05).abs() < 1e-3), "{told:?}");
+    let reported = step(&found, "on CPU 0 instead of CPU 1");
+    assert!(
+        matches!(reported.verdict, Verdict::Costs { share, .. } if (share - 0.05).abs() < 1e-3),
+        "{reported:?}"
+    );
     // 5 % over 10,512 interrupts more in 1.05 s.
-    let each = told.each.unwrap();
+    let each = reported.each.unwrap();
     assert!(each.starts_with("10250 interrupts/s with it, 250 without: 4.7"), "{each}");
     assert!(each.ends_with(" µs each"), "{each}");
-    assert_eq!(told.rounds, 64);
+    assert_eq!(reported.rounds, 64);
     assert!(matches!(found.floor, Some(Verdict::NotResolved { smaller_than }) if smaller_than < 0.002));
     assert!(found.line_speed.starts_with("user, "), "{}", found.line_speed);
 }
@@ -88,9 +91,9 @@ fn a_migrating_program_supports_the_claim_and_one_that_stays_says_nothing() {
     assert_eq!(answers(&moved)[1], Answer::Supported);
     assert_eq!(answers(&users(1.004, 90.0, 1.0, 250.0))[1], Answer::Contradicted);
     assert_eq!(answers(&users(1.06, 0.0, 1.0, 250.0))[1], Answer::CannotTell);
-    let told = step(&overhead(&moved).unwrap(), "not bound to a CPU");
-    assert!(told.says.starts_with("costs 6.0"), "{told:?}");
-    assert!(told.each.unwrap().contains("90.0 migrations/s with it, 0 without"));
+    let reported = step(&overhead(&moved).unwrap(), "not bound to a CPU");
+    assert!(reported.says.starts_with("costs 6.0"), "{reported:?}");
+    assert!(reported.each.unwrap().contains("90.0 migrations/s with it, 0 without"));
 }
 
 #[test]

@@ -295,12 +295,12 @@ fn by_counts(
 ) -> Result<AvailableResources, PlanError> {
     let machine = &record.machine;
     if wanted.is_some() {
-        return Err(PlanError::CpusNotTold);
+        return Err(PlanError::CpusNotReported);
     }
     let counts = &machine.counts;
-    let told: Vec<u32> = machine.nodes.iter().map(|node| node.id).filter(|id| *id < MOST_NODES).collect();
-    let nodes: Vec<u32> = if told.len() > 1 {
-        told
+    let reported: Vec<u32> = machine.nodes.iter().map(|node| node.id).filter(|id| *id < MOST_NODES).collect();
+    let nodes: Vec<u32> = if reported.len() > 1 {
+        reported
     } else if let Some(nodes) = counts.nodes.filter(|nodes| *nodes > 1) {
         (0..nodes.min(MOST_NODES)).collect()
     } else if counts.nodes.is_none() && counts.packages.is_some_and(|packages| packages > 1) {
@@ -309,12 +309,12 @@ fn by_counts(
     } else if costs.nodes().len() > 1 && counts.nodes.is_none() {
         costs.nodes().into_iter().collect()
     } else {
-        vec![told.first().copied().unwrap_or(0)]
+        vec![reported.first().copied().unwrap_or(0)]
     };
     // Of a machine of which only cores are told, they stand for its CPUs.
     let cpus = counts.cpus_online.or(counts.cpus_present).or(counts.cores);
     if cpus.is_none() && nodes.len() < 2 {
-        return Err(PlanError::NothingTold);
+        return Err(PlanError::NothingReported);
     }
     let count = u32::try_from(nodes.len()).unwrap_or(1);
     available.per_core = match (cpus, counts.cores) {

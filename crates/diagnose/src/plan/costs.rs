@@ -73,9 +73,9 @@ impl Costs {
             return 0.0;
         }
         let cell = |at| self.latency.as_ref().and_then(|matrix| matrix.cells.get(&at)).map(|cost| cost.value);
-        let told = |at| self.distances.get(&at).map(|distance| f64::from(*distance));
+        let reported = |at| self.distances.get(&at).map(|distance| f64::from(*distance));
         // Only one kind of figure for all pairs can be compared; the firmware's table is whole or not there.
-        told((from, to)).or_else(|| cell((from, to))).or_else(|| cell((to, from))).unwrap_or(FAR)
+        reported((from, to)).or_else(|| cell((from, to))).or_else(|| cell((to, from))).unwrap_or(FAR)
     }
 
     /// The nearest of some nodes.
@@ -88,11 +88,11 @@ impl Costs {
 }
 
 impl Matrix {
-    fn new(what: &str, told: RatedCell, better: Better, distances: &distances::Table) -> Option<Self> {
+    fn new(what: &str, reported: RatedCell, better: Better, distances: &distances::Table) -> Option<Self> {
         let mut matrix = Self { what: what.to_owned(), ..Self::default() };
-        let mut told = told;
-        told.sort_by_key(|((from, to), _)| (from != to, *from, *to));
-        for (at, m) in &told {
+        let mut reported = reported;
+        reported.sort_by_key(|((from, to), _)| (from != to, *from, *to));
+        for (at, m) in &reported {
             let Some(cost) = cost_of(m, better) else { continue };
             if matrix.cells.contains_key(at) {
                 continue;
@@ -142,17 +142,17 @@ impl Matrix {
 
 /// The mean of costs; its interval holds all theirs, and is none where one of them has none.
 pub(super) fn mean(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
-    let (mut sum, mut low, mut high, mut count, mut told) = (0.0, 0.0, 0.0, 0usize, true);
+    let (mut sum, mut low, mut high, mut count, mut reported) = (0.0, 0.0, 0.0, 0usize, true);
     for cost in costs {
         sum += cost.value;
         match cost.between {
             Some(between) => (low, high) = (low + between.0, high + between.1),
-            None => told = false,
+            None => reported = false,
         }
         count += 1;
     }
     let n = count as f64;
-    (count > 0).then(|| Cost { value: sum / n, between: told.then_some((low / n, high / n)) })
+    (count > 0).then(|| Cost { value: sum / n, between: reported.then_some((low / n, high / n)) })
 }
 
 fn cost_of(m: &Measurement, better: Better) -> Option<Cost> {
@@ -192,8 +192,8 @@ fn numa(
     }
     // Of several thread counts the most: one thread does not fill a node's channels.
     all.sort_by_cached_key(|m| std::cmp::Reverse(m.labels.count("threads")));
-    let told = all.into_iter().filter_map(|m| Some(((node(m, "from")?, node(m, "to")?), m))).collect();
-    Matrix::new(what, told, better, distances)
+    let reported = all.into_iter().filter_map(|m| Some(((node(m, "from")?, node(m, "to")?), m))).collect();
+    Matrix::new(what, reported, better, distances)
 }
 
 /// Which node the CPU of a figure is on.
@@ -210,8 +210,8 @@ impl Homes {
         let own = record.machine.cpus.iter().filter_map(|cpu| Some((u64::from(cpu.id), cpu.node?)));
         let by_cpu: HashMap<u64, u32> = lists.chain(own).collect();
         let mut nearest: HashMap<String, (f64, u32)> = HashMap::new();
-        let told = |m: &&Measurement| m.labels.count("cpu").is_some_and(|cpu| by_cpu.contains_key(&cpu));
-        for m in measurements.filter(|m| !told(m)) {
+        let reported = |m: &&Measurement| m.labels.count("cpu").is_some_and(|cpu| by_cpu.contains_key(&cpu));
+        for m in measurements.filter(|m| !reported(m)) {
             let (Some(node), value) = (node(m, "node"), m.value()) else { continue };
             let least = nearest.entry(labels_without(m, "node")).or_insert((value, node));
             if value < least.0 {
@@ -222,8 +222,8 @@ impl Homes {
     }
 
     fn node(&self, m: &Measurement) -> Option<u32> {
-        let told = m.labels.count("cpu").and_then(|cpu| self.by_cpu.get(&cpu)).copied();
-        told.or_else(|| self.nearest.get(&labels_without(m, "node")).map(|(_, node)| *node))
+        let reported = m.labels.count("cpu").and_then(|cpu| self.by_cpu.get(&cpu)).copied();
+        reported.or_else(|| self.nearest.get(&labels_without(m, "node")).map(|(_, node)| *node))
     }
 }
 
@@ -238,10 +238,11 @@ fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
             sizes.entry((bytes, page)).or_default().push(((from, to), m));
         }
     }
-    let several =
-        |told: &RatedCell| told.iter().any(|(at, _)| at.0 == at.1) && told.iter().any(|(at, _)| at.0 != at.1);
-    let (_, told) = sizes.into_iter().rev().find(|(_, told)| several(told))?;
-    Matrix::new("latency of a load", told, Better::Lower, distances)
+    let several = |reported: &RatedCell| {
+        reported.iter().any(|(at, _)| at.0 == at.1) && reported.iter().any(|(at, _)| at.0 != at.1)
+    };
+    let (_, reported) = sizes.into_iter().rev().find(|(_, reported)| several(reported))?;
+    Matrix::new("latency of a load", reported, Better::Lower, distances)
 }
 
 /// Time per element as lmbench's `stream` prints it, local and remote.
@@ -255,10 +256,10 @@ fn elements(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix>
     let mut order: Vec<&str> = ops.keys().copied().collect();
     order.sort_by_key(|op| *op != "copy");
     order.into_iter().find_map(|op| {
-        let told = pairs(ops.get(op)?, &homes);
+        let reported = pairs(ops.get(op)?, &homes);
         let what =
             if op.is_empty() { "time per element".to_owned() } else { format!("time per element of {op}") };
-        Matrix::new(&what, told, Better::Lower, distances)
+        Matrix::new(&what, reported, Better::Lower, distances)
     })
 }
 
@@ -267,7 +268,7 @@ fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> RatedCell<'a> {
     // Where neither CPU nor node is told, the fastest is the own node's.
     let fastest = figures.iter().map(|m| m.value()).fold(f64::INFINITY, f64::min);
     let mut others = 0;
-    let mut told = RatedCell::new();
+    let mut reported = RatedCell::new();
     for m in figures {
         let at = match (m.labels.word("node"), node(m, "node")) {
             (Some("local"), _) => Some((0, 0)),
@@ -279,7 +280,7 @@ fn pairs<'a>(figures: &[&'a Measurement], homes: &Homes) -> RatedCell<'a> {
                 Some((0, others))
             }
         };
-        told.extend(at.map(|at| (at, *m)));
+        reported.extend(at.map(|at| (at, *m)));
     }
-    told
+    reported
 }

@@ -28,17 +28,17 @@ pub enum PlanError {
         usable: CpuList,
     },
     /// CPUs to stay on are named, and the record does not tell the machine's.
-    CpusNotTold,
+    CpusNotReported,
     /// No CPU of the record is online and may be used.
     NoUsableCpu,
     /// The record tells neither CPUs nor several nodes.
-    NothingTold,
+    NothingReported,
 }
 
 impl PlanError {
     /// Whether what is asked for is wrong, and not the record.
     pub fn is_of_request(&self) -> bool {
-        !matches!(self, PlanError::NoUsableCpu | PlanError::NothingTold)
+        !matches!(self, PlanError::NoUsableCpu | PlanError::NothingReported)
     }
 }
 
@@ -57,9 +57,9 @@ impl fmt::Display for PlanError {
             PlanError::CpusNotUsable { asked, missing, usable } => {
                 write!(f, "--cpus {asked}: CPU {missing} cannot be used there; usable are {usable}")
             }
-            PlanError::CpusNotTold => f.write_str("--cpus: the record does not tell the machine's CPUs"),
+            PlanError::CpusNotReported => f.write_str("--cpus: the record does not tell the machine's CPUs"),
             PlanError::NoUsableCpu => f.write_str("the record names no CPU that is online and may be used"),
-            PlanError::NothingTold => {
+            PlanError::NothingReported => {
                 f.write_str("the record tells neither the machine's CPUs nor several nodes")
             }
         }

@@ -84,7 +84,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
             format!("A cgroup allows {quota} CPUs' worth of time: more threads than that would only be stopped in turn."),
         );
     }
-    plan.cautions.extend(siblings_not_told(&available, &layout.processes));
+    plan.cautions.extend(siblings_not_reported(&available, &layout.processes));
     plan.cautions.extend(layout.cautions);
     plan.processes = layout.processes;
     plan.summary = summary(&plan, &available, request);
@@ -309,7 +309,7 @@ fn cautions(
 }
 
 /// That siblings are assumed or unknown, where that matters.
-fn siblings_not_told(available: &AvailableResources, processes: &[Process]) -> Option<String> {
+fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<String> {
     // Whole nodes have all of their cores' CPUs, whichever those are.
     let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
     if whole && available.numbering == Numbering::Unknown {

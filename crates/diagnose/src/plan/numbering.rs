@@ -48,7 +48,8 @@ impl Numbering {
 
 /// The core of each CPU, and how it is known. A core that is not told has the number of its first CPU.
 pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMap<u32, u32>, Numbering) {
-    let told: BTreeMap<u32, u32> = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
+    let reported: BTreeMap<u32, u32> =
+        machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
     let all: BTreeSet<u32> = if machine.cpus.is_empty() {
         on_node.keys().copied().collect()
     } else {
@@ -56,12 +57,12 @@ pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMa
     };
     let count = machine.counts.cpus_online.unwrap_or(all.len() as u32);
     let cores = machine.counts.cores.unwrap_or(count);
-    if !told.is_empty() || cores == 0 || count <= cores {
-        return (told, Numbering::Recorded);
+    if !reported.is_empty() || cores == 0 || count <= cores {
+        return (reported, Numbering::Recorded);
     }
     match assumed(&all, on_node, count, cores) {
         Some((of_cpu, step)) => (of_cpu, Numbering::Assumed { step, per_core: count / cores }),
-        None => (told, Numbering::Unknown),
+        None => (reported, Numbering::Unknown),
     }
 }
 
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_or_single_stays() {
+    fn what_is_reported_or_single_stays() {
         assert_eq!(find_numbering(&lists(&["0-15"], 16)), (BTreeMap::new(), Numbering::Recorded));
         let mut machine = lists(&["0-3"], 2);
         for cpu in &mut machine.cpus {

@@ -65,10 +65,10 @@ pub(super) fn choose(
             siblings.why = format!("A thread answers fastest when it has its core alone.{costs}");
         }
         (_, None) => {
-            if let Some(told) = extrapolated(index) {
-                siblings.used = told.adds > RESOLUTION;
+            if let Some(reported) = extrapolated(index) {
+                siblings.used = reported.adds > RESOLUTION;
                 let choice = if siblings.used { "they are used" } else { "one thread a core" };
-                siblings.why = format!("{} {}; so {choice}.", told.workload, told.says);
+                siblings.why = format!("{} {}; so {choice}.", reported.workload, reported.says);
                 return Some(siblings);
             }
             siblings.why = "What siblings are worth was not measured, so all CPUs are used, as the kernel does without a \

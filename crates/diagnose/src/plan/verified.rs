@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_that_helps_is_told_with_its_interval_and_what_was_expected() {
+    fn a_layout_that_helps_is_reported_with_its_interval_and_what_was_expected() {
         let verified = judged(&[1.0; 8], &[1.4, 1.42, 1.38, 1.4, 1.41, 1.39, 1.4, 1.4], Some(1.41));
         let Some(Verdict::Costs { share, interval }) = verified.verdict else { panic!("{verified:?}") };
         assert!((share - (1.0 - 1.0 / 1.4)).abs() < 1e-9 && interval.0 < share && share < interval.1);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_that_hurts_is_told_so() {
+    fn a_layout_that_hurts_is_reported_so() {
         let verified = judged(&[1.25; 6], &[1.0; 6], None);
         assert!(verified.slower && verified.says.contains("Leave this command unbound"), "{}", verified.says);
         assert!(matches!(verified.verdict, Some(Verdict::Costs { share, .. }) if (share - 0.2).abs() < 1e-9));

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_less_or_more_is_told_with_its_interval() {
+    fn what_is_less_or_more_is_reported_with_its_interval() {
         assert_eq!(result_of(TIME, &[(2.0, 1.0); 8]), "50.0 % less (50.0 % to 50.0 %)");
         assert_eq!(result_of(TIME, &[(1.0, 1.5); 8]), "50.0 % more (50.0 % to 50.0 %)");
         assert_eq!(result_of(SHARE, &[(0.02, 0.005); 8]), "1.50 points less (1.50 to 1.50)");

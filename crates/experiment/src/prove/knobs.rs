@@ -40,19 +40,19 @@ type BlockFigure = fn(&Block) -> Option<f64>;
 /// What is looked at in each block. Whose the taken time was is told where /proc/interrupts tells it.
 fn figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     let below = if hypervisor == Some("none") { names::FIRMWARE } else { names::STEAL };
-    let untold: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
+    let unreported: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
     [
         (figure(names::WORK, Unit::Ratio, Scale::Ratio), |block| block.work_p95),
         (figure(names::OS, Unit::Share, WORTH), |block| block.taken_by_os),
         (figure(below, Unit::Share, WORTH), |block| block.taken_below),
-        (figure(names::ANYBODY, Unit::Share, WORTH), untold),
+        (figure(names::ANYBODY, Unit::Share, WORTH), unreported),
         (figure(names::WAKEUP, Unit::Seconds, Scale::Ratio), |block| block.wakeup_p99.map(|ns| ns / 1e9)),
         (figure(names::CLOCK, Unit::Share, WORTH), |block| block.clock_spread),
     ]
 }
 
 /// Figures of one comparison that have values: whose the taken time was is either told or not.
-const TOLD: usize = 5;
+const REPORTED: usize = 5;
 
 /// One state that is compared with the machine as it is.
 struct Trial<'a> {
@@ -73,7 +73,7 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     let mut trials = plan_trials(request, &cpus, knobs);
     let rounds = request
         .rounds
-        .unwrap_or_else(|| super::choose_rounds((trials.len() - 1).max(1) * TOLD, SPARE_ROUNDS));
+        .unwrap_or_else(|| super::choose_rounds((trials.len() - 1).max(1) * REPORTED, SPARE_ROUNDS));
     let blocks = trials.len() * 2;
     (request.tell)(Notice::Blocks { rounds, blocks, seconds: (rounds * blocks) as f64 * BLOCK });
     let run_pair = |_: &mut (), trial: &mut Trial, plain_first| {

@@ -30,9 +30,9 @@ fn every_recipe_that_ships_reads_and_says_how_to_install_what_it_needs() {
             );
         }
         // One command for all CPUs must be told how many they are, or it would measure something else.
-        let told = recipe.environment.iter().map(|(_, value)| value).chain(&recipe.command);
-        let told = told.flat_map(|template| template.places()).any(|place| place == "threads");
-        assert_eq!(recipe.copies, !told, "{name}");
+        let reported = recipe.environment.iter().map(|(_, value)| value).chain(&recipe.command);
+        let reported = reported.flat_map(|template| template.places()).any(|place| place == "threads");
+        assert_eq!(recipe.copies, !reported, "{name}");
     }
 }
 
@@ -57,7 +57,7 @@ fn settings_are_usual_small_or_the_users() {
 }
 
 #[test]
-fn a_working_set_within_the_caches_is_told() {
+fn a_working_set_within_the_caches_is_reported() {
     let recipe = find("likwid-stream", None).unwrap().unwrap();
     let mut machine = record::Machine::default();
     machine.caches.push(record::machine::Cache {
@@ -68,24 +68,24 @@ fn a_working_set_within_the_caches_is_told() {
         ways: None,
         line: None,
     });
-    let told = |size: &str, machine: &record::Machine| {
+    let reported = |size: &str, machine: &record::Machine| {
         let set = [("size".to_owned(), size.to_owned())];
         recipe.within_caches(&recipe.values(true, &set).unwrap(), machine)
     };
-    let fits = told("96MB", &machine).unwrap();
+    let fits = reported("96MB", &machine).unwrap();
     let (reason, remedy) = (fits.why(), fits.remedy.unwrap());
     assert!(reason.contains("96MB fits the last-level caches (200 MiB)"), "{reason}");
     assert_eq!(remedy, "--set size=839MB");
-    assert_eq!(told("839MB", &machine), None);
-    assert!(told("400MB", &machine).unwrap().why().contains("less than four times"));
-    assert_eq!(told("96MB", &record::Machine::default()), None, "64 MiB do where no cache is known");
-    assert!(told("1MB", &record::Machine::default()).unwrap().why().contains("not known"));
+    assert_eq!(reported("839MB", &machine), None);
+    assert!(reported("400MB", &machine).unwrap().why().contains("less than four times"));
+    assert_eq!(reported("96MB", &record::Machine::default()), None, "64 MiB do where no cache is known");
+    assert!(reported("1MB", &record::Machine::default()).unwrap().why().contains("not known"));
     let other = find("bc-power", None).unwrap().unwrap();
     assert_eq!(other.within_caches(&other.values(true, &[]).unwrap(), &machine), None);
 }
 
 #[test]
-fn what_is_wrong_with_a_recipe_is_told_with_its_line() {
+fn what_is_wrong_with_a_recipe_is_reported_with_its_line() {
     let head = "name = \"mine\"\nwhat = \"x\"\n";
     let cases = [
         ("name = \"mine\"\nwhat = \"x\ncommand = []\n", "mine.toml:2: "),
@@ -115,9 +115,9 @@ fn what_is_wrong_with_a_recipe_is_told_with_its_line() {
         ("name = \"Mine/..\"\nwhat = \"x\"\ncommand = [\"a\"]", "mine.toml:1: a name is"),
     ];
     for (text, expected) in cases {
-        let told = complaint(text);
-        assert!(told.contains(expected), "{text}\n told {told:?}\n not {expected:?}");
-        assert_eq!(told.lines().count(), 1, "{told}");
+        let reported = complaint(text);
+        assert!(reported.contains(expected), "{text}\n told {reported:?}\n not {expected:?}");
+        assert_eq!(reported.lines().count(), 1, "{reported}");
     }
 }
 

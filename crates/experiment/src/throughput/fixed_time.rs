@@ -165,17 +165,17 @@ mod tests {
 
     #[test]
     fn a_program_that_stops_by_the_clock_is_known_by_the_cpus_that_it_keeps_busy() {
-        let told = |found: Option<FixedTime>| found.map(|fixed| fixed.to_coverage().why());
+        let reported = |found: Option<FixedTime>| found.map(|fixed| fixed.to_coverage().why());
         let threads = ["x", "{threads}"];
         let sure = of(&threads, [(2.0, 2.0), (2.01, 3.9)]);
-        let says = told(sure.clone()).unwrap();
+        let says = reported(sure.clone()).unwrap();
         assert!(says.contains("runs for a fixed time, so its time") && says.contains("1.94 at 2"), "{says}");
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
         assert!(m.doubt.is_some() && m.detail.contains_key("fixed_time"));
         // It may as well use one CPU whatever it is told.
         let unsure = of(&threads, [(2.0, 2.0), (2.0, 2.0)]);
-        assert!(told(unsure.clone()).unwrap().contains("either"));
+        assert!(reported(unsure.clone()).unwrap().contains("either"));
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         unsure.unwrap().mark(&mut m);
         assert!(m.doubt.unwrap().contains("or does not use more CPUs") && m.detail.is_empty());

@@ -428,8 +428,8 @@ mod tests {
     fn more_copies_than_memory_allows_are_not_started() {
         let plan = plan();
         let four = plan.steps.last().unwrap();
-        let told = too_much_memory(&job(), four, &run_of(1.0), Some(300 << 20)).unwrap().to_string();
-        assert_eq!(told, "4 copies need 400 MiB (100 MiB each), and 300 MiB are free");
+        let reported = too_much_memory(&job(), four, &run_of(1.0), Some(300 << 20)).unwrap().to_string();
+        assert_eq!(reported, "4 copies need 400 MiB (100 MiB each), and 300 MiB are free");
         assert_eq!(too_much_memory(&job(), four, &run_of(1.0), Some(1 << 30)), None);
         assert_eq!(too_much_memory(&job(), &plan.steps[0], &run_of(1.0), Some(1)), None);
         let one = Job::from_command(&["x".into(), "{threads}".into()]);

@@ -80,14 +80,14 @@ fn throughput_is_the_sum_of_what_the_copies_did() {
 }
 
 #[test]
-fn a_command_that_fails_is_told_with_its_last_words() {
+fn a_command_that_fails_is_reported_with_its_last_words() {
     let cpus = cpus();
-    let told = |line: &str| once(&shell(line), &cpus[..1]).unwrap_err().to_string();
-    let words = told("echo early >&2; echo no such table >&2; exit 3");
+    let reported = |line: &str| once(&shell(line), &cpus[..1]).unwrap_err().to_string();
+    let words = reported("echo early >&2; echo no such table >&2; exit 3");
     assert!(words.contains("exited with code 3") && words.ends_with("no such table"), "{words}");
-    assert!(told("kill -9 $$").contains("killed (signal 9)"));
-    assert!(told("kill -11 $$").contains("signal 11"));
-    assert!(told("exit 1").contains("said nothing"));
+    assert!(reported("kill -9 $$").contains("killed (signal 9)"));
+    assert!(reported("kill -11 $$").contains("signal 11"));
+    assert!(reported("exit 1").contains("said nothing"));
     let all = once(&shell("exit 1"), &cpus).unwrap_err().to_string();
     assert!(cpus.len() == 1 || all.contains(&format!("in {0} of {0} copies", cpus.len())), "{all}");
     let ignored = Job { ignore_failure: true, ..shell("exit 1") };
@@ -99,18 +99,18 @@ fn a_command_that_fails_is_told_with_its_last_words() {
 fn output_that_does_not_parse_is_shown_and_bounded() {
     let cpus = cpus();
     let text = "command = [\"sh\", \"-c\", \"yes nonsense | head -c 9000000\"]\n[[score]]\npattern = \"rate {score}\"\nunit = \"x\"";
-    let told = once(&recipe(text), &cpus[..1]).unwrap_err().to_string();
-    assert!(told.contains("\"rate {score}\"") && told.contains("nonsense nonsense"), "{told}");
-    assert!(told.len() < 1000, "{} bytes of complaint", told.len());
+    let reported = once(&recipe(text), &cpus[..1]).unwrap_err().to_string();
+    assert!(reported.contains("\"rate {score}\"") && reported.contains("nonsense nonsense"), "{reported}");
+    assert!(reported.len() < 1000, "{} bytes of complaint", reported.len());
     let silent = recipe("command = [\"true\"]\n[[score]]\npattern = \"rate {score}\"\nunit = \"x\"");
     assert!(once(&silent, &cpus[..1]).unwrap_err().to_string().contains("printed nothing"));
     for score in ["-5", "nan", "0", "1e999"] {
         let text = format!(
             "command = [\"echo\", \"rate: {score} ops\"]\n[[score]]\npattern = \"rate: {{score}}\"\nunit = \"x\""
         );
-        let told = once(&recipe(&text), &cpus[..1]).unwrap_err().to_string();
-        assert!(told.contains(&format!("the score {score} is not a usable number")), "{told}");
-        assert!(told.contains(&format!("rate: {score} ops")), "{told}");
+        let reported = once(&recipe(&text), &cpus[..1]).unwrap_err().to_string();
+        assert!(reported.contains(&format!("the score {score} is not a usable number")), "{reported}");
+        assert!(reported.contains(&format!("rate: {score} ops")), "{reported}");
     }
     let unproven = recipe("command = [\"echo\", \"failed\"]\nexpect = \"Solution Validates\"");
     assert!(once(&unproven, &cpus[..1]).unwrap_err().to_string().contains("Solution Validates"));
@@ -129,7 +129,7 @@ fn what_takes_too_long_is_ended_and_so_is_what_we_are_asked_to_stop() {
 }
 
 #[test]
-fn a_command_reads_nothing_and_each_copy_is_told_its_own_cpu() {
+fn a_command_reads_nothing_and_each_copy_is_reported_its_own_cpu() {
     let cpus = cpus();
     assert!(once(&shell("cat"), &cpus[..1]).is_ok());
     let job = shell("test {cpus} -ge 0");

@@ -98,9 +98,9 @@ pub(super) fn numactl(outputs: &[Numactl], lscpu: &Lscpu) -> Result<(), Error> {
             return Err(several(&known.origin, &first.origin));
         }
         known = Some(first);
-        let all_told = output.nodes.values().all(|node| node.cpus.is_some());
+        let all_reported = output.nodes.values().all(|node| node.cpus.is_some());
         if let Some(cpus) = &lscpu.cpus
-            && all_told
+            && all_reported
             && count > cpus.value as usize
         {
             return Err(several(&cpus.origin, &first.origin));

@@ -97,9 +97,10 @@ fn tools_of(record: &Record) -> Vec<String> {
         }
         let command: Option<String> =
             output.command.as_ref().map(|command| command.chars().take(LONGEST_COMMAND).collect());
-        let told = command.map_or(output.tool.to_string(), |command| format!("{} ({command})", output.tool));
-        if !tools.contains(&told) {
-            tools.push(told);
+        let reported =
+            command.map_or(output.tool.to_string(), |command| format!("{} ({command})", output.tool));
+        if !tools.contains(&reported) {
+            tools.push(reported);
         }
     }
     tools

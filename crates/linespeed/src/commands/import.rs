@@ -71,7 +71,7 @@ fn describe(options: &Options, records: &[Record], paths: &[PathBuf]) -> String 
         text.push_str(&terminal::import(
             record,
             &style,
-            Extent { whole: options.out.verbose, told_elsewhere: at + 1 < records.len() },
+            Extent { whole: options.out.verbose, reported_elsewhere: at + 1 < records.len() },
         ));
         text.push_str(&format!("Record: {}\n\n", shown(path)));
     }

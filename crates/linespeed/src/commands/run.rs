@@ -134,10 +134,12 @@ fn all_impossible(chosen: &[&dyn Measure], results: &list::Results) -> Option<St
     }
     let why = |m: &&dyn Measure| {
         let mut entries = results.coverage.iter();
-        let told = entries.find(|c| c.what == m.name() && c.state == State::Impossible)?;
-        let remedy = told.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
-        let reason =
-            told.reason.as_ref().map_or("the machine lacks what it needs".to_owned(), ToString::to_string);
+        let reported = entries.find(|c| c.what == m.name() && c.state == State::Impossible)?;
+        let remedy = reported.remedy.as_ref().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
+        let reason = reported
+            .reason
+            .as_ref()
+            .map_or("the machine lacks what it needs".to_owned(), ToString::to_string);
         Some(format!("{} cannot be measured here: {reason}{remedy}", m.name()))
     };
     Some(chosen.iter().map(why).collect::<Option<Vec<_>>>()?.join("; "))

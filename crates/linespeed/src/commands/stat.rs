@@ -187,8 +187,8 @@ impl Input {
 fn is_used_up() -> bool {
     let mut asked = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
     // SAFETY: one structure of this function's own, and no waiting.
-    let told = unsafe { libc::poll(&mut asked, 1, 0) };
-    told == 1 && asked.revents & libc::POLLHUP != 0 && asked.revents & libc::POLLIN == 0
+    let reported = unsafe { libc::poll(&mut asked, 1, 0) };
+    reported == 1 && asked.revents & libc::POLLHUP != 0 && asked.revents & libc::POLLIN == 0
 }
 
 /// Figures, coverage and ceilings of the runs.

@@ -136,7 +136,7 @@ impl Outcome {
     }
 
     /// The loss that linespeed told.
-    fn told(&self) -> Option<f64> {
+    fn reported(&self) -> Option<f64> {
         match self.meant.as_ref()?.loss {
             Verdict::Costs { share, .. } => Some(share),
             _ => None,
@@ -153,8 +153,8 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn within_a_third(told: f64, shown: f64) -> bool {
-    (told - shown).abs() <= shown.abs() / 3.0
+fn within_a_third(reported: f64, shown: f64) -> bool {
+    (reported - shown).abs() <= shown.abs() / 3.0
 }
 
 impl std::fmt::Display for Outcome {
@@ -165,7 +165,7 @@ impl std::fmt::Display for Outcome {
             "first finding: {} ({}); loss told {}, shown {} (two rounds without it differ by {}); {}",
             first.map_or("none", |finding| &finding.rule),
             first.map_or("", |finding| &finding.what),
-            self.told().map_or("none".to_owned(), percent),
+            self.reported().map_or("none".to_owned(), percent),
             percent(self.shown),
             percent(self.floor),
             self.disturbance
@@ -213,14 +213,14 @@ impl Trial<'_> {
         let Some(outcomes) = counted(self.name, trial) else { return };
         let all: Vec<String> = outcomes.iter().map(Outcome::to_string).collect();
         let named = outcomes.iter().filter(|outcome| outcome.is_first()).count();
-        let told: Vec<f64> = outcomes.iter().filter_map(Outcome::told).collect();
+        let reported: Vec<f64> = outcomes.iter().filter_map(Outcome::reported).collect();
         let shown = median(outcomes.iter().map(|outcome| outcome.shown).collect());
         self.say(&format!("{named} of {} trials named it first", outcomes.len()));
         assert!(2 * named > outcomes.len(), "{} is not named first:\n{}", self.rule, all.join("\n"));
-        assert!(!told.is_empty(), "{} is told without a loss:\n{}", self.rule, all.join("\n"));
-        let told = median(told);
-        self.say(&format!("loss in the median: told {}, shown {}", percent(told), percent(shown)));
-        assert!(within_a_third(told, shown), "{} has another loss:\n{}", self.rule, all.join("\n"));
+        assert!(!reported.is_empty(), "{} is told without a loss:\n{}", self.rule, all.join("\n"));
+        let reported = median(reported);
+        self.say(&format!("loss in the median: told {}, shown {}", percent(reported), percent(shown)));
+        assert!(within_a_third(reported, shown), "{} has another loss:\n{}", self.rule, all.join("\n"));
     }
 
     /// Written past the capture that hides what passing tests print.

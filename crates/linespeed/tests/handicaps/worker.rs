@@ -36,13 +36,13 @@ impl Worker {
     /// told to.
     pub fn start<W: FnMut() -> f64>(mut self, make: impl FnOnce() -> W) -> Running {
         let (mut orders, go) = pipe();
-        let (told, mut tell) = pipe();
+        let (reported, mut tell) = pipe();
         // SAFETY: the child goes on as the only thread of a copy; the C library keeps its memory usable there, and it
         // ends by _exit.
         let pid = unsafe { libc::fork() };
         assert!(pid >= 0, "fork: {}", io::Error::last_os_error());
         if pid == 0 {
-            drop((go, told));
+            drop((go, reported));
             // SAFETY: takes numbers. Its end is ours.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
             let worked = catch_unwind(AssertUnwindSafe(|| -> io::Result<()> {
@@ -60,7 +60,7 @@ impl Worker {
             unsafe { libc::_exit(i32::from(!matches!(worked, Ok(Ok(()))))) };
         }
         ALIVE.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
-        let made = Running { pid, go, told };
+        let made = Running { pid, go, reported };
         made.ended();
         made
     }
@@ -71,7 +71,7 @@ impl Worker {
 pub struct Running {
     pid: i32,
     go: File,
-    told: File,
+    reported: File,
 }
 
 impl Running {
@@ -83,7 +83,7 @@ impl Running {
     /// What the round gave; waits for its end.
     pub fn ended(&self) -> f64 {
         let mut bytes = [0; 8];
-        (&self.told).read_exact(&mut bytes).expect("the worker tells what it did");
+        (&self.reported).read_exact(&mut bytes).expect("the worker tells what it did");
         f64::from_ne_bytes(bytes)
     }
 

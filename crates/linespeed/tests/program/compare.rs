@@ -100,7 +100,7 @@ fn parsed(ran: &Ran) -> Comparison {
 }
 
 #[test]
-fn two_machines_are_told_apart_by_what_they_are_and_what_they_do() {
+fn two_machines_are_reported_apart_by_what_they_are_and_what_they_do() {
     let files = two();
     let text = files.compare(&["small.json", "big.json"]).succeeds().stdout;
     for words in [
@@ -258,7 +258,7 @@ fn the_answer_stands_first_and_the_same_again_per_core_cpu_and_package() {
 }
 
 #[test]
-fn each_is_told_what_the_others_best_setting_would_do() {
+fn each_is_reported_what_the_others_best_setting_would_do() {
     let (mut a, mut b) = (machine("a", 4, 5.0, 90.0), machine("b", 4, 5.0, 90.0));
     for (record, mt_s, thp) in [(&mut a, 2933, "always"), (&mut b, 2100, "never")] {
         record.machine.memory_devices.push(record::machine::MemoryDevice {
@@ -353,16 +353,16 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_figure_that_cannot_be_is_withheld_and_told_wherever_the_record_is_read() {
+fn a_figure_that_cannot_be_is_withheld_and_reported_wherever_the_record_is_read() {
     let whole = machine("db1", 4, 5.0, 90.0);
     let mut damaged = machine("db2", 4, 5.0, 90.0);
     damaged.measurements.retain(|m| m.metric != "workload.throughput");
     damaged.measurements[0].summary.median = -1.2;
     damaged.measurements[1].unit = "bananas".into();
     let files = Files::of(&[("whole.json", &whole), ("damaged.json", &damaged)]);
-    let told = files.compare(&["whole.json", "damaged.json"]).succeeds().stdout;
-    let flat = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("was changed or damaged: 2 figures withheld"), "{told}");
+    let reported = files.compare(&["whole.json", "damaged.json"]).succeeds().stdout;
+    let flat = reported.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("was changed or damaged: 2 figures withheld"), "{reported}");
     let shown = ran(["show", &files.path("damaged.json")]).succeeds().stdout;
     let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("load.latency: withheld") && flat.contains("its unit is \"bananas\""), "{shown}");
@@ -416,7 +416,7 @@ fn records_that_share_nothing_still_show_what_they_are() {
 }
 
 #[test]
-fn records_that_share_nothing_are_told_what_to_run() {
+fn records_that_share_nothing_are_reported_what_to_run() {
     let files = Files::of(&[("a.json", &machine("a", 4, 5.0, 90.0))]);
     let text = "root@db1:~# openssl speed aes-256-ige\n\
         The 'numbers' are in 1000s of bytes per second processed.\n\
@@ -455,7 +455,7 @@ fn single_figures_of_many_are_not_counted_as_faster_or_slower_and_the_best_is_na
 }
 
 #[test]
-fn figures_in_doubt_are_not_told_by_how_much_they_differ() {
+fn figures_in_doubt_are_not_reported_by_how_much_they_differ() {
     let one = |ns: f64, doubt: bool| {
         let mut record = machine("db1", 2, 5.0, 90.0);
         let mut m = Measurement::new("cost.syscall", Labels::new().with_label("cpu", 0u32), about(ns));

@@ -23,7 +23,7 @@ fn whole(command: std::process::Command) -> Record {
 }
 
 #[test]
-fn an_ordinary_user_is_told_what_root_would_add() {
+fn an_ordinary_user_is_reported_what_root_would_add() {
     let folder = folder();
     let copy = folder.path().join("linespeed");
     crate::support::copied_to(&copy);
@@ -40,7 +40,7 @@ fn an_ordinary_user_is_told_what_root_would_add() {
 }
 
 #[test]
-fn an_ordinary_user_writes_where_he_may_and_is_told_where_he_may_not() {
+fn an_ordinary_user_writes_where_he_may_and_is_reported_where_he_may_not() {
     if !root() {
         return skipped("an_ordinary_user_writes_where_he_may_and_is_told_where_he_may_not", "it needs root");
     }

@@ -93,8 +93,8 @@ fn a_synopsis_says_which_flags_take_what() {
 
 #[test]
 fn help_is_a_command_too() {
-    let told = ran(["help", "stat"]).succeeds().stdout;
-    assert!(told.contains("Usage: linespeed stat") && told.contains("--perf-format"), "{told}");
+    let reported = ran(["help", "stat"]).succeeds().stdout;
+    assert!(reported.contains("Usage: linespeed stat") && reported.contains("--perf-format"), "{reported}");
     ran(["help", "nothing"]).misused(&["'nothing'"]);
 }
 

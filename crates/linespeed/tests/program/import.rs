@@ -45,15 +45,16 @@ fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
     let (text, out) = (place.path().join("mail.txt"), place.path().join("out"));
     fs::write(&text, TWO).unwrap();
     fs::create_dir(&out).unwrap();
-    let told = import(&["--output", out.to_str().unwrap()], &text);
-    assert_eq!(told.code, Some(0), "{told:?}");
+    let reported = import(&["--output", out.to_str().unwrap()], &text);
+    assert_eq!(reported.code, Some(0), "{reported:?}");
     for words in
         ["db1", "lscpu: lines 3–9", "numactl -H", "it cannot be true", "Contradictions", "linespeed compare"]
     {
-        assert!(told.stdout.contains(words), "{words} is missing in {}", told.stdout);
+        assert!(reported.stdout.contains(words), "{words} is missing in {}", reported.stdout);
     }
     assert!(
-        told.stderr.contains("1 line belongs to no output that is known") && told.stderr.contains("Hello")
+        reported.stderr.contains("1 line belongs to no output that is known")
+            && reported.stderr.contains("Hello")
     );
     let records = records(&out);
     let names: Vec<_> = records.iter().map(|record| record.machine.hostname.as_deref()).collect();
@@ -70,7 +71,7 @@ fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
 }
 
 #[test]
-fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_told_once() {
+fn a_folder_that_is_asked_for_is_made_and_what_nobody_understood_is_reported_once() {
     let place = folder();
     let (text, out) = (place.path().join("mail.txt"), place.path().join("new/records"));
     let prose: String = (1..=9).map(|line| format!("Sentence {line} of a letter.\n")).collect();
@@ -91,17 +92,20 @@ fn a_folder_is_made_for_one_machine_too_and_json_is_printed_beside_a_file() {
     let place = folder();
     let (text, out) = (place.path().join("mail.txt"), place.path().join("new/records"));
     fs::write(&text, TWO).unwrap();
-    let told = import(&["--only", "db1", "--output", &format!("{}/", out.display())], &text);
-    assert_eq!(told.code, Some(0), "{told:?}");
+    let reported = import(&["--only", "db1", "--output", &format!("{}/", out.display())], &text);
+    assert_eq!(reported.code, Some(0), "{reported:?}");
     let made = records(&out);
-    assert!(made.len() == 1 && made[0].machine.hostname.as_deref() == Some("db1"), "{told:?}");
-    assert!(told.stdout.contains("new/records/"), "{}", told.stdout);
+    assert!(made.len() == 1 && made[0].machine.hostname.as_deref() == Some("db1"), "{reported:?}");
+    assert!(reported.stdout.contains("new/records/"), "{}", reported.stdout);
     let file = place.path().join("one.json");
-    let told = import(&["--only", "2", "--json", "--output", file.to_str().unwrap()], &text);
-    assert_eq!(told.record().machine.architecture, Record::read(&file).unwrap().machine.architecture);
+    let reported = import(&["--only", "2", "--json", "--output", file.to_str().unwrap()], &text);
+    assert_eq!(reported.record().machine.architecture, Record::read(&file).unwrap().machine.architecture);
     // A file is no folder.
-    let told = import(&["--only", "1", "--output", &format!("{}/", file.display())], &text);
-    assert!(told.code == Some(3) && told.stderr.contains("one.json/: cannot be made"), "{told:?}");
+    let reported = import(&["--only", "1", "--output", &format!("{}/", file.display())], &text);
+    assert!(
+        reported.code == Some(3) && reported.stderr.contains("one.json/: cannot be made"),
+        "{reported:?}"
+    );
 }
 
 #[test]
@@ -110,9 +114,9 @@ fn one_of_several_is_named_or_numbered() {
     let text = place.path().join("mail.txt");
     fs::write(&text, TWO).unwrap();
     for wanted in ["db2", "2", "DB2"] {
-        let told = import(&["--only", wanted, "--json"], &text);
-        assert_eq!(told.code, Some(0), "{told:?}");
-        let record = Record::from_json(told.stdout.as_bytes()).unwrap();
+        let reported = import(&["--only", wanted, "--json"], &text);
+        assert_eq!(reported.code, Some(0), "{reported:?}");
+        let record = Record::from_json(reported.stdout.as_bytes()).unwrap();
         assert_eq!(record.machine.architecture, "aarch64");
     }
     import(&["--json"], &text).fails(2, &["2 machines", "db1", "--only"]);

@@ -16,7 +16,7 @@ fn record() -> String {
 }
 
 #[test]
-fn a_mistyped_measurement_is_told_the_nearest_one() {
+fn a_mistyped_measurement_is_reported_the_nearest_one() {
     ran(["run", "latncy"]).fails(2, &["\"latncy\"", "did you mean latency?", "wakeup"]);
     ran(["run", "clock", "WAKUP"]).fails(2, &["did you mean wakeup?"]);
     let far = ran(["run", "xyzzy"]).fails(2, &["\"xyzzy\"", "clock, latency"]);
@@ -92,7 +92,7 @@ fn one_cpu() -> String {
 }
 
 #[test]
-fn a_file_just_too_large_is_told_with_digits_that_show_it() {
+fn a_file_just_too_large_is_reported_with_digits_that_show_it() {
     let folder = folder();
     let place = folder.path().join("a.json");
     File::create(&place).unwrap().set_len(67_800_001).unwrap();
@@ -107,7 +107,7 @@ fn cpus_that_may_not_be_used_are_named() {
 }
 
 #[test]
-fn words_that_do_not_exist_are_told_the_nearest_one() {
+fn words_that_do_not_exist_are_reported_the_nearest_one() {
     ran(["explain", "load.latncy"]).fails(2, &["load.latncy", "did you mean load.latency?"]);
     ran(["explain", "xyzzyxyzzy"]).fails(2, &["linespeed explain"]);
 }

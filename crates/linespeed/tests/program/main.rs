@@ -15,7 +15,7 @@ mod overhead;
 mod plan;
 mod prove;
 mod quiet;
-mod quiet_told;
+mod quiet_messages;
 mod records;
 mod reference;
 mod scale;

@@ -34,7 +34,7 @@ fn json_puts_the_record_and_nothing_else_on_standard_output() {
 }
 
 #[test]
-fn a_run_leaves_its_record_where_it_was_told_and_nothing_else() {
+fn a_run_leaves_its_record_where_it_was_reported_and_nothing_else() {
     let folder = folder();
     let place = folder.path().join("db1.json");
     let mut command = short(&["--output", place.to_str().unwrap(), "--quiet-output"]);
@@ -171,6 +171,10 @@ fn progress_with_the_time_left_is_for_terminals_only() {
     assert!(text.contains("s left"), "{text:?}");
     assert!(!on_a_terminal(&[&args[..], &["-q"]].concat(), &[]).contains("s left"));
     // A pipe sees lines when it asks for them, and never a bar.
-    let told = run(linespeed(args.iter().chain(&["--verbose"])));
-    assert!(told.stderr.starts_with("costs: ") && !told.stderr.contains("s left"), "{:?}", told.stderr);
+    let reported = run(linespeed(args.iter().chain(&["--verbose"])));
+    assert!(
+        reported.stderr.starts_with("costs: ") && !reported.stderr.contains("s left"),
+        "{:?}",
+        reported.stderr
+    );
 }

@@ -68,7 +68,7 @@ fn wrong_usage_is_said_in_a_line() {
 }
 
 /// What the coverage says of the layers whose names begin so.
-fn told<'a>(record: &'a Record, layer: &str) -> Vec<(String, &'a str)> {
+fn reported<'a>(record: &'a Record, layer: &str) -> Vec<(String, &'a str)> {
     let begin = format!("overhead ({layer}");
     let of = |c: &'a record::Coverage| (c.why(), c.remedy.as_deref().unwrap_or_default());
     record.coverage.iter().filter(|c| c.what.starts_with(&begin)).map(of).collect()
@@ -77,15 +77,15 @@ fn told<'a>(record: &'a Record, layer: &str) -> Vec<(String, &'a str)> {
 #[test]
 fn kernel_rows_are_timed_when_asked_for_or_say_what_they_need() {
     let record = measured(brief(&["--json", "--vm", "none"])).succeeds().record();
-    let unasked = told(&record, "kernel");
-    assert!(told(&record, "guest").is_empty(), "nobody asked for guests: {:?}", record.coverage);
+    let unasked = reported(&record, "kernel");
+    assert!(reported(&record, "guest").is_empty(), "nobody asked for guests: {:?}", record.coverage);
     // The first bytes of a module, and nothing more: it is never loaded, whatever the machine.
     let folder = folder();
     let file = folder.path().join("linespeed.ko");
     std::fs::write(&file, [&b"\x7fELF\x02\x01\x01"[..], &[0; 9], &1u16.to_ne_bytes()].concat()).unwrap();
     let words = ["--json", "--vm", "none", "--kernel-module", file.to_str().unwrap()];
     let asked = measured(brief(&words)).succeeds().record();
-    let refused = told(&asked, "kernel");
+    let refused = reported(&asked, "kernel");
     assert_eq!(refused.len(), 4, "{refused:?}");
     assert!(
         refused.iter().all(|why| *why == refused[0] && !why.0.is_empty() && !why.0.contains("not asked"))
@@ -121,9 +121,9 @@ fn a_whole_guest_that_cannot_be_had_says_what_is_missing() {
         command.args(more).env("PATH", "");
         let record = measured(command).succeeds().record();
         // Its kernel is timed only where kernels are asked for.
-        let told = ["guest OS user", "guest OS kernel"].map(|layer| told(&record, layer));
-        assert_eq!(told.iter().filter(|why| !why.is_empty()).count(), layers);
-        for (reason, remedy) in told.iter().flatten() {
+        let reported = ["guest OS user", "guest OS kernel"].map(|layer| reported(&record, layer));
+        assert_eq!(reported.iter().filter(|why| !why.is_empty()).count(), layers);
+        for (reason, remedy) in reported.iter().flatten() {
             assert!(reason.contains("qemu-system-") && reason.contains("not installed"), "{reason}");
             assert!(remedy.contains("apt install qemu-system-"), "{remedy}");
         }
@@ -135,7 +135,7 @@ fn a_whole_guest_that_cannot_be_had_says_what_is_missing() {
 }
 
 #[test]
-fn a_named_file_that_is_none_is_told_before_anything_is_measured() {
+fn a_named_file_that_is_none_is_reported_before_anything_is_measured() {
     for flag in ["--vm-kernel", "--kernel-module", "--vm-module"] {
         run(brief(&[flag, "/nowhere/file"])).fails(3, &["/nowhere/file: cannot be read", flag]);
         run(brief(&[flag, "/proc"])).fails(3, &["/proc: cannot be read: it is no file", flag]);
@@ -148,9 +148,10 @@ fn a_named_file_that_is_none_is_told_before_anything_is_measured() {
 fn json_beside_a_file_is_the_record_and_nothing_else() {
     let folder = folder();
     let file = folder.path().join("layers.json");
-    let told = measured(brief(&["--json", "--vm", "none", "--output", file.to_str().unwrap()])).succeeds();
-    assert_eq!(told.stdout, std::fs::read_to_string(file).unwrap());
-    assert_eq!(layers(&told.record()).len(), told.record().measurements_of("layer.time").count());
+    let reported =
+        measured(brief(&["--json", "--vm", "none", "--output", file.to_str().unwrap()])).succeeds();
+    assert_eq!(reported.stdout, std::fs::read_to_string(file).unwrap());
+    assert_eq!(layers(&reported.record()).len(), reported.record().measurements_of("layer.time").count());
 }
 
 #[test]
@@ -160,8 +161,8 @@ fn a_process_on_one_cpu_has_the_rows_that_need_no_other() {
     let bound = format!("cpu {cpu}");
     let found = layers(&record);
     assert!(found.iter().all(|(_, on)| *on == bound || on == "none"), "{found:?}");
-    let told = record.coverage.iter().find(|c| c.what.starts_with("overhead (user, bound to CPU"));
-    assert!(told.map(record::Coverage::why).unwrap_or_default().contains("no other CPU"), "{told:?}");
+    let reported = record.coverage.iter().find(|c| c.what.starts_with("overhead (user, bound to CPU"));
+    assert!(reported.map(record::Coverage::why).unwrap_or_default().contains("no other CPU"), "{reported:?}");
 }
 
 #[test]

@@ -309,7 +309,7 @@ fn a_command_runs_both_ways_and_each_process_knows_what_it_is() {
 }
 
 #[test]
-fn a_command_that_is_told_nothing_runs_as_a_copy_for_each_thread() {
+fn a_command_that_is_reported_nothing_runs_as_a_copy_for_each_thread() {
     let place = folder();
     let line = format!("grep Cpus_allowed_list /proc/self/status >> {}/said", place.path().display());
     let args = ["plan", "--verify", "-r", "1", "--json", "--", "sh", "-c", &line];

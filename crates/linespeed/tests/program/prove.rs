@@ -19,16 +19,16 @@ fn each_of_the_four_comparisons_is_made_or_said_why_not() {
         return skipped("each_of_the_four_comparisons_is_made_or_said_why_not", "times of an emulator");
     }
     let proof = proven(&["--", "true"]);
-    let mut told = names(&proof, "compared", "comparison");
-    told.extend(names(&proof, "not_compared", "comparison"));
+    let mut reported = names(&proof, "compared", "comparison");
+    reported.extend(names(&proof, "not_compared", "comparison"));
     for (words, what) in [
         (["boost", "boost"], "boost"),
         (["unbound", "affinity"], "affinity"),
         (["nice", "nice"], "priority"),
         (["cold", "cold"], "the page cache"),
     ] {
-        let found = told.iter().any(|name| words.iter().any(|word| name.contains(word)));
-        assert!(found, "nothing of {what} in {told:?}");
+        let found = reported.iter().any(|name| words.iter().any(|word| name.contains(word)));
+        assert!(found, "nothing of {what} in {reported:?}");
     }
     for row in proof["compared"].as_array().unwrap() {
         let (rounds, samples) = (row["rounds"].as_u64().unwrap(), row["samples"].as_array().unwrap().len());
@@ -49,10 +49,10 @@ fn a_file_that_the_command_reads_is_cold_without_root_or_it_is_said_why_not() {
     let file = folder.path().join("data");
     std::fs::write(&file, vec![7u8; 1 << 20]).unwrap();
     let proof = proven(&["--", "cat", file.to_str().unwrap()]);
-    let mut told = names(&proof, "compared", "comparison");
-    told.extend(names(&proof, "not_compared", "comparison"));
-    assert!(told.iter().any(|name| name.contains("cold cache")), "{told:?}");
-    if told.contains(&"cold cache of its files, then warm") {
+    let mut reported = names(&proof, "compared", "comparison");
+    reported.extend(names(&proof, "not_compared", "comparison"));
+    assert!(reported.iter().any(|name| name.contains("cold cache")), "{reported:?}");
+    if reported.contains(&"cold cache of its files, then warm") {
         let remarks = proof["remarks"].to_string();
         assert!(remarks.contains("dropped from the page cache"), "{remarks}");
     }
@@ -65,17 +65,17 @@ fn a_file_that_the_command_reads_is_cold_without_root_or_it_is_said_why_not() {
     }
     // What the audit says can be proven can be, but where a sandbox or a limit forbids it.
     let few = proven(&["--rounds", "2", "ionice", "aslr", "fifo", "--", "true"]);
-    let mut told = names(&few, "compared", "comparison");
-    told.extend(names(&few, "not_compared", "comparison"));
+    let mut reported = names(&few, "compared", "comparison");
+    reported.extend(names(&few, "not_compared", "comparison"));
     for knob in ["ionice", "aslr", "fifo"] {
-        assert!(told.iter().any(|name| name.starts_with(knob)), "{knob}: {told:?}");
+        assert!(reported.iter().any(|name| name.starts_with(knob)), "{knob}: {reported:?}");
     }
     assert!(!few.to_string().contains("only for a command"), "{few}");
     ran(["quiet", "--rounds", "8"]).misused(&["--prove"]);
 }
 
 #[test]
-fn a_command_that_fails_or_is_missing_is_told_before_anything_is_compared() {
+fn a_command_that_fails_or_is_missing_is_reported_before_anything_is_compared() {
     ran(["quiet", "--prove", "--", "sh", "-c", "exit 4"]).fails(3, &["ended with code 4"]);
     ran(["quiet", "--prove", "--", "no-such-program-anywhere"]).fails(127, &["not found"]);
     ran(["quiet", "--prove", "--apply"]).misused(&["--apply"]);

@@ -110,9 +110,9 @@ fn the_table_names_every_knob_and_needs_nothing() {
         }
     }
     let done = run(program(&copy, ["quiet", "--json"]).by_nobody());
-    let told: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
-    assert_eq!(told["knobs"].as_array().unwrap().len(), quiet::knobs::KNOBS.len());
-    assert_eq!(done.code == Some(0), told["quiet"].as_bool().unwrap());
+    let reported: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(reported["knobs"].as_array().unwrap().len(), quiet::knobs::KNOBS.len());
+    assert_eq!(done.code == Some(0), reported["quiet"].as_bool().unwrap());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_captured_machine_is_looked_at_and_never_written() {
 }
 
 #[test]
-fn wrong_words_are_told_what_to_write() {
+fn wrong_words_are_reported_what_to_write() {
     ran(["quiet", "goveror"]).fails(2, &["no knob", "did you mean governor?"]);
     ran(["quiet", "--cpus", "64000"]).fails(2, &["64000", "is not online"]);
     ran(["quiet", "--apply", "--restore"]).misused(&["--restore"]);
@@ -223,7 +223,7 @@ fn killed_it_leaves_neither_values_nor_processes() {
 }
 
 #[test]
-fn the_second_is_refused_and_told_who_holds_the_knobs() {
+fn the_second_is_refused_and_reported_who_holds_the_knobs() {
     let Some((_alone, before)) = may("the_second_is_refused_and_told_who_holds_the_knobs") else { return };
     let mut child = started("echo; exec sleep 60");
     let holder = format!("process {}", child.0.id());

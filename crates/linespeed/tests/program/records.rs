@@ -18,9 +18,9 @@ fn a_record_is_shown_again_as_it_was_reported() {
     let report =
         measured(linespeed(["run", "clock", "costs", "--quick", "--output", place])).succeeds().stdout;
     let shown = ran(["show", place]).succeeds().stdout;
-    let (report, told) = report.split_once("\nRecord: ").expect("the report says where the record lies");
+    let (report, reported) = report.split_once("\nRecord: ").expect("the report says where the record lies");
     assert_eq!(shown.trim_end(), report.trim_end());
-    assert_eq!(told.trim_end(), place);
+    assert_eq!(reported.trim_end(), place);
     // And it comes out of `show --json` as it went in.
     let before = sound::record(&std::fs::read(place).unwrap());
     let after = ran(["show", place, "--json"]).succeeds().record();

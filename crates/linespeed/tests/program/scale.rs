@@ -262,7 +262,7 @@ fn a_step_that_fails_is_named_and_the_others_stay() {
 }
 
 #[test]
-fn commands_that_cannot_be_measured_are_told_in_one_line() {
+fn commands_that_cannot_be_measured_are_reported_in_one_line() {
     let place = folder();
     let try_it = |args: &[&str]| measured(scale(place.path(), args));
     try_it(&["--", "no-such-program-here"]).fails(127, &["no-such-program-here", "not found"]);
@@ -275,7 +275,7 @@ fn commands_that_cannot_be_measured_are_told_in_one_line() {
 }
 
 #[test]
-fn wrong_usage_is_told_with_the_way_out() {
+fn wrong_usage_is_reported_with_the_way_out() {
     let place = folder();
     let fails = |args: &[&str], words: &[&str]| drop(run(scale(place.path(), args)).fails(2, words));
     fails(&[], &["-- COMMAND", "--recipe"]);
@@ -296,7 +296,7 @@ fn wrong_usage_is_told_with_the_way_out() {
 }
 
 #[test]
-fn bad_recipes_are_told_with_file_and_line() {
+fn bad_recipes_are_reported_with_file_and_line() {
     let place = folder();
     let file = place.path().join("mine.toml");
     let tried = |text: &str| {
@@ -346,7 +346,7 @@ fn a_command_that_prints_without_end_or_reads_is_borne() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_is_waited_for_and_told() {
+fn what_a_command_leaves_behind_is_waited_for_and_reported() {
     if emulated() {
         return skipped("what_a_command_leaves_behind_is_waited_for_and_told", "emulated: it is not adopted");
     }

@@ -87,7 +87,7 @@ fn the_command_stands_above_its_figures_and_show_repeats_it() {
 }
 
 #[test]
-fn other_load_is_told() {
+fn other_load_is_reported() {
     let place = folder();
     let file = place.path().join("a.json");
     let mut record: Record = typed(place.path(), &["--quick"], "exit 0");
@@ -143,7 +143,7 @@ fn a_step_of_which_every_run_fails_is_left_out() {
 }
 
 #[test]
-fn a_fixed_time_is_told_with_the_way_out() {
+fn a_fixed_time_is_reported_with_the_way_out() {
     if cpus() < 2 {
         return skipped("a_fixed_time_is_told_with_the_way_out", "one CPU");
     }
@@ -196,7 +196,7 @@ fn a_score_that_is_no_usable_number_is_shown() {
 }
 
 #[test]
-fn a_service_that_dies_without_a_word_is_told_so() {
+fn a_service_that_dies_without_a_word_is_reported_so() {
     let place = folder();
     let file = place.path().join("mine.toml");
     let text = "name = \"mine\"\nwhat = \"x\"\ncommand = [\"true\"]\n[service]\nstart = [\"sh\", \"-c\", \"sleep 0.2; exit 7\"]\nready = [\"false\"]\n";

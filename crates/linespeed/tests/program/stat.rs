@@ -494,7 +494,7 @@ fn a_second_ctrl_c_ends_them_at_once() {
 }
 
 #[test]
-fn memory_is_the_commands_own_or_told_as_a_bound() {
+fn memory_is_the_commands_own_or_reported_as_a_bound() {
     if emulated() {
         return skipped("memory_is_the_commands_own_or_told_as_a_bound", "the emulator's memory is in it");
     }
@@ -589,12 +589,12 @@ fn ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest() {
         return skipped("ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest", why);
     }
     let folder = folder();
-    let (file, told) = (folder.path().join("pids"), folder.path().join("told"));
+    let (file, reported) = (folder.path().join("pids"), folder.path().join("told"));
     let (mut seen, printed) = terminal::open();
     let line = format!(
         "trap 'echo told >>{}' INT; echo $$ >>{1}; (trap '' INT; echo $$ >/dev/null; sleep 300) & echo $! >>{1}; \
          wait; wait",
-        told.display(),
+        reported.display(),
         file.display()
     );
     let mut command = shell(&line);
@@ -623,5 +623,9 @@ fn ctrl_c_on_a_terminal_reaches_the_command_once_and_ends_the_rest() {
     };
     assert_eq!(status.code(), Some(130));
     assert!(!pids.iter().any(|pid| alive(*pid)), "left running: {pids:?}");
-    assert_eq!(std::fs::read_to_string(&told).unwrap(), "told\n", "Ctrl-C reached it more or less than once");
+    assert_eq!(
+        std::fs::read_to_string(&reported).unwrap(),
+        "told\n",
+        "Ctrl-C reached it more or less than once"
+    );
 }

@@ -91,7 +91,7 @@ fn a_hybrid_processor_has_its_boot_core_s_clocks_and_its_own_groups() {
 }
 
 #[test]
-fn an_old_opteron_reads_from_the_little_that_its_kernel_told() {
+fn an_old_opteron_reads_from_the_little_that_its_kernel_reported() {
     let machine = &captured(OPTERON).machine;
     let processor = &machine.processor;
     assert_eq!(machine.architecture, "x86_64");

@@ -322,7 +322,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     if let Some((_, why)) = refused.clone().chain(not_counted).find(|(event, _)| *event == "task-clock") {
         figures.coverage.push(Coverage::degraded("kernel events", why.clone()));
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut reported: Vec<&str> = Vec::new();
     let missing = runs.iter().flat_map(|run| {
         let refused = run.refused.iter().map(|(event, why)| (event, why, false));
         refused.chain(run.reading.not_counted.iter().map(|(event, why)| (event, why, true)))
@@ -332,10 +332,10 @@ fn cover(runs: &[Run], figures: &mut Figures) {
             .measurements
             .iter()
             .any(|m| m.labels.word("event") == Some(event) && !m.detail.contains_key("source"));
-        if told.contains(event) || have {
+        if reported.contains(event) || have {
             continue;
         }
-        told.push(event);
+        reported.push(event);
         let what = format!("counter {event}");
         figures.coverage.push(if opened {
             Coverage::skipped(what, why.clone())

@@ -16,7 +16,7 @@ fn value(figures: &Figures, metric: &str, key: (&str, &str)) -> f64 {
 }
 
 #[test]
-fn a_sleep_is_time_off_the_cpu_and_told_as_a_sleep() {
+fn a_sleep_is_time_off_the_cpu_and_reported_as_a_sleep() {
     let run = ran("sleep 0.5");
     let argv = [OsString::from("sleep")];
     let figures = figures(
@@ -101,17 +101,17 @@ fn switches_and_their_kinds_add_up() {
 }
 
 #[test]
-fn time_of_processes_too_short_to_be_looked_at_is_told() {
-    let told = |line: &str| {
+fn time_of_processes_too_short_to_be_looked_at_is_reported() {
+    let reported = |line: &str| {
         let run = ran(line);
         let argv = [OsString::from("sh")];
         let figures =
             figures(&[run], &Job { argv: &argv, cpus: None, env: &[], events: false, guard: None }, 1);
         figures.coverage.into_iter().find(|one| one.what == "runnable").map(|one| one.why())
     };
-    let short = told("i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i+1)); done");
+    let short = reported("i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i+1)); done");
     assert!(short.as_deref().is_some_and(|why| why.contains("before they could be looked at")), "{short:?}");
-    assert_eq!(told("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"), None);
+    assert_eq!(reported("i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"), None);
 }
 
 #[test]
@@ -123,15 +123,15 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
     (run.seen.samples, run.seen.idle, run.seen.active, run.seen.most_threads) = (80, 4, 76, 2);
     let argv = [OsString::from("sh")];
     let job = Job { argv: &argv, cpus: None, env: &[], events: false, guard: None };
-    let told = |run: &Run, state| {
+    let reported = |run: &Run, state| {
         value(&figures(std::slice::from_ref(run), &job, 2), "workload.cpu_time", ("state", state))
     };
-    assert!((told(&run, "off-cpu") - 0.2).abs() < 1e-9, "{}", told(&run, "off-cpu"));
-    assert!((told(&run, "runnable") - 2.8).abs() < 1e-9, "{}", told(&run, "runnable"));
+    assert!((reported(&run, "off-cpu") - 0.2).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
+    assert!((reported(&run, "runnable") - 2.8).abs() < 1e-9, "{}", reported(&run, "runnable"));
     // All of its threads were looked at to their ends: the rest is what they waited for something else.
     run.seen.threads[0].on_cpu_ns = 1_000_000_000;
     run.seen.idle = 60;
-    assert!((told(&run, "off-cpu") - 3.0).abs() < 1e-9, "{}", told(&run, "off-cpu"));
+    assert!((reported(&run, "off-cpu") - 3.0).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
 }
 
 #[test]

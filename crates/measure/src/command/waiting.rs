@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_is_told_by_what_it_reads() {
+    fn a_read_is_reported_by_what_it_reads() {
         for (file, waiting) in [
             ("socket:[123]", Waiting::Network),
             ("pipe:[123]", Waiting::Pipe),

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_not_told_to_change_a_setting_that_is_not_at_fault() {
+    fn a_container_is_not_reported_to_change_a_setting_that_is_not_at_fault() {
         let refusal = refused(Some(1), libc::EPERM, Scope::Own);
         assert!(refusal.reason.contains("seccomp") && refusal.reason.contains("is 1"), "{}", refusal.reason);
         assert!(!refusal.remedy.unwrap().contains("sysctl"));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_without_a_pmu_is_told_so_and_a_host_is_not_called_one() {
+    fn a_guest_without_a_pmu_is_reported_so_and_a_host_is_not_called_one() {
         let guest =
             Surroundings { units: Some(Vec::new()), virtual_machine: true, ..Surroundings::default() };
         let host = Surroundings { virtual_machine: false, ..guest.clone() };

@@ -293,14 +293,14 @@ impl Done {
         }
         let n = plan.pairs.len();
         if n < plan.all {
-            let mut told = Coverage::degraded(
+            let mut reported = Coverage::degraded(
                 name,
                 format!("{n} of {} pairs of CPUs were drawn, of each kind alike many", plan.all),
             );
             if context.depth != Depth::Full {
-                told = told.with_remedy(whole.clone());
+                reported = reported.with_remedy(whole.clone());
             }
-            context.coverage.push(told);
+            context.coverage.push(reported);
         }
         let mut degraded = |why: Text, remedy: &str| {
             context.coverage.push(Coverage::degraded(name, why).with_remedy(remedy));

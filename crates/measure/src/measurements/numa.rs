@@ -48,10 +48,10 @@ impl Measure for Numa {
 
     fn outlook(&self, machine: &Machine, snapshot: &record::Snapshot, cpus: &CpuList) -> Coverage {
         if let Some((why, remedy)) = plan::impossible(machine, cpus) {
-            let told = Coverage::impossible(self.name(), why);
+            let reported = Coverage::impossible(self.name(), why);
             return match remedy {
-                Some(remedy) => told.with_remedy(remedy),
-                None => told,
+                Some(remedy) => reported.with_remedy(remedy),
+                None => reported,
             };
         }
         if snapshot.numa_balancing.is_some_and(|mode| mode > 0) {
@@ -142,9 +142,9 @@ fn prove(context: &mut Context, columns: &mut [Column], last: bool) -> Vec<bool>
                 ));
             }
             match columns::withheld(column) {
-                Some(told) => {
-                    if !context.coverage.contains(&told) {
-                        context.coverage.push(told);
+                Some(reported) => {
+                    if !context.coverage.contains(&reported) {
+                        context.coverage.push(reported);
                     }
                     false
                 }
@@ -249,13 +249,13 @@ fn bandwidth(
         }
     }
     let proven = prove(context, columns, true);
-    let mut told = 0;
+    let mut reported = 0;
     for (cell, &(r, c)) in order.iter().enumerate() {
         let (row, column) = (&rows[r], &columns[c]);
         if !proven[c] || samples[cell].is_empty() {
             continue;
         }
-        told += 1;
+        reported += 1;
         let list: CpuList = row.cpus.iter().copied().take(threads[cell]).collect();
         let place = cell_place(row, column).with_label("op", "read").with_label("threads", threads[cell]);
         let mut m = Measurement::new("numa.bandwidth", place, std::mem::take(&mut samples[cell]))
@@ -276,12 +276,12 @@ fn bandwidth(
         context.push(m);
     }
     ended?;
-    if told < all {
+    if reported < all {
         let full = context.at_more_length("numa");
         context.coverage.push(
             Coverage::degraded(
                 "numa bandwidth",
-                text!(Coverage::MOST_TELLING_FIRST, measured = told, all = all),
+                text!(Coverage::MOST_TELLING_FIRST, measured = reported, all = all),
             )
             .with_remedy(full),
         );

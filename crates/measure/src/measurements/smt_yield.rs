@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_siblings_is_told_why() {
+    fn a_machine_without_siblings_is_reported_why() {
         let none = made(4, |id| id);
         assert_eq!(no_siblings(&none, None).why(), "no core here shows two siblings");
         let mut off = made(4, |id| id % 2);

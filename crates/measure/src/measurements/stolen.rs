@@ -56,7 +56,7 @@ struct Part {
 #[derive(Clone, Debug, Default)]
 struct Seen {
     parts: Vec<Part>,
-    causes_told: bool,
+    causes_reported: bool,
     pinned: bool,
     moved: bool,
 }
@@ -83,8 +83,8 @@ impl Measure for Stolen {
         let duration = Duration::from_secs_f64(context.depth.pick(0.4, 2.7, 30.0));
         let seen = thread_group::run(&cpus, |member| spin(member, rate, duration, context.stop));
         context.advance(1.0);
-        let untold = seen.iter().flatten().filter(|s| !s.causes_told).count();
-        if untold > 0 {
+        let unreported = seen.iter().flatten().filter(|s| !s.causes_reported).count();
+        if unreported > 0 {
             context.coverage.push(
                 Coverage::degraded(
                     "stolen",
@@ -127,7 +127,7 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
     let timed = Instant::now();
     let mut events = events(interrupts.as_mut());
     let each_gap = timed.elapsed() < SLOW_READING;
-    seen.causes_told = events.is_some();
+    seen.causes_reported = events.is_some();
     let threshold = (THRESHOLD_NS * rate) as u64;
     let mut gaps_kept = 0;
     member.wait();
@@ -145,7 +145,7 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
                 let ns = after.saturating_sub(before) as f64 / rate;
                 let mut cause = Cause::Unknown;
                 part.watched_ns += after.saturating_sub(from) as f64 / rate;
-                if each_gap && seen.causes_told {
+                if each_gap && seen.causes_reported {
                     let now = self::events(interrupts.as_mut());
                     cause = match (events, now) {
                         (Some(before), Some(now)) if now > before => Cause::Os,
@@ -166,7 +166,7 @@ fn spin(member: thread_group::Member, rate: f64, duration: Duration, stop: &Stop
                 break;
             }
         }
-        if !each_gap && seen.causes_told {
+        if !each_gap && seen.causes_reported {
             let now = self::events(interrupts.as_mut());
             if let (Some(before), Some(now)) = (events, now) {
                 settle(&mut part.gaps, now.saturating_sub(before));
@@ -205,8 +205,8 @@ impl Seen {
             let ns: f64 = gaps().filter(|gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns).sum();
             (ns / watched).min(1.0)
         };
-        let told = self.causes_told && !gaps().any(|gap| gap.cause == Cause::Unknown);
-        let by = |cause| told.then(|| taken(Some(cause)));
+        let reported = self.causes_reported && !gaps().any(|gap| gap.cause == Cause::Unknown);
+        let by = |cause| reported.then(|| taken(Some(cause)));
         (watched > 0.0).then(|| Shares { all: taken(None), os: by(Cause::Os), below: by(Cause::Below) })
     }
 }
@@ -228,9 +228,9 @@ fn settle(gaps: &mut [Gap], events: u64) {
 }
 
 fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
-    let told =
-        seen.causes_told && !seen.parts.iter().flat_map(|p| &p.gaps).any(|gap| gap.cause == Cause::Unknown);
-    let kinds: &[(Option<&str>, Option<Cause>)] = if told {
+    let reported = seen.causes_reported
+        && !seen.parts.iter().flat_map(|p| &p.gaps).any(|gap| gap.cause == Cause::Unknown);
+    let kinds: &[(Option<&str>, Option<Cause>)] = if reported {
         &[(None, None), (Some("os"), Some(Cause::Os)), (Some("below"), Some(Cause::Below))]
     } else {
         &[(None, None)]
@@ -321,7 +321,7 @@ mod tests {
             watched_ns: 1e6,
             gaps: vec![Gap { ns: 2e5, cause: Cause::Os }, Gap { ns: 1e5, cause: Cause::Below }],
         };
-        let mut seen = Seen { parts: vec![part], causes_told: true, ..Seen::default() };
+        let mut seen = Seen { parts: vec![part], causes_reported: true, ..Seen::default() };
         let shares = seen.shares().unwrap();
         assert_eq!((shares.os, shares.below), (Some(0.2), Some(0.1)));
         assert!((shares.all - 0.3).abs() < 1e-12);

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_product_is_told() {
+    fn a_wrong_product_is_reported() {
         let (result, scratch) = power_limbs();
         let mut worker = Power { result: vec![1; result], scratch: vec![1; scratch], wrong: None };
         assert_eq!(worker.round(), 1.0);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_long_output_stay_and_the_gap_is_told() {
+    fn both_ends_of_a_long_output_stay_and_the_gap_is_reported() {
         let (text, total) = kept(8, &[b"abcdefgh".to_vec(), b"ijklmnop".to_vec()]);
         assert_eq!((text.as_slice(), total), (&b"abcd\n[8 bytes left out]\nmnop"[..], 16));
     }

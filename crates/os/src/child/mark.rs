@@ -43,8 +43,8 @@ impl Mark {
 
     /// Whether a process has it, by the text of its /proc/PID/limits.
     pub(crate) fn is_in(&self, limits: &str) -> bool {
-        let told = limits.lines().find_map(|line| line.strip_prefix(LINE)?.split_whitespace().next());
-        told.and_then(|number| number.parse::<u64>().ok()) == Some(self.number)
+        let reported = limits.lines().find_map(|line| line.strip_prefix(LINE)?.split_whitespace().next());
+        reported.and_then(|number| number.parse::<u64>().ok()) == Some(self.number)
     }
 }
 

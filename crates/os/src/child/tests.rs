@@ -79,7 +79,7 @@ fn a_gated_child_waits_and_starts_when_it_is_let() {
 }
 
 #[test]
-fn a_child_runs_where_and_with_what_it_was_told() {
+fn a_child_runs_where_and_with_what_it_was_reported() {
     let folder = tempfile::tempdir().unwrap();
     let cpu = crate::current_cpu().unwrap();
     let cpus: CpuList = [cpu].into_iter().collect();

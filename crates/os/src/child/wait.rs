@@ -221,7 +221,7 @@ pub fn wait_all(
     let mut next_tick = began + watcher.tick();
     let mut left: Vec<Vec<Process>> = vec![Vec::new(); children.len()];
     let mut all_ended_at = None;
-    let mut told = false;
+    let mut reported = false;
     let forced = loop {
         for (child, waited) in children.iter_mut().zip(&mut waited) {
             child.drain();
@@ -241,8 +241,8 @@ pub fn wait_all(
                 break None;
             }
             let since = *all_ended_at.get_or_insert_with(Instant::now);
-            if !told && since.elapsed() > TELL {
-                told = true;
+            if !reported && since.elapsed() > TELL {
+                reported = true;
                 watcher.left(&left.concat());
             }
         }

@@ -128,7 +128,7 @@ fn good(trial: &mut Trial) -> Result<(), String> {
     let said = || format!("{:?}, {}", ran.code, ran.complained);
     trial.hold(ran.code == Some(0), "linespeed overhead --kernel --quick --json ends well", said)?;
     let record = ran.record()?;
-    let refused = weather::told(&record);
+    let refused = weather::reported(&record);
     trial.hold(refused.is_empty(), "no kernel row is missing", || format!("{refused:?}"))?;
     trial.hold(ran.loaded.is_some(), "the module was loaded meanwhile", || "it never was".to_owned())?;
     rows(&record, trial)?;
@@ -176,16 +176,16 @@ fn rows(record: &Record, trial: &mut Trial) -> Result<(), String> {
     for row in &all {
         let name =
             format!("{}, {}, interrupts {}", word(row, "layer"), word(row, "bound"), word(row, "interrupts"));
-        let told = ["primes", "crc32", "page_offset"].map(|key| detail(row, key));
+        let reported = ["primes", "crc32", "page_offset"].map(|key| detail(row, key));
         let first = ["primes", "crc32", "page_offset"].map(|key| detail(all[0], key));
         trial.hold(
-            told == first && told[0] == primes::KNOWN.to_string(),
+            reported == first && reported[0] == primes::KNOWN.to_string(),
             &format!("{name}: same work"),
-            || format!("{told:?}"),
+            || format!("{reported:?}"),
         )?;
         let cycles = row.summary.median > 0.0 && row.summary.n > 0;
         trial.hold(cycles, &format!("{name}: its passes took time"), || format!("{:?}", row.summary))?;
-        let [primes, crc, place] = told;
+        let [primes, crc, place] = reported;
         println!("{name}: {primes} primes, code {crc} at {place} of its page, {} passes", row.summary.n);
     }
     Ok(())

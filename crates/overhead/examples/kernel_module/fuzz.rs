@@ -135,13 +135,16 @@ fn lengths(module: &Module, trial: &mut Trial) -> Result<(), String> {
     for length in [0, 1, REQUEST - 1, REQUEST + 1, 4096, 1 << 20] {
         let mut bytes = whole.to_vec();
         bytes.resize(length, 0);
-        let told = module.raw(&bytes, ANSWER);
-        trial
-            .hold(told.is_err(), &format!("a write of {length} bytes is refused"), || format!("{told:?}"))?;
+        let reported = module.raw(&bytes, ANSWER);
+        trial.hold(reported.is_err(), &format!("a write of {length} bytes is refused"), || {
+            format!("{reported:?}")
+        })?;
     }
     for length in [0, 1, ANSWER, 1 << 20] {
-        let told = module.raw(&whole, length).map(|bytes| bytes.len()).unwrap_or(usize::MAX);
-        trial.hold(told == length.min(ANSWER), &format!("a read of {length} bytes"), || told.to_string())?;
+        let reported = module.raw(&whole, length).map(|bytes| bytes.len()).unwrap_or(usize::MAX);
+        trial.hold(reported == length.min(ANSWER), &format!("a read of {length} bytes"), || {
+            reported.to_string()
+        })?;
     }
     Ok(())
 }
@@ -159,16 +162,17 @@ fn at_once(module: &Module, trial: &mut Trial) -> Result<(), String> {
 /// The CPU is taken offline while a pass is bound to it.
 fn unplugged(module: &Module, trial: &mut Trial) -> Result<(), String> {
     let online = |value: &str| std::fs::write("/sys/devices/system/cpu/cpu1/online", value);
-    let told = std::thread::scope(|scope| {
+    let reported = std::thread::scope(|scope| {
         let pass = scope.spawn(|| module.ask(&request(100_000, Some(1), false)));
         std::thread::sleep(Duration::from_millis(30));
         let off = online("0");
         (off, pass.join())
     });
-    println!("CPU 1 taken offline in the middle: {told:?}");
+    println!("CPU 1 taken offline in the middle: {reported:?}");
     let refused = module.ask(&request(1_000, Some(1), false)).map_err(|failure| failure.reason);
     let back = online("1");
     let named = refused.as_ref().is_err_and(|why| why.contains("offline"));
-    trial.hold(told.0.is_err() || named, "a CPU that is offline is refused", || format!("{refused:?}"))?;
+    trial
+        .hold(reported.0.is_err() || named, "a CPU that is offline is refused", || format!("{refused:?}"))?;
     trial.hold(back.is_ok(), "it comes back", || format!("{back:?}"))
 }

@@ -37,7 +37,7 @@ impl Default for Weather<'_> {
 }
 
 /// The kernel rows that are missing: which, why, and what would help.
-pub fn told(record: &Record) -> Vec<(String, String, String)> {
+pub fn reported(record: &Record) -> Vec<(String, String, String)> {
     let of = |c: &record::Coverage| (c.what.clone(), c.why(), c.remedy.clone().unwrap_or_default());
     record.coverage.iter().filter(|c| c.what.starts_with("overhead (kernel")).map(of).collect()
 }
@@ -71,8 +71,8 @@ impl Weather<'_> {
         trial.hold(user == 3 && kernel == 0, &format!("{name}: the other rows come"), || {
             format!("{user} of user mode, {kernel} of the kernel")
         })?;
-        let told = told(&record);
-        for (what, reason, remedy) in &told {
+        let reported = reported(&record);
+        for (what, reason, remedy) in &reported {
             let line = !reason.contains('\n') && !remedy.contains('\n');
             let right =
                 line && reason.contains(self.reason) && remedy.contains(self.remedy) && !remedy.is_empty();
@@ -80,10 +80,10 @@ impl Weather<'_> {
                 format!("{reason} | {remedy}")
             })?;
         }
-        trial.hold(told.len() == 4, &format!("{name}: each of the kernel's rows says why"), || {
-            format!("{told:?}")
+        trial.hold(reported.len() == 4, &format!("{name}: each of the kernel's rows says why"), || {
+            format!("{reported:?}")
         })?;
-        if let Some((_, reason, remedy)) = told.first() {
+        if let Some((_, reason, remedy)) = reported.first() {
             println!("{name}: {reason} → {remedy} [{:.0} s]", ran.took.as_secs_f64());
         }
         Ok(())

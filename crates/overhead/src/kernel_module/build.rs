@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_from_other_complaints() {
+    fn a_full_disk_is_reported_from_other_complaints() {
         let built = built(
             "@echo 'x.c:1:2: fatal error: /x.s: No space left on device'; exit 1",
             Duration::from_secs(60),

@@ -116,8 +116,8 @@ mod tests {
             ("ID=slackware\n", "6.6.1", "/lib/modules/6.6.1/build"),
             ("", "6.6.1", "/lib/modules/6.6.1/build"),
         ] {
-            let told = install_headers(root(os).path(), release);
-            assert!(told.contains(said), "{os}: {told}");
+            let reported = install_headers(root(os).path(), release);
+            assert!(reported.contains(said), "{os}: {reported}");
         }
         assert_eq!(install_package(root("ID=fedora\n").path(), "make"), "sudo dnf install make");
     }

@@ -144,11 +144,12 @@ impl Device {
 
     /// Has the passes of a request made, and returns what the module tells of them.
     pub(super) fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
-        let told = self.raw(&request.bytes(), request.answer_bytes()).map_err(|error| explained(&error))?;
-        Answer::read(&told, request.passes).ok_or_else(|| {
+        let reported =
+            self.raw(&request.bytes(), request.answer_bytes()).map_err(|error| explained(&error))?;
+        Answer::read(&reported, request.passes).ok_or_else(|| {
             Unavailable::new(format!(
                 "the kernel module told {} bytes that are no answer to what it was asked",
-                told.len()
+                reported.len()
             ))
         })
     }
@@ -156,10 +157,10 @@ impl Device {
     /// Gives it these bytes, and returns at most `answer` bytes of what it then tells.
     pub(super) fn raw(&self, bytes: &[u8], answer: usize) -> io::Result<Vec<u8>> {
         let _ = self.0.write_at(bytes, 0)?;
-        let mut told = vec![0; answer];
-        let read = self.0.read_at(&mut told, 0)?;
-        told.truncate(read);
-        Ok(told)
+        let mut reported = vec![0; answer];
+        let read = self.0.read_at(&mut reported, 0)?;
+        reported.truncate(read);
+        Ok(reported)
     }
 }
 
@@ -195,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_refusals_are_told_with_a_way_out() {
+    fn the_kernels_refusals_are_reported_with_a_way_out() {
         for (number, said) in [
             (libc::ENOEXEC, "another kernel than 6.1.0"),
             (libc::EKEYREJECTED, "secure boot"),
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_of_another_version_is_told_as_one() {
+    fn a_module_of_another_version_is_reported_as_one() {
         let failure = explained(&io::Error::from_raw_os_error(libc::EINVAL));
         assert!(failure.reason.contains("another linespeed has built it"), "{failure:?}");
         assert!(failure.remedy.is_some_and(|remedy| remedy.contains("--kernel-module")));

@@ -80,7 +80,7 @@ fn secure_boot(root: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn told(files: &[(&str, &str)]) -> Option<Unavailable> {
+    fn reported(files: &[(&str, &str)]) -> Option<Unavailable> {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = root.path().join(path);
@@ -113,7 +113,7 @@ mod tests {
                 "sudo linespeed overhead --kernel",
             ),
         ] {
-            let failure = told(&files).unwrap();
+            let failure = reported(&files).unwrap();
             assert!(failure.reason.contains(reason) && !failure.reason.contains('\n'), "{failure:?}");
             assert!(failure.remedy.as_ref().unwrap().contains(remedy), "{failure:?}");
         }
@@ -128,10 +128,10 @@ mod tests {
             ("sys/kernel/security/lockdown", "[none] integrity confidentiality\n"),
             ("sys/module/module/parameters/sig_enforce", "N\n"),
         ];
-        assert_eq!(told(&open), None);
+        assert_eq!(reported(&open), None);
         // What cannot be read is found out when the module is loaded.
         let damaged =
             [MODULES, ("proc/self/status", "CapEff: x\n"), ("sys/kernel/security/lockdown", "integrity")];
-        assert_eq!(told(&damaged), None);
+        assert_eq!(reported(&damaged), None);
     }
 }

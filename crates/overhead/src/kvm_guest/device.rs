@@ -142,7 +142,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn whatever_stands_there_instead_is_told_in_a_line() {
+    fn whatever_stands_there_instead_is_reported_in_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("file"), "x").unwrap();
@@ -179,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kvm");
         std::fs::write(&path, "").unwrap();
-        let told = |mode: u32, group: u32| {
+        let reported = |mode: u32, group: u32| {
             use std::os::unix::fs::PermissionsExt;
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             // Only root gives files to other groups.
@@ -192,8 +192,8 @@ mod tests {
             line.split(':').nth(2)?.parse::<u32>().ok()
         };
         if let Some(group) = line("disk") {
-            assert!(matches!(told(0o660, group).as_deref(), Some("disk") | None));
-            assert_eq!(told(0o600, group), None, "joining the group would not help");
+            assert!(matches!(reported(0o660, group).as_deref(), Some("disk") | None));
+            assert_eq!(reported(0o600, group), None, "joining the group would not help");
         }
     }
 }

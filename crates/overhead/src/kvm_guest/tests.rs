@@ -86,7 +86,7 @@ fn what_is_no_device_runs_nothing() {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_told() {
+fn a_cpu_that_is_not_there_is_reported() {
     let found = probe(Path::new(PATH), 60_000, None, (Ticks::calibrate(), &NEVER));
     assert!(found.user.unwrap_err().reason.contains("CPU 60000"));
 }

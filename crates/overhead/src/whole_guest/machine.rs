@@ -56,13 +56,13 @@ impl Machine {
         initramfs
             .write_all(&archive.finish())
             .map_err(cannot("the machine's file system cannot be written"))?;
-        let told = complaint.try_clone().map_err(cannot("no file for the machine can be made"))?;
+        let reported = complaint.try_clone().map_err(cannot("no file for the machine can be made"))?;
         let mut command = Command::new(qemu::PROGRAM.0);
         command
             .args(qemu::arguments(&kernel, &initramfs, &console, emulated, cpus.len()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(told);
+            .stderr(reported);
         let mut child = spawned(&mut command, cpus)?;
         let (sender, frames) = mpsc::sync_channel(64);
         let (asked, output) = (child.stdin.take(), child.stdout.take());

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kernel_is_told_in_a_line() {
+    fn what_is_no_kernel_is_reported_in_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vmlinuz");
         std::fs::write(&path, "no kernel").unwrap();

@@ -191,9 +191,9 @@ mod tests {
     #[test]
     fn a_failure_comes_back_with_its_way_out() {
         let failure = Unavailable::new("no such CPU").with_remedy("name another");
-        let told = answer(&line(&Err(failure))).unwrap_err();
+        let reported = answer(&line(&Err(failure))).unwrap_err();
         assert_eq!(
-            (told.reason.as_str(), told.remedy.as_deref()),
+            (reported.reason.as_str(), reported.remedy.as_deref()),
             ("in the machine: no such CPU", Some("name another"))
         );
         assert!(GuestCommand::read(&format!("piece {}", PIECE + 1)).is_none());

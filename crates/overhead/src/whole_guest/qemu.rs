@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machine_is_told_what_to_do() {
+    fn the_machine_is_reported_what_to_do() {
         let (initramfs, console) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         for (emulated, accelerator, processor) in [(true, "tcg", "max"), (false, "kvm", "host")] {
             let line = arguments(Path::new("/k"), &initramfs, &console, emulated, 2);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_cannot_be_had_is_told_with_the_way_out() {
+    fn a_kernel_that_cannot_be_had_is_reported_with_the_way_out() {
         for path in ["/nowhere/vmlinuz", "/"] {
             let failure = kernel(Some(Path::new(path))).unwrap_err();
             assert!(failure.reason.contains(path), "{}", failure.reason);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_over_the_port_is_counted_and_told() {
+    fn what_is_asked_over_the_port_is_counted_and_reported() {
         let user = |bound| Place { kernel: false, bound, interrupts: true };
         let lines: Vec<String> = [
             GuestCommand::Pass(user(true), 0..1000),

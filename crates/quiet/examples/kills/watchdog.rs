@@ -48,11 +48,11 @@ fn processes() -> impl Iterator<Item = String> {
     all.map(|pid| {
         let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
         let status = read("status");
-        let told =
+        let reported =
             |key: &str| status.lines().find(|line| line.starts_with(key)).unwrap_or_default().to_owned();
         let fields =
             ["Name:", "State:", "PPid:", "TracerPid:", "SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", "SigCgt:"]
-                .map(told);
+                .map(reported);
         let stack: Vec<String> = read("stack").lines().take(12).map(str::to_owned).collect();
         format!("{pid} {} syscall {} | {}", fields.join(" "), read("syscall").trim(), stack.join(" "))
     })

@@ -207,7 +207,7 @@ fn as_it_was() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn what_is_refused_is_told_and_the_rest_is_set_and_put_back() {
+fn what_is_refused_is_reported_and_the_rest_is_set_and_put_back() {
     for (errno, words) in [
         (libc::EPERM, "permission denied"),
         (libc::EBUSY, "busy"),

@@ -45,8 +45,8 @@ pub fn read_attributes() -> ProcessAttributes {
     let limit = |what| {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: the kernel fills the limit, which outlives the call.
-        let told = unsafe { libc::getrlimit(what, &mut limit) } == 0;
-        if told { i32::try_from(limit.rlim_cur).unwrap_or(i32::MAX) } else { 0 }
+        let reported = unsafe { libc::getrlimit(what, &mut limit) } == 0;
+        if reported { i32::try_from(limit.rlim_cur).unwrap_or(i32::MAX) } else { 0 }
     };
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));

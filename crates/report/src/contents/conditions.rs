@@ -199,22 +199,22 @@ mod tests {
     }
 
     #[test]
-    fn knobs_that_were_set_for_a_run_are_told_in_a_line() {
+    fn knobs_that_were_set_for_a_run_are_reported_in_a_line() {
         let knob = |name: &str, why: Option<&str>| record::Knob {
             name: name.to_owned(),
             was: "1".to_owned(),
             set_to: why.is_none().then(|| "0".to_owned()),
             not_set: why.map(str::to_owned),
         };
-        let told = |knobs: Vec<record::Knob>| quiet(&Conditions { knobs, ..Conditions::default() });
-        assert_eq!(told(vec![]), None);
+        let reported = |knobs: Vec<record::Knob>| quiet(&Conditions { knobs, ..Conditions::default() });
+        assert_eq!(reported(vec![]), None);
         let (thp, boost, irq) = (knob("thp", None), knob("boost", None), knob("interrupts", Some("busy")));
         assert_eq!(
-            told(vec![boost.clone(), boost, thp, irq.clone()]).as_deref(),
+            reported(vec![boost.clone(), boost, thp, irq.clone()]).as_deref(),
             Some("Quiet machine, set for the run: boost, thp; not set: interrupts.")
         );
         assert_eq!(
-            told(vec![irq]).as_deref(),
+            reported(vec![irq]).as_deref(),
             Some("Quiet machine, no knob could be set; not set: interrupts.")
         );
     }

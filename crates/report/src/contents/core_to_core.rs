@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_a_pair_are_told_and_never_put_together() {
+    fn both_ways_of_a_pair_are_reported_and_never_put_together() {
         let block = block(&swapped_too(record(&[(0, 1)]))).unwrap();
         let [Part::Table(table)] = &block.parts[..] else { panic!("{:?}", block.parts) };
         let rows: Vec<String> = table.rows.iter().map(|row| row.join("|")).collect();

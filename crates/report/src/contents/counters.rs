@@ -128,7 +128,7 @@ mod tests {
     use record::Labels;
 
     #[test]
-    fn misses_are_told_per_thousand_instructions_with_their_coverage() {
+    fn misses_are_reported_per_thousand_instructions_with_their_coverage() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for (event, count) in [("instructions", 2e9), ("cache-misses", 4e6)] {
             let place = Labels::new()

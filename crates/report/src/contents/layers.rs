@@ -60,8 +60,10 @@ fn times(record: &Record, unit: &str) -> Table {
     }
     let details =
         record.measurements_of("layer.time").find(|m| m.detail.contains_key("crc32")).map(|m| &m.detail);
-    let told = |name: &str| details.and_then(|detail| detail.get(name));
-    if let (Some(crc), Some(offset), Some(primes)) = (told("crc32"), told("page_offset"), told("primes")) {
+    let reported = |name: &str| details.and_then(|detail| detail.get(name));
+    if let (Some(crc), Some(offset), Some(primes)) =
+        (reported("crc32"), reported("page_offset"), reported("primes"))
+    {
         let crc = crc.as_str().unwrap_or("?");
         table.note(&format!("every layer ran the same bytes (CRC-32 {crc}, at {offset} of their page) and counted {primes} primes"));
     }
@@ -145,7 +147,7 @@ mod tests {
     use record::{Labels, Measurement};
 
     #[test]
-    fn layers_and_siblings_are_told_where_there_are_any() {
+    fn layers_and_siblings_are_reported_where_there_are_any() {
         let mut record = Record::new("0", String::new(), Vec::new());
         assert!(layers(&record).is_none() && siblings(&record).is_none());
         record.measurements.push(Measurement::new(

@@ -47,8 +47,9 @@ pub(crate) fn caches(machine: &Machine) -> Vec<Fact> {
                 }
             };
             // An imported record may tell the size of one and neither how many there are nor who shares them.
-            let untold = cache.cpus.is_empty() && group.len() == 1;
-            let number = if untold { format!("{size} each") } else { format!("{size} × {}", group.len()) };
+            let unreported = cache.cpus.is_empty() && group.len() == 1;
+            let number =
+                if unreported { format!("{size} each") } else { format!("{size} × {}", group.len()) };
             let value = listed([
                 Some(number),
                 cache.ways.map(|ways| count_noun(ways as usize, "way")),
@@ -74,7 +75,7 @@ pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
             *channels.entry((slot.node, channel)).or_default() += usize::from(slot.bytes.is_some());
         }
     }
-    let channels_told = (!channels.is_empty()).then(|| {
+    let channels_reported = (!channels.is_empty()).then(|| {
         let used = channels.values().filter(|devices| **devices > 0).count();
         match excerpt {
             true => format!("in {}", count_noun(used, "channel")),
@@ -90,7 +91,7 @@ pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
                 }
                 false => format!("{} of {} populated", populated.len(), slots.len()),
             }),
-            channels_told,
+            channels_reported,
         ]),
     }];
     let mut groups: BTreeMap<_, usize> = BTreeMap::new();
@@ -135,8 +136,8 @@ mod tests {
         let machine = Machine { memory_devices: vec![slot(Some(1 << 35)), slot(None)], ..Machine::default() };
         let facts = devices(&machine, false);
         assert_eq!(facts[0].value, "1 of 2 populated, 1 of 1 channel populated");
-        let told = &devices(&machine, true)[0].value;
-        assert_eq!(told, "1 populated of the 2 that the text tells of, in 1 channel");
+        let reported = &devices(&machine, true)[0].value;
+        assert_eq!(reported, "1 populated of the 2 that the text tells of, in 1 channel");
         assert_eq!(facts[1].value, "1 × 32 GiB DDR4, rated 2933 MT/s, configured 2100 MT/s");
     }
 

@@ -60,7 +60,7 @@ fn siblings_by_rank(machine: &Machine, cpus: &CpuList) -> Vec<CpuList> {
 /// Nodes with their CPUs, memory and distances: to each in the order of the rows, or in words for over 8 nodes.
 pub(crate) fn nodes(machine: &Machine) -> Table {
     let mut table = Table::new("Nodes", Some("node"), &["node", "CPUs", "#memory", "?#free", "distances"]);
-    let memory_told = !machine.limits.memory_nodes.is_empty();
+    let memory_reported = !machine.limits.memory_nodes.is_empty();
     for node in &machine.nodes {
         let distances = match machine.nodes.len() {
             0..=1 => String::new(),
@@ -74,7 +74,7 @@ pub(crate) fn nodes(machine: &Machine) -> Table {
             node.free_bytes.map_or(String::new(), units::bytes),
             distances,
         ];
-        if memory_told && !node.allowed {
+        if memory_reported && !node.allowed {
             table.note_row("this process may take no memory from it");
         }
         table.row(row);
@@ -97,7 +97,7 @@ mod tests {
     use record::machine::Cpu;
 
     #[test]
-    fn siblings_that_lie_32_apart_are_told_apart() {
+    fn siblings_that_lie_32_apart_are_reported_apart() {
         let cpu = |id: u32| Cpu {
             id,
             online: true,

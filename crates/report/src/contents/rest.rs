@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_not_told_again() {
+    fn what_was_reported_is_not_reported_again() {
         let mut record = record();
         for cpu in 0..3u32 {
             let place = Labels::new().with_label("cpu", cpu);

@@ -62,14 +62,14 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
         });
         block.parts.extend(chart(record, name, &lines).map(Part::Chart));
         let all = lines.len();
-        let told: Vec<&Scaling> = lines.into_iter().take(room.placements).collect();
-        let title = match &told[..] {
+        let reported: Vec<&Scaling> = lines.into_iter().take(room.placements).collect();
+        let title = match &reported[..] {
             [line] => format!("Steps of {name}, {}", line.placement),
             _ => format!("Steps of {name}"),
         };
-        let left_out = told.len() < all;
-        let work = steps.work(name, &told);
-        let mut table = table(&title, &steps, &[(name, told)]);
+        let left_out = reported.len() < all;
+        let work = steps.work(name, &reported);
+        let mut table = table(&title, &steps, &[(name, reported)]);
         if left_out {
             table.note("the steps of the other placements are on the page (--html) and in the record");
         }
@@ -140,7 +140,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             if noisy {
                 table.note_row(if doubtful { "steps in doubt" } else { "too noisy to lean on" });
             }
-            let told = |text: String| if noisy { "-".to_owned() } else { text };
+            let reported = |text: String| if noisy { "-".to_owned() } else { text };
             let between = line.speedup_interval.map_or(String::new(), |(low, high)| {
                 range(&format!("{}×", units::significant(low)), &format!("{}×", units::significant(high)))
             });
@@ -150,10 +150,10 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
                 line.threads.to_string(),
                 if none { "-".to_owned() } else { format!("{}×", units::significant(line.speedup)) },
                 if none { "-".to_owned() } else { efficiency.unwrap_or_default() },
-                told(share(line.contention)),
-                told(if line.points >= FIT_STEPS { share(line.coherency) } else { "-".to_owned() }),
-                told(line.knee.map_or("none".to_owned(), |threads| threads.to_string())),
-                told(if line.points >= FIT_STEPS { share(line.residual) } else { "-".to_owned() }),
+                reported(share(line.contention)),
+                reported(if line.points >= FIT_STEPS { share(line.coherency) } else { "-".to_owned() }),
+                reported(line.knee.map_or("none".to_owned(), |threads| threads.to_string())),
+                reported(if line.points >= FIT_STEPS { share(line.residual) } else { "-".to_owned() }),
                 if none { "-".to_owned() } else { between },
             ]);
         }
@@ -305,7 +305,7 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
         for remark in m.into_iter().flat_map(|m| brief_remarks(m)) {
             table.note_row(&remark);
         }
-        let told = |text: String| if m.is_some_and(|m| withheld(m)) { "-".to_owned() } else { text };
+        let reported = |text: String| if m.is_some_and(|m| withheld(m)) { "-".to_owned() } else { text };
         let possible = line.is_possible(step);
         if !possible {
             table.note_row(DISTURBED);
@@ -320,9 +320,9 @@ fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table {
             if workloads.len() > 1 { workload.to_owned() } else { String::new() },
             if placements { line.placement.clone() } else { String::new() },
             step.threads.to_string(),
-            told(units::figure(step.throughput, "work/s")),
-            can_be(told(format!("{}×", units::significant(step.speedup)))),
-            can_be(told(units::percent(step.efficiency))),
+            reported(units::figure(step.throughput, "work/s")),
+            can_be(reported(format!("{}×", units::significant(step.speedup)))),
+            can_be(reported(units::percent(step.efficiency))),
             ipc(steps.declared.get(&at)),
             ipc(steps.counted.get(&at)),
             m.map_or(String::new(), |m| spread(m)),

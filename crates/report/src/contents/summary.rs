@@ -39,11 +39,11 @@ pub(crate) fn nothing(record: &Record) -> String {
             seen.map(|of| of.what.as_str()).filter(|what| !what.contains(' ')).collect()
         }
     };
-    let told = if record.import.is_some() { "what these tell" } else { "what was measured" };
+    let reported = if record.import.is_some() { "what these tell" } else { "what was measured" };
     if named.is_empty() {
         return "Nothing was found.".to_owned();
     }
-    format!("Nothing was found in {told}: {}.", named.into_iter().collect::<Vec<_>>().join(", "))
+    format!("Nothing was found in {reported}: {}.", named.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// The machine in two or three lines.
@@ -339,12 +339,12 @@ pub(crate) fn is_narrow(record: &Record) -> bool {
 /// measurement nearly all miss theirs, which goes without saying; of a few measurements and of other tools' output most do, which
 /// is one sentence.
 pub(crate) fn not_looked_for(record: &Record) -> Option<String> {
-    let untold = &record.diagnosis.not_looked_for;
-    if untold.is_empty() || record.measurements.is_empty() {
+    let unreported = &record.diagnosis.not_looked_for;
+    if unreported.is_empty() || record.measurements.is_empty() {
         return None;
     }
     if record.import.is_some() {
-        let count = untold.len();
+        let count = unreported.len();
         let causes = agree(count, "cause", "causes");
         return Some(format!(
             "not looked for: {count} {causes} of lost speed that these outputs do not tell of (--json lists them); \
@@ -352,21 +352,21 @@ pub(crate) fn not_looked_for(record: &Record) -> Option<String> {
         ));
     }
     if is_narrow(record) {
-        let (count, causes) = (untold.len(), agree(untold.len(), "cause", "causes"));
+        let (count, causes) = (unreported.len(), agree(unreported.len(), "cause", "causes"));
         return Some(format!(
             "not looked for: {count} {causes} of lost speed that other measurements tell of (--json lists them); plain \
              linespeed looks for all"
         ));
     }
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for rule in untold {
+    for rule in unreported {
         match groups.iter_mut().find(|(missing, _)| *missing == rule.missing) {
             Some((_, rules)) => rules.push(&rule.rule),
             None => groups.push((&rule.missing, vec![&rule.rule])),
         }
     }
-    let told = groups.iter().map(|(missing, rules)| format!("{} (needs {missing})", rules.join(", ")));
-    Some(format!("not looked for: {}", told.collect::<Vec<_>>().join("; ")))
+    let reported = groups.iter().map(|(missing, rules)| format!("{} (needs {missing})", rules.join(", ")));
+    Some(format!("not looked for: {}", reported.collect::<Vec<_>>().join("; ")))
 }
 
 /// Where the noise stands: what happened during the samples, what is doubtful, and what else ran.

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_steps_of_scaling_tell_is_not_told_again() {
+    fn what_the_steps_of_scaling_tell_is_not_reported_again() {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         for threads in [1u32, 1, 2] {
             let place = Labels::new()

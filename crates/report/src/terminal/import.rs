@@ -20,7 +20,7 @@ pub struct Extent {
     /// Every line that nobody understood and every withheld figure, as far as the record has them.
     pub whole: bool,
     /// What nobody understood is told with another record of the same text.
-    pub told_elsewhere: bool,
+    pub reported_elsewhere: bool,
 }
 
 impl Extent {
@@ -44,7 +44,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, extent: Extent) {
     found(screen, record, extent);
     withheld(screen, import, extent);
     contradictions(screen, import, extent);
-    if !extent.told_elsewhere {
+    if !extent.reported_elsewhere {
         not_understood(screen, import, extent);
     }
 }

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_told_within_the_width() {
+    fn every_row_is_reported_within_the_width() {
         let row = |figure: &str| ProofRow {
             name: "governor".to_owned(),
             figure: figure.to_owned(),

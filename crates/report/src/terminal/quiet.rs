@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn every_knob_is_told_within_the_width_and_nothing_acts_on_the_terminal() {
+    fn every_knob_is_reported_within_the_width_and_nothing_acts_on_the_terminal() {
         let stands = [Stand::Noisy, Stand::OnRequest, Stand::Steady, Stand::Absent];
         let knobs_of = stands.map(|stand| knob(&format!("knob-{stand:?}"), stand));
         let audit = Audit {

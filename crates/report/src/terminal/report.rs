@@ -184,12 +184,12 @@ fn noise(screen: &mut Screen, record: &Record) {
 
 /// What the figures of the resources are, one sentence each.
 fn meanings(screen: &mut Screen, record: &Record) {
-    let told: Vec<_> = record.diagnosis.resources.iter().filter(|r| !r.meaning.is_empty()).collect();
-    if told.is_empty() {
+    let reported: Vec<_> = record.diagnosis.resources.iter().filter(|r| !r.meaning.is_empty()).collect();
+    if reported.is_empty() {
         return;
     }
     screen.heading("Line speed, and what was delivered");
-    for resource in told {
+    for resource in reported {
         screen.paragraph(&[Span::plain(format!("  {}: ", resource.name))], Tone::Plain, &resource.meaning);
     }
 }

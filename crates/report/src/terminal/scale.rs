@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_told_as_bytes() {
+    fn bytes_are_reported_as_bytes() {
         assert_eq!(rate(5.2e9, "B"), "5.20 GB/s");
         assert_eq!(rate(5.2e3, "events"), "5.20 k/s");
     }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_and_other_load_are_told() {
+    fn the_command_and_other_load_are_reported() {
         let mut record =
             Record::new("1", String::new(), ["linespeed", "scale", "--", "a b"].map(str::to_owned).into());
         assert!(scale(&record, &Style::default()).starts_with("  'a b'\n"));

@@ -97,11 +97,11 @@ pub(crate) fn early(record: &Record, time: &Measurement) -> Option<String> {
     let asked = time.detail.get("runs_asked").and_then(|runs| runs.as_u64()).unwrap_or(1);
     let ends = time.detail.get("ends").and_then(|ends| ends.as_array()).into_iter().flatten();
     let whole = ends.filter(|end| end.get("stopped").is_none()).count();
-    let told = match whole {
+    let reported = match whole {
         0 => "what follows is of a run that was cut short".to_owned(),
         _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
     };
-    Some(format!("ended early {by}: {told}"))
+    Some(format!("ended early {by}: {reported}"))
 }
 
 /// How long it took, how often it ran, how it ended.
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_the_ends_and_the_coverage_are_told() {
+    fn the_answer_the_ends_and_the_coverage_are_reported() {
         let details = json!({"command": ["sh", "-c", "it's"], "ends": [{"code": 0}, {"signal": 9}],
             "left_behind": ["daemon"], "cpus": 8, "ceilings": {"ipc": {"nop": 6.0}, "latency_ns": 95.0,
             "days": {"ipc": "2026-11-20", "latency_ns": "2026-11-21"}},
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_a_signal_ended_early_are_told_first() {
+    fn runs_that_a_signal_ended_early_are_reported_first() {
         let ends = json!([{"code": 0}, {"code": 0}]);
         let mut record = example(json!({"ends": ends, "runs_asked": 9}), "t", "e", 1.0);
         assert!(!shown(&record, 100).contains("early"));
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_median_between_two_counts_is_told_with_its_half() {
+    fn a_median_between_two_counts_is_reported_with_its_half() {
         assert_eq!(
             (count(0.5).as_str(), count(1234.5).as_str(), count(7.0).as_str()),
             ("0.5", "1,234.5", "7")

@@ -209,7 +209,7 @@ fn measurement() -> impl Strategy<Value = Measurement> {
                 m.summary = Summary { n: 9, min: at(0), median: at(1), mad: at(2), max: at(3), ..Summary::default() };
                 m.summary.interval = Some((at(4), at(5)));
             }
-            Measurement { metric: metric.into(), unit: unit.into(), distribution, marks, doubt, ..m }
+            Measurement { metric, unit, distribution, marks, doubt, ..m }
         })
 }
 

@@ -7,7 +7,7 @@ use record::{Measurement, Record, units};
 use report::terminal::{self, Style};
 
 /// The text with one space between words, so that columns do not matter.
-fn told(record: &Record) -> String {
+fn reported(record: &Record) -> String {
     let text = terminal::report(record, &Style { width: 220, color: false });
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -34,7 +34,7 @@ fn every_figure_of_the_reference_machines_stands_on_the_terminal() {
     for machine in reference::MACHINES {
         let mut record = machine.record("0.1.0").unwrap();
         record.diagnosis = diagnose::diagnose(&record);
-        let text = told(&record);
+        let text = reported(&record);
         for m in record.measurements.iter().filter(|m| m.summary.n > 0) {
             let forms = forms(m);
             assert!(
@@ -53,10 +53,10 @@ fn every_figure_of_the_reference_machines_stands_on_the_terminal() {
 }
 
 #[test]
-fn figures_of_an_unknown_place_are_told_further_down() {
+fn figures_of_an_unknown_place_are_reported_further_down() {
     let mut record = support::named("small").unwrap();
     let place = record::Labels::new().with_label("workload", "loop").with_label("warp", 7u32);
     record.measurements.push(Measurement::new("workload.throughput", place, vec![1234.5e6]));
-    let text = told(&record);
+    let text = reported(&record);
     assert!(text.contains("Throughput of workloads") && text.contains("1.23 G/s"), "{text}");
 }

@@ -10,7 +10,7 @@ use super::{Maker, Pair, comparable, evidence};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::method::is_system_wide;
-use crate::comparison::ratio::is_told_from_1;
+use crate::comparison::ratio::differs_from_1;
 
 /// Shares of the advertised clock between which cycles over time are taken for a clock: below, the program waited; from
 /// nearly twice on, it may have had several threads.
@@ -102,7 +102,7 @@ pub(super) fn nominal(record: &Record) -> Option<Datum> {
 /// The clock as a cause.
 pub(super) fn cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cause> {
     let measured = this.measured && base.measured && comparable(&this.datum, &base.datum);
-    if measured && !is_told_from_1(&this.datum, &base.datum) {
+    if measured && !differs_from_1(&this.datum, &base.datum) {
         return None;
     }
     // Two that are known in the same way need no word about it.

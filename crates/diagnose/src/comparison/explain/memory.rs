@@ -38,7 +38,7 @@ pub(super) fn explanation(pair: &Pair) -> Option<Explanation> {
     // They act on different programs, so they stand beside each other; what was measured comes before bounds.
     sort(&mut causes, speed, true);
     let what = "a program that waits for memory";
-    let mut told = Explanation {
+    let mut reported = Explanation {
         result: what.to_owned(),
         subject: pair.index,
         speed,
@@ -49,8 +49,8 @@ pub(super) fn explanation(pair: &Pair) -> Option<Explanation> {
         held_back: None,
         claims: Vec::new(),
     };
-    told.says.push_str(&words::factors(&told));
-    Some(told)
+    reported.says.push_str(&words::factors(&reported));
+    Some(reported)
 }
 
 /// Two machines that are alike for a program that ignores nodes, and not for one that is bound to its own.

@@ -57,20 +57,21 @@ pub(super) fn explanations(
         let back =
             Pair { base: this, this: base, base_name: this_name, this_name: base_name, index, same_machine };
         // The other way round only where something has to be told so.
-        let back = if forth.iter().all(told_as_it_stands) { Vec::new() } else { of_pair(&back) };
-        let mut told: Vec<Explanation> = forth
+        let back = if forth.iter().all(reported_as_it_stands) { Vec::new() } else { of_pair(&back) };
+        let mut reported: Vec<Explanation> = forth
             .into_iter()
             .map(|e| {
-                if told_as_it_stands(&e) {
+                if reported_as_it_stands(&e) {
                     return e;
                 }
-                let same = |other: &&Explanation| other.result == e.result && told_as_it_stands(other);
+                let same = |other: &&Explanation| other.result == e.result && reported_as_it_stands(other);
                 back.iter().find(same).cloned().map_or(e, turned)
             })
             .collect();
         let held = |e: &Explanation| e.held_back.is_some();
-        told.sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
-        all.extend(told);
+        reported
+            .sort_by(|a, b| held(b).cmp(&held(a)).then(b.speed.ln().abs().total_cmp(&a.speed.ln().abs())));
+        all.extend(reported);
     }
     all
 }
@@ -86,7 +87,7 @@ fn of_pair(pair: &Pair) -> Vec<Explanation> {
 }
 
 /// Whether the subject is the one from whose side an explanation is told.
-fn told_as_it_stands(e: &Explanation) -> bool {
+fn reported_as_it_stands(e: &Explanation) -> bool {
     let faster = e.causes.first().map_or(e.speed >= 1.0, |first| (first.factor > 1.0) != first.despite);
     // What makes the one with more cores slow stands first.
     faster != e.held_back.is_some()
@@ -155,7 +156,7 @@ pub(super) fn adding_up(
     let unexplained = speed / explained;
     sort(&mut causes, speed, false);
     let claims = if unexplained.ln().abs() >= MUCH_LEFT { claims } else { Vec::new() };
-    let mut told = Explanation {
+    let mut reported = Explanation {
         result: result.to_owned(),
         subject: pair.index,
         speed,
@@ -166,8 +167,8 @@ pub(super) fn adding_up(
         held_back: None,
         claims,
     };
-    told.says.push_str(&words::factors(&told));
-    told
+    reported.says.push_str(&words::factors(&reported));
+    reported
 }
 
 /// Puts those causes first that make the slower one slower; then by their effect. `measured_first` tells measured ones

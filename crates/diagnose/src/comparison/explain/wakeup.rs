@@ -7,7 +7,7 @@ use record::units::figure;
 use super::{Maker, Pair, adding_up, claims, comparable, differs, evidence, resolved, standing};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
-use crate::comparison::ratio::of_medians_is_told_from_1;
+use crate::comparison::ratio::of_medians_differs_from_1;
 use crate::comparison::rows::{RowEntry, RowKey, find_wakeups};
 
 /// Metrics in the order in which they are preferred.
@@ -44,7 +44,7 @@ pub(super) fn explanation<'a>(pair: &Pair<'a>) -> Option<Explanation> {
     let idle = held_off.filter(|(base, this)| comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
         // What holding them off takes away is what they cost.
         let (cost, base_cost) = (this.value / this_tuned.value, base.value / base_tuned.value);
-        if !of_medians_is_told_from_1(base_cost / cost, &[this, this_tuned, base, base_tuned]) {
+        if !of_medians_differs_from_1(base_cost / cost, &[this, this_tuned, base, base_tuned]) {
             return None;
         }
         Maker {

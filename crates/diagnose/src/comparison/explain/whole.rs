@@ -58,9 +58,9 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
     let Some((big, small)) = held_back else {
         sort(&mut causes, speed, true);
         let says = standing(pair, &format!("{name}, all CPUs"), speed);
-        let mut told = build_explanation(pair, format!("{name}, all CPUs"), speed, says, causes);
-        told.says.push_str(&super::words::factors(&told));
-        return Some(told);
+        let mut reported = build_explanation(pair, format!("{name}, all CPUs"), speed, says, causes);
+        reported.says.push_str(&super::words::factors(&reported));
+        return Some(reported);
     };
     // What speaks against the bigger one explains it.
     sort(&mut causes, 1.0 / ratio, true);

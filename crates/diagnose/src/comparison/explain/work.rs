@@ -12,7 +12,7 @@ use super::clock::{self, Clock};
 use super::{Maker, Pair, adding_up, cite_fact, comparable, differs, evidence, resolved, standing};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
-use crate::comparison::ratio::is_told_from_1;
+use crate::comparison::ratio::differs_from_1;
 use crate::comparison::row_builder::threads;
 use crate::comparison::rows::{Group, RowKey};
 
@@ -110,10 +110,10 @@ impl Work {
         self.clock = time
             .and_then(|time| clock::cycles_over(record, workload, time.value))
             .map(Clock::measured)
-            .or_else(|| self.told_clock(record, known, workload));
+            .or_else(|| self.reported_clock(record, known, workload));
     }
 
-    fn told_clock(&self, record: &Record, known: &Known, workload: &str) -> Option<Clock> {
+    fn reported_clock(&self, record: &Record, known: &Known, workload: &str) -> Option<Clock> {
         let while_it_ran = record
             .measurements_of("workload.throughput")
             .filter(|m| m.labels.word("workload") == Some(workload))
@@ -144,7 +144,7 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> Vec<Option<Cause>> {
     let clock =
         this.clock.as_ref().zip(base.clock.as_ref()).and_then(|(this, base)| clock::cause(pair, this, base));
     let both = |this: &Option<Datum>, base: &Option<Datum>| {
-        let fit = |(this, base): &(Datum, Datum)| comparable(this, base) && is_told_from_1(this, base);
+        let fit = |(this, base): &(Datum, Datum)| comparable(this, base) && differs_from_1(this, base);
         this.clone().zip(base.clone()).filter(fit)
     };
     // What follows from declared instructions and the time is the time once more: between runs of one machine nothing

@@ -119,7 +119,7 @@ fn nodes_without_figures_are_planned_and_the_gain_is_said_to_be_unknown() {
 }
 
 #[test]
-fn memory_without_cpus_and_cpus_without_memory_are_told() {
+fn memory_without_cpus_and_cpus_without_memory_are_reported() {
     let mut record = many(3, 2, 1);
     record.machine.cpus.retain(|cpu| cpu.node != Some(2));
     record.machine.nodes[2].cpus = CpuList::new();
@@ -191,7 +191,7 @@ fn isolated_cpus_are_left_out_unless_they_are_named() {
 }
 
 #[test]
-fn cores_of_two_kinds_are_told_apart() {
+fn cores_of_two_kinds_are_reported_apart() {
     let mut record = many(1, 4, 1);
     for cpu in &mut record.machine.cpus {
         let fast = cpu.id < 2;

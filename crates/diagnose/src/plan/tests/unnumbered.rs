@@ -26,7 +26,7 @@ fn cpus(plan: &Plan) -> Vec<String> {
 }
 
 #[test]
-fn processes_are_laid_out_on_cores_as_where_siblings_are_told() {
+fn processes_are_laid_out_on_cores_as_where_siblings_are_reported() {
     // Hygon 5280 and Xeon E5-2682, with the layouts that their siblings give.
     let hygon = plan_for(&lists(4, 8), 8, 4);
     assert_eq!(cpus(&hygon), ["0-3", "4-7", "8-11", "12-15", "16-19", "20-23", "24-27", "28-31"]);
@@ -35,10 +35,10 @@ fn processes_are_laid_out_on_cores_as_where_siblings_are_told() {
     assert!(says(&xeon.cautions, "CPUs n and n+32 are taken for those of one core"), "{:?}", xeon.cautions);
     assert!(says(&xeon.cautions, "cpu0/topology/thread_siblings_list (it says 0,32 if so)"));
     for (nodes, cores, processes, threads) in [(4, 8, 8, 4), (2, 16, 4, 8), (2, 16, 4, 12), (2, 4, 16, 1)] {
-        let told = plan_for(&many(nodes, cores, 2), processes, threads);
+        let reported = plan_for(&many(nodes, cores, 2), processes, threads);
         let assumed = plan_for(&lists(nodes, cores), processes, threads);
-        assert_eq!((&told.processes, &told.pastes), (&assumed.processes, &assumed.pastes));
-        assert!(!says(&told.cautions, "siblings"), "{:?}", told.cautions);
+        assert_eq!((&reported.processes, &reported.pastes), (&assumed.processes, &assumed.pastes));
+        assert!(!says(&reported.cautions, "siblings"), "{:?}", reported.cautions);
     }
 }
 

@@ -59,7 +59,7 @@ fn json_and_the_short_form_tell_the_same_banks() {
 }
 
 #[test]
-fn slots_that_dmidecode_told_already_are_the_same_slots() {
+fn slots_that_dmidecode_reported_already_are_the_same_slots() {
     let dmidecode = "$ dmidecode -t memory\n# dmidecode 3.2\nHandle 0x0041, DMI type 17, 84 bytes\nMemory Device\n\tLocator: CPU1_DIMMB0\n\tSize: \
         32 GB\n\tSpeed: 2933 MT/s\n\tConfigured Memory Speed: 2100 MT/s\n\tRank: 2\n";
     let imported = import(&format!("{dmidecode}{LISTING}"));

@@ -50,7 +50,7 @@ struct Slot {
     intervals: u64,
     groups: BTreeSet<String>,
     coverage: f64,
-    told_coverage: bool,
+    reported_coverage: bool,
     impossible: bool,
     spread: Option<f64>,
     stated_ipc: Option<(f64, usize)>,
@@ -116,7 +116,7 @@ impl Event {
 
     /// The name without its mode.
     fn plain(&self) -> String {
-        if self.unit.is_empty() { self.name.clone() } else { format!("{}/{}/", self.unit, self.name).into() }
+        if self.unit.is_empty() { self.name.clone() } else { format!("{}/{}/", self.unit, self.name) }
     }
 }
 
@@ -180,7 +180,7 @@ impl Counts {
                 intervals: 0,
                 groups: BTreeSet::new(),
                 coverage: 1.0,
-                told_coverage: false,
+                reported_coverage: false,
                 impossible: false,
                 spread: counter.spread,
                 stated_ipc: None,
@@ -243,7 +243,7 @@ impl Slot {
                 // Rounding of the two times may print a little over.
                 Some(share) if (0.0..=100.5).contains(&share) => {
                     self.coverage = self.coverage.min((share / 100.0).min(1.0));
-                    self.told_coverage = true;
+                    self.reported_coverage = true;
                 }
                 _ => {
                     let what = format!("counter.count {} coverage", self.event.plain());
@@ -288,10 +288,10 @@ impl Slot {
     fn count(&self, several: bool, run: &Run) -> Measurement {
         let name = self.event.plain();
         let with_mode = several && !self.event.mode.is_empty();
-        let name = if with_mode { format!("{name}:{}", self.event.mode).into() } else { name };
+        let name = if with_mode { format!("{name}:{}", self.event.mode) } else { name };
         let mut m =
             Measurement::exact("counter.count", self.place(run).with_label("event", name), vec![self.total]);
-        if self.told_coverage {
+        if self.reported_coverage {
             m = m.with_detail("coverage", self.coverage);
         }
         match self.event.mode.as_str() {
@@ -358,7 +358,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     let mut m = Measurement::exact("core.ipc", place, samples)
         .with_detail("instructions", instructions.total)
         .with_detail("cycles", cycles.total);
-    if instructions.told_coverage || cycles.told_coverage {
+    if instructions.reported_coverage || cycles.reported_coverage {
         m = m.with_detail("coverage", instructions.coverage.min(cycles.coverage));
     }
     if instructions.event.mode == "u" {

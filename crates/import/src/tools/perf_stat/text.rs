@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_the_machine_are_told_apart() {
+    fn parts_of_the_machine_are_reported_apart() {
         let part = |text: &str| counter(text).map(|counter| (counter.part, counter.value));
         assert_eq!(part("CPU1                   101.47 msec cpu-clock"), Some((Part::Cpu(1), Some(101.47))));
         let socket = Part::Group("S0-D0".to_owned());

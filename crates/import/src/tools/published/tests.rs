@@ -71,7 +71,7 @@ fn figures_facts_and_contradictions_are_read_with_their_units() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line_and_no_figure_is_guessed() {
+fn what_is_wrong_is_reported_with_its_line_and_no_figure_is_guessed() {
     for (line, why) in [
         ("load.latency 117 furlongs", "is no unit of load.latency, which is in ns"),
         ("load.latency many ns", "is not a number"),

@@ -42,7 +42,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
         memory: os::memory_available(),
         environment: vec![guard.variable()],
     };
-    let mut watching = Watching { options, bar: None, told: false };
+    let mut watching = Watching { options, bar: None, reported: false };
     let rounds = layouts::run_layouts(&command, &planned, &unbound, &how_to_run, stop, &mut watching);
     if let Some(bar) = &watching.bar {
         bar.finish();
@@ -82,7 +82,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
 struct Watching<'a> {
     options: &'a Options,
     bar: Option<Shown>,
-    told: bool,
+    reported: bool,
 }
 
 impl Watching<'_> {
@@ -95,8 +95,8 @@ impl Watching<'_> {
 
 impl RunObserver for Watching<'_> {
     fn left(&mut self, names: &[String]) {
-        if !self.options.out.quiet_output && !self.told {
-            self.told = true;
+        if !self.options.out.quiet_output && !self.reported {
+            self.reported = true;
             output::complain(&format!(
                 "the command has ended, but {} that it started has not: waiting for it (Ctrl-C ends it; --timeout limits it)",
                 names.join(", ")

@@ -65,7 +65,11 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     } else {
         let audit = Audit {
             knobs: rows.iter().map(|row| audited(row, &noise)).collect(),
-            noise: noise.describe().map(|told| format!("{}: {told}", noise.source)).into_iter().collect(),
+            noise: noise
+                .describe()
+                .map(|reported| format!("{}: {reported}", noise.source))
+                .into_iter()
+                .collect(),
             busy: busy.as_ref().map(|busy| load::describe(busy, context.online.len())),
             captured: !root.is_live(),
             remarks: remarks(root, &rows, left),
@@ -105,7 +109,7 @@ fn audited(row: &AuditRow, noise: &NoiseEstimate) -> Audited {
         State::Unseen(why) => (Stand::Absent, Some(why.clone())),
     };
     let worth = noise.find_worth(row.knob.name());
-    let told = !noise.source.is_empty() && row.inspection.steadier.is_some();
+    let reported = !noise.source.is_empty() && row.inspection.steadier.is_some();
     Audited {
         name: row.knob.name().to_owned(),
         now: inspection.now.clone(),
@@ -113,8 +117,8 @@ fn audited(row: &AuditRow, noise: &NoiseEstimate) -> Audited {
         set_by: set_by(row),
         stand,
         effect: row.knob.effect().to_owned(),
-        here: told.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
-        worth: if told { worth.brief() } else { String::new() },
+        here: reported.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
+        worth: if reported { worth.brief() } else { String::new() },
         way: advice(row),
         why,
         notes: inspection.notes.clone(),

@@ -43,7 +43,7 @@ pub fn to_json(
         };
         let worth = noise.find_worth(row.knob.name());
         let (word, most) = worth.to_code();
-        let told = !noise.source.is_empty() && inspection.steadier.is_some();
+        let reported = !noise.source.is_empty() && inspection.steadier.is_some();
         json!({
             "knob": row.knob.name(),
             "state": state,
@@ -53,8 +53,8 @@ pub fn to_json(
             "now": inspection.now,
             "steadier": inspection.steadier,
             "effect": row.knob.effect(),
-            "here": told.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
-            "worth": told.then(|| json!({"is": word, "at_most": most})),
+            "here": reported.then(|| worth.describe(row.knob.name(), ProofBy::for_knob(row))),
+            "worth": reported.then(|| json!({"is": word, "at_most": most})),
             "way": adjustment,
             "detail": detail,
             "needs": row.needs.as_ref().map(Need::to_string),

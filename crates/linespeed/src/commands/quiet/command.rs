@@ -35,13 +35,13 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
         Err(usage @ Failure::Usage(_)) => return Err(usage),
         Err(failure) => (failure.code(), Some(failure.to_string())),
     };
-    let told = json!({
+    let reported = json!({
         "turned": json::outcomes(&outcomes),
         "exit": code,
         "error": error,
         "all_is_back": !tuned_session::is_something_not_back(),
     });
-    let text = format!("{told:#}\n");
+    let text = format!("{reported:#}\n");
     match (&destination, &options.out.output) {
         (Some(path), _) => files::write(path, &text)?,
         // --output -: the user wants it beside what the command prints.

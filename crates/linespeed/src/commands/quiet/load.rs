@@ -18,7 +18,8 @@ pub fn describe(load: &Load, online: usize) -> String {
     if busy < WORTH_NAMING {
         return format!("nobody, looked at for {}.", units::figure(load.seconds, "s"));
     }
-    let mut told = format!("{} of {online}, looked at for {}.", cpus(busy), units::figure(load.seconds, "s"));
+    let mut reported =
+        format!("{} of {online}, looked at for {}.", cpus(busy), units::figure(load.seconds, "s"));
     let named: Vec<String> = load
         .tasks
         .iter()
@@ -27,20 +28,20 @@ pub fn describe(load: &Load, online: usize) -> String {
         .map(|task| format!("{} {} ({}) {}", task.name, task.pid, task.user, percent(task.cpus)))
         .collect();
     if !named.is_empty() {
-        told.push_str(&format!(" {}.", named.join(", ")));
+        reported.push_str(&format!(" {}.", named.join(", ")));
     }
     let users: Vec<String> =
         load.users().iter().take(NAMED).map(|(user, by)| format!("{user} {}", cpus(*by))).collect();
     if !users.is_empty() {
-        told.push_str(&format!(" By user: {}.", users.join(", ")));
+        reported.push_str(&format!(" By user: {}.", users.join(", ")));
     }
     if load.unseen() >= WORTH_NAMING {
-        told.push_str(&format!(
+        reported.push_str(&format!(
             " Too short to be seen, or not to be seen from here: {}.",
             cpus(load.unseen())
         ));
     }
-    told
+    reported
 }
 
 /// The same in JSON.
@@ -68,14 +69,14 @@ mod tests {
     fn who_is_busy_is_named_with_user_and_share() {
         let tasks = vec![task("rustc", "ann", 0.96), task("sh", "bob", 0.5), task("cron", "root", 0.01)];
         let load = Load { seconds: 0.3, cpus: Some(1.75), tasks };
-        let told = describe(&load, 2);
+        let reported = describe(&load, 2);
         for part in
             ["1.8 CPUs of 2", "rustc 4711 (ann) 96 %", "sh 4711 (bob) 50 %", "By user: ann 96 % of a CPU"]
         {
-            assert!(told.contains(part), "no {part:?} in {told}");
+            assert!(reported.contains(part), "no {part:?} in {reported}");
         }
-        assert!(!told.contains("cron"), "{told}");
-        assert!(told.contains("not to be seen from here: 28 % of a CPU"), "{told}");
+        assert!(!reported.contains("cron"), "{reported}");
+        assert!(reported.contains("not to be seen from here: 28 % of a CPU"), "{reported}");
         let nobody = Load { seconds: 0.3, cpus: Some(0.0), tasks: Vec::new() };
         assert_eq!(describe(&nobody, 2), "nobody, looked at for 300 ms.");
         assert_eq!(to_json(&load)["processes"][0]["user"], "ann");

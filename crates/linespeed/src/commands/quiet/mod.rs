@@ -107,10 +107,10 @@ fn dry_run(
     let rows = ::quiet::audit::audit(&context, names);
     let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
     let text = if options.out.json {
-        let mut told = json::plan(&plan);
-        told["drop_caches"] = json!(quiet.drop_caches);
-        told["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        format!("{told:#}\n")
+        let mut reported = json::plan(&plan);
+        reported["drop_caches"] = json!(quiet.drop_caches);
+        reported["warm"] = quiet.warm.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        format!("{reported:#}\n")
     } else {
         text::dry_run(&plan, quiet, &output::style(&options.out))
     };
@@ -152,12 +152,12 @@ fn restore(options: &Options) -> Result<u8, Failure> {
     let text = if options.out.json {
         let root = Root::live();
         let by_root = restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root)));
-        let told = json!({
+        let reported = json!({
             "restored": json::restored(&restored.values),
             "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
             "root": by_root,
         });
-        format!("{told:#}\n")
+        format!("{reported:#}\n")
     } else {
         text::restored(&restored, &output::style(&options.out))
     };

@@ -90,12 +90,12 @@ pub fn dry_run(plan: &TuningPlan, quiet: &Quiet, style: &Style) -> String {
     if !plan.not_set.is_empty() {
         lines.push(KnobLine::Heading("Would stay".to_owned()));
     }
-    let told = |(name, why): &(&'static str, String)| KnobLine::Knob((*name).to_owned(), why.clone());
-    lines.extend(plan.not_set.iter().map(told));
+    let reported = |(name, why): &(&'static str, String)| KnobLine::Knob((*name).to_owned(), why.clone());
+    lines.extend(plan.not_set.iter().map(reported));
     if !plan.advice.is_empty() {
         lines.push(KnobLine::Heading("Not linespeed's to set".to_owned()));
     }
-    lines.extend(plan.advice.iter().map(told));
+    lines.extend(plan.advice.iter().map(reported));
     knob_lines(&lines, style)
 }
 

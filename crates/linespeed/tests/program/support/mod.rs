@@ -50,8 +50,8 @@ pub fn emulated() -> bool {
 /// The emulator that cargo was given for this target, with its arguments.
 fn runner() -> Option<String> {
     let arch = if cfg!(target_arch = "aarch64") { "AARCH64" } else { "X86_64" };
-    let told = std::env::var(format!("CARGO_TARGET_{arch}_UNKNOWN_LINUX_GNU_RUNNER")).ok()?;
-    (!told.trim().is_empty()).then_some(told)
+    let reported = std::env::var(format!("CARGO_TARGET_{arch}_UNKNOWN_LINUX_GNU_RUNNER")).ok()?;
+    (!reported.trim().is_empty()).then_some(reported)
 }
 
 /// Says on standard error why a test did nothing. Written past the capture that hides what passing tests print.
@@ -81,11 +81,11 @@ pub const HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/home");
 
 /// As [`linespeed`], from a copy of the program.
 pub fn program<A: AsRef<OsStr>>(path: &Path, args: impl IntoIterator<Item = A>) -> Command {
-    let told = runner().unwrap_or_default();
-    if !told.is_empty() {
+    let reported = runner().unwrap_or_default();
+    if !reported.is_empty() {
         emulator::watch();
     }
-    let mut words = told.split_whitespace().map(OsStr::new).chain([path.as_os_str()]);
+    let mut words = reported.split_whitespace().map(OsStr::new).chain([path.as_os_str()]);
     let mut command = Command::new(words.next().unwrap_or(path.as_os_str()));
     command.args(words).args(args);
     for name in ["NO_COLOR", "COLUMNS", "XDG_STATE_HOME", "CLICOLOR_FORCE"] {

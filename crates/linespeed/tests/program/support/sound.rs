@@ -48,9 +48,9 @@ pub fn record(text: &[u8]) -> Record {
 /// Every measurement that exists is in the coverage of a run.
 #[track_caller]
 fn accounted(record: &Record) {
-    let told: BTreeSet<&str> =
+    let reported: BTreeSet<&str> =
         record.coverage.iter().filter_map(|c| c.what.split_whitespace().next()).collect();
     for measurement in measure::MEASUREMENTS {
-        assert!(told.contains(measurement.name()), "the coverage is silent about {}", measurement.name());
+        assert!(reported.contains(measurement.name()), "the coverage is silent about {}", measurement.name());
     }
 }

@@ -104,13 +104,13 @@ pub(super) fn taken(
     }
     let share = Summary::from_samples(&shares);
     let alone = Summary::from_samples(&alones).median;
-    let told = share.interval.is_some() && share.median.is_finite();
-    if !told {
+    let reported = share.interval.is_some() && share.median.is_finite();
+    if !reported {
         let why = "others kept the CPUs in too many of the turns that were to be without them";
         context.coverage.push(Coverage::degraded("bandwidth taken", why));
     }
     let (threads, op, stores) = (group.cpus.len(), stream.op, stream.stores);
-    Ok(told.then_some(Taken { threads, op, stores, share, alone }))
+    Ok(reported.then_some(Taken { threads, op, stores, share, alone }))
 }
 
 /// How others are kept from the CPUs.

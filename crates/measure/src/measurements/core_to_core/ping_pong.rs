@@ -66,8 +66,8 @@ mod tests {
             };
             // SAFETY: a fresh page that nobody else touches.
             let (done, waited) = unsafe { ping_pong(how, page.cast(), 0, 100, enough) };
-            let told = "one store, then three waits in vain";
-            assert_eq!((done, waited, asked.get()), (1, true, 3), "{how:?}: {told}");
+            let reported = "one store, then three waits in vain";
+            assert_eq!((done, waited, asked.get()), (1, true, 3), "{how:?}: {reported}");
         }
     }
 }

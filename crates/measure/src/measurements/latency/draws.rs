@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_within_one_set_of_pages_is_told() {
+    fn noise_within_one_set_of_pages_is_reported() {
         let noisy: Vec<f64> = (0..12).map(|i| if i % 2 == 0 { 150.0 } else { 300.0 }).collect();
         let quiet = [165.0; 12];
         let point = point(&[&quiet, &noisy]);

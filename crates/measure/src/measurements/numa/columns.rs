@@ -133,8 +133,8 @@ fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
 /// How much one column gets, or why it gets none.
 fn size_of(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, Unavailable> {
     let words = record::units::bytes;
-    let told = context.machine.nodes.iter().find(|n| n.id == node);
-    let free = available_on(node).or(told.and_then(|node| node.free_bytes));
+    let reported = context.machine.nodes.iter().find(|n| n.id == node);
+    let free = available_on(node).or(reported.and_then(|node| node.free_bytes));
     let of_node = free.map_or(u64::MAX, |free| (free as f64 * SHARE_OF_NODE) as u64);
     let allowed = context.memory_allowance() / columns.max(1) as u64;
     let bytes = wanted.min(of_node).min(allowed) / STEP as u64 * STEP as u64;
@@ -231,8 +231,8 @@ pub(crate) fn build(
         match column {
             Some(Ok(mut column)) => {
                 check_pages(&mut tell, &mut column);
-                if let Some(told) = withheld(&column) {
-                    context.coverage.push(told);
+                if let Some(reported) = withheld(&column) {
+                    context.coverage.push(reported);
                     continue;
                 }
                 if (column.touched as u64) < wanted {
@@ -338,7 +338,9 @@ mod tests {
                 assert!(column.placement.acceptable(), "{:?}", column.placement);
                 assert!(column.has_fresh(1 << 18) && !column.has_fresh((1 << 18) + 1));
                 column.placement = Placement::Share { on_node: 0.98, pages: 100 };
-                assert!(withheld(&column).is_some_and(|told| told.why().contains("98.0 % of 100 pages")));
+                assert!(
+                    withheld(&column).is_some_and(|reported| reported.why().contains("98.0 % of 100 pages"))
+                );
             }
             // A sandbox without mbind: then there are no columns.
             Err(Refused::Bind(error)) => assert!(error.raw_os_error().is_some()),

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_are_not_told_limit_nothing() {
+    fn limits_that_are_not_reported_limit_nothing() {
         let mut machine = made(2, 1, 2, 1, 2);
         machine.limits.memory_nodes = CpuList::new();
         machine.nodes[1].bytes = None;

@@ -45,24 +45,24 @@ pub(crate) struct Tell {
 }
 
 impl Tell {
-    /// `told` of `node`; what it is about is filled in.
-    pub(crate) fn say(&mut self, node: u32, told: Coverage) {
-        match self.said.iter_mut().find(|(said, _)| *said == told) {
+    /// `reported` of `node`; what it is about is filled in.
+    pub(crate) fn say(&mut self, node: u32, reported: Coverage) {
+        match self.said.iter_mut().find(|(said, _)| *said == reported) {
             Some((_, nodes)) => nodes.insert(node),
-            None => self.said.push((told, [node].into_iter().collect())),
+            None => self.said.push((reported, [node].into_iter().collect())),
         }
     }
 
     /// The node's memory is not measured at all, and why.
     pub(crate) fn skipped(&mut self, node: u32, why: &str, remedy: &str) {
-        let mut told = Coverage::skipped(
+        let mut reported = Coverage::skipped(
             "",
             text!("node-not-measured", "memory not measured: {why}", why = why.to_owned()),
         );
         if !remedy.is_empty() {
-            told = told.with_remedy(remedy);
+            reported = reported.with_remedy(remedy);
         }
-        self.say(node, told);
+        self.say(node, reported);
     }
 
     /// The node's memory is smaller than wanted, for want of time or of memory.
@@ -83,7 +83,7 @@ impl Tell {
             [(self.short_of_time, "time", more_time), (self.short_of_memory, "free memory", FREE_MEMORY)]
         {
             let words = range.describe(|value| bytes(value as u64));
-            let told = Coverage::degraded(
+            let reported = Coverage::degraded(
                 "",
                 text!(
                     "node-memory-limited",
@@ -93,10 +93,10 @@ impl Tell {
                     wanted = Value::Bytes(wanted)
                 ),
             );
-            said.push((told.with_remedy(remedy), range.nodes));
+            said.push((reported.with_remedy(remedy), range.nodes));
         }
         let words = self.walks.describe(percent);
-        let told = Coverage::degraded(
+        let reported = Coverage::degraded(
             "",
             text!(
                 "node-huge-pages-partial",
@@ -104,13 +104,13 @@ impl Tell {
                 share = words
             ),
         );
-        said.push((told.with_remedy(HUGE_PAGES), self.walks.nodes));
+        said.push((reported.with_remedy(HUGE_PAGES), self.walks.nodes));
         said.into_iter()
             .filter(|(_, nodes)| !nodes.is_empty())
-            .map(|(mut told, nodes)| {
+            .map(|(mut reported, nodes)| {
                 let noun = if nodes.len() == 1 { "node" } else { "nodes" };
-                told.what = format!("numa {noun} {nodes}");
-                told
+                reported.what = format!("numa {noun} {nodes}");
+                reported
             })
             .collect()
     }

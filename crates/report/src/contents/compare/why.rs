@@ -122,18 +122,18 @@ pub(super) fn orders(c: &Comparison) -> Option<Block> {
     let shown: Vec<_> =
         c.orders.iter().filter(far).chain(c.orders.iter().filter(|order| !far(order))).collect();
     for order in shown.iter().take(if many { MOST_ORDERS } else { MOST_ORDERS / 2 }) {
-        let told = |rank: &record::comparison::Rank| {
+        let reported = |rank: &record::comparison::Rank| {
             let figure = figure_of(&order.metric, &order.unit, rank.value);
             format!("{} ({figure})", name(c, rank.subject))
         };
         let count = order.ranks.len();
         let mut said: Vec<String> = Vec::new();
         if count <= MOST_RANKS {
-            said.extend(order.ranks.iter().map(told));
+            said.extend(order.ranks.iter().map(reported));
         } else {
-            said.extend(order.ranks.iter().take(MOST_NAMES).map(told));
+            said.extend(order.ranks.iter().take(MOST_NAMES).map(reported));
             said.push(format!("… {} more …", count - 2 * MOST_NAMES));
-            said.extend(order.ranks.iter().skip(count - MOST_NAMES).map(told));
+            said.extend(order.ranks.iter().skip(count - MOST_NAMES).map(reported));
         }
         let outliers: Vec<usize> =
             order.ranks.iter().filter(|rank| rank.outlier).map(|rank| rank.subject).collect();

@@ -41,7 +41,7 @@ fn with_state(before: &str, words: &str) -> Ran {
 }
 
 #[test]
-fn any_user_is_told_what_root_has_set_by_whom_and_what_to_do() {
+fn any_user_is_reported_what_root_has_set_by_whom_and_what_to_do() {
     let Some((_alone, before)) = may("any_user_is_told_what_root_has_set_by_whom_and_what_to_do") else {
         return;
     };
@@ -53,13 +53,13 @@ fn any_user_is_told_what_root_has_set_by_whom_and_what_to_do() {
         run(command.by_nobody())
     };
     ran(["quiet", "--apply", KNOB]).succeeds();
-    let told = by_nobody(&["quiet", "--status"]);
+    let reported = by_nobody(&["quiet", "--status"]);
     let restored = by_nobody(&["quiet", "--restore"]);
     let state = json(&by_nobody(&["quiet", "--status", "--json"]).stdout);
     let seen = by_nobody(&["quiet"]).stdout;
     ran(["quiet", "--restore"]).succeeds();
     assert_eq!(value(), before);
-    for text in [&told.stdout, &restored.stdout].map(|text| one_line(text)) {
+    for text in [&reported.stdout, &restored.stdout].map(|text| one_line(text)) {
         for part in
             ["Root has set knobs: 1 value set by process", "--apply", "sudo linespeed quiet --restore"]
         {
@@ -67,15 +67,15 @@ fn any_user_is_told_what_root_has_set_by_whom_and_what_to_do() {
         }
     }
     assert!(seen.contains("Root has set knobs"), "{seen}");
-    assert!(told.stdout.contains(FILE), "{told:?}");
-    assert_eq!((told.code, restored.code), (Some(1), Some(1)));
+    assert!(reported.stdout.contains(FILE), "{reported:?}");
+    assert_eq!((reported.code, restored.code), (Some(1), Some(1)));
     assert_eq!((&state["state"], &state["root"]["state"]), (&"set by root".into(), &"stands".into()));
     assert_eq!(state["root"]["values"][0]["path"], FILE);
     assert_eq!(by_nobody(&["quiet", "--status"]).code, Some(0));
 }
 
 #[test]
-fn arguments_of_a_command_are_not_told_to_everybody() {
+fn arguments_of_a_command_are_not_reported_to_everybody() {
     let Some((_alone, _)) = may("arguments_of_a_command_are_not_told_to_everybody") else { return };
     let mut child = started("echo; : password=secret; exec sleep 60");
     let journal = std::fs::read_to_string(JOURNAL).unwrap();
@@ -106,8 +106,8 @@ fn with_somebody_elses_home_it_says_so_and_does_what_it_can() {
         assert!(matches!(done.code, Some(0 | 1)), "{words:?}: {done:?}");
         assert!(!format!("{done:?}").contains("ermission denied"), "{words:?}: {done:?}");
     }
-    let told = by_nobody(&["quiet", "--status"]).stderr;
-    assert!(told.contains("is not this user's") && told.contains("HOME"), "{told}");
+    let reported = by_nobody(&["quiet", "--status"]).stderr;
+    assert!(reported.contains("is not this user's") && reported.contains("HOME"), "{reported}");
 }
 
 #[test]
@@ -134,14 +134,17 @@ fn json_of_a_command_is_one_document_however_it_ended() {
     let _alone = alone();
     for (command, code) in [("/no/such/program", 127), ("/", 126)] {
         let done = ended(&["quiet", "ionice", "--json", "--", command], code);
-        let told = json(&done.stderr);
-        assert_eq!((done.stdout.as_str(), &told["exit"]), ("", &code.into()));
-        assert!(told["error"].as_str().unwrap().contains(command), "{told}");
-        assert_eq!(told["turned"][0]["knob"], "ionice");
+        let reported = json(&done.stderr);
+        assert_eq!((done.stdout.as_str(), &reported["exit"]), ("", &code.into()));
+        assert!(reported["error"].as_str().unwrap().contains(command), "{reported}");
+        assert_eq!(reported["turned"][0]["knob"], "ionice");
     }
     let done = ended(&["quiet", "ionice", "--json", "--", "sh", "-c", "echo out; exit 5"], 5);
-    let told = json(&done.stderr);
-    assert_eq!((done.stdout.as_str(), &told["exit"], &told["error"]), ("out\n", &5.into(), &Value::Null));
+    let reported = json(&done.stderr);
+    assert_eq!(
+        (done.stdout.as_str(), &reported["exit"], &reported["error"]),
+        ("out\n", &5.into(), &Value::Null)
+    );
     let folder = folder();
     let file = folder.path().join("told.json");
     let words =
@@ -164,12 +167,12 @@ fn a_dry_run_tells_what_becomes_of_the_page_cache() {
     };
     let text = would(&[]);
     assert!(text.contains("dropped for the whole machine") && text.contains("1 file read into it"), "{text}");
-    let told = json(&would(&["--json"]));
-    assert_eq!((&told["drop_caches"], &told["warm"][0]), (&true.into(), &"/etc/passwd".into()));
+    let reported = json(&would(&["--json"]));
+    assert_eq!((&reported["drop_caches"], &reported["warm"][0]), (&true.into(), &"/etc/passwd".into()));
 }
 
 #[test]
-fn below_another_session_a_command_runs_as_it_is_and_is_told() {
+fn below_another_session_a_command_runs_as_it_is_and_is_reported() {
     let Some((_alone, before)) = may("below_another_session_a_command_runs_as_it_is_and_is_told") else {
         return;
     };
@@ -192,7 +195,7 @@ fn below_another_session_a_command_runs_as_it_is_and_is_told() {
 }
 
 #[test]
-fn after_apply_a_command_runs_and_is_told_what_is_still_open() {
+fn after_apply_a_command_runs_and_is_reported_what_is_still_open() {
     let Some((_alone, before)) = may("after_apply_a_command_runs_and_is_told_what_is_still_open") else {
         return;
     };
@@ -214,17 +217,20 @@ fn after_apply_a_command_runs_and_is_told_what_is_still_open() {
 }
 
 #[test]
-fn values_that_stand_though_nobody_could_be_told_are_told_of() {
+fn values_that_stand_though_nobody_could_be_reported_are_reported_of() {
     let Some((_alone, before)) = may("values_that_stand_though_nobody_could_be_told_are_told_of") else {
         return;
     };
     let mut command = linespeed(["quiet", "--apply", KNOB]);
     command.stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
     let output = command.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
     ran(["quiet", "--restore"]).succeeds();
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("the values stand all the same") && told.contains("--restore"), "{told}");
+    assert_eq!(output.status.code(), Some(3), "{reported}");
+    assert!(
+        reported.contains("the values stand all the same") && reported.contains("--restore"),
+        "{reported}"
+    );
     assert_eq!(value(), before);
 }
 
@@ -292,8 +298,8 @@ fn where_nice_counts_in_a_session_only_it_says_so_and_is_worth_no_more() {
     let Some(words) = quiet::knobs::nice_scope_limit(&quiet::files::Tree::new(&root_folder)) else {
         return skipped(name, "nice counts against everybody here");
     };
-    let told = json(&ran(["quiet", "--json", "nice"]).stdout);
-    let row = &told["knobs"][0];
+    let reported = json(&ran(["quiet", "--json", "nice"]).stdout);
+    let row = &reported["knobs"][0];
     if row["state"] == "noisy" {
         assert_eq!(
             (&row["notes"][0], &row["worth"]["at_most"]),
