@@ -20,7 +20,7 @@ pub struct RecordIndex<'a> {
     clocks: ByWords<'a>,
     wakeups: ByWords<'a>,
     pages: Option<(&'a Measurement, &'a Measurement)>,
-    /// What [`crate::levels`] makes of the latency curve, once it was asked.
+    /// What [`levels`](crate::levels()) makes of the latency curve, once it was asked.
     pub(crate) levels: OnceCell<Vec<Level>>,
 }
 

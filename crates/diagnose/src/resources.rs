@@ -46,7 +46,7 @@ impl Headline {
 }
 
 /// One line a resource: core, memory bandwidth, memory latency, wake-up. A resource whose inputs are missing is
-/// absent, and so is memory where nothing measured lay beyond the caches: [`not_reached`] tells that.
+/// absent, and so is memory where nothing measured lay beyond the caches: `not_reached` tells that.
 pub fn resources(index: &RecordIndex) -> Vec<Headline> {
     [core(index), memory_bandwidth(index), memory_latency(index), wake_up(index)]
         .into_iter()

@@ -37,7 +37,7 @@ pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCop
         values: values(process, threads, cpus, &process.nodes),
     };
     if reported {
-        if plan.pastes.is_empty() {
+        if plan.snippets.is_empty() {
             return Err(NothingPlanned);
         }
         let all: Vec<PlacedCopy> = plan

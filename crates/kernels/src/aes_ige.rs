@@ -44,7 +44,7 @@ impl Key {
 
     /// A 256-bit key for [`decrypt`].
     pub fn decrypt(key: &[u8; 32]) -> Key {
-        expand(key).turned()
+        expand(key).inverse()
     }
 
     /// A 128-bit key for [`encrypt`]; the published vectors have such keys.
@@ -54,12 +54,12 @@ impl Key {
 
     /// A 128-bit key for [`decrypt`].
     pub fn decrypt_128(key: &[u8; 16]) -> Key {
-        expand(key).turned()
+        expand(key).inverse()
     }
 
     /// This encrypting key for the equivalent inverse cipher (FIPS 197 §5.3.5): the round keys in reverse, those
     /// between first and last with their columns mixed back.
-    fn turned(mut self) -> Key {
+    fn inverse(mut self) -> Key {
         self.round_keys[..=self.rounds].reverse();
         for round_key in &mut self.round_keys[1..self.rounds] {
             // The table undoes the S-box too, which these have not been through.

@@ -376,7 +376,7 @@ pub fn restore_leftover(caller: &Caller) -> Result<Restored, Error> {
     let boot = read_boot_id();
     let leftover = session::find_leftover(&folder, &boot)?;
     caller.tell_where_foreign(&folder);
-    let by_root = RootSession::find(&boot);
+    let root_session = RootSession::find(&boot);
     let (values, forgotten) = match leftover {
         Leftover::Nothing => (Vec::new(), None),
         leftover => {
@@ -392,5 +392,5 @@ pub fn restore_leftover(caller: &Caller) -> Result<Restored, Error> {
             }
         }
     };
-    Ok(Restored { values, forgotten, root: by_root })
+    Ok(Restored { values, forgotten, root: root_session })
 }

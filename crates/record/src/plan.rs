@@ -46,7 +46,8 @@ pub struct Plan {
     /// What else to set: memory, huge pages, interrupts.
     pub advice: Vec<Advice>,
     /// Lines to paste, one entry a tool; none where nothing needs to be bound.
-    pub pastes: Vec<Paste>,
+    #[serde(rename = "pastes")]
+    pub snippets: Vec<Snippet>,
     /// What the plan leaves out or where it is weak, a sentence each.
     pub cautions: Vec<String>,
     /// What is not known here, and how to find it out, a sentence each.
@@ -167,7 +168,7 @@ pub struct Advice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Paste {
+pub struct Snippet {
     /// `numactl`, `taskset`, `systemd`, `docker`, `kubernetes`.
     pub tool: String,
     /// Where they go and what to know.

@@ -37,7 +37,7 @@ pub(crate) enum Weight {
 pub(crate) struct Table {
     /// What it is.
     pub title: String,
-    /// The name under which [`record::words`] explains it: a metric, mostly.
+    /// The name under which [`record::glossary`] explains it: a metric, mostly.
     pub word: Option<String>,
     /// The columns.
     pub columns: Vec<Column>,

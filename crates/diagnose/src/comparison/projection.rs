@@ -73,15 +73,15 @@ fn together(
     }
     let cause = |name: &str| held.causes.iter().find(|cause| cause.name == name);
     // Factors of the explanation are of its subject against the baseline.
-    let turned = |factor: f64| if held.subject == subject { factor } else { 1.0 / factor };
-    let cores = turned(cause("number of cores")?.factor);
-    let clock = cause("core clock").map_or(1.0, |cause| turned(cause.factor));
+    let oriented = |factor: f64| if held.subject == subject { factor } else { 1.0 / factor };
+    let cores = oriented(cause("number of cores")?.factor);
+    let clock = cause("core clock").map_or(1.0, |cause| oriented(cause.factor));
     let of = reaches(this.record);
     let (mine, theirs) = reaches(other.record).into_iter().find_map(|theirs| {
         let mine = of.iter().find(|mine| mine.what == theirs.what && mine.other.is_some())?.clone();
         theirs.other.is_some().then_some((mine, theirs))
     })?;
-    let speed = turned(held.speed);
+    let speed = oriented(held.speed);
     let as_is = theirs.average() / mine.own.value;
     let best = if has(DEVICES) { as_is.max(theirs.average() / theirs.own.value) } else { as_is };
     let (low, high) = (cores * clock.min(1.0) * as_is / speed, cores * clock.max(1.0) * best / speed);

@@ -53,10 +53,10 @@ fn pair(c: &Comparison) -> Vec<String> {
     if held.is_none() {
         let first = c.explanations.first();
         reported.extend(first);
-        let turned = first.and_then(|first| {
+        let opposite = first.and_then(|first| {
             c.explanations.iter().find(|e| (e.speed > 1.0) != (first.speed > 1.0) && !memory(e))
         });
-        reported.extend(turned);
+        reported.extend(opposite);
         reported.extend(c.explanations.iter().find(memory).filter(|e| !reported.iter().any(|had| had == e)));
         reported.truncate(MOST_RESULTS);
     }

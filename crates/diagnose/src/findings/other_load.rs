@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn where_its_theft_was_measured_the_model_is_a_note() {
+    fn where_its_steal_was_measured_the_model_is_a_note() {
         let mut record = record_with(0.1);
         ran(&mut record, 20.0, 10.0);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);

@@ -72,14 +72,14 @@ impl<'a> Row<'a> {
 /// What the first of each pair takes more than the second: a share of the second, in [`PairedComparison::less_by`] and the verdict.
 pub(super) fn more(pairs: impl Iterator<Item = (f64, f64)>, together: Together) -> PairedComparison {
     use record::statistics::Verdict;
-    // Less by a share of what it was, from the second to the first, is more by that share with the sign turned.
+    // Less by a share of what it was, from the second to the first, is more by that share with the sign changed.
     let pairs: Vec<(f64, f64)> = pairs.map(|(with, without)| (without, with)).collect();
     let mut gain = compare_pairs(&pairs, Scale::Ratio, together.comparisons, together.floor);
-    let turned = |(low, high): (f64, f64)| (-high, -low);
+    let negated = |(low, high): (f64, f64)| (-high, -low);
     gain.less_by = -gain.less_by;
-    gain.interval = gain.interval.map(turned);
+    gain.interval = gain.interval.map(negated);
     if let Verdict::Costs { share, interval } = &mut gain.verdict {
-        (*share, *interval) = (-*share, turned(*interval));
+        (*share, *interval) = (-*share, negated(*interval));
     }
     gain
 }

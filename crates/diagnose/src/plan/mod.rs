@@ -70,7 +70,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
         .into_iter()
         .flatten()
         .collect(),
-        pastes: snippets::write_snippets(&available, &layout.processes, &reserved),
+        snippets: snippets::write_snippets(&available, &layout.processes, &reserved),
         cautions: cautions(record, &available, request, !gains.is_empty()),
         unknown: unknown(index, &available, &costs, siblings.as_ref()),
         siblings,
@@ -130,7 +130,7 @@ fn summary(plan: &Plan, available: &AvailableResources, request: &PlanRequest) -
             _ => format!("One process with {each}"),
         };
         let why = match (plan.nodes, request.processes) {
-            (1, _) if plan.pastes.is_empty() => {
+            (1, _) if plan.snippets.is_empty() => {
                 ": there is one node, so binding gains nothing; the kernel places the threads."
             }
             (1, _) => ": there is one node, so nothing is gained by nodes.",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::CpuList;
-use record::plan::{Paste, Piece, Policy, Process};
+use record::plan::{Piece, Policy, Process, Snippet};
 
 use super::available_resources::AvailableResources;
 
@@ -18,7 +18,7 @@ pub(super) fn write_snippets(
     available: &AvailableResources,
     processes: &[Process],
     reserved: &CpuList,
-) -> Vec<Paste> {
+) -> Vec<Snippet> {
     if !binds(available, processes) {
         return Vec::new();
     }
@@ -48,8 +48,8 @@ fn everywhere(process: &Process) -> bool {
     process.policy == Policy::Interleave && process.whole_nodes
 }
 
-fn paste(tool: &str, says: &str, pieces: Vec<Piece>) -> Option<Paste> {
-    (!pieces.is_empty()).then(|| Paste { tool: tool.to_owned(), says: says.to_owned(), pieces })
+fn snippet(tool: &str, says: &str, pieces: Vec<Piece>) -> Option<Snippet> {
+    (!pieces.is_empty()).then(|| Snippet { tool: tool.to_owned(), says: says.to_owned(), pieces })
 }
 
 fn each(processes: &[Process], lines: impl Fn(&Process) -> Option<Vec<String>>) -> Vec<Piece> {
@@ -59,7 +59,7 @@ fn each(processes: &[Process], lines: impl Fn(&Process) -> Option<Vec<String>>) 
         .collect()
 }
 
-fn numactl(processes: &[Process]) -> Option<Paste> {
+fn numactl(processes: &[Process]) -> Option<Snippet> {
     let line = |process: &Process| {
         let mut words = vec!["numactl".to_owned()];
         if everywhere(process) {
@@ -75,7 +75,7 @@ fn numactl(processes: &[Process]) -> Option<Paste> {
         }
         (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
     };
-    paste("numactl", "CPUs and memory, one line a process.", each(processes, line))
+    snippet("numactl", "CPUs and memory, one line a process.", each(processes, line))
 }
 
 /// A process's CPUs as a shell takes them: the list, or what the kernel says of its nodes where it is not known here.
@@ -91,7 +91,7 @@ fn cpus_in_shell(process: &Process) -> String {
     }
 }
 
-fn taskset(processes: &[Process]) -> Option<Paste> {
+fn taskset(processes: &[Process]) -> Option<Snippet> {
     let line = |process: &Process| {
         (!everywhere(process)).then(|| vec![format!("taskset -c {} COMMAND", cpus_in_shell(process))])
     };
@@ -101,10 +101,10 @@ fn taskset(processes: &[Process]) -> Option<Paste> {
     } else {
         "One line a process."
     };
-    paste("taskset", says, each(processes, line))
+    snippet("taskset", says, each(processes, line))
 }
 
-fn systemd(processes: &[Process]) -> Option<Paste> {
+fn systemd(processes: &[Process]) -> Option<Snippet> {
     let lines = |process: &Process| {
         let mut lines = vec!["[Service]".to_owned()];
         let known = !process.cpus.is_empty();
@@ -129,7 +129,7 @@ fn systemd(processes: &[Process]) -> Option<Paste> {
         }
         (lines.len() > 1).then_some(lines)
     };
-    paste(
+    snippet(
         "systemd",
         "Into /etc/systemd/system/NAME.service.d/layout.conf, one unit a process; then systemctl daemon-reload and restart \
          it. AllowedCPUs and AllowedMemoryNodes need cgroup v2; without it CPUAffinity and NUMAPolicy do it alone.",
@@ -137,7 +137,7 @@ fn systemd(processes: &[Process]) -> Option<Paste> {
     )
 }
 
-fn docker(processes: &[Process]) -> Option<Paste> {
+fn docker(processes: &[Process]) -> Option<Snippet> {
     let line = |process: &Process| {
         let mut words = vec!["docker run".to_owned()];
         if !everywhere(process) {
@@ -148,7 +148,7 @@ fn docker(processes: &[Process]) -> Option<Paste> {
         }
         (words.len() > 1).then(|| vec![format!("{} IMAGE", words.join(" "))])
     };
-    paste("docker", "One container a process; podman takes the same.", each(processes, line))
+    snippet("docker", "One container a process; podman takes the same.", each(processes, line))
 }
 
 /// What each pod asks for.
@@ -195,7 +195,7 @@ fn pod(available: &AvailableResources, processes: &[Process], reserved: &CpuList
 }
 
 /// The kubelet's settings and the pod's resources.
-fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &CpuList) -> Option<Paste> {
+fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &CpuList) -> Option<Snippet> {
     if processes.iter().any(everywhere) {
         return None;
     }
@@ -266,7 +266,7 @@ fn kubernetes(available: &AvailableResources, processes: &[Process], reserved: &
     } else {
         String::new()
     };
-    paste(
+    snippet(
         "kubernetes",
         &format!(
             "Whole CPUs, the same for requests and limits, make a Guaranteed pod with CPUs of its own on one node; its memory is \

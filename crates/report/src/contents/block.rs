@@ -11,7 +11,7 @@ use crate::table::Table;
 pub(crate) struct Block {
     /// The heading.
     pub title: String,
-    /// The name under which [`record::words`] explains it.
+    /// The name under which [`record::glossary`] explains it.
     pub word: Option<String>,
     /// What is told, in this order.
     pub parts: Vec<Part>,

@@ -18,13 +18,13 @@ pub(super) fn section(record: &Record) -> Markup {
         @for (word, says) in reasons(plan) { p { strong { (word) ": " } (prose(&says)) } }
         @for advice in &plan.advice { p { strong { (advice.about) ": " } (prose(&advice.says)) } }
         @for says in plan.cautions.iter().chain(&plan.unknown) { p { (prose(says)) } }
-        @for paste in &plan.pastes {
+        @for snippet in &plan.snippets {
             details {
-                summary { (paste.tool) }
-                p { (prose(&paste.says)) }
+                summary { (snippet.tool) }
+                p { (prose(&snippet.says)) }
                 pre {
                     code {
-                        @for piece in &paste.pieces {
+                        @for piece in &snippet.pieces {
                             @for line in &piece.lines { (clean(line)) "\n" }
                             @if piece.lines.len() > 1 { "\n" }
                         }
@@ -39,7 +39,7 @@ pub(super) fn section(record: &Record) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::plan::{Paste, Piece, Plan, Process};
+    use record::plan::{Piece, Plan, Process, Snippet};
 
     #[test]
     fn the_page_has_the_plan_and_its_lines_and_nothing_of_one_node() {
@@ -47,13 +47,13 @@ mod tests {
         assert!(section(&record).0.is_empty());
         let processes = (0..40).map(|number| Process { number, ..Process::default() }).collect();
         let lines = vec!["numactl --cpunodebind=0 COMMAND".to_owned()];
-        let paste = Paste {
+        let snippet = Snippet {
             tool: "numactl".to_owned(),
             pieces: vec![Piece { process: Some(0), lines }],
-            ..Paste::default()
+            ..Snippet::default()
         };
         let summary = "Forty <processes>".to_owned();
-        record.diagnosis.plan = Some(Plan { summary, processes, pastes: vec![paste], ..Plan::default() });
+        record.diagnosis.plan = Some(Plan { summary, processes, snippets: vec![snippet], ..Plan::default() });
         let page = section(&record).0;
         for part in ["Forty &lt;processes&gt;", "… and 8 more.", "numactl --cpunodebind=0 COMMAND\n"] {
             assert!(page.contains(part), "no {part:?} in {page}");

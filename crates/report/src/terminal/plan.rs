@@ -1,7 +1,7 @@
 //! What `linespeed plan` prints: the plan in a sentence, its processes, what it should give and why, what else to set, the
 //! lines to paste, and what is left out or not known.
 
-use record::plan::{Paste, Plan};
+use record::plan::{Plan, Snippet};
 
 use super::Style;
 use super::screen::Screen;
@@ -16,7 +16,7 @@ const MOST_LINES: usize = 16;
 pub fn plan(plan: &Plan, style: &Style) -> String {
     let mut screen = Screen::new(style);
     screen.paragraph(&[], Tone::Strong, &plan.summary);
-    if plan.processes.len() > 1 || !plan.pastes.is_empty() {
+    if plan.processes.len() > 1 || !plan.snippets.is_empty() {
         screen.blank();
         screen.table(&processes(&plan.processes), 2);
         more(&mut screen, plan.processes.len(), MOST_PROCESSES, "process", "--json has them all");
@@ -28,11 +28,11 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
         }
     }
     why(&mut screen, plan);
-    for (at, paste) in plan.pastes.iter().enumerate() {
+    for (at, snippet) in plan.snippets.iter().enumerate() {
         if at == 0 {
             screen.heading("To paste");
         }
-        lines(&mut screen, paste);
+        lines(&mut screen, snippet);
     }
     for (title, sentences) in [("Mind", &plan.cautions), ("Not known", &plan.unknown)] {
         for (at, sentence) in sentences.iter().enumerate() {
@@ -53,14 +53,14 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
 
 /// The lines of one tool alone, as a file or a shell takes them; `None` where the plan has none of it.
 pub fn pasted(plan: &Plan, tool: &str) -> Option<String> {
-    let paste = plan.pastes.iter().find(|paste| paste.tool == tool)?;
+    let snippet = plan.snippets.iter().find(|snippet| snippet.tool == tool)?;
     let mut text = String::new();
-    for (at, piece) in paste.pieces.iter().enumerate() {
+    for (at, piece) in snippet.pieces.iter().enumerate() {
         let long = piece.lines.len() > 1;
         if long && at > 0 {
             text.push('\n');
         }
-        if let Some(process) = piece.process.filter(|_| long && paste.pieces.len() > 1) {
+        if let Some(process) = piece.process.filter(|_| long && snippet.pieces.len() > 1) {
             text.push_str(&format!("# process {process}\n"));
         }
         for line in &piece.lines {
@@ -97,13 +97,13 @@ fn why(screen: &mut Screen, plan: &Plan) {
     }
 }
 
-fn lines(screen: &mut Screen, paste: &Paste) {
-    screen.paragraph(&[Span::strong(format!("  {:<12}", paste.tool))], Tone::Quiet, &paste.says);
-    let single = paste.pieces.iter().all(|piece| piece.lines.len() == 1);
+fn lines(screen: &mut Screen, snippet: &Snippet) {
+    screen.paragraph(&[Span::strong(format!("  {:<12}", snippet.tool))], Tone::Quiet, &snippet.says);
+    let single = snippet.pieces.iter().all(|piece| piece.lines.len() == 1);
     // Blocks of several lines are alike but for their numbers: the first shows how they go.
-    let shared = paste.pieces.iter().any(|piece| piece.process.is_none());
-    let shown = if shared || (single && paste.tool == "numactl") { MOST_LINES } else { 1 };
-    for (at, piece) in paste.pieces.iter().take(shown).enumerate() {
+    let shared = snippet.pieces.iter().any(|piece| piece.process.is_none());
+    let shown = if shared || (single && snippet.tool == "numactl") { MOST_LINES } else { 1 };
+    for (at, piece) in snippet.pieces.iter().take(shown).enumerate() {
         if at > 0 && !single {
             screen.blank();
         }
@@ -115,7 +115,7 @@ fn lines(screen: &mut Screen, paste: &Paste) {
             }
         }
     }
-    let way = format!("linespeed plan --as {}", paste.tool);
-    more(screen, paste.pieces.len(), shown, "process", &way);
+    let way = format!("linespeed plan --as {}", snippet.tool);
+    more(screen, snippet.pieces.len(), shown, "process", &way);
     screen.blank();
 }

@@ -65,7 +65,7 @@ pub(super) fn explanations(
                     return e;
                 }
                 let same = |other: &&Explanation| other.result == e.result && reported_as_it_stands(other);
-                back.iter().find(same).cloned().map_or(e, turned)
+                back.iter().find(same).cloned().map_or(e, with_sides_swapped)
             })
             .collect();
         let held = |e: &Explanation| e.held_back.is_some();
@@ -94,7 +94,7 @@ fn reported_as_it_stands(e: &Explanation) -> bool {
 }
 
 /// An explanation that was made from the baseline's side, as data of the subject against it.
-fn turned(mut e: Explanation) -> Explanation {
+fn with_sides_swapped(mut e: Explanation) -> Explanation {
     fn turn(cause: &mut Cause) {
         cause.factor = 1.0 / cause.factor;
         cause.evidence.reverse();

@@ -64,10 +64,10 @@ fn explanation(pair: &Pair, name: &str, this: &Datum, base: &Datum) -> Option<Ex
     };
     // What speaks against the bigger one explains it.
     sort(&mut causes, 1.0 / ratio, true);
-    let turned = |factor: f64| if ratio > 1.0 { factor } else { 1.0 / factor };
-    let mut with = format!("{} times the cores", significant(turned(ratio)));
-    if let Some(clock) = clock.filter(|clock| turned(clock.factor) > 1.0) {
-        with.push_str(&format!(" at {} times the clock", significant(turned(clock.factor))));
+    let oriented = |factor: f64| if ratio > 1.0 { factor } else { 1.0 / factor };
+    let mut with = format!("{} times the cores", significant(oriented(ratio)));
+    if let Some(clock) = clock.filter(|clock| oriented(clock.factor) > 1.0) {
+        with.push_str(&format!(" at {} times the clock", significant(oriented(clock.factor))));
     }
     let mut says = format!(
         "{big} does no more than {small} ({} against {}) with {with}.",

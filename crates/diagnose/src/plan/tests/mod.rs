@@ -64,8 +64,8 @@ fn record_with(record: &Record, processes: u32) -> Plan {
 }
 
 fn pasted<'a>(plan: &'a Plan, tool: &str) -> Vec<&'a str> {
-    let of_tool = plan.pastes.iter().filter(|paste| paste.tool == tool);
-    of_tool.flat_map(|paste| &paste.pieces).flat_map(|piece| &piece.lines).map(String::as_str).collect()
+    let of_tool = plan.snippets.iter().filter(|snippet| snippet.tool == tool);
+    of_tool.flat_map(|snippet| &snippet.pieces).flat_map(|piece| &piece.lines).map(String::as_str).collect()
 }
 
 fn says(sentences: &[String], words: &str) -> bool {
@@ -82,7 +82,7 @@ fn one_node_of_two_cpus_needs_no_lines() {
     ));
     let plan = default(&record);
     assert!(plan.summary.contains("there is one node, so binding gains nothing"), "{}", plan.summary);
-    assert_eq!((plan.pastes.len(), plan.gains.len(), plan.cautions.len()), (0, 0, 0), "{plan:?}");
+    assert_eq!((plan.snippets.len(), plan.gains.len(), plan.cautions.len()), (0, 0, 0), "{plan:?}");
     assert_eq!((plan.processes[0].threads, plan.processes[0].memory.len()), (Some(2), 0));
     let two = record_with(&record, 2);
     assert_eq!(pasted(&two, "taskset"), ["taskset -c 0 COMMAND", "taskset -c 1 COMMAND"]);
@@ -434,9 +434,9 @@ proptest! {
                     prop_assert_eq!(plan.processes.len(), processes as usize);
                 }
                 prop_assert!(plan.gains.iter().all(|gain| gain.factor.is_finite() && gain.factor > 1.0));
-                for paste in &plan.pastes {
-                    prop_assert!(TOOLS.contains(&paste.tool.as_str()));
-                    let lines = paste.pieces.iter().flat_map(|piece| &piece.lines);
+                for snippet in &plan.snippets {
+                    prop_assert!(TOOLS.contains(&snippet.tool.as_str()));
+                    let lines = snippet.pieces.iter().flat_map(|piece| &piece.lines);
                     // A list that is empty would bind to nothing.
                     prop_assert!(lines.clone().all(|line| !line.ends_with('=') && !line.contains("= ")), "{paste:?}");
                 }

@@ -37,7 +37,7 @@ fn processes_are_laid_out_on_cores_as_where_siblings_are_reported() {
     for (nodes, cores, processes, threads) in [(4, 8, 8, 4), (2, 16, 4, 8), (2, 16, 4, 12), (2, 4, 16, 1)] {
         let reported = plan_for(&many(nodes, cores, 2), processes, threads);
         let assumed = plan_for(&lists(nodes, cores), processes, threads);
-        assert_eq!((&reported.processes, &reported.pastes), (&assumed.processes, &assumed.pastes));
+        assert_eq!((&reported.processes, &reported.snippets), (&assumed.processes, &assumed.snippets));
         assert!(!says(&reported.cautions, "siblings"), "{:?}", reported.cautions);
     }
 }
@@ -75,8 +75,8 @@ fn one_range_says_nothing_of_siblings() {
 }
 
 fn kubernetes(plan: &Plan) -> (String, String) {
-    let paste = plan.pastes.iter().find(|paste| paste.tool == "kubernetes").unwrap();
-    (paste.says.clone(), pasted(plan, "kubernetes").join("\n"))
+    let snippet = plan.snippets.iter().find(|snippet| snippet.tool == "kubernetes").unwrap();
+    (snippet.says.clone(), pasted(plan, "kubernetes").join("\n"))
 }
 
 #[test]

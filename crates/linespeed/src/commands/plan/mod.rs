@@ -115,11 +115,11 @@ fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
 }
 
 fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
-    let why = if plan.pastes.is_empty() {
+    let why = if plan.snippets.is_empty() {
         "this layout is what happens without binding".to_owned()
     } else {
         format!("this layout cannot be told to it; there is: {}", {
-            plan.pastes.iter().map(|paste| paste.tool.as_str()).collect::<Vec<_>>().join(", ")
+            plan.snippets.iter().map(|snippet| snippet.tool.as_str()).collect::<Vec<_>>().join(", ")
         })
     };
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))

@@ -151,11 +151,11 @@ fn restore(options: &Options) -> Result<u8, Failure> {
     let restored = restore_leftover(&tuned_session::caller())?;
     let text = if options.out.json {
         let root = Root::live();
-        let by_root = restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root)));
+        let root_session = restored.root.as_ref().map(|session| session.to_json(&Tree::new(&root)));
         let reported = json!({
             "restored": json::restored(&restored.values),
             "gone_with_another_boot": restored.forgotten.as_ref().map(|contents| contents.header.changes.len()),
-            "root": by_root,
+            "root": root_session,
         });
         format!("{reported:#}\n")
     } else {
@@ -179,15 +179,15 @@ fn status(options: &Options) -> Result<u8, Failure> {
     let boot = read_boot_id();
     let leftover = session::find_leftover(&folder, &boot)?;
     caller.tell_where_foreign(&folder);
-    let by_root = RootSession::find(&boot);
+    let root_session = RootSession::find(&boot);
     let text = if options.out.json {
-        let by_root = by_root.as_ref().map(|session| session.to_json(&tree));
-        format!("{:#}\n", json::status(&leftover, holder.as_deref(), &tree, by_root))
+        let root_session = root_session.as_ref().map(|session| session.to_json(&tree));
+        format!("{:#}\n", json::status(&leftover, holder.as_deref(), &tree, root_session))
     } else {
-        text::status(&leftover, holder.as_deref(), &tree, by_root.as_ref(), &output::style(&options.out))
+        text::status(&leftover, holder.as_deref(), &tree, root_session.as_ref(), &output::style(&options.out))
     };
     output::print(&text)?;
-    let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && by_root.is_none();
+    let nothing = matches!(leftover, Leftover::Nothing) && holder.is_none() && root_session.is_none();
     Ok(if nothing { 0 } else { NOT_QUIET })
 }
 

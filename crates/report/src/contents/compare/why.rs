@@ -59,8 +59,8 @@ fn from_baseline(explanation: &Explanation) -> bool {
 /// The causes: each with its effect in the direction in which the sentence tells the result, how that is known, and the
 /// figures behind it.
 fn causes(explanation: &Explanation) -> Section {
-    let turned = from_baseline(explanation);
-    let effect = |factor: f64| times(if turned { 1.0 / factor } else { factor });
+    let inverse = from_baseline(explanation);
+    let effect = |factor: f64| times(if inverse { 1.0 / factor } else { factor });
     let mut section = Section::new("Causes");
     let mut add = |cause: &Cause, part: &str| {
         let how = if cause.measured { "measured" } else { "modelled" };
