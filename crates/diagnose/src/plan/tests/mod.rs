@@ -438,7 +438,7 @@ proptest! {
                     prop_assert!(TOOLS.contains(&snippet.tool.as_str()));
                     let lines = snippet.pieces.iter().flat_map(|piece| &piece.lines);
                     // A list that is empty would bind to nothing.
-                    prop_assert!(lines.clone().all(|line| !line.ends_with('=') && !line.contains("= ")), "{paste:?}");
+                    prop_assert!(lines.clone().all(|line| !line.ends_with('=') && !line.contains("= ")), "{snippet:?}");
                 }
             }
         }
