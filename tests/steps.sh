@@ -57,6 +57,10 @@ installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# Everything native, as the tests are built: programs built with fewer packages at once have other features of what they depend
+# on, and all would be compiled again.
+native_programs() { cargo test --quiet --workspace --no-run; }
+
 # Tries it again with new package lists: those that are here may be older than the newest kernel.
 with_newest_packages() {
     "$@" || { as_root apt-get update -q && "$@"; }
@@ -105,20 +109,20 @@ step_native() {
 step_kills() {
     local kills=150
     [ -z "$everything" ] || kills=1000
-    LINESPEED_TEST_KILLS=$kills cargo test -p linespeed-quiet --test kills -- --nocapture
+    LINESPEED_TEST_KILLS=$kills cargo test --workspace --test kills -- --nocapture
 }
 
 # They want the machine for themselves, so no other test may run beside them.
 step_handicaps() {
     local all one=()
     if [ -z "$everything" ]; then
-        all=$(cargo test --quiet -p linespeed --test handicaps -- --list 2>/dev/null |
+        all=$(cargo test --quiet --workspace --test handicaps -- --list 2>/dev/null |
             sed -n '/^support::/d; s/: test$//p') && [ -n "$all" ] || return 1
         # shellcheck disable=SC2086  # a word each
         one=(--exact "$(drawn $all)")
         echo "this commit's share: ${one[1]}"
     fi
-    LINESPEED_TEST_HANDICAPS=1 cargo test -p linespeed --test handicaps -- --test-threads=1 "${one[@]}"
+    LINESPEED_TEST_HANDICAPS=1 cargo test --workspace --test handicaps -- --test-threads=1 "${one[@]}"
 }
 
 # The bench's own figures, and its independent chase.
@@ -129,10 +133,9 @@ step_bench() {
 
 step_counts() {
     # Built first, because the test runs the example under valgrind.
-    cargo build -p linespeed-kernels --example count &&
-        cargo test -p linespeed-kernels --test counts &&
+    native_programs && cargo test --workspace --test counts &&
         foreign_cargo build -p linespeed-kernels --example count &&
-        LINESPEED_COUNT_AARCH64=$foreign/examples/count cargo test -p linespeed-kernels --test counts -- \
+        LINESPEED_COUNT_AARCH64=$foreign/examples/count cargo test --workspace --test counts -- \
             --ignored --exact --nocapture qemu::qemu_counts_as_many_aarch64_instructions_as_are_declared
 }
 
@@ -149,7 +152,7 @@ step_emulated() {
 }
 
 step_smoke() {
-    foreign_cargo build || return 1
+    native_programs && foreign_cargo build || return 1
     local program=$foreign/linespeed tree=$work/tree
     file_is_static "$program" || return 1
     mkdir -p "$tree" && tar xjf crates/machine/tests/machines/128arm-2pa2n8cluster4co.tar.bz2 -C "$tree" || return 1
@@ -160,13 +163,12 @@ step_smoke() {
         qemu-aarch64 "$program" run costs clock --quick --output "$work/measured.json" &&
         qemu-aarch64 "$program" show "$work/measured.json" --html --output "$work/aarch64.html" &&
         # A record of one architecture is read on the other.
-        cargo run --quiet -- show "$work/measured.json" >/dev/null
+        "$native/linespeed" show "$work/measured.json" >/dev/null
 }
 
 # The programs that build the kernel module and try it out, and the lab.
 module_programs() {
-    cargo build && cargo build -p linespeed-lab && cargo build -p linespeed-overhead --example kernel_module &&
-        foreign_cargo build && foreign_cargo build -p linespeed-overhead --example kernel_module
+    native_programs && foreign_cargo build && foreign_cargo build -p linespeed-overhead --example kernel_module
 }
 
 step_module() {
@@ -177,9 +179,7 @@ step_module() {
 }
 
 step_lab() {
-    module_programs && cargo build -p linespeed-quiet --example kills &&
-        cargo build -p linespeed-overhead --example guest --example full_guest &&
-        foreign_cargo build -p linespeed-overhead --example guest --example full_guest || return 1
+    module_programs && foreign_cargo build -p linespeed-overhead --example guest --example full_guest || return 1
     with_newest_packages "$native/lab" kernel || return 1
     if [ -n "$everything" ]; then
         "$native/lab" all
@@ -212,7 +212,7 @@ step_release() {
 }
 
 step_page() {
-    cargo run --quiet -- --quick --quiet-output --output "$work/real.json" &&
-        cargo run --quiet -- show "$work/real.json" --html --output "$work/real.html" &&
+    native_programs && "$native/linespeed" --quick --quiet-output --output "$work/real.json" &&
+        "$native/linespeed" show "$work/real.json" --html --output "$work/real.html" &&
         tests/browser/all "$work/real.html"
 }
