@@ -96,7 +96,7 @@ step_house() {
 
 step_format() { cargo fmt --all --check; }
 
-# What must not panic is said in the manifest; tests may (clippy.toml).
+# Each crate's root denies what panics outside tests; the step `house` holds them to it.
 step_lint() { cargo clippy --workspace --all-targets -- -D warnings; }
 
 step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items; }

@@ -47,6 +47,10 @@ fn their_figures_and_inventory_are_shown_as_they_were_written() {
 
 #[test]
 fn the_same_is_found_in_them() {
+    for list in ["findings", "levels", "resources"] {
+        let count = written("main.json")["diagnosis"][list].as_array().map_or(0, Vec::len);
+        assert!(count > 1, "the main job's record has {count} {list} to hold");
+    }
     for name in ["main.json", "stat.json", "import.json"] {
         let (before, after) = (written(name), shown(name));
         let (before, after) = (&before["diagnosis"], &after["diagnosis"]);
